@@ -1,0 +1,29 @@
+# make app: install what is missing, then serve the app.   make test: the same, then all checks.   make help: the rest.
+.PHONY: app test lint bench clean help
+BIN := .venv/bin
+
+app:  ## install what is missing and open the app in the browser
+	@.ci/setup app
+	@$(BIN)/streamlit run app.py
+
+test:  ## install what is missing, then ruff, mypy and all tests
+	@.ci/setup dev
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2 --dist loadfile
+
+lint:  ## ruff and mypy only
+	@.ci/setup dev
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench:  ## measure speed and size (minutes)
+	@.ci/setup dev
+	$(BIN)/pytest -s tests/bench -p no:cacheprovider -o python_files="bench_*.py"
+
+clean:  ## remove the virtual environment and caches; documents and chats in data/ stay
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help:  ## list the commands
+	@grep -E '^[a-z]+:.*##' Makefile | awk -F ':.*## ' '{printf "make %-6s %s\n", $$1, $$2}'

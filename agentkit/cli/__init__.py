@@ -1,0 +1,53 @@
+"""The command line: the same work as the app, for terminals and scripts.
+
+Results go to stdout, everything else to stderr. Exit codes: 0 well, 1 something failed, 2 wrong usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from agentkit.cli import ask, doctor, evaluate, figures, ingest, search
+from agentkit.cli.output import note, put_json, tolerate_any_character
+from agentkit.cli.store import Opener, open_workspace
+from agentkit.errors import AgentkitError, Stopped
+
+app = typer.Typer(
+    help="Take documents in, search them, ask about them, and see what it cost.",
+    epilog="AGENTKIT_DATA names the data folder (default: data).",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(ingest.ingest)
+app.command()(search.search)
+app.command()(ask.ask)
+app.command()(figures.usage)
+app.command()(figures.runs)
+app.command("eval")(evaluate.evaluate)
+app.command()(doctor.doctor)
+
+
+def main(arguments: Sequence[str] | None = None, opener: Opener = open_workspace) -> int:
+    """Run one command and return its exit code; `opener` makes the workspace from the settings."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    logging.getLogger("agentkit").addHandler(logging.NullHandler())  # errors are told below, once
+    tolerate_any_character(sys.stdout, sys.stderr)
+    try:
+        typer.main.get_command(app).main(given, prog_name="python -m agentkit", obj=opener)
+    except SystemExit as end:  # how typer ends every command
+        return end.code if isinstance(end.code, int) else 0
+    except Stopped:
+        note("Stopped. What was finished before is kept.")
+        return 130
+    except AgentkitError as error:
+        note(f"Error: {error}")
+        if "--json" in given:
+            put_json({"error": str(error), "error_type": type(error).__name__})
+        return 1
+    return 0

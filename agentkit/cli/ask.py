@@ -1,0 +1,100 @@
+"""`ask`: a question to a team, the answer with its citations and what it took."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from agentkit.cli.output import dollars, note, put, put_json
+from agentkit.cli.store import chosen_collection, opened, stopped_by_interrupt
+from agentkit.events import MessageSent, TokenDelta
+
+if TYPE_CHECKING:
+    from agentkit.ledger.queries import Totals
+    from agentkit.runs import Run
+    from agentkit.teams import Answer, Citation
+    from agentkit.workspace import Workspace
+
+
+def ask(
+    context: typer.Context,
+    question: Annotated[str, typer.Argument(help="What you want to know.")],
+    collection: Annotated[str | None, typer.Option(help='Where to look; by default "Documents", or the only one.')] = None,
+    team: Annotated[str, typer.Option(help="Who answers.")] = "answer",
+    model: Annotated[str, typer.Option(help="Which model; by default the first that is configured.")] = "",
+    chat: Annotated[str | None, typer.Option(help="The id of a chat to go on with.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end.")] = False,
+) -> None:
+    """Ask a question about the documents; the answer cites its passages."""
+    with opened(context) as workspace:
+        owner = workspace.settings.owner
+        before = workspace.ledger.chat(owner, chat).collection if chat and collection is None else collection
+        searched = chosen_collection(workspace, before)
+        run = workspace.ask(owner, question, collection=searched, team_id=team, model_id=model, chat_id=chat)
+        with stopped_by_interrupt(run):
+            _follow(run, silent=as_json)
+            answer = run.result()
+        took = _taken(workspace, run)
+    if as_json:
+        put_json(_object(answer, took, run))
+    else:
+        _show_end(answer, took, run)
+    if answer.stopped_because == "stopped":
+        raise typer.Exit(130)
+
+
+def _follow(run: Run[Answer], silent: bool) -> None:
+    """Write the final answer as it comes; what the agents say among themselves goes to stderr."""
+    from agentkit.teams import TEAMS
+
+    speakers = {team.agents[-1] for team in TEAMS}
+    shown = ""
+    for recorded in run:
+        match recorded.event:
+            case TokenDelta(text=text, agent=agent) if not silent and agent in speakers:
+                put(text, end="")
+                shown += text
+            case MessageSent(role="assistant", sender=sender, content=content, extra=extra) if not silent:
+                if extra.get("inner"):
+                    note(f"{sender}: {content}")
+                else:
+                    put(content.removeprefix(shown) if content.startswith(shown) else f"\n{content}")
+
+
+def _taken(workspace: Workspace, run: Run[Answer]) -> Totals:
+    from agentkit.ledger.queries import Totals, of_messages
+
+    return of_messages(workspace.ledger, workspace.settings.owner, [run.message_id]).get(run.message_id, Totals())
+
+
+def _object(answer: Answer, took: Totals, run: Run[Answer]) -> dict[str, Any]:
+    usage = {
+        name: getattr(took, name)
+        for name in ("prompt_tokens", "completion_tokens", "cost", "unpriced", "estimated", "seconds", "calls")
+    }
+    return {
+        "answer": answer.text,
+        "citations": [_citation(citation) for citation in answer.citations],
+        "usage": {**usage, "total_tokens": took.prompt_tokens + took.completion_tokens},
+        "stopped_because": answer.stopped_because,
+        "chat": run.chat_id,
+        "run": run.id,
+    }
+
+
+def _citation(citation: Citation) -> dict[str, Any]:
+    fields = dataclasses.asdict(citation)
+    chunk, span = fields.pop("chunk_id"), [fields.pop("start"), fields.pop("end")]
+    return {**fields, "chunk": chunk, "span": span}
+
+
+def _show_end(answer: Answer, took: Totals, run: Run[Answer]) -> None:
+    if answer.citations:
+        put("")
+    for citation in answer.citations:
+        place = f"p. {citation.page}" if citation.page else citation.place
+        put(f"[{citation.marker}] " + ", ".join(part for part in (citation.document, place, citation.heading) if part))
+    tokens = f"{took.prompt_tokens + took.completion_tokens:,} tokens{' (estimated)' if took.estimated else ''}"
+    note(f"\n{tokens}, {dollars(took.cost, took.unpriced)}, {took.seconds:.1f} s. Go on with --chat {run.chat_id}")

@@ -1,0 +1,102 @@
+"""`usage` and `runs`: what was done and what it cost."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from agentkit.cli.output import dollars, note, put_json, put_table
+from agentkit.cli.store import opened
+from agentkit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from agentkit.ledger.queries import Totals
+
+_LOCALTIME = Path("/etc/localtime")
+_USAGE = ("calls", "failed", "tokens in", "tokens out", "cost", "median s", "95 % s")
+_RUNS = ("started (UTC)", "kind", "title", "state", "seconds", "calls", "tokens", "cost", "run")
+
+
+def usage(
+    context: typer.Context,
+    by: Annotated[Literal["day", "model", "agent", "chat", "run"], typer.Option(help="What to sum up by.")] = "model",
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write every call into this CSV file.")] = None,
+    zone: Annotated[str, typer.Option(help="Time zone of the days; by default the one of this machine.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Show calls, tokens, cost and time."""
+    from agentkit.ledger import queries
+    from agentkit.ledger.export import calls_csv
+
+    with opened(context) as workspace:
+        chosen = queries.CallFilter(workspace.settings.owner)
+        totals = queries.totals(workspace.ledger, chosen)
+        rows = json.loads(queries.grouped(workspace.ledger, chosen, by, zone or local_zone()).to_json(orient="records"))
+        table = calls_csv(workspace.ledger, chosen) if csv else ""
+    if csv:
+        _write(csv, table)
+    if as_json:
+        put_json({"by": by, "rows": rows, "totals": dataclasses.asdict(totals)})
+    elif rows:
+        cells = [[row["title"], *_figures(queries.Totals(**_without_key(row)))] for row in rows]
+        put_table([by, *_USAGE], [*cells, ["total", *_figures(totals)]], numbers=_USAGE)
+    else:
+        note("No model was called yet; ask something with `python -m agentkit ask QUESTION`.")
+
+
+def runs(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """List the runs: questions and ingests, how they ended and what they took."""
+    from agentkit.ledger import queries
+
+    with opened(context) as workspace:
+        found = queries.runs(workspace.ledger, workspace.settings.owner, limit)
+    if as_json:
+        times = ("started_at", "finished_at")
+        put_json({"runs": [{**run, **{name: run[name] and f"{run[name].isoformat()}Z" for name in times}} for run in found]})
+    elif found:
+        put_table(_RUNS, [_run_cells(run) for run in found], numbers=("seconds", "calls", "tokens", "cost"))
+    else:
+        note("Nothing was run yet.")
+
+
+def local_zone() -> str:
+    """The IANA name of this machine's time zone, as far as it tells; else UTC."""
+    named = os.environ.get("TZ", "").removeprefix(":")
+    target = str(_LOCALTIME.resolve())
+    return named or (target.split("/zoneinfo/")[1] if "/zoneinfo/" in target else "UTC")
+
+
+def _without_key(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in ("key", "title")}
+
+
+def _figures(one: Totals) -> list[str]:
+    about = "~" if one.estimated else ""
+    return [
+        f"{one.calls:,}", f"{one.failed:,}", f"{about}{one.prompt_tokens:,}", f"{about}{one.completion_tokens:,}",
+        dollars(one.cost, one.unpriced), *("" if value is None else f"{value:.2f}" for value in (one.p50_s, one.p95_s)),
+    ]  # fmt: skip
+
+
+def _run_cells(run: dict[str, Any]) -> list[str]:
+    seconds = "" if run["seconds"] is None else f"{run['seconds']:.1f}"
+    state = f"{run['state']}: {run['reason']}" if run["reason"] else run["state"]
+    cost = dollars(run["cost"]) if run["calls"] else ""
+    started, calls, tokens = f"{run['started_at']:%Y-%m-%d %H:%M}", f"{run['calls']:,}", f"{run['tokens']:,}"
+    return [started, run["kind"], run["title"], state, seconds, calls, tokens, cost, run["id"]]
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written ({error.strerror}); give another file.") from error

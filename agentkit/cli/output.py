@@ -1,0 +1,64 @@
+"""What the commands write: results to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
+
+_CONTROL = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+
+
+def put(text: str, end: str = "\n") -> None:
+    """Write to stdout at once."""
+    sys.stdout.write(plain(text) + end)
+    sys.stdout.flush()
+
+
+def put_json(value: Any) -> None:
+    """Write a JSON value to stdout, on one line, at once."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
+    sys.stdout.flush()
+
+
+def put_table(columns: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> None:
+    """Write a table to stdout; the columns named in `numbers` are aligned to the right."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in columns:
+        right = column in numbers
+        table.add_column(column, justify="right" if right else "left", no_wrap=right, overflow="fold")
+    for row in rows:
+        table.add_row(*[Text(plain(cell)) for cell in row])
+    # A pipe has no width: nothing is wrapped for the program that reads it.
+    Console(file=sys.stdout, width=None if sys.stdout.isatty() else 1_000).print(table)
+    sys.stdout.flush()
+
+
+def note(text: str) -> None:
+    """Write a line to stderr."""
+    sys.stderr.write(plain(text) + "\n")
+    sys.stderr.flush()
+
+
+def plain(text: str) -> str:
+    """The text without control characters: a document must not steer the terminal that shows it."""
+    return text.translate(_CONTROL)
+
+
+def dollars(cost: float | None, unpriced: int = 0) -> str:
+    """A cost as people read it; a part that is unknown is said, never counted as nothing."""
+    known = "unknown" if cost is None else f"${cost:,.4f}"
+    return f"{known} + {unpriced} unpriced" if cost is not None and unpriced else known
+
+
+def tolerate_any_character(*streams: TextIO) -> None:
+    """Let file names that are no valid text be written, with the strange bytes escaped."""
+    for stream in streams:
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

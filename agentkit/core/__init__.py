@@ -1,0 +1,1 @@
+"""The mechanics under everything: the event bus, stopping, plain text."""

@@ -1,0 +1,77 @@
+"""Stopping a run from another thread: the work looks now and then, or leaves a callback that frees what it waits for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from agentkit.errors import Stopped
+
+
+class StopSignal:
+    """Set once, by whoever wants the work to end; callbacks run in that caller's thread."""
+
+    def __init__(self) -> None:
+        self._set = threading.Event()
+        self._lock = threading.Lock()
+        self._callbacks: list[Callable[[], None]] = []
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the work was told to stop."""
+        return self._set.is_set()
+
+    def set(self) -> None:
+        """Tell the work to stop and run the callbacks; a second call does nothing."""
+        with self._lock:
+            if self._set.is_set():
+                return
+            self._set.set()
+            callbacks = list(self._callbacks)
+        for callback in callbacks:
+            callback()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait at most so long; True when told to stop meanwhile."""
+        return self._set.wait(seconds)
+
+    @contextmanager
+    def on_stop(self, callback: Callable[[], None]) -> Iterator[None]:
+        """While the block runs, a stop calls `callback` (close the stream, kill the child); at once if already set."""
+        with self._lock:
+            already = self._set.is_set()
+            self._callbacks.append(callback)
+        try:
+            if already:
+                callback()
+            yield
+        finally:
+            with self._lock:
+                self._callbacks.remove(callback)
+
+
+_current: ContextVar[StopSignal | None] = ContextVar("agentkit_stop", default=None)
+
+
+def current() -> StopSignal:
+    """The signal of the enclosing run; outside of runs one that nobody sets."""
+    return _current.get() or StopSignal()
+
+
+def check() -> None:
+    """Raise Stopped when the enclosing run was told to stop."""
+    signal = _current.get()
+    if signal is not None and signal.is_set:
+        raise Stopped("stopped by the user")
+
+
+@contextmanager
+def stoppable(signal: StopSignal) -> Iterator[None]:
+    """Make `signal` the one that the enclosed work obeys."""
+    token = _current.set(signal)
+    try:
+        yield
+    finally:
+        _current.reset(token)

@@ -1,0 +1,119 @@
+"""Plain text without any format: where sentences begin and end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_SHORTENED = (
+    "mr mrs ms dr prof st sr jr rev hon gen col lt sgt capt cmdr gov sen rep pres e.g i.e cf vs viz al ca approx fig figs eq eqs"
+    " sec ch no nos vol vols p pp ed eds par para art dept est inc ltd co corp jan feb mar apr jun jul aug sep sept oct nov dec"
+    " bzw z.b d.h u.a usw ggf nr abs ref refs resp max min temp tel ext univ mt ft op cit ibid"
+)
+_ABBREVIATIONS = frozenset(_SHORTENED.split())
+# After an acronym or an initial, these words tell that a new sentence begins ("in the U.S. The law ...").
+_FIRST_WORDS = (
+    "the a an this that these those it its he she they we you i in on at by for from to with if when while as but and or so yet"
+    " there here however moreover thus therefore what why who how where our their his her my after before since because although"
+)
+_STARTERS = frozenset(_FIRST_WORDS.split())
+_END = re.compile(
+    r"""(?P<dots>[.!?\u2026]+)(?P<close>["'\u201c\u201d\u2019)\]\u00bb*_]*)(?=\s|\Z)   # Latin: needs white space behind
+      | [\u3002\uff01\uff1f\uff61]+["'\u201d\u2019\u300d\u300f\uff09)]*          # CJK: needs none
+      | \n""",
+    re.VERBOSE,
+)
+_WORD_BEFORE = re.compile(r"[\w.]*\Z")
+_NEXT_WORD = re.compile(r"\s*[\"'\u201c\u2018(\[\u00ab*_]*([^\W_]+)")
+_ITEM = re.compile(r"[ \t]*(?:[-*+\u2022\u25aa\u2013\u25cf]\s|\(?\d{1,3}[.)]\s|\(?[a-zA-Z][.)]\s|[|#>]|\n|\Z)")
+_NUMBERING = re.compile(r"\(?(?:\d{1,3}|[a-zA-Z])")
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Spans of the sentences, in order, without the white space around them; together they cover all other characters.
+
+    A newline that only wraps a line does not end a sentence; a blank line, a list item, a table row and a title do.
+    """
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for end in _ends(text):
+        _append(spans, text, start, end)
+        start = end
+    _append(spans, text, start, len(text))
+    return spans
+
+
+def _append(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
+    piece = text[start:end]
+    left = len(piece) - len(piece.lstrip())
+    length = len(piece.strip())
+    if length:
+        spans.append((start + left, start + left + length))
+
+
+def _ends(text: str) -> Iterator[int]:
+    widths = _Widths(text)
+    for match in _END.finditer(text):
+        at = match.start()
+        if text[at] == "\n":
+            if widths.ends_line(at):
+                yield at
+        elif match["dots"] is None or _ends_sentence(text, match):
+            yield match.end()
+
+
+def _ends_sentence(text: str, match: re.Match[str]) -> bool:
+    following = _NEXT_WORD.match(text, match.end())
+    word = following[1] if following else ""
+    if word[:1].islower():
+        return False
+    if match["dots"] != ".":
+        return True
+    at = match.start()
+    before = _word_before(text, at)
+    if before.lower() in _ABBREVIATIONS:
+        return not word
+    if _begins_line(text, at - len(before)) and _NUMBERING.fullmatch(before):
+        return False  # "1." in front of a list item
+    if (len(before) == 1 and before.isalpha()) or re.fullmatch(r"(?:[^\W\d_]\.)+[^\W\d_]", before):
+        return word.lower() in _STARTERS or not word
+    return True
+
+
+def _word_before(text: str, at: int) -> str:
+    found = _WORD_BEFORE.search(text[max(0, at - 24) : at])
+    return found.group() if found else ""
+
+
+def _begins_line(text: str, at: int) -> bool:
+    before = text[max(0, at - 8) : at]
+    indent = before[before.rfind("\n") + 1 :]
+    return not indent.strip(" \t(") and (len(indent) < len(before) or at < 8)
+
+
+class _Widths:
+    """Tells a newline that wraps a line from one that ends it, by the width of the lines around."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._block_end = -1
+        self._widest = 0
+
+    def ends_line(self, at: int) -> bool:
+        text = self.text
+        start = text.rfind("\n", 0, at) + 1
+        following = text.find("\n", at + 1)
+        line, after = text[start:at].strip(), text[at + 1 : following if following >= 0 else len(text)]
+        if not line or not after.strip() or _ITEM.match(text, at + 1) or line[-1] in ":;|" or " | " in line or " | " in after:
+            return True
+        if after.lstrip()[0].islower():
+            return False
+        return len(line) < 0.6 * self._width(start)
+
+    def _width(self, at: int) -> int:
+        """Length of the longest line of the paragraph around `at`; each paragraph is measured once."""
+        if at > self._block_end:
+            end = self.text.find("\n\n", at)
+            self._block_end = end if end >= 0 else len(self.text)
+            self._widest = max(map(len, self.text[at : self._block_end].split("\n")))
+        return self._widest

@@ -1,0 +1,13 @@
+"""Bytes to pieces: readers, one for each family of formats, a jail to run them in, and the splitter."""
+
+from agentkit.documents.document import DocumentText, Limits, Section
+from agentkit.documents.jail import Jail, read_document, render_page
+from agentkit.documents.readers import FORMATS
+from agentkit.documents.split import Piece, Tokenizer, split
+
+SUPPORTED: frozenset[str] = frozenset(FORMATS)
+"""The extensions, with their dot, that have a reader; other files are read when they hold clean text."""
+
+__all__ = [
+    "SUPPORTED", "DocumentText", "Jail", "Limits", "Piece", "Section", "Tokenizer", "read_document", "render_page", "split",
+]  # fmt: skip

@@ -1,0 +1,96 @@
+"""Bytes to clean text: byte order mark, strict UTF-8, the declared encoding, detection, Windows-1252."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# The commoner one first. The neighbours of Windows-1252 that are confused with it (1254, 1257, latin-*) are left out on purpose.
+_LIKELY = ["cp1252", "cp1250", "cp1251", "cp1253", "cp932", "euc_jp", "gb18030", "big5", "cp949", "koi8_r", "cp1255", "cp1256"]
+_SAMPLE = 32_768
+_FEW = 5
+"""So few bytes beyond ASCII tell the detector nothing."""
+_UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufeff\ufffe\uffff\r]")
+_BREAKS = re.compile("\r\n?|[\x0b\x0c]")
+_CONTROLS = bytes(set(range(32)) - {7, 8, 9, 10, 12, 13, 27}) + b"\x7f"
+
+
+def decode(data: bytes, declared: str = "") -> str:
+    """Decode bytes of unknown encoding; always succeeds, and the text is already `clean`."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return clean(data[len(mark) :].decode(encoding, errors="replace"))
+    if wide := _wide(data):
+        return clean(data.decode(wide, errors="replace"))
+    try:
+        return clean(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        return clean(_decode_legacy(data, declared))
+
+
+def clean(text: str) -> str:
+    """Newlines as "\\n"; no NUL, no other control characters but tab, no lone surrogates, no byte order marks."""
+    if _UNWANTED.search(text) is None and "\x0b" not in text:
+        return text
+    return _UNWANTED.sub("", _BREAKS.sub("\n", text))
+
+
+def is_text(data: bytes) -> bool:
+    """Whether the bytes look like text in some encoding rather than like a binary format."""
+    if any(data.startswith(mark) for mark, _ in _MARKS) or _wide(data):
+        return True
+    sample = data[:65_536]
+    controls = len(sample) - len(sample.translate(None, _CONTROLS))
+    if b"\0" in sample or controls > len(sample) // 100:
+        return controls <= len(sample) // 1_000  # a log with a stray NUL is still a log
+    return True
+
+
+def _wide(data: bytes) -> str:
+    """UTF-16 without a mark shows as NULs in every second byte."""
+    sample = data[:4_096]
+    if len(sample) < 4 or len(sample) % 2 or b"\0" not in sample:
+        return ""
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    half = len(sample) // 2
+    if odd > 0.7 * half and even < 0.05 * half:
+        return "utf-16-le"
+    return "utf-16-be" if even > 0.7 * half and odd < 0.05 * half else ""
+
+
+def _decode_legacy(data: bytes, declared: str) -> str:
+    patched = data.decode("utf-8", errors="replace")
+    bad = patched.count("\ufffd")
+    sound = len(data) - len(patched) - 2 * bad  # continuation bytes of well-formed sequences, roughly
+    if sound > 20 * bad:  # UTF-8 with a few broken bytes, as logs have
+        return patched
+    for encoding in filter(None, (declared, _detected(data))):
+        try:
+            return data.decode(encoding)
+        except (UnicodeDecodeError, LookupError):
+            continue
+    return data.decode("cp1252", errors="replace")
+
+
+def _detected(data: bytes) -> str:
+    """Ask the detector about the lines that are not plain ASCII; "" when it does not know."""
+    from charset_normalizer import from_bytes
+
+    sample, size = [], 0
+    for line in re.finditer(rb"[^\n]*[\x80-\xff][^\n]*\n?", data):
+        sample.append(line.group()[:_SAMPLE])
+        size += len(sample[-1])
+        if size > _SAMPLE:
+            break
+    if len(b"".join(sample).translate(None, bytes(range(128)))) <= _FEW:
+        return "cp1252"
+    matches = list(from_bytes(b"".join(sample), cp_isolation=_LIKELY))
+    equal = {match.encoding for match in matches if (match.chaos, match.coherence) == (matches[0].chaos, matches[0].coherence)}
+    return next((encoding for encoding in _LIKELY if encoding in equal), "")

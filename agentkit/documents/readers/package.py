@@ -1,0 +1,128 @@
+"""Zip packages (OOXML, ODF, EPUB): opened only within limits, their XML parsed without entities, relations resolved."""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import zipfile
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from agentkit.documents.refusals import AGAIN, AS_TEXT, locked
+from agentkit.errors import DamagedDocument, DocumentTooLarge
+
+_MAX_TOTAL = 200 * 2**20
+_MAX_RATIO = 100
+_SMALL = 10 * 2**20
+"""Below this size a high ratio is harmless."""
+_MAX_ENTRIES = 10_000
+
+
+class Package:
+    """An opened zip package; every member is read at most up to its declared size."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        self.name = name
+        try:
+            self._zip = zipfile.ZipFile(io.BytesIO(data))
+        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+            raise DamagedDocument(f"{name} is a damaged package ({error}). {AGAIN}") from error
+        infos = self._zip.infolist()
+        total = sum(info.file_size for info in infos)
+        packed = max(1, sum(info.compress_size for info in infos))
+        if len(infos) > _MAX_ENTRIES or total > _MAX_TOTAL or (total > _SMALL and total > _MAX_RATIO * min(packed, len(data))):
+            raise DocumentTooLarge(
+                f"{name} would unpack to {total / 2**20:,.0f} MB in {len(infos):,} parts, which is over the limit"
+                f" ({_MAX_TOTAL // 2**20} MB, {_MAX_RATIO} times its size, {_MAX_ENTRIES:,} parts)."
+                " Split it, or remove what it embeds."
+            )
+        if any(info.flag_bits & 1 for info in infos):
+            raise locked(name)
+        self.members = frozenset(info.filename for info in infos)
+
+    def bytes(self, member: str) -> bytes:
+        """The content of a member; DamagedDocument when it is missing or broken."""
+        try:
+            return self._zip.read(member)
+        except (KeyError, zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError) as error:
+            raise self._damaged(member, error) from error
+        except zipfile.zlib.error as error:  # type: ignore[attr-defined]  # zipfile lets it pass through
+            raise self._damaged(member, error) from error
+
+    def xml(self, member: str) -> Any:
+        """The root element of an XML member (lxml)."""
+        return parse_xml(self.bytes(member), f"{self.name} ({member})")
+
+    def relations(self, member: str) -> list[Relation]:
+        """What a member of an OOXML package refers to, in file order; empty when it refers to nothing."""
+        folder, file = posixpath.split(member)
+        listing = posixpath.join(folder, "_rels", file + ".rels")
+        if listing not in self.members:
+            return []
+        return [
+            Relation(node.get("Id", ""), node.get("Type", "").rsplit("/", 1)[-1], resolve(folder, node.get("Target", "")))
+            for node in self.xml(listing)
+            if isinstance(node.tag, str) and node.get("TargetMode") != "External"
+        ]
+
+    def main(self, usual: str) -> str:
+        """The member that an OOXML package begins with."""
+        return next((relation.target for relation in self.relations("") if relation.kind == "officeDocument"), usual)
+
+    def has_pictures(self) -> bool:
+        """Whether the package holds pictures."""
+        return any("/media/" in member or member.startswith("Pictures/") for member in self.members)
+
+    def _damaged(self, member: str, error: Exception) -> DamagedDocument:
+        return DamagedDocument(f"{self.name} is damaged: its part {member} cannot be read ({error}). {AGAIN}")
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A reference of one member to another: `kind` is the last word of its type."""
+
+    id: str
+    kind: str
+    target: str
+
+
+def resolve(folder: str, target: str) -> str:
+    """The member that `target` names when it is written in a file of `folder`."""
+    return posixpath.normpath(target.lstrip("/") if target.startswith("/") else posixpath.join(folder, unquote(target)))
+
+
+def parse_xml(data: bytes, name: str) -> Any:
+    """Parse XML without entities, network and huge nodes; DamagedDocument when it is malformed or declares entities."""
+    from lxml import etree
+
+    if b"<!ENTITY" in data or "<!ENTITY".encode("utf-16-le") in data or "<!ENTITY".encode("utf-16-be") in data:
+        raise DamagedDocument(f"{name} declares XML entities, which can hide bombs and are refused. Save it without a DOCTYPE.")
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True)
+    try:
+        root = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        check_complete(parser)
+        raise DamagedDocument(f"{name} is not well-formed XML ({error}). {AS_TEXT}") from error
+    if root is None:
+        raise DamagedDocument(f"{name} has no XML element. {AS_TEXT}")
+    return root
+
+
+def check_complete(parser: Any) -> None:
+    """Raise what libxml2 only notes when it gives up in the middle: MemoryError, or RecursionError for a tree too deep."""
+    kinds = {entry.type_name for entry in parser.error_log}
+    if "ERR_NO_MEMORY" in kinds:
+        raise MemoryError
+    if "ERR_RESOURCE_LIMIT" in kinds:
+        raise RecursionError
+
+
+def local(node: Any) -> str:
+    """The tag without its namespace; "" for comments and processing instructions."""
+    return node.tag.rpartition("}")[2] if isinstance(node.tag, str) else ""
+
+
+def attribute(node: Any, name: str) -> str:
+    """The value of the attribute with that local name, in any namespace, or ""."""
+    return next((value for key, value in node.attrib.items() if key.rpartition("}")[2] == name), "")

@@ -1,0 +1,160 @@
+"""PDF: the text of each page with headings from the outline, and pictures of pages with a passage marked."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from agentkit.documents.assembly import Part, Reading
+from agentkit.documents.decoding import clean
+from agentkit.documents.document import Limits
+from agentkit.documents.refusals import check_pages, locked
+from agentkit.errors import DamagedDocument, NotFound
+
+_LIGATURES = {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st"}
+# pdfium writes U+FFFE (older builds U+0002) for a hyphen that only breaks a word over two lines.
+_CHANGED = re.compile("\r\n?|[\ufb00-\ufb06]|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufeff\ufffe\uffff]")
+_PASSWORD = 4
+_MARK = (255, 231, 128)
+_MAX_PIXELS = 25_000_000
+
+
+def read_pdf(data: bytes, name: str, limits: Limits) -> Reading:
+    """Read a PDF, one part a page; the part's text is what `render_pdf` counts its highlight in."""
+    document = _open(data, name)
+    count = len(document)
+    check_pages(name, count, "pages", limits)
+    title = document.get_metadata_value("Title") or ""
+    return Reading(_pages(document, count), title, pages=count, pictures=True)
+
+
+def _open(data: bytes, name: str) -> Any:
+    import pypdfium2
+
+    try:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        if getattr(error, "err_code", None) == _PASSWORD:
+            raise locked(name) from error
+        raise DamagedDocument(f"{name} is damaged ({error}). Download it again, or print it to a new PDF.") from error
+    if len(document) == 0:
+        raise DamagedDocument(f"{name} has no pages. Download it again, or print it to a new PDF.")
+    return document
+
+
+def _pages(document: Any, count: int) -> Iterator[Part]:
+    headings = _headings(document)
+    heading = ""
+    for index in range(count):
+        starting = headings.get(index, [])
+        text = _substitute(_raw_text(document, index))[0].rstrip()
+        yield Part(text, starting[0] if starting else heading, index + 1)
+        heading = starting[-1] if starting else heading
+    document.close()
+
+
+def _headings(document: Any) -> dict[int, list[str]]:
+    """Page index -> paths of the outline entries that begin there."""
+    found: dict[int, list[str]] = {}
+    path: list[str] = []
+    for number, bookmark in enumerate(document.get_toc(max_depth=6)):
+        if number > 10_000:
+            break
+        target = bookmark.get_dest()
+        path = [*path[: bookmark.level], " ".join(clean(bookmark.get_title() or "").split())[:120]]
+        index = target.get_index() if target else None
+        if index is not None and path[-1]:
+            found.setdefault(index, []).append(" > ".join(filter(None, path)))
+    return found
+
+
+def _raw_text(document: Any, index: int) -> str:
+    import pypdfium2
+
+    try:
+        page = document[index]
+    except pypdfium2.PdfiumError:  # one broken page does not cost the others
+        return ""
+    text_page = page.get_textpage()
+    text = str(text_page.get_text_range())
+    text_page.close()
+    page.close()
+    return text
+
+
+def _substitute(raw: str) -> tuple[str, list[tuple[int, int]]]:
+    """The page's text as we keep it, and where it departs from pdfium's: (our index, pdfium's index) behind each change."""
+    pieces: list[str] = []
+    shifts: list[tuple[int, int]] = []
+    at = length = 0
+    for match in _CHANGED.finditer(raw):
+        found = match.group()
+        new = "\n" if found[0] == "\r" else _LIGATURES.get(found, "")
+        pieces += (raw[at : match.start()], new)
+        length += match.start() - at + len(new)
+        at = match.end()
+        shifts.append((length, at))
+    pieces.append(raw[at:])
+    return "".join(pieces), shifts
+
+
+def _raw_index(shifts: list[tuple[int, int]], index: int) -> int:
+    """pdfium's text index of our index."""
+    ours, theirs = 0, 0
+    for after, raw in shifts:
+        if after > index:
+            break
+        ours, theirs = after, raw
+    return theirs + index - ours
+
+
+def render_pdf(data: bytes, name: str, page: int, highlight: tuple[int, int] | None, width: int) -> bytes:
+    """Draw page `page` (from 1) as PNG of `width` pixels, with the characters of `highlight` marked; NotFound beyond the last."""
+    document = _open(data, name)
+    if not 1 <= page <= len(document):
+        raise NotFound(f"{name} has no page {page}; its pages are 1 to {len(document)}.")
+    sheet = document[page - 1]
+    across, down = sheet.get_size()
+    scale = min(width / max(across, 1.0), (_MAX_PIXELS / max(across * down, 1.0)) ** 0.5)
+    image = sheet.render(scale=scale).to_pil().convert("RGB")
+    if highlight:
+        _mark(image, sheet, highlight)
+    out = io.BytesIO()
+    image.save(out, "PNG", compress_level=3)
+    return out.getvalue()
+
+
+def _mark(image: Any, sheet: Any, highlight: tuple[int, int]) -> None:
+    """Multiply the passage's rectangles with the colour of a marker: the letters stay as dark as they are."""
+    from PIL import Image, ImageChops
+
+    for left, top, right, bottom in _boxes(image, sheet, highlight):
+        region = image.crop((left, top, right, bottom))
+        image.paste(ImageChops.multiply(region, Image.new("RGB", region.size, _MARK)), (left, top))
+
+
+def _boxes(image: Any, sheet: Any, highlight: tuple[int, int]) -> Iterator[tuple[int, int, int, int]]:
+    """Pixel boxes (left, top, right, bottom) of the passage, one a line; page rotation is taken into account."""
+    import ctypes
+
+    import pypdfium2.raw as pdfium
+
+    text_page = sheet.get_textpage()
+    shifts = _substitute(str(text_page.get_text_range()))[1]
+    ends = (_raw_index(shifts, at) for at in (highlight[0], highlight[1] - 1))
+    first, last = (pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, at) for at in ends)
+    if first < 0 or last < first:
+        return
+    x, y = ctypes.c_int(), ctypes.c_int()
+    for number in range(text_page.count_rects(first, last - first + 1)):
+        left, bottom, right, top = text_page.get_rect(number)
+        corners = []
+        for across, up in ((left, bottom), (right, top)):
+            pdfium.FPDF_PageToDevice(sheet, 0, 0, image.width, image.height, 0, across, up, x, y)
+            corners.append((x.value, y.value))
+        (x0, x1), (y0, y1) = (sorted(values) for values in zip(*corners, strict=True))
+        box = max(x0 - 1, 0), max(y0 - 2, 0), min(x1 + 2, image.width), min(y1 + 2, image.height)
+        if box[0] < box[2] and box[1] < box[3]:
+            yield box

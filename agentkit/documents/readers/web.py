@@ -1,0 +1,173 @@
+"""HTML pages and EPUB books: headings, paragraphs, lists and table rows; no scripts, styles or navigation."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from agentkit.documents.assembly import Outline, Part, Reading
+from agentkit.documents.decoding import decode
+from agentkit.documents.document import Limits
+from agentkit.documents.readers.package import Package, check_complete, resolve
+from agentkit.documents.refusals import check_pages
+from agentkit.errors import DamagedDocument, EncryptedDocument
+
+_NOT_READ = "script style nav noscript template svg iframe object head select textarea button"
+_SKIPPED = frozenset(_NOT_READ.split())
+_BLOCK_TAGS = (
+    "p div section article main header footer aside figure figcaption blockquote address form fieldset table thead tbody tfoot tr"
+    " ul ol dl dt dd li details summary hr body center caption pre"
+)
+_BLOCKS = frozenset(_BLOCK_TAGS.split())
+_CHARSET = re.compile(
+    rb"""<meta[^>]{0,200}charset\s*=\s*["']?([\w.:-]+)|<\?xml[^>]{0,200}encoding\s*=\s*["']([\w.:-]+)""", re.IGNORECASE
+)
+_SPACE = re.compile(r"[^\S\xa0]+")
+
+
+def read_html(data: bytes, name: str, limits: Limits) -> Reading:
+    """Read a web page; sections follow its headings."""
+    root = _parse(data)
+    if root is None:
+        return Reading([])
+    found = root.find(".//title")
+    title = " ".join((found.text or "").split()) if found is not None else ""
+    return Reading(_outline(root, Outline()).parts(), title, pictures=root.find(".//img") is not None)
+
+
+def read_epub(data: bytes, name: str, limits: Limits) -> Reading:
+    """Read a book in its reading order; `place` is the chapter's file."""
+    package = Package(data, name)
+    rootfile = package.xml("META-INF/container.xml").find(".//{*}rootfile")
+    if rootfile is None:
+        raise DamagedDocument(f"{name} names no content. Convert it to EPUB again, for example with Calibre.")
+    opf = rootfile.get("full-path", "")
+    book = package.xml(opf)
+    folder = posixpath.dirname(opf)
+    files = {item.get("id"): resolve(folder, item.get("href", "")) for item in book.iter("{*}item")}
+    chapters = [files.get(ref.get("idref"), "") for ref in book.iter("{*}itemref")]
+    check_pages(name, len(chapters), "chapters", limits)
+    chapters = [chapter for chapter in chapters if chapter in package.members]
+    if "META-INF/encryption.xml" in package.members and _locked(package, chapters):
+        raise EncryptedDocument(f"{name} is protected against copying. Add a copy without protection.")
+    title = book.find(".//{*}title")
+    return Reading(_chapters(package, chapters), (title.text or "") if title is not None else "", pictures=True)
+
+
+def _locked(package: Package, chapters: list[str]) -> bool:
+    """Fonts are often scrambled, which does not matter; chapters are not."""
+    listed = {node.get("URI", "") for node in package.xml("META-INF/encryption.xml").iter("{*}CipherReference")}
+    return any(chapter in listed for chapter in chapters)
+
+
+def _chapters(package: Package, chapters: list[str]) -> Iterator[Part]:
+    for chapter in chapters:
+        root = _parse(package.bytes(chapter))
+        if root is not None:
+            yield from _outline(root, Outline(place=chapter)).parts()
+
+
+def _parse(data: bytes) -> Any:
+    from lxml import etree
+
+    declared = _CHARSET.search(data[:4_096])
+    text = decode(data, (declared[1] or declared[2]).decode("ascii", "replace") if declared else "")
+    if not text.strip():
+        return None
+    parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True)
+    try:
+        root = etree.fromstring(text.encode(), parser)
+    except etree.XMLSyntaxError:  # nothing in it that could be an element
+        root = None
+    check_complete(parser)
+    return root
+
+
+def _outline(root: Any, outline: Outline) -> Outline:
+    """Walk the tree without recursion, so that a deep one does no harm."""
+    from lxml import etree
+
+    walker = _Walker(outline)
+    walk = etree.iterwalk(root, events=("start", "end"))
+    for event, node in walk:
+        tag = node.tag if isinstance(node.tag, str) else ""
+        if event == "end":
+            walker.end(tag)
+            walker.text(node.tail)
+        elif tag in _SKIPPED:
+            walk.skip_subtree()
+            walker.skipped = True
+        else:
+            walker.start(tag)
+            walker.text(node.text)
+    walker.flush()
+    return outline
+
+
+class _Walker:
+    """Collects the text between the borders of blocks and hands each block to the outline."""
+
+    def __init__(self, outline: Outline) -> None:
+        self.outline = outline
+        self.skipped = False
+        self._inline: list[str] = []
+        self._level = 0
+        self._cells = 0
+        self._pre = 0
+        self._rows = 0
+        self._mark = ""
+
+    def text(self, text: str | None) -> None:
+        """Take the characters that follow a tag."""
+        if text:
+            self._inline.append(text if self._pre else _SPACE.sub(" ", text))
+
+    def start(self, tag: str) -> None:
+        """An element begins."""
+        if tag in {"td", "th"}:
+            self._cells += 1
+        elif self._cells:
+            self._inline.append(" " if tag in _BLOCKS or tag == "br" else "")
+        elif tag in _BLOCKS:
+            self.flush()
+            self._pre += tag == "pre"
+            self._mark = "- " if tag == "li" else self._mark if tag in {"p", "div"} else ""
+        elif len(tag) == 2 and tag[0] == "h" and tag[1] in "123456":
+            self.flush()
+            self._level = int(tag[1])
+        elif tag == "br":
+            self._inline.append("\n")
+
+    def end(self, tag: str) -> None:
+        """An element ends."""
+        if self.skipped:
+            self.skipped = False
+        elif tag in {"td", "th"}:
+            self._cells = max(0, self._cells - 1)
+            self._inline.append(" | " if not self._cells else " ")
+        elif self._cells:
+            self._inline.append(" " if tag in _BLOCKS else "")
+        elif tag in _BLOCKS or (self._level and tag == f"h{self._level}"):
+            self.flush("row" if tag == "tr" else "")
+            self._pre = max(0, self._pre - (tag == "pre"))
+            self._rows = 0 if tag == "table" else self._rows
+
+    def flush(self, kind: str = "") -> None:
+        """End the block that is being collected."""
+        text = "".join(self._inline)
+        self._inline.clear()
+        text = text.strip("\n") if self._pre else "\n".join(" ".join(line.split()) for line in text.strip().split("\n"))
+        text = text.replace("\xa0", " ")
+        level, self._level = self._level, 0
+        if not text.strip():
+            return
+        if level:
+            self.outline.heading(level, text)
+        elif kind:
+            self.outline.add(text.removesuffix(" |").removesuffix("|"), "\n" if self._rows else "\n\n")
+            self._rows += 1
+        else:
+            self.outline.add(self._mark + text, "\n" if self._mark else "\n\n")
+        self._mark = ""

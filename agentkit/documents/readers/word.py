@@ -1,0 +1,135 @@
+"""Word documents (.docx, .docm, .dotx): body in reading order, tables as rows, footnotes, headers.
+
+The XML is walked directly: libraries skip what stands in content controls, text boxes and tracked insertions.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from agentkit.documents.assembly import Outline, Reading
+from agentkit.documents.document import Limits
+from agentkit.documents.readers.package import Package, attribute, local
+from agentkit.errors import DamagedDocument
+
+_HEADING = re.compile(r"(?:heading|title)\s*(\d?)\Z", re.IGNORECASE)
+_ITEM = 0
+"""Stands for a level where a style is one of list items."""
+_SKIPPED = frozenset({"del", "moveFrom", "Fallback", "rPr", "pPr", "instrText", "sectPr"})
+_CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+
+
+def read_docx(data: bytes, name: str, limits: Limits) -> Reading:
+    """Read a Word document; sections follow its headings."""
+    package = Package(data, name)
+    main = package.main("word/document.xml")
+    root = package.xml(main)
+    body = next((node for node in root if local(node) == "body"), None)
+    if body is None:
+        raise DamagedDocument(f"{name} has no body. Open it in Word and save it again.")
+    relations = package.relations(main)
+    styles, notes, headers = (
+        [relation.target for relation in relations if relation.kind in kinds]
+        for kinds in ({"styles"}, {"footnotes", "endnotes"}, {"header"})
+    )
+    outline = Outline()
+    levels = _levels(package.xml(styles[0])) if styles else {}
+    _blocks(body, outline, levels)
+    outline.cut()
+    _apart(package, outline, notes, "notes")
+    _apart(package, outline, sorted(headers)[:3], "header")
+    return Reading(outline.parts(), _title(package), pictures=package.has_pictures())
+
+
+def _apart(package: Package, outline: Outline, members: list[str], place: str) -> None:
+    """Add what stands outside the body; the same text only once."""
+    outline.place = place
+    seen = set()
+    for member in members:
+        if member in package.members:
+            for node in package.xml(member).iter("{*}p"):
+                text = _text(node).strip()
+                if text and text not in seen:
+                    seen.add(text)
+                    outline.add(text, "\n")
+    outline.cut()
+    outline.place = ""
+
+
+def _blocks(parent: Any, outline: Outline, levels: dict[str, int]) -> None:
+    for node in parent:
+        tag = local(node)
+        if tag == "p":
+            _paragraph(node, outline, levels)
+        elif tag == "tbl":
+            outline.add("\n".join(_rows(node)))
+        elif tag in {"sdt", "sdtContent", "customXml", "ins", "moveTo"}:
+            _blocks(node, outline, levels)
+
+
+def _paragraph(node: Any, outline: Outline, levels: dict[str, int]) -> None:
+    text = _text(node).strip()
+    properties = node.find("{*}pPr")
+    style = properties.find("{*}pStyle") if properties is not None else None
+    level = levels.get(attribute(style, "val")) if style is not None else None
+    if level:
+        outline.heading(level, text)
+    elif level == _ITEM or (properties is not None and properties.find("{*}numPr") is not None):
+        outline.add("- " + text if text else "", "\n")
+    else:
+        outline.add(text)
+
+
+def _text(node: Any) -> str:
+    """Text of a paragraph with its text boxes, without deleted text."""
+    pieces: list[str] = []
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        tag = local(current)
+        if tag in _SKIPPED:
+            continue
+        if tag == "t":
+            pieces.append(current.text or "")
+        elif tag in _CHARACTERS:
+            pieces.append(_CHARACTERS[tag])
+        elif tag == "p" and current is not node:
+            pieces.append("\n")
+        pending.extend(reversed(current))
+    return "".join(pieces)
+
+
+def _rows(table: Any) -> list[str]:
+    """One line a row; a table inside a cell stays in its cell."""
+    rows = []
+    for row in _own(table, "tr", "tbl"):
+        cells = [" ".join(" ".join(_text(p) for p in cell.iter("{*}p")).split()) for cell in _own(row, "tc", "tr")]
+        if any(cells):
+            rows.append(" | ".join(cells))
+    return rows
+
+
+def _own(parent: Any, tag: str, parent_tag: str) -> list[Any]:
+    return [node for node in parent.iter("{*}" + tag) if next(node.iterancestors("{*}" + parent_tag)) is parent]
+
+
+def _levels(styles: Any) -> dict[str, int]:
+    """Style id -> level of heading, or _ITEM; names are English in every language's Word, ids are not."""
+    levels: dict[str, int] = {}
+    for style in styles.iter("{*}style"):
+        named, outline = style.find("{*}name"), style.find("{*}pPr/{*}outlineLvl")
+        found = _HEADING.match(attribute(named, "val")) if named is not None else None
+        if found:
+            levels[attribute(style, "styleId")] = int(found[1] or 1)
+        elif outline is not None and attribute(outline, "val").isdigit() and int(attribute(outline, "val")) < 9:
+            levels[attribute(style, "styleId")] = int(attribute(outline, "val")) + 1
+        elif style.find("{*}pPr/{*}numPr") is not None:
+            levels[attribute(style, "styleId")] = _ITEM
+    return levels
+
+
+def _title(package: Package) -> str:
+    if "docProps/core.xml" not in package.members:
+        return ""
+    return next((node.text or "" for node in package.xml("docProps/core.xml") if local(node) == "title"), "")

@@ -1,0 +1,233 @@
+"""What can happen in a run: one union of frozen dataclasses, to and from JSON.
+
+An event says what happened; when and in which run is on the `Recorded` envelope around it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agentkit.errors import AgentkitError
+
+MessageStatus = Literal["complete", "stopped", "failed"]
+CallStatus = Literal["ok", "failed", "stopped", "cached"]
+DocumentStatus = Literal["indexed", "unchanged", "failed", "stopped"]
+Stage = Literal["waiting", "parse", "split", "embed", "commit", "index"]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one model call in exclusive buckets: their sum is what was processed."""
+
+    input: int = 0
+    """Prompt tokens that no provider cache served."""
+    cache_read: int = 0
+    cache_write: int = 0
+    output: int = 0
+    """Completion tokens without reasoning."""
+    reasoning: int = 0
+    estimated: bool = False
+    """True when we counted and the server did not say."""
+
+    @property
+    def total(self) -> int:
+        """All tokens of the call."""
+        return self.input + self.cache_read + self.cache_write + self.output + self.reasoning
+
+    @property
+    def prompt(self) -> int:
+        """Tokens that went in, cached or not."""
+        return self.input + self.cache_read + self.cache_write
+
+    @property
+    def completion(self) -> int:
+        """Tokens that came out, reasoning included."""
+        return self.output + self.reasoning
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A run began."""
+
+    what: str
+    """Kind of run, such as `chat` or `ingest`."""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageSent:
+    """An agent, a person or a team said something; the ledger keeps it in the chat's tree."""
+
+    id: str
+    parent_id: str | None
+    sender: str
+    recipient: str
+    role: str
+    content: str
+    status: MessageStatus = "complete"
+    extra: dict[str, Any] = field(default_factory=dict)
+    """What travels with the message for the program: `citations`, `attachments`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCalled:
+    """A request goes out to a model."""
+
+    call_id: str
+    agent: str
+    provider: str
+    model: str
+    purpose: Literal["chat", "embedding"] = "chat"
+    messages: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenDelta:
+    """The next piece of text of a streamed reply; shown, never stored."""
+
+    text: str
+    agent: str = ""
+    call_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReplied:
+    """A model call ended, in whichever way; one row of `llm_calls`."""
+
+    call_id: str
+    agent: str
+    provider: str
+    model: str
+    purpose: Literal["chat", "embedding"] = "chat"
+    status: CallStatus = "ok"
+    text: str = ""
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+    first_token_s: float | None = None
+    """Seconds until the first piece of text, for streamed calls."""
+    cost: float | None = None
+    """US dollars; None when the price is unknown."""
+    attempt: int = 1
+    error: str = ""
+    error_type: str = ""
+    raw_usage: dict[str, Any] = field(default_factory=dict)
+    """The server's own usage figures, unchanged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """Passages were looked up."""
+
+    query: str
+    collection: str
+    mode: str
+    hits: list[dict[str, Any]]
+    seconds: float
+    timings: dict[str, float] = field(default_factory=dict)
+    """Seconds by stage."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentProgress:
+    """A document moved on; `done` of `total` units (bytes, pieces) of this stage are finished."""
+
+    document_id: str
+    document: str
+    stage: Stage
+    done: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentDone:
+    """A document's ingest ended; when `indexed`, it is durable."""
+
+    document_id: str
+    document: str
+    status: DocumentStatus
+    chunks: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    error: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HumanInputRequested:
+    """The run waits for a person."""
+
+    request_id: str
+    agent: str
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class HumanAnswered:
+    """The person answered."""
+
+    request_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished:
+    """The run reached its end."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailed:
+    """The run ended with an error."""
+
+    error: str
+    error_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunStopped:
+    """The user stopped the run; what was done so far is kept."""
+
+    reason: str = "stopped by the user"
+
+
+Event = (
+    RunStarted | MessageSent | ModelCalled | TokenDelta | ModelReplied | Retrieved | DocumentProgress | DocumentDone
+    | HumanInputRequested | HumanAnswered | RunFinished | RunFailed | RunStopped
+)  # fmt: skip
+KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in Event.__args__}
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An event with its place in a run: `seq` counts from 1, `at` is seconds since 1970 (UTC)."""
+
+    seq: int
+    at: float
+    event: Event
+
+
+def to_json(event: Event) -> dict[str, Any]:
+    """The event as a JSON object with its kind under `kind`."""
+    return {"kind": type(event).__name__, **dataclasses.asdict(event)}
+
+
+def from_json(data: dict[str, Any]) -> Event:
+    """The event that `to_json` wrote; fields that this version does not know are dropped.
+
+    Raises AgentkitError for an unknown kind.
+    """
+    kind = KINDS.get(str(data.get("kind")))
+    if kind is None:
+        raise AgentkitError(f"unknown event kind {data.get('kind')!r}; it was written by a newer version, please update.")
+    values = _known(kind, data)
+    if isinstance(values.get("usage"), dict):
+        values["usage"] = Usage(**_known(Usage, values["usage"]))
+    event: Event = kind(**values)
+    return event
+
+
+def _known(kind: type[Any], data: dict[str, Any]) -> dict[str, Any]:
+    return {item.name: data[item.name] for item in dataclasses.fields(kind) if item.name in data}

@@ -1,0 +1,170 @@
+"""Questions to the ledger, one function each. Costs are US dollars, times seconds; an unknown cost is None, never 0."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from agentkit.errors import ConfigError, NotFound
+from agentkit.events import Recorded, from_json
+from agentkit.ledger.store import Ledger
+
+if TYPE_CHECKING:
+    import pandas
+
+Group = Literal["day", "model", "agent", "chat", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class CallFilter:
+    """Which model calls are meant; times are UTC without zone, `until` is excluded; empty means all."""
+
+    owner: str
+    since: datetime | None = None
+    until: datetime | None = None
+    models: Sequence[str] = ()
+    agents: Sequence[str] = ()
+    purpose: Literal["", "chat", "embedding"] = ""
+
+    def where(self) -> tuple[str, list[Any]]:
+        """The SQL condition over `c` (llm_calls) and its values."""
+        parts: list[tuple[str, list[Any]]] = [("c.owner = ?", [self.owner])]
+        if self.since:
+            parts.append(("c.finished_at >= ?", [self.since]))
+        if self.until:
+            parts.append(("c.finished_at < ?", [self.until]))
+        if self.models:
+            parts.append(("list_contains(?, c.model)", [list(self.models)]))
+        if self.agents:
+            parts.append(("list_contains(?, c.agent)", [list(self.agents)]))
+        if self.purpose:
+            parts.append(("c.purpose = ?", [self.purpose]))
+        return " and ".join(sql for sql, _ in parts), [value for _, values in parts for value in values]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over calls."""
+
+    calls: int = 0
+    failed: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    estimated: bool = False
+    """Whether any of the tokens are our estimate."""
+    cost: float | None = None
+    """Sum of the known costs; None when none is known."""
+    unpriced: int = 0
+    """Calls with tokens whose price is unknown."""
+    seconds: float = 0.0
+    p50_s: float | None = None
+    p95_s: float | None = None
+    first_token_p50_s: float | None = None
+
+
+def totals(ledger: Ledger, calls: CallFilter) -> Totals:
+    """Sums over all calls that the filter means."""
+    where, values = calls.where()
+    row = ledger.database.row(f"select {_SUMS} from llm_calls c where {where}", values)
+    assert row is not None  # an aggregate without groups always gives one row
+    return Totals(**row)
+
+
+def of_messages(ledger: Ledger, owner: str, message_ids: Sequence[str]) -> dict[str, Totals]:
+    """The sums by answer, for those messages that took calls; embeddings of the question are counted in."""
+    which = "c.owner = ? and list_contains(?, c.message_id)"
+    sql = f"select c.message_id as message, {_SUMS} from llm_calls c where {which} group by all"
+    return {row.pop("message"): Totals(**row) for row in ledger.database.rows(sql, [owner, list(message_ids)])}
+
+
+def grouped(ledger: Ledger, calls: CallFilter, by: Group, timezone: str = "UTC") -> pandas.DataFrame:
+    """One row per day (in `timezone`, an IANA name), model, agent, chat or run: the key, its title, and the sums."""
+    where, values = calls.where()
+    key, title = _KEYS[by]
+    _check_zone(timezone)
+    zone = [timezone] if by == "day" else []
+    order = "key" if by == "day" else "cost desc nulls last, calls desc"
+    return ledger.database.frame(
+        f"""select {key} as key, {title} as title, {_SUMS} from llm_calls c left join chats h on h.id = c.chat_id
+        left join runs r on r.id = c.run_id where {where} group by 1, 2 order by {order}""",
+        [*zone, *zone, *values] if by == "day" else values,
+    )
+
+
+def _check_zone(name: str) -> None:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ConfigError(f"There is no time zone {name!r}; give an IANA name such as Europe/Berlin.") from error
+
+
+def calls(ledger: Ledger, chosen: CallFilter, limit: int = 100_000) -> pandas.DataFrame:
+    """The calls themselves, newest first: every column of `llm_calls` but the raw usage, with the chat's title."""
+    where, values = chosen.where()
+    return ledger.database.frame(
+        f"""select c.* exclude (raw_usage, owner), coalesce(h.title, '') as chat
+        from llm_calls c left join chats h on h.id = c.chat_id
+        where {where} order by c.finished_at desc limit ?""",
+        [*values, limit],
+    )
+
+
+def known_values(ledger: Ledger, owner: str, column: Literal["model", "agent"]) -> list[str]:
+    """The models or agents that occur in the owner's calls, sorted."""
+    return [
+        row["name"]
+        for row in ledger.database.rows(f"select distinct {column} as name from llm_calls where owner = ? order by 1", [owner])
+    ]
+
+
+def runs(ledger: Ledger, owner: str, limit: int = 50, kind: str = "") -> list[dict[str, Any]]:
+    """The owner's runs, newest first, with their times (UTC), seconds, calls, tokens and cost."""
+    return ledger.database.rows(
+        f"""select r.id, r.kind, r.title, r.state, r.reason, r.chat_id, r.started_at, r.finished_at,
+        date_diff('millisecond', r.started_at, r.finished_at) / 1000 as seconds, count(c.id) as calls,
+        coalesce(sum({_PROMPT} + {_COMPLETION}), 0)::bigint as tokens, sum(c.cost) as cost
+        from runs r left join llm_calls c on c.run_id = r.id where r.owner = ? and (? = '' or r.kind = ?)
+        group by all order by r.started_at desc limit ?""",
+        [owner, kind, kind, limit],
+    )
+
+
+def events(ledger: Ledger, owner: str, run_id: str) -> list[Recorded]:
+    """The stored events of a run, in order; raises NotFound."""
+    if ledger.database.value("select count(*) from runs where id = ? and owner = ?", [run_id, owner]) == 0:
+        raise NotFound(f"There is no run {run_id!r}; `python -m agentkit runs` lists them.")
+    rows = ledger.database.rows("select seq, happened_at, kind, data from events where run_id = ? order by seq", [run_id])
+    return [
+        Recorded(
+            row["seq"],
+            row["happened_at"].replace(tzinfo=UTC).timestamp(),
+            from_json({"kind": row["kind"], **json.loads(row["data"])}),
+        )
+        for row in rows
+    ]
+
+
+_PROMPT = "c.input_tokens + c.cache_read_tokens + c.cache_write_tokens"
+_COMPLETION = "c.output_tokens + c.reasoning_tokens"
+_SUMS = f"""count(*) as calls, count(*) filter (c.status = 'failed') as failed,
+    coalesce(sum({_PROMPT}), 0)::bigint as prompt_tokens, coalesce(sum(c.cache_read_tokens), 0)::bigint as cached_tokens,
+    coalesce(sum({_COMPLETION}), 0)::bigint as completion_tokens, coalesce(bool_or(c.estimated), false) as estimated,
+    sum(c.cost) as cost, count(*) filter (c.cost is null and {_PROMPT} + {_COMPLETION} > 0) as unpriced,
+    coalesce(sum(c.seconds), 0)::double as seconds, quantile_cont(c.seconds, 0.5)::double as p50_s,
+    quantile_cont(c.seconds, 0.95)::double as p95_s, quantile_cont(c.first_token_s, 0.5)::double as first_token_p50_s"""
+_DAY = "strftime(c.finished_at at time zone 'UTC' at time zone ?, '%Y-%m-%d')"
+_KEYS: dict[Group, tuple[str, str]] = {
+    "day": (_DAY, _DAY),
+    "model": ("c.model", "c.model"),
+    "agent": ("c.agent", "c.agent"),
+    "chat": (
+        "coalesce(c.chat_id, '')",
+        "coalesce(h.title, case when c.chat_id is null then 'outside chats' else 'deleted chat' end)",
+    ),
+    "run": ("coalesce(c.run_id, '')", "coalesce(r.title, 'outside runs')"),
+}

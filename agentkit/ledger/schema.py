@@ -1,0 +1,39 @@
+"""The ledger's tables, as numbered migrations: chats, their message trees, runs, events and model calls."""
+
+from __future__ import annotations
+
+from agentkit.database import Database
+
+
+def create_tables(database: Database) -> None:
+    """Version 1."""
+    for statement in _TABLES:
+        database.execute(statement)
+
+
+MIGRATIONS = (create_tables,)
+
+_TABLES = (
+    """create table chats (
+        id varchar primary key, owner varchar not null, title varchar not null, team varchar not null, model varchar not null,
+        collection varchar not null, head_id varchar, created_at timestamp not null, updated_at timestamp not null)""",
+    """create table messages (
+        id varchar primary key, chat_id varchar not null, parent_id varchar, run_id varchar, sender varchar not null,
+        recipient varchar not null, role varchar not null, content varchar not null, status varchar not null,
+        extra json not null, created_at timestamp not null)""",
+    """create table runs (
+        id varchar primary key, owner varchar not null, chat_id varchar, kind varchar not null, title varchar not null,
+        state varchar not null, reason varchar not null, started_at timestamp not null, finished_at timestamp)""",
+    """create table events (
+        run_id varchar not null, seq integer not null, happened_at timestamp not null,
+        kind varchar not null, data json not null)""",
+    """create table llm_calls (
+        id varchar not null, attempt integer not null, owner varchar not null, run_id varchar, chat_id varchar,
+        message_id varchar, agent varchar not null, provider varchar not null, model varchar not null, purpose varchar not null,
+        status varchar not null, error varchar not null, error_type varchar not null,
+        input_tokens bigint not null, cache_read_tokens bigint not null, cache_write_tokens bigint not null,
+        output_tokens bigint not null, reasoning_tokens bigint not null,
+        estimated boolean not null,
+        cost double, seconds double not null, first_token_s double, raw_usage json not null, finished_at timestamp not null,
+        primary key (id, attempt))""",
+)

@@ -1,0 +1,141 @@
+"""Chats and their message trees. Every method takes the owner and sees nothing of others."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from agentkit.database import Database, Row
+from agentkit.errors import NotFound
+from agentkit.ledger.schema import MIGRATIONS
+from agentkit.messages import new_id
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A chat and what it is set to; times are UTC without zone."""
+
+    id: str
+    owner: str
+    title: str
+    team: str
+    model: str
+    collection: str
+    head_id: str | None
+    """The message at which the shown branch ends."""
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """A message in the tree of its chat."""
+
+    id: str
+    chat_id: str
+    parent_id: str | None
+    run_id: str | None
+    sender: str
+    recipient: str
+    role: str
+    content: str
+    status: str
+    extra: dict[str, Any]
+    created_at: datetime
+
+
+class Ledger:
+    """What was said and what it took, in the database."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        database.migrate("ledger", MIGRATIONS)
+
+    def create_chat(self, owner: str, title: str, team: str, model: str, collection: str) -> Chat:
+        """A new, empty chat."""
+        now = utc_now()
+        chat = Chat(new_id(), owner, title, team, model, collection, None, now, now)
+        with self.database.transaction():
+            self.database.insert("chats", {name: getattr(chat, name) for name in Chat.__dataclass_fields__})
+        return chat
+
+    def chat(self, owner: str, chat_id: str) -> Chat:
+        """The chat; raises NotFound."""
+        row = self.database.row("select * from chats where owner = ? and id = ?", [owner, chat_id])
+        if row is None:
+            raise NotFound(f"There is no chat {chat_id!r}; it may have been deleted. Open another from the list.")
+        return Chat(**row)
+
+    def chats(self, owner: str, search: str = "", limit: int = 20, offset: int = 0) -> list[Chat]:
+        """The owner's chats, newest first; `search` is looked for in titles and in what was said."""
+        sql = f"select * from chats c where {_SEARCH} order by updated_at desc, id desc limit ? offset ?"
+        return [Chat(**row) for row in self.database.rows(sql, [owner, search, search, search, limit, offset])]
+
+    def count_chats(self, owner: str, search: str = "") -> int:
+        """How many chats `chats` would list without a limit."""
+        return int(self.database.value(f"select count(*) from chats c where {_SEARCH}", [owner, search, search, search]))
+
+    def update_chat(self, owner: str, chat_id: str, *, title: str | None = None, team: str | None = None,
+                    model: str | None = None, collection: str | None = None) -> Chat:  # fmt: skip
+        """Change what is given; raises NotFound."""
+        self.chat(owner, chat_id)
+        given = {"title": title, "team": team, "model": model, "collection": collection}
+        changes = {name: value for name, value in given.items() if value is not None}
+        if changes:
+            assignments = ", ".join(f"{name} = ?" for name in changes)
+            with self.database.transaction():
+                self.database.execute(
+                    f"update chats set {assignments} where owner = ? and id = ?", [*changes.values(), owner, chat_id]
+                )
+        return self.chat(owner, chat_id)
+
+    def delete_chat(self, owner: str, chat_id: str) -> None:
+        """Remove the chat with its messages and events; its model calls stay, since they were paid for. Raises NotFound."""
+        self.chat(owner, chat_id)
+        with self.database.transaction():
+            self.database.execute(
+                "delete from events where run_id in (select id from runs where chat_id = ? and owner = ?)", [chat_id, owner]
+            )
+            self.database.execute("update runs set title = 'deleted chat' where chat_id = ? and owner = ?", [chat_id, owner])
+            self.database.execute("delete from messages where chat_id = ?", [chat_id])
+            self.database.execute("delete from chats where owner = ? and id = ?", [owner, chat_id])
+
+    def thread(self, owner: str, chat_id: str, head_id: str | None = None) -> list[StoredMessage]:
+        """The branch that ends at `head_id` (default: the chat's head), first message first; raises NotFound."""
+        chat = self.chat(owner, chat_id)
+        tree = {row["id"]: row for row in self.database.rows("select * from messages where chat_id = ?", [chat_id])}
+        if head_id and head_id not in tree:
+            raise NotFound(f"There is no message {head_id!r} in chat {chat_id!r}; open the chat again to see its messages.")
+        branch, at = [], head_id or chat.head_id
+        while at in tree:
+            row = tree.pop(at)
+            branch.append(_message(row))
+            at = row["parent_id"]
+        return branch[::-1]
+
+    def interrupt_orphans(self) -> int:
+        """Mark runs that a dead process left open; call once after opening. Returns how many there were."""
+        orphans = self.database.value("select count(*) from runs where state = 'running'")
+        if orphans:
+            with self.database.transaction():
+                self.database.execute(
+                    "update runs set state = 'interrupted', reason = 'the process ended', finished_at = ?"
+                    " where state = 'running'",
+                    [utc_now()],
+                )
+        return int(orphans)
+
+
+def utc_now() -> datetime:
+    """Now, in UTC without zone, as the tables hold it."""
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+def _message(row: Row) -> StoredMessage:
+    return StoredMessage(**{**row, "extra": json.loads(row["extra"])})
+
+
+_SEARCH = """c.owner = ? and (? = '' or contains(lower(c.title), lower(?))
+    or exists (from messages m where m.chat_id = c.id and contains(lower(m.content), lower(?))))"""

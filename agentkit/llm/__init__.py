@@ -1,0 +1,11 @@
+"""Models: any OpenAI-compatible server, and one that answers offline by quoting."""
+
+from __future__ import annotations
+
+from agentkit.llm.client import Model, ModelClient, Reply, call
+from agentkit.llm.config import Connection, available_models, connections, delete_connection, model_by_id, save_connection
+
+__all__ = [
+    "Connection", "Model", "ModelClient", "Reply", "available_models", "call", "connections", "delete_connection", "model_by_id",
+    "save_connection",
+]  # fmt: skip

@@ -1,0 +1,202 @@
+"""The one way to a model: `call` sends messages, streams the reply as events, retries, stops and counts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from agentkit.core import bus, stopping
+from agentkit.errors import BadModelReply, ModelError, Stopped
+from agentkit.events import CallStatus, ModelCalled, ModelReplied, Usage
+from agentkit.llm.prices import price
+from agentkit.llm.response import ModelResponse
+from agentkit.llm.stream import Streamed, streaming
+from agentkit.llm.usage import estimated_usage, usage_from
+from agentkit.messages import Message, new_id
+
+ATTEMPTS = 3
+_FIRST_WAIT_S = 0.5
+_LONGEST_WAIT_S = 60.0
+
+
+class ModelClient(Protocol):
+    """How a kind of model is asked; AutoGen's protocol for custom clients."""
+
+    def create(self, params: Mapping[str, Any]) -> ModelResponse:
+        """Ask with the parameters of OpenAI's chat API; with `stream`, say each piece by `stream.delta` on the way.
+
+        Raises ModelError, and Stopped as soon as the enclosing run is stopped.
+        """
+
+    def message_retrieval(self, response: Any) -> Sequence[Any]:
+        """The messages of a response: texts, or objects and dicts with `content` and `tool_calls`."""
+
+    def cost(self, response: Any) -> float | None:
+        """US dollars; None when the price is unknown."""
+
+    @staticmethod
+    def get_usage(response: Any) -> Mapping[str, Any]:
+        """OpenAI's `usage` object as a dict; empty when the server sent none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model that can be asked: through which client, and under which name."""
+
+    id: str
+    """`offline` or `<connection>/<model>`."""
+    label: str
+    client: ModelClient = field(repr=False)
+    name: str
+    provider: str
+    """Whose price list counts: `openai`, the server's host, or `offline`."""
+    context_window: int | None = None
+    """Tokens of prompt and reply together, if known."""
+    is_language_model: bool = True
+    """False for the extractive one, which only quotes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model answered and what that took."""
+
+    text: str
+    message: Message
+    """The reply as it goes into a history, tool calls included."""
+    usage: Usage
+    cost: float | None
+    """US dollars; None when the price is unknown."""
+    model: str
+    provider: str
+    seconds: float
+    first_token_s: float | None
+    """Seconds until the first piece of text; None when nothing was streamed."""
+    stopped: bool
+    """True when the run was stopped meanwhile; `text` is what had come by then."""
+    call_id: str
+    raw: Any = None
+    """The client's response; None when stopped."""
+
+
+def call(model: Model, messages: Sequence[Message], *, agent: str = "", stream: bool = True,
+         params: Mapping[str, Any] | None = None) -> Reply:  # fmt: skip
+    """Ask a model, up to three times where another try can help.
+
+    Emits ModelCalled, TokenDelta for what is streamed, and one ModelReplied per attempt. Stopped on the way, it returns
+    the part that had come; stopped before or between attempts, it raises Stopped. Raises ModelError.
+    """
+    asked = _Call(model, list(messages), agent, {"model": model.name, "messages": list(messages), "stream": stream, **(params or {})})
+    attempt = 1
+    while True:
+        stopping.check()
+        try:
+            return asked.attempt(attempt)
+        except ModelError as error:
+            wait = _wait_s(error, attempt)
+            if wait is None:
+                raise
+        stopping.current().wait(wait)
+        attempt += 1
+
+
+def _wait_s(error: ModelError, attempt: int) -> float | None:
+    """Seconds until the next attempt; None for no other."""
+    if attempt >= ATTEMPTS or error.retry_after_s is None or error.retry_after_s > _LONGEST_WAIT_S:
+        return None
+    return max(error.retry_after_s, _FIRST_WAIT_S * 2 ** (attempt - 1))
+
+
+@dataclass(slots=True)
+class _Call:
+    """One call with all its attempts; they share the id."""
+
+    model: Model
+    messages: list[Message]
+    agent: str
+    params: dict[str, Any]
+    id: str = field(default_factory=new_id)
+
+    def attempt(self, number: int) -> Reply:
+        model = self.model
+        bus.emit(ModelCalled(self.id, self.agent, model.provider, model.name, "chat", [dict(message) for message in self.messages]))
+        with streaming(self.agent, self.id) as streamed:
+            response: ModelResponse | None = None
+            try:
+                response = self._created(streamed)
+                reply = self._reply(response, streamed)
+            except Stopped:
+                reply = self._partial(streamed)
+            except Exception as error:  # also a foreign client's own error: every attempt gets its row
+                self._report_failure(number, streamed, error, response)
+                if streamed.pieces and isinstance(error, ModelError):
+                    error.retry_after_s = None  # what was shown would be shown twice
+                raise
+        raw = dict(model.client.get_usage(reply.raw)) if reply.raw is not None else {}
+        self._report(number, reply, "stopped" if reply.stopped else "ok", raw)
+        return reply
+
+    def _created(self, streamed: Streamed) -> ModelResponse:
+        try:
+            return self.model.client.create(self.params)
+        finally:
+            streamed.seconds = time.monotonic() - streamed.began
+
+    def _reply(self, response: ModelResponse, streamed: Streamed) -> Reply:
+        message = _message(self.model.client.message_retrieval(response), self.model.name)
+        text = str(message.get("content") or "")
+        return self._made(text, message, *self._costs(response, text), streamed, response)
+
+    def _costs(self, response: ModelResponse, text: str) -> tuple[Usage, float | None]:
+        if raw := self.model.client.get_usage(response):
+            return usage_from(raw), self.model.client.cost(response)
+        return self._estimate(text)
+
+    def _estimate(self, text: str) -> tuple[Usage, float | None]:
+        usage = estimated_usage(self.messages, text, self.model.name)
+        return usage, price(self.model.name, self.model.provider, usage)
+
+    def _partial(self, streamed: Streamed) -> Reply:
+        message: Message = {"role": "assistant", "content": streamed.text}
+        return self._made(streamed.text, message, *self._estimate(streamed.text), streamed, None)
+
+    def _made(self, text: str, message: Message, usage: Usage, cost: float | None, streamed: Streamed, response: Any) -> Reply:
+        named = str(getattr(response, "model", "") or self.model.name)
+        provider, stopped = self.model.provider, response is None
+        return Reply(text, message, usage, cost, named, provider, streamed.seconds, streamed.first_token_s, stopped, self.id, response)
+
+    def _report_failure(self, number: int, streamed: Streamed, error: Exception, response: ModelResponse | None) -> None:
+        """A reply that broke off or is of no use has its price; one that never came has none."""
+        usage: Usage = Usage()
+        cost: float | None = 0.0
+        if response is not None:
+            usage, cost = self._costs(response, streamed.text)
+        elif streamed.pieces:
+            usage, cost = self._estimate(streamed.text)
+        message: Message = {"role": "assistant", "content": streamed.text}
+        failed = self._made(streamed.text, message, usage, cost, streamed, None)
+        self._report(number, failed, "failed", {}, str(error) or type(error).__name__, type(error).__name__)
+
+    def _report(self, number: int, reply: Reply, status: CallStatus, raw: dict[str, Any], error: str = "", kind: str = "") -> None:
+        bus.emit(
+            ModelReplied(
+                self.id, self.agent, self.model.provider, reply.model, "chat", status, reply.text, reply.usage, reply.seconds,
+                reply.first_token_s, reply.cost, number, error, kind, raw,
+            )  # fmt: skip
+        )
+
+
+def _message(retrieved: Sequence[Any], model: str) -> Message:
+    """The first of the retrieved messages as a Message; raises BadModelReply when there is nothing in it."""
+    first = retrieved[0] if retrieved else ""
+    if isinstance(first, str):
+        first = {"content": first}
+    elif not isinstance(first, Mapping):
+        first = {"content": first.content, "tool_calls": getattr(first, "tool_calls", None)}
+    message: Message = {"role": "assistant", "content": first.get("content")}
+    if calls := first.get("tool_calls"):
+        message["tool_calls"] = [made if isinstance(made, dict) else made.model_dump() for made in calls]
+    elif not message["content"]:
+        raise BadModelReply(f"The model {model} sent an empty reply; ask again, allow more tokens, or choose another model.")
+    return message

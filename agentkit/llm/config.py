@@ -1,0 +1,147 @@
+"""Which models there are: the offline one, those of the environment, and the connections that were saved."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from agentkit.errors import ConfigError, NotFound
+from agentkit.llm.client import Model
+from agentkit.llm.extractive import ExtractiveClient
+from agentkit.llm.openai_client import OPENAI_URL, OpenAIClient, provider_of
+from agentkit.settings import Settings
+
+OFFLINE = "offline"
+DEFAULT_OPENAI_MODEL = "gpt-5-mini"
+Similarity = Callable[[str, Sequence[str]], Sequence[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A model server: where it is, the key for it, and which of its models are offered."""
+
+    name: str
+    base_url: str
+    api_key: str = field(default="", repr=False)
+    models: tuple[str, ...] = ()
+    """Empty: one entry for the first model that the server lists when it is asked."""
+    source: Literal["environment", "saved", "found"] = "saved"
+
+
+def connections(settings: Settings) -> list[Connection]:
+    """All configured servers, the one of the environment or the secrets file first; raises ConfigError."""
+    return [*_from_settings(settings), *_saved(settings)]
+
+
+def save_connection(settings: Settings, connection: Connection) -> Connection:
+    """Store a connection, replacing a saved one of that name; returns it as stored. Raises ConfigError on bad values."""
+    checked = _checked(connection)
+    if any(given.name == checked.name for given in _from_settings(settings)):
+        raise ConfigError(f"The name {checked.name!r} belongs to the connection of the environment; choose another.")
+    others = [saved for saved in _saved(settings) if saved.name != checked.name]
+    _write(settings, [*others, checked])
+    return checked
+
+
+def delete_connection(settings: Settings, name: str) -> None:
+    """Forget a saved connection; raises NotFound."""
+    saved = _saved(settings)
+    if name not in {connection.name for connection in saved}:
+        raise NotFound(f"There is no saved connection {name!r}; those of the environment are removed there.")
+    _write(settings, [connection for connection in saved if connection.name != name])
+
+
+def available_models(settings: Settings, similarity: Similarity | None = None) -> list[Model]:
+    """All models to choose from, the default first: the first configured one, else the offline one. Asks no server."""
+    found = [model for connection in connections(settings) for model in models_of(connection)]
+    return [*found, offline_model(similarity)]
+
+
+def model_by_id(settings: Settings, model_id: str = "", similarity: Similarity | None = None) -> Model:
+    """The model of that id; the default when it is empty. Raises NotFound naming those there are."""
+    models = available_models(settings, similarity)
+    for model in models:
+        if model_id in ("", model.id):
+            return model
+    raise NotFound(f"There is no model {model_id!r}; choose one of: {', '.join(model.id for model in models)}.")
+
+
+def models_of(connection: Connection) -> list[Model]:
+    """The models of a connection."""
+    client = OpenAIClient(connection.base_url, connection.api_key)
+    provider = provider_of(connection.base_url)
+    if not connection.models:
+        return [Model(f"{connection.name}/default", f"{connection.name} (its first model)", client, "", provider)]
+    return [Model(f"{connection.name}/{name}", f"{name} ({connection.name})", client, name, provider) for name in connection.models]
+
+
+def offline_model(similarity: Similarity | None = None) -> Model:
+    """The model that quotes; it needs no server."""
+    return Model(OFFLINE, "Offline (quotes the documents)", ExtractiveClient(similarity), "extractive", OFFLINE, is_language_model=False)
+
+
+def _from_settings(settings: Settings) -> list[Connection]:
+    if not settings.openai_api_key and not settings.openai_base_url:
+        return []
+    base_url = _address(settings.openai_base_url) if settings.openai_base_url else OPENAI_URL
+    provider = provider_of(base_url)
+    name = "OpenAI" if provider == "openai" else provider
+    model = settings.openai_model or (DEFAULT_OPENAI_MODEL if provider == "openai" else "")
+    return [Connection(name, base_url, settings.openai_api_key, (model,) if model else (), "environment")]
+
+
+def _checked(connection: Connection) -> Connection:
+    name = " ".join(connection.name.split())
+    if not name or len(name) > 60 or "/" in name or name.lower() == OFFLINE:
+        raise ConfigError(f"A connection cannot be named {connection.name!r}; use 1 to 60 characters without a slash, not {OFFLINE!r}.")
+    models = tuple(dict.fromkeys(model.strip() for model in connection.models if model.strip()))
+    return Connection(name, _address(connection.base_url), connection.api_key.strip(), models)
+
+
+def _address(base_url: str) -> str:
+    """The address with `/v1` where only a host was given; raises ConfigError for what is no web address."""
+    address = base_url.strip().rstrip("/")
+    parts = urlsplit(address if "://" in address else f"http://{address}")
+    if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"\s", address):
+        raise ConfigError(f"{base_url!r} is no address of a model server; it looks like https://api.openai.com/v1 or http://localhost:11434/v1.")
+    return parts.geturl().rstrip("/") + ("" if parts.path.strip("/") else "/v1")
+
+
+def _file(settings: Settings) -> Path:
+    return settings.data / "connections.json"
+
+
+def _saved(settings: Settings) -> list[Connection]:
+    path = _file(settings)
+    try:
+        stored: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+        return [Connection(one["name"], one["base_url"], one.get("api_key", ""), tuple(one.get("models", ()))) for one in stored]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ConfigError(f"{path} cannot be read as saved connections ({type(error).__name__}); correct or remove it.") from error
+
+
+def _write(settings: Settings, saved: Sequence[Connection]) -> None:
+    """Replace the file in one step; only its owner may read it, for the keys in it."""
+    path = _file(settings)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [{key: value for key, value in dataclasses.asdict(one).items() if key != "source"} for one in saved]
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".connections-")  # created with mode 0600
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(rows, file, indent=1, ensure_ascii=False)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,227 @@
+"""Any server with OpenAI's chat API, through the official SDK."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from agentkit.core import stopping
+from agentkit.errors import BadModelReply, ModelError, ModelNotFound, Stopped
+from agentkit.llm.failures import mapped
+from agentkit.llm.prices import price
+from agentkit.llm.response import Choice, ModelResponse, Response, ResponseMessage
+from agentkit.llm.stream import delta
+from agentkit.llm.usage import usage_from
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx2
+    import openai
+
+OPENAI_URL = "https://api.openai.com/v1"
+_NO_KEY = "none"  # the SDK insists on one; local servers ignore it
+
+
+class OpenAIClient:
+    """Asks the server at `base_url`; the key is never shown. Times are in seconds; `read_timeout_s` is the longest silence."""
+
+    def __init__(self, base_url: str = OPENAI_URL, api_key: str = "", *, connect_timeout_s: float = 10.0,
+                 read_timeout_s: float = 300.0) -> None:  # fmt: skip
+        self.base_url = base_url.rstrip("/")
+        self.provider = provider_of(base_url)
+        self._api_key = api_key
+        self._timeouts = (connect_timeout_s, read_timeout_s)
+        self._asks_for_usage = True
+        self._default_model = ""
+
+    def __repr__(self) -> str:
+        return f"OpenAIClient({self.provider})"
+
+    def create(self, params: Mapping[str, Any]) -> ModelResponse:
+        """Ask; an empty model name means the first that the server lists. Raises ModelError and Stopped."""
+        request = {**params, "model": params.get("model") or self._first_model()}
+        if not request.get("stream"):
+            return self._ask(request, str(request["model"]), lambda response: _checked(response, self.base_url))
+        if self._asks_for_usage and "stream_options" not in request:
+            try:
+                return self._stream({**request, "stream_options": {"include_usage": True}})
+            except ModelError as error:
+                if "stream_options" not in str(error) and "include_usage" not in str(error):
+                    raise
+                self._asks_for_usage = False  # this server does not know the option: ask without, now and from now on
+        return self._stream(request)
+
+    def models(self) -> dict[str, int | None]:
+        """The models that the server lists, in its order, with their context in tokens where it tells; raises ModelError."""
+        with self._connected("") as server:
+            listed = getattr(server.models.list(), "data", None)
+            if listed is None:
+                raise BadModelReply(f"{self.base_url} answers, but lists no models as OpenAI does; the address usually ends in /v1.")
+            return {model.id: _context_window(model.model_extra or {}) for model in listed}
+
+    def message_retrieval(self, response: ModelResponse) -> list[Any]:
+        """The messages of the choices."""
+        return [choice.message for choice in response.choices]
+
+    def cost(self, response: ModelResponse) -> float | None:
+        """US dollars by the price list; None when it does not know the model."""
+        return price(response.model, self.provider, usage_from(self.get_usage(response)))
+
+    @staticmethod
+    def get_usage(response: ModelResponse) -> Mapping[str, Any]:
+        """The server's figures; empty when it sent none."""
+        usage = getattr(response, "usage", None)
+        if usage is None or isinstance(usage, Mapping):
+            return usage or {}
+        dumped: dict[str, Any] = usage.model_dump(exclude_none=True)
+        return dumped
+
+    def _first_model(self) -> str:
+        if not self._default_model:
+            listed = self.models()
+            if not listed:
+                raise ModelNotFound(f"{self.base_url} lists no models; load one there, or name one in the settings.")
+            self._default_model = next(iter(listed))
+        return self._default_model
+
+    def _stream(self, request: dict[str, Any]) -> ModelResponse:
+        return self._ask(request, str(request["model"]), lambda stream: _assembled(stream, str(request["model"])))
+
+    def _ask(self, request: dict[str, Any], model: str, read: Callable[[Any], ModelResponse]) -> ModelResponse:
+        with self._connected(model) as server:
+            return read(server.chat.completions.create(**request))
+
+    @contextmanager
+    def _connected(self, model: str) -> Iterator[openai.OpenAI]:
+        """A connection of its own for one request, so that a stop can cut it at any moment; errors come out as ours."""
+        import httpx2
+        import openai
+
+        wire = _Wire()
+        timeout = httpx2.Timeout(self._timeouts[1], connect=self._timeouts[0])
+        verify = _certificates() if self.base_url.startswith("https") else False
+        own = _is_loopback(self.base_url)
+        http = httpx2.Client(timeout=timeout, verify=verify, trust_env=not own, event_hooks={"request": [wire.watch]})
+        with http, stopping.current().on_stop(wire.cut):
+            server = openai.OpenAI(api_key=self._api_key or _NO_KEY, base_url=self.base_url, max_retries=0, http_client=http)
+            try:
+                yield server
+            except (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, json.JSONDecodeError, UnicodeDecodeError, OSError) as error:
+                if wire.is_cut:
+                    raise Stopped("stopped by the user") from None
+                # Not chained: the original may quote the key.
+                raise mapped(error, self.base_url, model, self._api_key) from None
+        if wire.is_cut:
+            raise Stopped("stopped by the user")
+
+
+class _Wire:
+    """The socket of one request; cutting it wakes whoever waits for data, which closing does not."""
+
+    def __init__(self) -> None:
+        self.is_cut = False
+        self._sockets: list[socket.socket] = []
+        self._lock = threading.Lock()
+
+    def watch(self, request: httpx2.Request) -> None:
+        request.extensions["trace"] = self._traced
+
+    def cut(self) -> None:
+        with self._lock:
+            self.is_cut = True
+            for one in self._sockets:
+                _shut(one)
+
+    def _traced(self, event: str, info: Mapping[str, Any]) -> None:
+        if event not in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            return
+        opened = info["return_value"].get_extra_info("socket")
+        with self._lock:
+            self._sockets.append(opened)
+            if self.is_cut:
+                _shut(opened)
+
+
+def _shut(opened: socket.socket) -> None:
+    try:
+        opened.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # the other side was faster, or TLS took the socket over
+
+
+def _context_window(extra: Mapping[str, Any]) -> int | None:
+    """As vLLM, llama.cpp and hosted servers add it to the list of models."""
+    meta = extra.get("meta") if isinstance(extra.get("meta"), Mapping) else {}
+    size = extra.get("max_model_len") or extra.get("context_length") or extra.get("context_window") or meta.get("n_ctx_train")
+    return size if isinstance(size, int) and size > 0 else None
+
+
+def _checked(response: Any, server: str) -> ModelResponse:
+    if not getattr(response, "choices", None):
+        raise BadModelReply(f"{server} answers, but not as OpenAI's chat API does; check the address, which usually ends in /v1.")
+    made: ModelResponse = response
+    return made
+
+
+def _assembled(stream: Any, model: str) -> ModelResponse:
+    """Read a stream to its end, passing its text on; tool calls are put together from their pieces."""
+    texts: list[str] = []
+    calls: dict[int, dict[str, Any]] = {}
+    usage: dict[str, Any] = {}
+    reason, seen = None, False
+    for chunk in stream:
+        model, seen = getattr(chunk, "model", None) or model, True
+        if getattr(chunk, "usage", None):
+            usage = chunk.usage.model_dump(exclude_none=True)
+        for choice in (getattr(chunk, "choices", None) or [])[:1]:
+            reason = choice.finish_reason or reason
+            text = choice.delta.content or choice.delta.refusal or ""
+            texts.append(text)
+            delta(text)
+            for piece in choice.delta.tool_calls or []:
+                _add_piece(calls, piece)
+    if not seen:
+        raise BadModelReply(f"The server ended its reply without a word from {model}; check the address, which usually ends in /v1.")
+    message = ResponseMessage("".join(texts) or None, [calls[index] for index in sorted(calls)] or None)
+    return Response([Choice(message, reason)], model, usage)
+
+
+def _add_piece(calls: dict[int, dict[str, Any]], piece: Any) -> None:
+    made = calls.setdefault(piece.index, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
+    made["id"] = piece.id or made["id"]
+    if piece.function is not None:
+        made["function"]["name"] += piece.function.name or ""
+        made["function"]["arguments"] += piece.function.arguments or ""
+
+
+def provider_of(base_url: str) -> str:
+    """`openai` for OpenAI itself, else the server's host and port."""
+    parts = urlsplit(base_url)
+    host = parts.hostname or base_url
+    if host == "api.openai.com":
+        return "openai"
+    return f"{host}:{parts.port}" if parts.port else host
+
+
+def _is_loopback(base_url: str) -> bool:
+    host = urlsplit(base_url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Loaded once: that takes longer than the rest of a connection."""
+    import httpx2
+
+    return httpx2.create_ssl_context()

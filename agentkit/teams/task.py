@@ -1,0 +1,115 @@
+"""What a team is, what it is given, and what it gives back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from agentkit.core import bus
+from agentkit.events import MessageSent, MessageStatus
+from agentkit.llm.client import Model
+from agentkit.llm.passages import Passage
+from agentkit.messages import Message, new_id
+from agentkit.retrieval import Hit
+
+_MARKER = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A passage that an answer points to; it keeps its own text, so that it outlives its document."""
+
+    marker: int
+    document_id: str
+    document: str
+    chunk_id: int
+    page: int | None
+    place: str
+    heading: str
+    start: int
+    end: int
+    """Character span in the document's text."""
+    text: str
+    score: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As it travels with a message under `citations`."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a team answered; `stopped_because` is `answered`, `no evidence` or `stopped`."""
+
+    text: str
+    citations: tuple[Citation, ...] = ()
+    stopped_because: str = "answered"
+
+
+@dataclass(slots=True)
+class Task:
+    """One question to a team, with everything it may use."""
+
+    question: str
+    model: Model
+    retrieve: Callable[[str], list[Hit]]
+    history: Sequence[Message] = ()
+    """Earlier turns of the chat, oldest first."""
+    answer_id: str = field(default_factory=new_id)
+    """The id that the final message is to carry."""
+    parent_id: str | None = None
+    """The message after which the next one comes."""
+
+    def say(self, sender: str, recipient: str, content: str, *, status: MessageStatus = "complete", final: bool = False,
+            extra: dict[str, Any] | None = None) -> None:  # fmt: skip
+        """Send a message on: an inner one between agents, or the final answer."""
+        message_id = self.answer_id if final else new_id()
+        shown = {**(extra or {}), "inner": not final}
+        bus.emit(MessageSent(message_id, self.parent_id, sender, recipient, "assistant", content, status, shown))
+        self.parent_id = message_id
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """A ready-made team: its name, what it is good for, who is in it, and how it works on a task."""
+
+    id: str
+    name: str
+    description: str
+    agents: tuple[str, ...]
+    work: Callable[[Task], Answer]
+
+
+def passages(hits: Sequence[Hit]) -> list[Passage]:
+    """The hits as numbered passages for a prompt, numbered from 1 in their order."""
+    return [Passage(marker, source_line(hit), hit.text) for marker, hit in enumerate(hits, start=1)]
+
+
+def source_line(hit: Hit) -> str:
+    """Document, page or place, and heading of a hit in one line."""
+    where = f"p. {hit.page}" if hit.page else hit.place
+    return ", ".join(part for part in (hit.document, where, hit.heading) if part)
+
+
+def cited(text: str, hits: Sequence[Hit]) -> tuple[Citation, ...]:
+    """The citations for the markers `[n]` that occur in `text`, by marker; numbers that name no hit are left out."""
+    used = {int(number) for group in _MARKER.findall(text) for number in group.split(",")}
+    return tuple(
+        Citation(
+            n,
+            hit.document_id,
+            hit.document,
+            hit.chunk_id,
+            hit.page,
+            hit.place,
+            hit.heading,
+            hit.start,
+            hit.end,
+            hit.text,
+            hit.score,
+        )
+        for n, hit in enumerate(hits, start=1)
+        if n in used
+    )

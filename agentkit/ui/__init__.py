@@ -1,0 +1,1 @@
+"""What the pages share: state, drawing of events, citations, charts."""

@@ -1,0 +1,171 @@
+"""The body of a chat: its turns, the one that is being answered, and what can be done about one that failed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from agentkit import runs
+from agentkit.errors import NotFound
+from agentkit.events import MessageSent
+from agentkit.ledger import Chat, queries
+from agentkit.ledger.queries import Totals
+from agentkit.runs import Run
+from agentkit.teams import team
+from agentkit.ui import composer, draw, figures, markdown, source, state
+from agentkit.ui.turns import Turn, last_turns, live_turn, steps, stored_turns
+
+SHOWN = 30  # messages; more come with "Earlier messages"
+POLL_S = 0.3
+_SETTINGS_HELP = frozenset({"ModelUnreachable", "ModelAuthFailed", "ModelNotFound", "ConfigError", "RateLimited"})
+
+
+def current_chat() -> Chat | None:
+    """The chat in the page's address, None for a new one; raises NotFound for one that is not there."""
+    chat_id = st.query_params.get("chat")
+    return state.workspace().ledger.chat(state.owner(), chat_id) if chat_id else None
+
+
+def live_run(chat: Chat) -> Run[Any] | None:
+    """The run that is answering in this chat."""
+    run = next(iter(runs.live(state.owner(), chat_id=chat.id)), None)
+    if run:
+        for _ in range(100):  # a run says the question first: wait that moment, then it is drawn in its place from the start
+            if any(isinstance(recorded.event, MessageSent) for recorded in run.events()) or run.wait(0.01):
+                break
+    return run
+
+
+def draw_chat(chat: Chat, chosen: composer.Choice, run: Run[Any] | None) -> None:
+    """The turns of a chat, the last ones first to be shown, and the live one."""
+    ledger, owner = state.workspace().ledger, state.owner()
+    thread = [said for said in ledger.thread(owner, chat.id) if run is None or said.run_id != run.id]
+    turns = stored_turns(thread)
+    shown = last_turns(turns, st.session_state.get(f"shown-{chat.id}", SHOWN))
+    hidden = len(turns) - len(shown)
+    if hidden:
+        st.button(
+            f"Earlier messages ({figures.count(hidden, 'question')})",
+            key="earlier",
+            icon=":material/expand_less:",
+            type="tertiary",
+            on_click=_show_more,
+            args=(chat.id,),
+        )
+    took = queries.of_messages(ledger, owner, [turn.answer.id for turn in shown if turn.answer])
+    labels = {model.id: model.label for model in state.workspace().models()}
+    for turn in shown:
+        with st.container(key=f"turn-{turn.run_id}"):
+            again = chosen if turn is shown[-1] and run is None else None
+            _draw_stored(turn, took.get(turn.answer.id) if turn.answer else None, labels, again)
+    if run:
+        with st.container(key=f"turn-{run.id}", width=composer.WIDTH):
+            _draw_live(run, team(chat.team).agents[-1])
+
+
+def draw_unknown(problem: str) -> None:
+    """Instead of a chat that is not there."""
+    st.markdown(f":material/search_off: {markdown.literal(problem)}")
+
+
+def _show_more(chat_id: str) -> None:
+    key = f"shown-{chat_id}"
+    st.session_state[key] = st.session_state.get(key, SHOWN) + SHOWN
+
+
+def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again: composer.Choice | None) -> None:
+    marker = source.opened(turn.answer.id) if turn.answer else None
+    cited = next((citation for citation in turn.citations if citation["marker"] == marker), None)
+
+    def answer() -> None:
+        _draw_steps(turn)
+        _draw_result(turn)
+        if took and turn.answer:
+            st.caption(markdown.literal(figures.took(took, labels.get(turn.answer.extra.get("model", ""), ""))))
+        if again and turn.status != "complete":
+            _draw_again(again, turn)
+
+    if turn.answer is None or cited is None:
+        with st.container(width=composer.WIDTH):
+            draw.draw_turn(turn, answer)
+        return
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        draw.draw_turn(turn, answer)
+    with right:
+        source.draw_source(turn.answer.id, cited, turn.answer.content)
+
+
+def _draw_steps(turn: Turn) -> None:
+    folded = st.expander("Steps", type="compact", icon=":material/account_tree:", key=f"steps-{turn.run_id}", on_change="rerun")
+    if folded.open:
+        with folded:
+            try:
+                draw.draw_steps(steps(queries.events(state.workspace().ledger, state.owner(), turn.run_id)))
+            except NotFound as error:
+                st.caption(markdown.literal(str(error)))
+
+
+def _draw_result(turn: Turn) -> None:
+    if turn.answer and turn.answer.content:
+        markers = {int(citation["marker"]) for citation in turn.citations}
+        st.markdown(markdown.answer(turn.answer.content, turn.answer.id, markers))
+    if turn.citations and turn.answer:
+        source.draw_chips(turn.answer.id, turn.citations)
+    match turn.status:
+        case "stopped":
+            written = turn.answer is not None and turn.answer.content
+            kept = "What had been written by then is kept." if written else "Nothing had been written yet."
+            st.caption(f":material/stop_circle: Stopped. {kept}")
+        case "failed" if turn.answer:
+            st.error(f"No answer. {markdown.literal(turn.answer.extra.get('error', ''))}", icon=":material/error:")
+            if turn.answer.extra.get("error_type") in _SETTINGS_HELP:
+                st.page_link(state.PAGES / "settings.py", label="Look at the model's settings", icon=":material/tune:")
+        case "interrupted":
+            st.warning("The app was closed before this was answered.", icon=":material/warning:")
+
+
+def _draw_again(chosen: composer.Choice, turn: Turn) -> None:
+    """Ask the same in place of a turn that has no whole answer; the old turn stays in the chat's tree."""
+    if turn.question:
+        draft = composer.Draft(st.query_params["chat"], turn.question.content, chosen, parent_id=turn.question.parent_id or "")
+        st.button("Try again", key=f"again-{turn.run_id}", icon=":material/refresh:", on_click=composer.send, args=(draft,))
+
+
+@st.fragment(run_every=POLL_S)
+def _draw_live(run: Run[Any], agent: str) -> None:
+    """The one part of the page that looks again and again; at the end the page is drawn once with what is stored."""
+    if run.ended:
+        st.rerun()
+    turn = live_turn(run, agent)
+    draw.draw_turn(turn, lambda: _draw_progress(run, turn))
+
+
+def _draw_progress(run: Run[Any], turn: Turn) -> None:
+    with st.expander("Stopping" if run.stopping else _doing(turn), type="compact", icon="spinner"):
+        draw.draw_steps(turn.steps)
+    for part in markdown.finished(turn.text):
+        if part:
+            st.markdown(markdown.answer(part, run.message_id, ()))
+    if run.waiting_for:
+        _draw_question(run)
+    st.button("Stop", key=f"stop-{run.id}", icon=":material/stop_circle:", on_click=run.stop, disabled=run.stopping)
+
+
+def _doing(turn: Turn) -> str:
+    if turn.text:
+        return "Writing the answer"
+    return draw.doing(turn.steps[-1]) if turn.steps else "Looking up passages"
+
+
+def _draw_question(run: Run[Any]) -> None:
+    """The run waits for a person: ask, and hand the answer on."""
+    request = run.waiting_for
+    if request is None:
+        return
+    with st.form(f"human-{request.request_id}"):
+        st.markdown(f"**{markdown.literal(request.agent)}** asks: {markdown.prose(request.prompt)}")
+        text = st.text_input("Your answer", key=f"answer-{run.id}")
+        if st.form_submit_button("Answer", type="primary", icon=":material/reply:", key=f"give-{run.id}"):
+            run.answer(text)

@@ -1,0 +1,95 @@
+"""The two pieces of our own JavaScript: how a chat's page behaves, and a text with a marked passage.
+
+Both only ever create text nodes from what they are given, so nothing in a document or an answer becomes markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, Literal
+
+import streamlit as st
+
+Part = tuple[str, Literal["", "passage", "sentence"]]
+
+_PAGE = """
+let chat = "", answering = false, following = false;
+
+export default function ({ data, setTriggerValue }) {
+    const main = document.getElementById("stMain");
+    const toEnd = () => following && main.scrollTo({ top: main.scrollHeight });
+    if (data.chat !== chat || (data.answering && !answering)) following = data.chat !== "";
+    chat = data.chat;
+    answering = data.answering;
+    const timers = [0, 200].map((delay) => setTimeout(toEnd, delay));
+    if (data.answering) timers.push(setInterval(toEnd, 150));
+    else timers.push(setTimeout(() => { following = false; }, 400));  // the end of the answer has been shown
+    const scrolled = () => { following = data.answering && main.scrollHeight - main.scrollTop - main.clientHeight < 100; };
+    const clicked = (event) => {
+        const link = event.target instanceof Element ? event.target.closest('a[href^="#cite-"]') : null;
+        if (!link) return;
+        event.preventDefault();
+        setTriggerValue("cite", link.getAttribute("href").slice("#cite-".length));
+    };
+    main.addEventListener("scroll", scrolled);
+    document.addEventListener("click", clicked, true);
+    return () => {
+        timers.forEach(clearTimeout);
+        main.removeEventListener("scroll", scrolled);
+        document.removeEventListener("click", clicked, true);
+    };
+}
+"""
+_TEXT = """
+export default function ({ data, parentElement }) {
+    const block = parentElement.querySelector(".text");
+    const shown = block.childElementCount > 0;
+    block.replaceChildren(...data.parts.map(([text, kind]) => {
+        const part = document.createElement(kind ? "mark" : "span");
+        part.className = kind;
+        part.textContent = text;
+        return part;
+    }));
+    const first = block.querySelector("mark.sentence") ?? block.querySelector("mark");
+    if (!shown) parentElement.host.closest(".st-key-source")?.scrollIntoView({ block: "nearest" });
+    if (first) block.scrollTop = Math.max(0, first.offsetTop - block.offsetTop - 48);
+}
+"""
+_TEXT_HTML = '<div class="text" tabindex="0" role="region" aria-label="Text of the source, the passage marked"></div>'
+_TEXT_CSS = """
+.text {
+    max-height: 20rem; overflow-y: auto; white-space: pre-wrap; overflow-wrap: anywhere; position: relative;
+    font-family: var(--st-font); font-size: 0.9rem; line-height: 1.55; color: var(--st-text-color);
+    padding: 0.75rem; border: 1px solid var(--st-border-color); border-radius: var(--st-base-radius);
+}
+span { opacity: 0.75; }
+mark { color: inherit; background: color-mix(in srgb, var(--st-primary-color) 22%, transparent); }
+mark.sentence { background: color-mix(in srgb, var(--st-primary-color) 45%, transparent); font-weight: 600; }
+"""
+
+
+def chat_page(on_open: Callable[[str], None], chat_id: str, *, answering: bool) -> None:
+    """Put on the page once, last: links `#cite-MESSAGE-n` call `on_open("MESSAGE-n")`, and a growing answer stays in view.
+
+    A chat opens at its end. Whoever scrolls up while an answer is written is left alone.
+    """
+
+    def opened() -> None:
+        if target := st.session_state["chat-page"].get("cite"):
+            on_open(str(target))
+
+    data = {"chat": chat_id, "answering": answering}
+    _renderer("agentkit_chat_page")(key="chat-page", data=data, on_cite_change=opened)
+
+
+def marked_text(parts: Sequence[Part], key: str) -> None:
+    """Text as it stands, with the passage marked and the sentence in it marked more strongly."""
+    _renderer("agentkit_marked_text")(key=key, data={"parts": [list(part) for part in parts]})
+
+
+@cache
+def _renderer(name: str) -> Any:
+    if name == "agentkit_chat_page":
+        return st.components.v2.component(name, js=_PAGE)
+    return st.components.v2.component(name, html=_TEXT_HTML, css=_TEXT_CSS, js=_TEXT)

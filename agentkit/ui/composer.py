@@ -1,0 +1,177 @@
+"""The composer at the foot of a chat: what is asked, of whom, over which documents, with which files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import streamlit as st
+
+from agentkit import runs
+from agentkit.documents import SUPPORTED
+from agentkit.errors import AgentkitError
+from agentkit.ledger import Chat
+from agentkit.retrieval import Source
+from agentkit.teams import TEAMS, team
+from agentkit.ui import figures, markdown, state, uploads
+from agentkit.workspace import DEFAULT_COLLECTION
+
+WIDTH = 736  # pixels: the reading column
+_PROBLEM, _QUEUED = "chat-problem", "chat-queued"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Whom and what the next question asks."""
+
+    collection: str
+    team: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A question that is ready to be asked; `parent_id` as in `Workspace.ask`."""
+
+    chat_id: str | None
+    text: str
+    choice: Choice
+    files: tuple[Source, ...] = ()
+    keep: bool = False
+    parent_id: str | None = None
+
+
+def send(draft: Draft) -> None:
+    """Ask, or queue the question while the chat is still answering; a problem is kept for the page to show."""
+    workspace, owner = state.workspace(), state.owner()
+    st.session_state.pop(_PROBLEM, None)
+    if draft.chat_id and runs.live(owner, chat_id=draft.chat_id):
+        st.session_state[_QUEUED] = draft
+        return
+    st.session_state.pop(_QUEUED, None)
+    try:
+        if draft.choice.collection not in collections():
+            workspace.library.create_collection(owner, draft.choice.collection)
+        run = workspace.ask(
+            owner,
+            draft.text,
+            collection=draft.choice.collection,
+            team_id=draft.choice.team,
+            model_id=draft.choice.model,
+            chat_id=draft.chat_id,
+            parent_id=draft.parent_id,
+            attachments=draft.files,
+            keep_attachments=draft.keep,
+        )
+    except AgentkitError as error:
+        st.session_state[_PROBLEM] = (draft, str(error))
+        return
+    if run.chat_id:
+        st.query_params["chat"] = run.chat_id
+
+
+def send_queued(chat: Chat) -> None:
+    """Ask what was typed while the chat was answering, once it has answered."""
+    queued: Draft | None = st.session_state.get(_QUEUED)
+    if queued and queued.chat_id == chat.id:
+        send(queued)
+
+
+def draw_pending(chat_id: str | None) -> None:
+    """What waits to be asked in this chat, and what could not be asked."""
+    queued: Draft | None = st.session_state.get(_QUEUED)
+    if queued and queued.chat_id == chat_id:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f":material/schedule: Asked after this answer: {markdown.literal(queued.text)}", width="stretch")
+            st.button("Take back", key="unqueue", type="tertiary", icon=":material/undo:", on_click=_forget, args=(_QUEUED,))
+    draft, problem = st.session_state.get(_PROBLEM, (None, ""))
+    if draft and draft.chat_id == chat_id:
+        st.error(f"**Not asked:** {markdown.literal(draft.text)}\n\n{markdown.literal(problem)}", icon=":material/error:")
+        st.button("Try again", key="send-again", icon=":material/refresh:", on_click=send, args=(draft,))
+
+
+def choice(chat: Chat | None, known: Mapping[str, int]) -> Choice:
+    """What is chosen for this chat now: in the composer, else in the chat, else in the latest one, as far as it still exists."""
+    latest = chat or next(iter(state.workspace().ledger.chats(state.owner(), limit=1)), None)
+    models = [model.id for model in state.workspace().models()]
+    fullest = max(known, key=known.__getitem__, default=DEFAULT_COLLECTION)
+
+    def first_known(what: str, options: Sequence[str], default: str) -> str:
+        candidates = (st.session_state.get(_key(what, chat)), getattr(latest, what, None))
+        return next((str(value) for value in candidates if value in options), default)
+
+    return Choice(
+        first_known("collection", list(known), fullest),
+        first_known("team", [one.id for one in TEAMS], TEAMS[0].id),
+        first_known("model", models, models[0]),
+    )
+
+
+def collections() -> dict[str, int]:
+    """The owner's collections with their number of documents."""
+    return {found.name: found.documents for found in state.workspace().library.collections(state.owner())}
+
+
+def draw_composer(chat: Chat | None, known: Mapping[str, int], *, answering: bool) -> None:
+    """The row of choices and the input, at the foot of the page."""
+    settings = state.workspace().settings
+    with st.bottom, st.container(width=WIDTH, gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            _draw_choice(chat, known)
+            st.toggle(
+                "Keep attached files in the collection",
+                key="keep-files",
+                help="Off: files attached here are used in this chat only and are deleted with it. "
+                "On: they are added to the collection, for all chats.",
+            )
+        st.chat_input(
+            "Answering; what you send now is asked next" if answering else "Ask your documents, or attach files",
+            key="composer",
+            accept_file="multiple",
+            file_type=sorted(SUPPORTED),
+            max_upload_size=settings.max_file_mb,
+            on_submit=_submit,
+            args=(chat,),
+        )
+
+
+def _submit(chat: Chat | None) -> None:
+    value: Any = st.session_state["composer"]
+    if not value or not (value.text.strip() or value.files):
+        return
+    files = tuple(uploads.to_disk(value.files, state.workspace().settings))
+    text = value.text.strip() or f"What is in {', '.join(source.name for source in files)}?"
+    send(Draft(chat.id if chat else None, text, choice(chat, collections()), files, bool(st.session_state.get("keep-files"))))
+
+
+def _draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:
+    now, models = choice(chat, known), {model.id: model.label for model in state.workspace().models()}
+    label = " · ".join(markdown.literal(part) for part in (now.collection, team(now.team).name, models[now.model]))
+    with st.popover(label, icon=":material/tune:", type="tertiary", help="Collection, team and model of this chat", key="choice"):
+        names = list(known) or [now.collection]
+        for what, value in asdict(now).items():
+            st.session_state[_key(what, chat)] = value
+        _select("Collection", "collection", chat, names, lambda name: f"{name} ({figures.count(known.get(name, 0), 'document')})")
+        _select("Team", "team", chat, [known_team.id for known_team in TEAMS], lambda team_id: team(team_id).name)
+        st.caption(team(now.team).description)
+        _select("Model", "model", chat, list(models), models.__getitem__)
+        if now.model == "offline":
+            st.caption("This is no language model: it quotes the sentences that answer, word for word.")
+
+
+def _select(label: str, what: str, chat: Chat | None, options: list[str], show: Any) -> None:
+    st.selectbox(label, options, format_func=show, key=_key(what, chat), on_change=_keep, args=(what, chat))
+
+
+def _keep(what: str, chat: Chat | None) -> None:
+    if chat:
+        state.workspace().ledger.update_chat(state.owner(), chat.id, **{what: st.session_state[_key(what, chat)]})
+
+
+def _key(what: str, chat: Chat | None) -> str:
+    return f"{what}-{chat.id if chat else 'new'}"
+
+
+def _forget(what: str) -> None:
+    st.session_state.pop(what, None)

@@ -1,0 +1,35 @@
+"""Which dialog is open. It is kept in the session, so that an ingest that ends meanwhile does not close it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+_OPEN = "dialog"
+
+
+def ask(name: str, subject: Any = None) -> None:
+    """Open a dialog about something, from the next drawing on."""
+    st.session_state[_OPEN] = (name, subject)
+
+
+def asked() -> tuple[str, Any]:
+    """The name of the open dialog, empty if there is none, and what it is about."""
+    found: tuple[str, Any] = st.session_state.get(_OPEN, ("", None))
+    return found
+
+
+def close() -> None:
+    """Close the dialog, from the next drawing on."""
+    st.session_state.pop(_OPEN, None)
+
+
+def confirm_delete(key: str) -> bool:
+    """The two buttons under a question whether to delete; True when it is to be done."""
+    with st.container(horizontal=True):
+        sure = st.button("Delete", key=key, type="primary", icon=":material/delete:")
+        st.button("Keep", key=f"{key}-keep", on_click=close)
+    if not asked()[0]:
+        st.rerun()
+    return sure

@@ -1,0 +1,154 @@
+"""The table of a collection's documents: find, sort, select, delete, retry, export."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from agentkit.ledger.export import table_csv
+from agentkit.retrieval import Collection, StoredDocument
+from agentkit.ui import dialogs, draw, figures, markdown, progress, state, times
+
+if TYPE_CHECKING:
+    import pandas
+
+Documents = Sequence[StoredDocument]
+
+_SHOWN = "documents-shown"
+_DELETE = "Delete documents"
+_AGAIN = ("failed", "stopped")
+_GROUPS: dict[str, Callable[[str], bool]] = {
+    "All": lambda status: True,
+    "Indexed": lambda status: status == "indexed",
+    "Failed": lambda status: status == "failed",
+    "Stopped": lambda status: status == "stopped",
+    "Under way": lambda status: status in draw.STAGES,
+}
+
+
+def draw_documents(collection: Collection) -> list[StoredDocument]:
+    """Filters, actions and the table; gives the documents that are selected."""
+    found, everything = _draw_filters(collection)
+    actions = st.container(horizontal=True, vertical_alignment="center", key="document-actions")
+    if not found:
+        st.info("No document fits this filter. Clear the text, or choose All.", icon=":material/filter_alt_off:")
+        chosen = []
+    else:
+        chosen = _draw_table(collection, found)
+    with actions:
+        _draw_actions(collection, found, everything, chosen)
+    name, subject = dialogs.asked()
+    if name == _DELETE:
+        _delete(subject)
+    return chosen
+
+
+def _draw_filters(collection: Collection) -> tuple[Documents, Documents]:
+    """The documents that the filters leave, and all those that the text leaves."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="document-filters"):
+        icon, where = ":material/search:", "Name, title or source"
+        text = st.text_input("Find documents", key="document-search", placeholder=where, icon=icon, width=320)
+        everything = state.workspace().library.documents(state.owner(), collection.name, (text or "").strip())
+        sizes = {name: sum(fits(one.status) for one in everything) for name, fits in _GROUPS.items()}
+        # An option that has no documents left stays while it is chosen, so that the choice does not jump.
+        names = [name for name, size in sizes.items() if size or name in ("All", st.session_state.get("document-status"))]
+        group = st.segmented_control(
+            "Status", names, default="All", required=True, wrap=True, key="document-status",
+            format_func=lambda name: f"{name} ({figures.count(sizes[name])})",
+        )  # fmt: skip
+    fits = _GROUPS[group or "All"]
+    return [one for one in everything if fits(one.status)], everything
+
+
+def _draw_table(collection: Collection, found: Documents) -> list[StoredDocument]:
+    """The table. A selection is kept by document: when rows come or go, it moves with its documents."""
+    ids = [one.id for one in found]
+    chosen = _selected()
+    key = f"documents-{collection.id}-{hashlib.sha256(' '.join(ids).encode()).hexdigest()[:16]}"
+    rows = [row for row, document_id in enumerate(ids) if document_id in chosen]
+    columns = st.column_config
+    rows_shown = table(found)
+    shown: Any = st.dataframe(
+        rows_shown if rows_shown.Note.any() else rows_shown.drop(columns="Note"),
+        key=key,
+        on_select="rerun",
+        selection_mode="multi-row",
+        selection_default={"selection": {"rows": rows}},
+        hide_index=True,
+        placeholder="",
+        alt=f"Documents of {collection.name}, one a row",
+        column_config={
+            "Document": columns.TextColumn(width="medium"),
+            "Note": columns.TextColumn("Reason or note", width="large"),
+            "Chunks": columns.NumberColumn(format="localized"),
+            "Tokens": columns.NumberColumn(format="localized"),
+            "Size": columns.NumberColumn(format="bytes"),
+            "Time": columns.NumberColumn(format="%.1f s", help="Seconds that taking it in took"),
+            "Added": columns.DatetimeColumn(format="localized", timezone=times.zone()),
+            "Source": columns.TextColumn(help="Where it came from"),
+        },
+    )
+    st.session_state[_SHOWN] = (key, ids)
+    return [found[row] for row in shown.selection.rows if row < len(found)]
+
+
+def _selected() -> set[str]:
+    """The ids that were selected in the table as it was shown last."""
+    key, ids = st.session_state.get(_SHOWN, ("", []))
+    state_of: Any = st.session_state.get(key) if key else None
+    return {ids[row] for row in state_of["selection"]["rows"] if row < len(ids)} if state_of else set()
+
+
+def table(documents: Documents) -> pandas.DataFrame:
+    """The documents as a table for people; times are aware, in UTC."""
+    import pandas
+
+    rows = [
+        {
+            "Document": one.name, "Status": draw.STAGES.get(one.status, one.status), "Note": one.error or one.note,
+            "Chunks": one.chunks, "Tokens": one.tokens, "Size": one.bytes, "Time": one.seconds,
+            "Added": pandas.Timestamp(one.created_at, tz="UTC"), "Source": one.source,
+        }
+        for one in documents
+    ]  # fmt: skip
+    return pandas.DataFrame(rows)
+
+
+def _draw_actions(collection: Collection, found: Documents, everything: Documents, chosen: Documents) -> None:
+    again = [one.id for one in chosen if one.status in _AGAIN]
+    failed = [one.id for one in everything if one.status in _AGAIN]
+    if chosen:
+        st.caption(f"{figures.count(len(chosen))} selected", width="content")
+        icon, about = ":material/delete:", (_DELETE, list(chosen))
+        st.button("Delete selected", key="delete-selected", icon=icon, on_click=dialogs.ask, args=about)
+        if again:
+            st.button("Retry selected", key="retry-selected", icon=":material/refresh:", on_click=_retry, args=(again,))
+    if failed and len(again) < len(failed):
+        label = f"Retry all failed ({figures.count(len(failed))})"
+        st.button(label, key="retry-failed", icon=":material/refresh:", on_click=_retry, args=(failed,))
+    if found:
+        st.download_button(
+            "Export CSV", lambda: table_csv(table(found)), file_name=f"{collection.name}.csv", mime="text/csv",
+            key="export-documents", icon=":material/download:", on_click="ignore", type="tertiary",
+        )  # fmt: skip
+
+
+@st.dialog("Delete documents?", on_dismiss=dialogs.close)
+def _delete(chosen: Documents) -> None:
+    names = [f"- {markdown.literal(one.name)}" for one in chosen[:8]]
+    if len(chosen) > len(names):
+        names.append(f"- and {figures.count(len(chosen) - len(names))} more")
+    st.markdown(f"{figures.count(len(chosen), 'document')} with all chunks:\n\n" + "\n".join(names))
+    st.markdown("No answer will use them any more. Chats keep the passages they cited. This cannot be undone.")
+    if dialogs.confirm_delete("delete-documents"):
+        gone = state.workspace().library.delete_documents(state.owner(), [one.id for one in chosen])
+        st.toast(f"{figures.count(gone, 'document')} deleted", icon=":material/delete:")
+        dialogs.close()
+        st.rerun()
+
+
+def _retry(ids: Sequence[str]) -> None:
+    progress.watch(state.workspace().retry(state.owner(), ids))

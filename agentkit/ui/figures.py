@@ -1,0 +1,54 @@
+"""Numbers as people read them: thousands separators, units, and the one caption that says what an answer took."""
+
+from __future__ import annotations
+
+from agentkit.ledger.queries import Totals
+
+
+def count(number: int, noun: str = "") -> str:
+    """`1,203`, or with a noun `1,203 chunks` and `1 chunk`."""
+    if not noun:
+        return f"{number:,}"
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def seconds(value: float) -> str:
+    """`0.04 s`, `3.2 s`, `2 min 5 s`."""
+    if value >= 60:
+        return f"{int(value // 60)} min {int(value % 60)} s"
+    return f"{value:.2f} s" if value < 1 else f"{value:.1f} s"
+
+
+def dollars(value: float) -> str:
+    """US dollars with enough digits that a small amount is not shown as nothing."""
+    if value == 0 or value >= 1:
+        return f"${value:,.2f}"
+    return f"${value:.4f}" if value >= 0.0001 else "under $0.0001"
+
+
+def cost(totals: Totals) -> str:
+    """What the calls cost, in words that never show an unknown price as nothing."""
+    if totals.unpriced:
+        return f"{dollars(totals.cost)} and {count(totals.unpriced, 'call')} of unknown price" if totals.cost else "price unknown"
+    return dollars(totals.cost) if totals.cost else "free, on this machine"
+
+
+def took(totals: Totals, model: str) -> str:
+    """The caption under an answer: model, tokens in and out, cost, seconds, time to the first word."""
+    about = "about " if totals.estimated else ""
+    parts = [
+        model,
+        f"{about}{count(totals.prompt_tokens)} tokens in, {count(totals.completion_tokens)} out",
+        cost(totals),
+        seconds(totals.seconds),
+    ]
+    if totals.first_token_p50_s is not None:
+        parts.append(f"first word after {seconds(totals.first_token_p50_s)}")
+    return " · ".join(part for part in parts if part)
+
+
+def size(number: int) -> str:
+    """Bytes as `640 bytes`, `12 kB`, `3.4 MB`."""
+    if number < 1000:
+        return count(number, "byte")
+    return f"{number / 1e3:,.0f} kB" if number < 1e6 else f"{number / 1e6:,.1f} MB"

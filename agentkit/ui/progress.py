@@ -1,0 +1,119 @@
+"""The progress of documents that are taken in, live and by file, and what came of it. It survives a refresh of the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from agentkit import runs
+from agentkit.errors import NotFound
+from agentkit.events import DocumentDone
+from agentkit.runs import Run
+from agentkit.ui import draw, figures, markdown, state
+from agentkit.ui.tally import Tally, summary
+
+POLL_S = 0.5
+_SHOWN = 3  # documents under way that are named
+_LISTED = 8  # reasons that are spelled out; the table has all
+_KEY = "ingests"
+
+
+def watch(run: Run[Any]) -> None:
+    """Show the progress of this run, and what came of it, in place of what is shown of runs that have ended."""
+    live = {known.id for known in runs.live(state.owner(), kind="ingest")}
+    kept = {run_id: tally for run_id, tally in _watched().items() if run_id in live}
+    st.session_state[_KEY] = {**kept, run.id: Tally(run.size)}
+
+
+def draw_progress() -> None:
+    """All that is under way for this owner, whoever started it, and the summaries of what was watched to its end."""
+    live = runs.live(state.owner(), kind="ingest")
+    for run in live:
+        _watched().setdefault(run.id, Tally(run.size))
+    for run_id in list(_watched()):
+        if ended := _run_of(run_id, ended=True):
+            _watched()[run_id].follow(ended)
+            _draw_summary(ended, _watched()[run_id])
+    if any(not run.ended for run in live):
+        _draw_live([run.id for run in live])
+
+
+@st.fragment(run_every=POLL_S)
+def _draw_live(run_ids: list[str]) -> None:
+    """The one part of the page that looks again and again; when a run ends, the page is drawn anew."""
+    for run_id in run_ids:
+        run = _run_of(run_id)
+        if run is None or run.ended:
+            st.rerun()
+        tally = _watched().setdefault(run_id, Tally(run.size))
+        tally.follow(run)
+        _draw_run(run, tally)
+
+
+def _draw_run(run: Run[Any], tally: Tally) -> None:
+    with st.container(border=True, key=f"ingest-{run.id}", gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**Taking in {markdown.literal(run.title)}**", width="stretch")
+            label = "Cancelling" if run.stopping else "Cancel"
+            icon = ":material/stop_circle:"
+            st.button(label, key=f"stop-{run.id}", icon=icon, type="tertiary", on_click=run.stop, disabled=run.stopping)
+        st.progress(tally.fraction, text=_so_far(tally))
+        for event in list(tally.under_way.values())[-_SHOWN:]:
+            st.caption(draw.describe(event))
+        if len(tally.under_way) > _SHOWN:
+            st.caption(f"and {figures.count(len(tally.under_way) - _SHOWN)} more")
+
+
+def _so_far(tally: Tally) -> str:
+    parts = [f"{figures.count(tally.done)} of {figures.count(max(tally.size, tally.done), 'document')}"]
+    if failed := tally.counts["failed"]:
+        parts.append(f"{figures.count(failed)} failed")
+    if tally.left_s is not None:
+        parts.append(f"about {figures.seconds(round(tally.left_s) or 1)} left".replace(".0 s", " s"))
+    return " · ".join(parts)
+
+
+def _draw_summary(run: Run[Any], tally: Tally) -> None:
+    with st.container(key=f"ingested-{run.id}", gap="xsmall"):
+        with st.container(horizontal=True, wrap=False, vertical_alignment="center"):
+            text = summary(run.title, tally)
+            if tally.problem:
+                st.error(f"{text} {markdown.literal(tally.problem)}", icon=":material/error:")
+            elif tally.failed or tally.stopped:
+                st.warning(text, icon=":material/warning:")
+            else:
+                st.success(text, icon=":material/check_circle:")
+            icon, about = ":material/close:", "Close this summary"
+            st.button("", key=f"dismiss-{run.id}", icon=icon, help=about, type="tertiary", on_click=_forget, args=(run.id,))
+        for one in tally.failed[:_LISTED]:
+            st.markdown(f"- {_reason(one)}")
+        if len(tally.failed) > _LISTED:
+            st.caption(f"and {figures.count(len(tally.failed) - _LISTED)} more; the table below has every reason.")
+        if notes := [one for one in tally.unchanged if one.note]:
+            with st.expander(f"Unchanged ({figures.count(len(notes))})", type="compact", key=f"unchanged-{run.id}"):
+                for one in notes[:100]:
+                    st.caption(f"{markdown.literal(one.document)}: {markdown.literal(one.note)}")
+
+
+def _reason(one: DocumentDone) -> str:
+    named = one.error.startswith(one.document)
+    return markdown.literal(one.error) if named else f"**{markdown.literal(one.document)}**: {markdown.literal(one.error)}"
+
+
+def _watched() -> dict[str, Tally]:
+    found: dict[str, Tally] = st.session_state.setdefault(_KEY, {})
+    return found
+
+
+def _run_of(run_id: str, *, ended: bool = False) -> Run[Any] | None:
+    """The run, if this process still knows it; with `ended`, only when it is over."""
+    try:
+        run = runs.get(run_id, state.owner())
+    except NotFound:
+        return None
+    return run if run.ended or not ended else None
+
+
+def _forget(run_id: str) -> None:
+    _watched().pop(run_id, None)

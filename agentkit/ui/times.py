@@ -1,0 +1,38 @@
+"""Days and times as the viewer's clock has them; the database holds UTC without zone."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import streamlit as st
+
+
+def zone() -> str:
+    """The IANA name of the viewer's time zone, UTC where the browser does not tell."""
+    name = st.context.timezone
+    try:
+        return ZoneInfo(name).key if name else "UTC"
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return "UTC"
+
+
+def today() -> date:
+    """The viewer's day."""
+    return datetime.now(ZoneInfo(zone())).date()
+
+
+def begin(day: date) -> datetime:
+    """When this day begins for the viewer, in UTC without zone."""
+    return datetime.combine(day, time(), ZoneInfo(zone())).astimezone(UTC).replace(tzinfo=None)
+
+
+def local(moment: datetime) -> datetime:
+    """A stored time on the viewer's clock."""
+    return moment.replace(tzinfo=UTC).astimezone(ZoneInfo(zone()))
+
+
+def written(moment: datetime) -> str:
+    """A stored time in words, such as `20 Nov 2026, 21:05`."""
+    there = local(moment)
+    return f"{there.day} {there:%b %Y, %H:%M}"

@@ -1,0 +1,206 @@
+"""One data folder, opened: the store, the ledger, the library and the models, and what is done with them.
+
+The app, the command line and the tests work through this; each question or ingest is a `Run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from agentkit import runs
+from agentkit.core import bus
+from agentkit.database import Database
+from agentkit.errors import AgentkitError, ConfigError, Stopped
+from agentkit.events import DocumentDone, MessageSent
+from agentkit.ledger import Chat, Ledger, StoredMessage
+from agentkit.llm import Model, available_models, model_by_id
+from agentkit.messages import Message, message, new_id
+from agentkit.retrieval import Embedder, Hit, Library, MiniLMEmbedder, Source, fetch, sources_from_paths
+from agentkit.runs import Run
+from agentkit.settings import Settings
+from agentkit.teams import Answer, Task, team
+
+DEFAULT_COLLECTION = "Documents"
+SAMPLES = "Samples"
+PASSAGES = 8
+TITLE = 60
+
+
+class Workspace:
+    """Open one per process and share it; close it at the end."""
+
+    def __init__(self, settings: Settings, embedder: Embedder | None = None) -> None:
+        self.settings = settings
+        self.database = Database(settings.data / "agentkit.duckdb")
+        self.ledger = Ledger(self.database)
+        self.ledger.interrupt_orphans()
+        self.embedder: Embedder = embedder or MiniLMEmbedder()
+        self.library = Library(self.database, settings, self.embedder)
+        self.library.interrupt_orphans()
+
+    def close(self) -> None:
+        """Write the indexes and close the database; runs that go on are stopped first."""
+        for run in runs.live(self.settings.owner):
+            run.stop()
+            run.wait(10)
+        self.library.close()
+        self.database.close()
+
+    def models(self) -> list[Model]:
+        """The models that can be chosen; the offline one is always there."""
+        return available_models(self.settings, self.library.similarity)
+
+    def model(self, model_id: str = "") -> Model:
+        """The model of that id, by default the first configured one; raises NotFound."""
+        return model_by_id(self.settings, model_id, self.library.similarity)
+
+    def ingest(self, owner: str, collection: str, sources: Sequence[Source]) -> Run[list[DocumentDone]]:
+        """Take documents in, in a run of its own; copies in the folder of uploads are removed afterwards."""
+        title = f"{len(sources)} documents into {collection}" if len(sources) != 1 else f"{sources[0].name} into {collection}"
+        return self._intake(title, owner, len(sources), lambda: self._take_in(owner, collection, sources))
+
+    def ingest_url(self, owner: str, collection: str, url: str) -> Run[list[DocumentDone]]:
+        """Fetch what is at a web address and take it in; the run fails with FetchFailed when it cannot be had."""
+        return self._intake(
+            f"{url} into {collection}", owner, 1, lambda: self._take_in(owner, collection, [fetch(url, self.settings)])
+        )
+
+    def retry(self, owner: str, document_ids: Sequence[str]) -> Run[list[DocumentDone]]:
+        """Take documents in once more that failed or were stopped."""
+        ids = list(document_ids)
+        title = "1 document once more" if len(ids) == 1 else f"{len(ids)} documents once more"
+        return self._intake(title, owner, len(ids), lambda: self.library.retry(owner, ids))
+
+    def ingest_samples(self, owner: str) -> Run[list[DocumentDone]]:
+        """Take in the sample documents that ship with the project."""
+        sources = [source for source in sources_from_paths([self.settings.samples]) if source.name != "questions.json"]
+        if not sources:
+            raise ConfigError(f"There are no sample documents in {self.settings.samples}; install from the project's folder.")
+        return self.ingest(owner, SAMPLES, sources)
+
+    def ask(self, owner: str, question: str, *, collection: str, team_id: str = "answer", model_id: str = "",
+            chat_id: str | None = None, parent_id: str | None = None, attachments: Sequence[Source] = (),
+            keep_attachments: bool = False) -> Run[Answer]:  # fmt: skip
+        """Ask a team, in a new chat or in one that is there; the run's `chat_id` says which.
+
+        `parent_id` is the message to go on from (default: the chat's head; empty: from the beginning). Attachments are
+        taken in first: for this chat alone, or with `keep_attachments` into the collection. Raises NotFound and
+        ConfigError at once.
+        """
+        if not question.strip():
+            raise ConfigError("The question is empty; type what you want to know.")
+        chosen, model = team(team_id), self.model(model_id)
+        self.library.collection(owner, collection)
+        if chat_id and runs.live(owner, chat_id=chat_id):
+            raise ConfigError("This chat is still answering; stop it or wait for the end before you ask on.")
+        thread = self.ledger.thread(owner, chat_id, parent_id) if chat_id and parent_id != "" else []
+        chat = self._chat(owner, chat_id, question, team_id, model.id, collection)
+
+        def work() -> Answer:
+            run = runs.current()
+            assert run is not None  # started below
+            asked = self._say_question(question, thread, attachments, keep_attachments)
+            try:
+                self._attach(owner, chat, collection, attachments, keep_attachments)
+                searched = [collection, *self._attached(owner, chat.id)]
+                return chosen.work(
+                    Task(question, model, self._retriever(owner, searched), history(thread), run.message_id, asked)
+                )
+            except Exception as error:
+                _say_end(run.message_id, asked, chosen.agents[-1], error)
+                raise
+
+        return runs.start(work, kind="chat", title=question[:TITLE], owner=owner, chat_id=chat.id, ledger=self.ledger)
+
+    def delete_chat(self, owner: str, chat_id: str) -> None:
+        """Remove a chat with the documents that were attached to it alone; raises NotFound."""
+        for run in runs.live(owner, chat_id=chat_id):
+            run.stop()
+            run.wait(10)
+        self.ledger.delete_chat(owner, chat_id)
+        for name in self._attached(owner, chat_id):
+            self.library.delete_collection(owner, name)
+
+    def _intake(self, title: str, owner: str, size: int, work: Callable[[], list[DocumentDone]]) -> Run[list[DocumentDone]]:
+        return runs.start(work, kind="ingest", title=title, owner=owner, ledger=self.ledger, size=size)
+
+    def _take_in(self, owner: str, collection: str, sources: Sequence[Source]) -> list[DocumentDone]:
+        try:
+            return self.library.ingest(owner, collection, sources)
+        finally:  # the library has its own copies
+            for source in sources:
+                for folder in ("uploads", "fetched"):
+                    _discard(source.path, self.settings.data / folder)
+
+    def _retriever(self, owner: str, collections: Sequence[str]) -> Callable[[str], list[Hit]]:
+        return lambda query: self.library.retrieve(owner, collections, query, top_k=PASSAGES)
+
+    def _chat(self, owner: str, chat_id: str | None, question: str, team_id: str, model_id: str, collection: str) -> Chat:
+        if chat_id is None:
+            title = " ".join(question.split())
+            return self.ledger.create_chat(
+                owner, title[:TITLE].rstrip() + ("…" if len(title) > TITLE else ""), team_id, model_id, collection
+            )
+        return self.ledger.update_chat(owner, chat_id, team=team_id, model=model_id, collection=collection)
+
+    def _say_question(
+        self, question: str, thread: Sequence[StoredMessage], attachments: Sequence[Source], kept: bool
+    ) -> str:
+        asked = new_id()
+        extra = {"attachments": [source.name for source in attachments], "kept": kept} if attachments else {}
+        bus.emit(MessageSent(asked, thread[-1].id if thread else None, "user", "team", "user", question, extra=extra))
+        return asked
+
+    def _attach(self, owner: str, chat: Chat, collection: str, attachments: Sequence[Source], keep: bool) -> None:
+        if not attachments:
+            return
+        target = collection if keep else attachment_collection(chat.id)
+        if not keep and not self._attached(owner, chat.id):
+            self.library.create_collection(owner, target, hidden=True)
+        done = self.library.ingest(owner, target, attachments)
+        failed = [one for one in done if one.status == "failed"]
+        if len(failed) == len(attachments):
+            raise AgentkitError(
+                "None of the attached files could be read. " + " ".join(f"{one.document}: {one.error}" for one in failed)
+            )
+
+    def _attached(self, owner: str, chat_id: str) -> list[str]:
+        name = attachment_collection(chat_id)
+        return [found.name for found in self.library.collections(owner, hidden=True) if found.name == name]
+
+
+def _discard(path: Path, folder: Path) -> None:
+    """Remove a file below the folder, with the folders between that are empty then; leave others alone."""
+    if not path.is_relative_to(folder):
+        return
+    path.unlink(missing_ok=True)
+    for parent in path.parents:
+        if parent == folder or not parent.is_dir() or any(parent.iterdir()):
+            return
+        parent.rmdir()
+
+
+def attachment_collection(chat_id: str) -> str:
+    """Name of the hidden collection that holds what was attached to a chat alone."""
+    return f"chat:{chat_id}"
+
+
+def _say_end(message_id: str, parent_id: str, agent: str, error: Exception) -> None:
+    """The chat shows why there is no answer, also after a refresh."""
+    extra = {"error": str(error) or type(error).__name__, "error_type": type(error).__name__}
+    stopped = isinstance(error, Stopped)
+    bus.emit(
+        MessageSent(
+            message_id, parent_id, agent, "user", "assistant", "", "stopped" if stopped else "failed", {} if stopped else extra
+        )
+    )
+
+
+def history(thread: Sequence[StoredMessage]) -> list[Message]:
+    """The turns of a chat as a model is told them: what was asked and finally answered, not what agents said among themselves."""
+    return [
+        message("user" if turn.role == "user" else "assistant", turn.content)
+        for turn in thread
+        if turn.content and not turn.extra.get("inner") and turn.status != "failed"
+    ]

@@ -1,0 +1,33 @@
+"""Ask documents in a chat: `?chat=<id>` in the address says which; without it a new one begins."""
+
+import streamlit as st
+
+from agentkit.errors import NotFound
+from agentkit.teams import team
+from agentkit.ui import chat, chat_list, components, composer, markdown, source, state, welcome
+
+try:
+    current, problem = chat.current_chat(), ""
+except NotFound as error:
+    current, problem = None, str(error)
+
+chat_list.draw_chat_list(current.id if current else None)
+run, known = None, composer.collections()
+if problem:
+    state.page_head("Chat", "Ask your documents. Every answer cites its sources and shows what it took.")
+    chat.draw_unknown(problem)
+elif current is None:
+    state.page_head("Chat", "Ask your documents. Every answer cites its sources and shows what it took.")
+    with st.container(width=composer.WIDTH):
+        welcome.draw_welcome(known)
+else:
+    composer.send_queued(current)
+    run = chat.live_run(current)
+    chosen = composer.choice(current, known)
+    asks = f"{markdown.literal(team(chosen.team).name)}, over {markdown.literal(chosen.collection)}"
+    state.page_head(markdown.literal(current.title), asks)
+    chat.draw_chat(current, chosen, run)
+with st.container(width=composer.WIDTH):
+    composer.draw_pending(current.id if current else None)
+composer.draw_composer(current, known, answering=run is not None)
+components.chat_page(source.open_source, current.id if current else "", answering=run is not None)

@@ -1,0 +1,17 @@
+"""Models to answer with, the store, the limits in force."""
+
+import streamlit as st
+
+from agentkit.ui import connections, installation, state
+
+state.page_head("Settings", "Which models answer, and what this installation stands on.")
+with st.container(width=736):
+    st.header("Models", anchor=False)
+    connections.draw_connections()
+    st.header("Store", anchor=False)
+    installation.draw_store()
+    st.header("Limits", anchor=False)
+    installation.draw_limits()
+    st.header("Versions", anchor=False)
+    installation.draw_versions()
+    st.caption("Nothing is sent anywhere but to the model servers and web addresses that you give: no usage statistics.")

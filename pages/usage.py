@@ -1,0 +1,20 @@
+"""What was asked of models, what it cost and how long it took."""
+
+import streamlit as st
+
+from agentkit.ledger import queries
+from agentkit.ui import state, usage, usage_tables
+from agentkit.ui.state import PAGES
+
+state.page_head("Usage", "What was asked of models, what it cost and how long it took, in days of your time zone.")
+if not queries.totals(state.workspace().ledger, queries.CallFilter(state.owner())).calls:
+    st.markdown("No model was called yet. Ask a question, and every call will be here with its tokens, cost and time.")
+    st.page_link(PAGES / "chat.py", label="Ask a question", icon=":material/forum:")
+    st.stop()
+chosen = usage.draw_filters()
+if usage.draw_totals(chosen).calls:
+    usage.draw_charts(chosen)
+    usage_tables.draw_tables(chosen)
+    usage_tables.draw_export(chosen)
+else:
+    st.info("No calls fit these filters. Choose more days, or clear the models and agents.", icon=":material/filter_alt_off:")

@@ -1,0 +1,92 @@
+"""The pages of the app, run without a browser on a real workspace in a folder of the test."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentkit.core import stopping
+from agentkit.errors import Stopped
+from agentkit.llm import Model
+from agentkit.llm.response import Response
+from agentkit.llm.scripted import ScriptedClient, scripted_model
+from agentkit.llm.stream import delta
+from agentkit.retrieval import FakeEmbedder, Source
+from agentkit.settings import Settings
+from agentkit.ui import state
+from agentkit.workspace import Workspace
+from tests.app.driver import OWNER
+
+
+class HaltingClient(ScriptedClient):
+    """Streams `first`, waits until `go_on` is set (or the run is stopped), then streams the rest."""
+
+    def __init__(self, first: str, rest: str) -> None:
+        super().__init__([first + rest])
+        self.first, self.rest = first, rest
+        self.halted, self.go_on = threading.Event(), threading.Event()
+
+    def create(self, params: Mapping[str, Any]) -> Response:
+        signal = stopping.current()
+        delta(self.first)
+        self.halted.set()
+        while not self.go_on.is_set():
+            if signal.wait(0.01):
+                raise Stopped("stopped by the user")
+        delta(self.rest)
+        return super().create({**params, "stream": False})
+
+
+class ScriptableWorkspace(Workspace):
+    """A workspace to which a test can add models of its own; the last one added is the default."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.added: list[Model] = []
+        super().__init__(settings, FakeEmbedder())
+
+    def models(self) -> list[Model]:
+        return [*self.added, *super().models()]
+
+    def model(self, model_id: str = "") -> Model:
+        known = {model.id: model for model in self.added}
+        return known.get(model_id) or super().model(model_id)
+
+    def script(self, *replies: str | Exception) -> Model:
+        """Add a model that gives these replies, one after the other."""
+        self.added.insert(0, scripted_model(replies))
+        return self.added[0]
+
+    def halting(self, first: str, rest: str) -> HaltingClient:
+        """Add a model that halts in the middle of its answer."""
+        client = HaltingClient(first, rest)
+        self.added.insert(0, Model("halting", "Halting", client, "halting", "scripted"))
+        return client
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[ScriptableWorkspace]:
+    """An empty workspace, served to the pages."""
+    opened = ScriptableWorkspace(Settings(data=tmp_path / "data"))
+    state.use(opened)
+    yield opened
+    state.close()
+
+
+@pytest.fixture
+def ingest(workspace: ScriptableWorkspace, tmp_path: Path) -> Callable[[str, dict[str, str]], None]:
+    """Take texts into a collection: `ingest("Kitchen", {"tea.txt": "..."})`."""
+
+    def take_in(collection: str, texts: dict[str, str]) -> None:
+        sources = []
+        for name, text in texts.items():
+            path = tmp_path / name
+            path.write_text(text, encoding="utf-8")
+            sources.append(Source(name, path, str(path)))
+        done = workspace.ingest(OWNER, collection, sources).result()
+        assert [one.status for one in done] == ["indexed"] * len(sources)
+
+    return take_in

@@ -1,0 +1,34 @@
+"""Driving the app in tests: open a page, and wait for what runs in the background."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from agentkit import runs
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+OWNER = "local"
+
+
+def open_page(name: str, **address: str) -> AppTest:
+    """The app at a page of the navigation (`chat`, `documents`, ...), with these values in its address, run once."""
+    app = AppTest.from_file(str(ROOT / "agentkit/ui/router.py"), default_timeout=30)
+    for key, value in address.items():
+        app.query_params[key] = value
+    if name != "chat":
+        app.run()
+        app.switch_page(str(ROOT / f"pages/{name}.py"))
+    app.run()
+    assert not app.exception, app.exception[0].stack_trace
+    return app
+
+
+def settle(app: AppTest) -> AppTest:
+    """Wait for all runs that go on, then draw the page again."""
+    for run in runs.live(OWNER):
+        assert run.wait(30), f"run {run.title!r} did not end"
+    app.run()
+    assert not app.exception, app.exception[0].stack_trace
+    return app

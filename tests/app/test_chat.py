@@ -1,0 +1,277 @@
+"""The chat page: ask, stream, cite, stop, find again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+from streamlit.testing.v1 import AppTest
+
+from agentkit import runs
+from agentkit.core import bus
+from agentkit.errors import ModelAuthFailed
+from agentkit.events import MessageSent
+from agentkit.ledger import Chat, StoredMessage
+from agentkit.ledger.store import utc_now
+from agentkit.teams import Citation
+from tests.app.conftest import ScriptableWorkspace
+from tests.app.driver import OWNER, open_page, settle
+
+Ingest = Callable[[str, dict[str, str]], None]
+TEA = "Green tea is steeped at 80 degrees.\n\nBlack tea is steeped at 95 degrees for four minutes."
+QUESTION = "How hot for green tea?"
+
+
+def texts(app: AppTest) -> list[str]:
+    """All prose and captions on the page, without their escapes."""
+    return [re.sub(r"\\(.)", r"\1", shown.value) for shown in [*app.markdown, *app.caption, *app.error, *app.info]]
+
+
+def keys(app: AppTest, start: str) -> list[str]:
+    return [str(button.key) for button in app.button if str(button.key).startswith(start)]
+
+
+def ask(app: AppTest, question: str = QUESTION) -> AppTest:
+    app.chat_input[0].set_value(question).run()
+    assert not app.exception, app.exception[0].stack_trace
+    return app
+
+
+def only_chat(workspace: ScriptableWorkspace) -> Chat:
+    (chat,) = workspace.ledger.chats(OWNER)
+    return chat
+
+
+def thread(workspace: ScriptableWorkspace) -> list[StoredMessage]:
+    return workspace.ledger.thread(OWNER, only_chat(workspace).id)
+
+
+def test_an_empty_store_leads_to_the_samples_and_to_a_first_question(workspace: ScriptableWorkspace) -> None:
+    app = open_page("chat")
+    app.button(key="load-samples").click().run()
+    assert [run.kind for run in runs.live(OWNER)] == ["ingest"]
+    settle(app)
+    assert {document.status for document in workspace.library.documents(OWNER, "Samples")} == {"indexed"}
+    suggested = keys(app, "ask-")
+    app.button(key=suggested[0]).click().run()
+    settle(app)
+    assert only_chat(workspace).collection == "Samples"
+    assert suggested[0].removeprefix("ask-") in texts(app)
+
+
+def test_an_answer_links_to_its_sources_and_says_what_it_took(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    model = workspace.script("Green tea takes 80 degrees [1]. It costs $5, see `[1]` and [9].")
+    app = settle(ask(open_page("chat")))
+    answer = thread(workspace)[-1]
+    assert app.query_params["chat"] == only_chat(workspace).id
+    link = f"[[1]](#cite-{answer.id}-1)"
+    assert f"Green tea takes 80 degrees {link}. It costs \\$5, see `[1]` and \\[9\\]." in [shown.value for shown in app.markdown]
+    (took,) = [text for text in texts(app) if text.startswith(f"{model.label} · ")]
+    assert re.search(r"· [\d,]+ tokens in, [\d,]+ out · free, on this machine · [\d.]+ s · first word after", took)
+    assert not keys(app, "stop-")
+
+
+def test_a_running_answer_shows_what_there_is_and_a_refreshed_browser_finds_it_again(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    client = workspace.halting("It is 80 degrees.\n\nThe pot", " is warmed first [1].")
+    app = ask(open_page("chat"))
+    assert client.halted.wait(10)
+    refreshed = open_page("chat", chat=app.query_params["chat"])
+    assert {QUESTION, "It is 80 degrees.", "The pot"} <= set(texts(refreshed))
+    assert len(keys(refreshed, "stop-")) == 1
+    client.go_on.set()
+    settle(refreshed)
+    assert thread(workspace)[-1].content == "It is 80 degrees.\n\nThe pot is warmed first [1]."
+    assert texts(refreshed).count(QUESTION) == 1
+    assert not keys(refreshed, "stop-")
+
+
+def test_stop_keeps_what_was_written(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    client = workspace.halting("It is 80 degrees.", " Never said.")
+    app = ask(open_page("chat"))
+    assert client.halted.wait(10)
+    app.run()
+    app.button(key=keys(app, "stop-")[0]).click().run()
+    settle(app)
+    assert "It is 80 degrees." in texts(app)
+    assert any("Stopped" in text for text in texts(app))
+    assert [(said.content, said.status) for said in thread(workspace)][-1] == ("It is 80 degrees.", "stopped")
+
+
+def test_what_is_asked_meanwhile_waits_its_turn_and_can_be_taken_back(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    client = workspace.halting("It is", " 80 degrees [1].")
+    app = ask(open_page("chat"))
+    assert client.halted.wait(10)
+    ask(app, "Taken back")
+    app.button(key="unqueue").click().run()
+    ask(app, "And black tea?")
+    assert any("Asked after this answer: And black tea?" in text for text in texts(app))
+    client.go_on.set()
+    settle(app)
+    settle(app)
+    assert [said.content for said in thread(workspace) if said.role == "user"] == [QUESTION, "And black tea?"]
+
+
+def test_a_source_opens_beside_the_answer_and_outlives_its_document(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    workspace.script("Green tea is steeped at 80 degrees [1].")
+    app = settle(ask(open_page("chat")))
+    answer = thread(workspace)[-1]
+    chips = app.button_group(key=f"sources-{answer.id}")
+    assert [re.sub(r"\\(.)", r"\1", option) for option in chips.options] == ["[1] tea.txt, lines 1-3"]
+    chips.set_value(1).run()
+    assert not app.exception, app.exception[0].stack_trace
+    assert [button.label for button in app.download_button] == ["Download the original"]
+    workspace.library.delete_documents(OWNER, [answer.extra["citations"][0]["document_id"]])
+    app.run()
+    assert any(text.startswith("This document was deleted.") for text in texts(app))
+    assert not app.download_button
+    app.button(key="close-source").click().run()
+    assert not any(text.startswith("This document was deleted.") for text in texts(app))
+
+
+def test_a_failed_answer_says_why_and_can_be_tried_again(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    workspace.script(ModelAuthFailed("The server refuses the key; enter another in the settings."), "It is 80 degrees [1].")
+    app = settle(ask(open_page("chat")))
+    assert any("refuses the key" in text for text in texts(app))
+    app.button(key=keys(app, "again-")[0]).click().run()
+    settle(app)
+    assert [said.content for said in thread(workspace)] == [QUESTION, "It is 80 degrees [1]."]
+    assert not any("refuses the key" in text for text in texts(app))
+
+
+def test_an_unknown_chat_and_one_of_somebody_else_are_told_kindly(workspace: ScriptableWorkspace) -> None:
+    other = workspace.ledger.create_chat("somebody else", "Secret", "answer", "offline", "Kitchen")
+    for chat_id in ("no-such-chat", other.id):
+        app = open_page("chat", chat=chat_id)
+        assert any(f"There is no chat '{chat_id}'" in text for text in texts(app))
+        app.button(key="new-chat").click().run()
+        assert "chat" not in app.query_params
+        assert not any("There is no chat" in text for text in texts(app))
+
+
+def test_chats_are_found_opened_renamed_and_deleted(workspace: ScriptableWorkspace) -> None:
+    made = [workspace.ledger.create_chat(OWNER, f"Chat *{n}*", "answer", "offline", "Kitchen") for n in range(23)]
+    app = open_page("chat")
+    assert keys(app, "chat-") == [f"chat-{chat.id}" for chat in reversed(made[3:])]
+    app.text_input(key="chat-search").set_value("*22*").run()
+    assert keys(app, "chat-") == [f"chat-{made[22].id}"]
+    app.button(key=f"chat-{made[22].id}").click().run()
+    assert app.query_params["chat"] == made[22].id
+    assert app.title[0].value == "Chat \\*22\\*"
+    app.menu_button(key=f"chat-menu-{made[22].id}").click("Rename").run()
+    app.text_input(key="chat-title").set_value("Teas of the 22nd")
+    app.button(key="rename-chat").click().run()
+    assert workspace.ledger.chat(OWNER, made[22].id).title == "Teas of the 22nd"
+    app.text_input(key="chat-search").set_value("22nd").run()
+    app.menu_button(key=f"chat-menu-{made[22].id}").click("Delete").run()
+    app.button(key="delete-chat").click().run()
+    assert workspace.ledger.count_chats(OWNER) == 22
+    assert "chat" not in app.query_params
+
+
+def test_a_long_chat_shows_its_end_first(workspace: ScriptableWorkspace) -> None:
+    chat = long_chat(workspace, 200)
+    app = open_page("chat", chat=chat.id)
+    assert len(app.chat_message) == 30
+    assert "Question 99" in texts(app)
+    app.button(key="earlier").click().run()
+    assert len(app.chat_message) == 60
+
+
+def test_files_go_along_for_this_chat_alone_or_into_the_collection(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    workspace.script("It is brewed cold [1].", "It is brewed cold [1].")
+    app = open_page("chat")
+    app.chat_input[0].upload("coffee.txt", b"Cold brew coffee is brewed cold for a night.", "text/plain")
+    settle(ask(app, "How is cold brew coffee made?"))
+    assert any("coffee.txt (for this chat only)" in text for text in texts(app))
+    assert [document.name for document in workspace.library.documents(OWNER, "Kitchen")] == ["tea.txt"]
+    assert "coffee.txt" in {citation["document"] for citation in thread(workspace)[-1].extra["citations"]}
+    app.toggle(key="keep-files").set_value(True).run()
+    app.chat_input[0].upload("milk.txt", b"Milk is boiled.", "text/plain")
+    settle(ask(app, "And milk?"))
+    assert {document.name for document in workspace.library.documents(OWNER, "Kitchen")} == {"tea.txt", "milk.txt"}
+
+
+def test_a_chat_keeps_its_collection_team_and_model(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA, "milk.txt": "Milk is boiled."})
+    ingest("Garden", {"beans.txt": "Beans are sown in May."})
+    app = settle(ask(open_page("chat")))
+    chat = only_chat(workspace)
+    assert (chat.collection, chat.team, chat.model) == ("Kitchen", "answer", "offline")
+    app.selectbox(key=f"collection-{chat.id}").set_value("Garden").run()
+    app.selectbox(key=f"team-{chat.id}").set_value("research").run()
+    again = open_page("chat", chat=chat.id)
+    assert again.selectbox(key=f"collection-{chat.id}").value == "Garden"
+    assert again.selectbox(key=f"team-{chat.id}").value == "research"
+    settle(ask(again, "When are beans sown, and how is soil prepared?"))
+    inner = [said for said in thread(workspace) if said.extra.get("inner")]
+    assert [said.sender for said in inner] == ["Researcher"]
+    again.session_state[f"steps-{inner[0].run_id}"] = True  # what a click on the expander does
+    again.run()
+    shown = texts(again)
+    assert any("Looked up “When are beans sown" in text for text in shown)
+    assert any("Researcher** to Writer" in text for text in shown)
+
+
+def test_a_question_that_a_dead_process_left_can_be_asked_again(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    workspace.script("It is 80 degrees [1].")
+    chat = workspace.ledger.create_chat(OWNER, QUESTION, "answer", "scripted", "Kitchen")
+    say(workspace, chat, "q", None, "user", QUESTION)
+    app = open_page("chat", chat=chat.id)
+    app.button(key="again-run-q").click().run()
+    settle(app)
+    assert [said.content for said in thread(workspace)] == [QUESTION, "It is 80 degrees [1]."]
+
+
+def test_a_run_that_needs_a_person_asks_on_the_page(workspace: ScriptableWorkspace) -> None:
+    chat = workspace.ledger.create_chat(OWNER, "Approve", "answer", "offline", "Kitchen")
+
+    def work() -> str:
+        bus.emit(MessageSent("q", None, "user", "team", "user", "Send the letter"))
+        return runs.ask_human("Clerk", "Shall I send it?")
+
+    run = runs.start(work, kind="chat", owner=OWNER, chat_id=chat.id, ledger=workspace.ledger)
+    app = open_page("chat", chat=chat.id)
+    for _ in range(100):
+        if run.waiting_for:
+            break
+        run.wait(0.05)
+    app.run()
+    assert any("Clerk asks: Shall I send it?" in text.replace("*", "") for text in texts(app))
+    app.text_input(key=f"answer-{run.id}").set_value("Yes")
+    app.button(key=f"give-{run.id}").click().run()
+    assert run.wait(10)
+    assert run.result() == "Yes"
+
+
+def long_chat(workspace: ScriptableWorkspace, messages: int) -> Chat:
+    """A stored chat of so many messages, half of them answers with a source."""
+    chat = workspace.ledger.create_chat(OWNER, "Long", "answer", "offline", "Kitchen")
+    parent = None
+    for n in range(messages):
+        role, text = ("assistant", f"Answer {n // 2} [1]. {'word ' * 140}") if n % 2 else ("user", f"Question {n // 2}")
+        parent = say(workspace, chat, f"{n:03}", parent, role, text)
+    return chat
+
+
+def say(workspace: ScriptableWorkspace, chat: Chat, key: str, parent: str | None, role: str, text: str) -> str:
+    """Store a message, as a run of another process did."""
+    citation = Citation(1, "gone", "tea.txt", 1, None, "", "", 0, 5, "Green", 1.0)
+    extra = {} if role == "user" else {"citations": [citation.to_json()], "model": "offline"}
+    row: dict[str, object] = {"id": f"{chat.id}-{key}", "chat_id": chat.id, "parent_id": parent, "run_id": f"run-{key}"}
+    row |= {"sender": role, "recipient": "", "role": role, "content": text, "status": "complete"}
+    row |= {"extra": json.dumps(extra), "created_at": utc_now()}
+    with workspace.database.transaction():
+        workspace.database.insert("messages", row)
+        workspace.database.execute("update chats set head_id = ? where id = ?", [row["id"], chat.id])
+    return str(row["id"])

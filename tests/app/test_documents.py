@@ -1,0 +1,213 @@
+"""The Documents page on a real workspace: adding, the table, collections, chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from agentkit.errors import NotFound
+from agentkit.retrieval import StoredDocument
+from agentkit.ui.documents import table
+from tests.app.conftest import ScriptableWorkspace
+from tests.app.driver import OWNER, open_page, settle
+
+Ingest = Callable[[str, dict[str, str]], None]
+TEA = "# Tea\n\nGreen tea is brewed at 70 degrees.\n\nBlack tea is brewed at 95 degrees."
+
+
+def documents(workspace: ScriptableWorkspace, collection: str) -> dict[str, StoredDocument]:
+    return {one.name: one for one in workspace.library.documents(OWNER, collection)}
+
+
+def texts(app: AppTest) -> str:
+    kinds = ("markdown", "caption", "success", "warning", "error", "info", "text")
+    return "\n".join(str(element.value) for kind in kinds for element in app.get(kind)).replace("\\", "")
+
+
+def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
+    """Put files into the uploader and press the button below it."""
+    app.file_uploader[0].set_value([(name, data, "application/octet-stream") for name, data in files]).run()
+    app.button(key="add-files").click().run()
+    return settle(app)
+
+
+def select(app: AppTest, *names: str) -> AppTest:
+    """Select these documents in the table."""
+    shown = next(frame for frame in app.dataframe if frame.key and frame.key.startswith("documents-"))
+    rows = [list(shown.value["Document"]).index(name) for name in names]
+    app.session_state[shown.key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
+    return app.run()
+
+
+def test_an_empty_store_leads_to_the_samples(workspace: ScriptableWorkspace) -> None:
+    app = open_page("documents")
+    assert "There are no documents yet" in texts(app)
+    app.button(key="load-samples").click().run()
+    settle(app)
+    assert app.selectbox(key="collection").value == "Samples"
+    assert "8 indexed" in texts(app)
+    assert {one.status for one in documents(workspace, "Samples").values()} == {"indexed"}
+
+
+def test_uploaded_files_are_taken_in_and_summed_up_with_reasons(workspace: ScriptableWorkspace) -> None:
+    app = open_page("documents")
+    upload(app, ("tea.md", TEA.encode()), ("empty.txt", b""), ("copy.md", TEA.encode()))
+    found = documents(workspace, "Documents")
+    assert found["tea.md"].status == "indexed"
+    assert found["empty.txt"].status == "failed"
+    assert "1 indexed, 1 unchanged, 1 failed" in texts(app)
+    assert found["empty.txt"].error in texts(app)
+    assert "The same content is in the collection already, as tea.md" in texts(app)
+    assert not list((workspace.settings.data / "uploads").rglob("*.md")), "the copies must go once they are taken in"
+    assert not app.session_state[f"upload-files-{app.session_state['adding-round']}"], "the uploader must be empty again"
+
+
+def test_the_size_limit_is_told_before_the_upload(workspace: ScriptableWorkspace) -> None:
+    app = open_page("documents")
+    assert f"Up to {workspace.settings.max_file_mb} MB a file" in texts(app)
+    assert app.file_uploader[0].proto.max_upload_size_mb == workspace.settings.max_file_mb
+    assert [one.accept_directory for one in app.file_uploader] == [False, True]
+    assert app.button(key="add-files").disabled
+
+
+def test_an_address_that_cannot_be_fetched_says_why(workspace: ScriptableWorkspace) -> None:
+    app = open_page("documents")
+    app.text_input(key="address").set_value("http://127.0.0.1:9/secret")
+    app.button(key="add-web").click().run()
+    settle(app)
+    assert "which is not a public address" in app.error[0].value.replace("\\", "")
+    app.text_input(key="address").set_value("  ")
+    app.button(key="add-web").click().run()
+    assert "The web address is empty" in texts(app)
+
+
+def test_the_table_tells_all_and_filters(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.md": TEA, "coffee.md": "Coffee is brewed at 92 degrees."})
+    app = open_page("documents")
+    upload(app, ("empty.txt", b""))
+    shown = app.dataframe[0].value
+    assert set(shown["Document"]) == {"tea.md", "coffee.md", "empty.txt"}
+    row = shown[shown["Document"] == "tea.md"].iloc[0]
+    stored = documents(workspace, "Kitchen")["tea.md"]
+    assert (row.Status, row.Chunks, row.Tokens, row.Size) == ("indexed", stored.chunks, stored.tokens, len(TEA))
+    assert "empty" in shown[shown["Document"] == "empty.txt"].iloc[0].Note
+    app.segmented_control(key="document-status").set_value("Failed").run()
+    assert list(app.dataframe[0].value["Document"]) == ["empty.txt"]
+    app.text_input(key="document-search").set_value("coffee").run()
+    assert "No document fits this filter" in texts(app)
+    app.segmented_control(key="document-status").set_value("All").run()
+    assert list(app.dataframe[0].value["Document"]) == ["coffee.md"]
+
+
+def test_one_selected_document_shows_its_chunks_as_they_stand(ingest: Ingest) -> None:
+    text = "# Prices\n\nA cup costs $2 and a *pot* costs $5."
+    ingest("Kitchen", {"prices.md": text, "tea.md": TEA})
+    app = select(open_page("documents"), "prices.md")
+    assert [one.value for one in app.subheader] == ["prices\\.md"]
+    assert any("A cup costs $2 and a *pot* costs $5." in one.value for one in app.text)
+    where = next(one.value for one in app.caption if one.value.startswith("Chunk 1"))
+    assert "characters 0 to" in where
+    assert "tokens" in where
+    assert "Prices" in where
+    app = select(app, "prices.md", "tea.md")
+    assert not app.subheader
+
+
+def test_long_documents_are_paged(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"long.txt": "\n\n".join(f"Paragraph {n} " + "says so much about nothing " * 30 for n in range(40))})
+    app = select(open_page("documents"), "long.txt")
+    stored = documents(workspace, "Kitchen")["long.txt"]
+    assert stored.chunks > 10
+    assert sum(one.value.startswith("Chunk ") for one in app.caption) == 10
+    app.pagination[0].set_value(2).run()
+    assert any(one.value.startswith("Chunk 11 ") for one in app.caption)
+
+
+def test_deleting_asks_first_and_then_they_are_gone_from_answers(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.md": TEA, "coffee.md": "Coffee is brewed at 92 degrees."})
+    app = select(open_page("documents"), "tea.md", "coffee.md")
+    app.button(key="delete-selected").click().run()
+    assert "- tea.md\n- coffee.md" in texts(app) or "- coffee.md\n- tea.md" in texts(app)
+    assert len(documents(workspace, "Kitchen")) == 2, "nothing goes before it is confirmed"
+    app.button(key="delete-documents").click().run()
+    assert not documents(workspace, "Kitchen")
+    assert not workspace.library.retrieve(OWNER, "Kitchen", "How is green tea brewed?")
+
+
+def test_a_selection_moves_with_its_document_when_rows_come(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.md": TEA, "coffee.md": "Coffee is brewed at 92 degrees."})
+    app = select(open_page("documents"), "tea.md")
+    ingest("Kitchen", {"cocoa.md": "Cocoa needs milk.", "water.md": "Water boils at 100 degrees."})
+    app.run()
+    assert [one.value for one in app.subheader] == ["tea\\.md"]
+    app.button(key="delete-selected").click().run()
+    app.button(key="delete-documents").click().run()
+    assert set(documents(workspace, "Kitchen")) == {"coffee.md", "cocoa.md", "water.md"}
+
+
+def test_what_failed_can_be_retried(workspace: ScriptableWorkspace) -> None:
+    app = open_page("documents")
+    upload(app, ("bad.pdf", b"%PDF-1.4 nothing of the sort"), ("tea.md", TEA.encode()))
+    failed = documents(workspace, "Documents")["bad.pdf"]
+    assert failed.status == "failed"
+    app.button(key="retry-failed").click().run()
+    settle(app)
+    assert "1 document once more" in texts(app)
+    assert documents(workspace, "Documents")["bad.pdf"].updated_at > failed.updated_at
+    app = select(app, "tea.md")
+    assert not [one for one in app.button if one.key == "retry-selected"], "what is indexed needs no retry"
+
+
+def test_the_export_is_the_table_and_no_formula() -> None:
+    assert list(table([]).columns) == []
+    from agentkit.ledger.export import table_csv
+    from agentkit.retrieval.store import utc_now
+
+    now: Any = utc_now()
+    evil = StoredDocument(
+        "1", "c", "=SUM(A1)", "upload:x", "", 5, "", "failed", "It is empty.", "", 0, 0, 0.5, None, "", now, now
+    )
+    lines = table_csv(table([evil])).splitlines()
+    assert lines[0] == "Document,Status,Note,Chunks,Tokens,Size,Time,Added,Source"
+    assert lines[1].startswith("'=SUM(A1),failed,It is empty.,0,0,5,0.5,")
+
+
+def menu(app: AppTest, action: str) -> AppTest:
+    app.menu_button(key="collection-menu").click(action).run()
+    return app
+
+
+def test_collections_are_made_renamed_and_deleted(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.md": TEA})
+    app = menu(open_page("documents"), "New collection")
+    app.text_input(key="collection-name").set_value("Kitchen")
+    app.button(key="create").click().run()
+    assert "There is a collection 'Kitchen' already" in texts(app)
+    app = menu(open_page("documents"), "New collection")
+    app.text_input(key="collection-name").set_value("Cellar")
+    app.button(key="create").click().run()
+    assert app.selectbox(key="collection").value == "Cellar"
+    assert "This collection is empty" in texts(app)
+    menu(app, "Rename")
+    app.text_input(key="collection-new-name").set_value("Attic")
+    app.button(key="rename").click().run()
+    assert app.selectbox(key="collection").value == "Attic"
+    app.selectbox(key="collection").set_value("Kitchen").run()
+    menu(app, "Delete")
+    assert "goes with 1 document and" in texts(app)
+    app.button(key="delete-collection").click().run()
+    assert app.selectbox(key="collection").value == "Attic"
+    with pytest.raises(NotFound):
+        workspace.library.collection(OWNER, "Kitchen")
+
+
+def test_the_address_names_the_collection(ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.md": TEA, "coffee.md": "Coffee is brewed at 92 degrees."})
+    ingest("Cellar", {"wine.md": "Wine is kept at 12 degrees."})
+    assert open_page("documents").selectbox(key="collection").value == "Kitchen"
+    app = open_page("documents", collection="Cellar")
+    assert list(app.dataframe[0].value["Document"]) == ["wine.md"]
+    assert open_page("documents", collection="Nowhere").selectbox(key="collection").value == "Kitchen"

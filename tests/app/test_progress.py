@@ -1,0 +1,113 @@
+"""The progress of an ingest: what is counted from its events, and what the page shows of one that goes on."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from agentkit import runs
+from agentkit.core import bus
+from agentkit.errors import FetchFailed
+from agentkit.events import DocumentDone, DocumentProgress, Event
+from agentkit.runs import Run
+from agentkit.ui.tally import Tally, summary
+from tests.app.conftest import ScriptableWorkspace
+from tests.app.driver import OWNER, open_page, settle
+
+
+def tally_of(size: int, *events: Event, error: Exception | None = None) -> Tally:
+    """What is counted from a run that emits these events and then ends."""
+
+    def work() -> None:
+        for event in events:
+            bus.emit(event)
+        if error:
+            raise error
+
+    run = runs.start(work, kind="test", owner="somebody else", size=size)
+    assert run.wait(10)
+    tally = Tally(size)
+    tally.follow(run)
+    return tally
+
+
+def test_counts_each_document_once_by_how_it_ended() -> None:
+    tally = tally_of(
+        4,
+        DocumentProgress("1", "a.md", "parse"), DocumentProgress("1", "a.md", "embed", 1, 2), DocumentDone("1", "a.md", "indexed", 2),
+        DocumentProgress("2", "b.md", "parse"), DocumentDone("2", "b.md", "failed", error="It is empty."),
+        DocumentDone("1", "copy.md", "unchanged", note="The same content."),
+        DocumentProgress("4", "d.md", "embed", 3, 4),
+    )  # fmt: skip
+    assert tally.counts == {"indexed": 1, "failed": 1, "unchanged": 1}
+    assert list(tally.under_way) == ["4"]
+    assert tally.fraction == pytest.approx((3 + 0.15 + 0.8 * 3 / 4) / 4)
+    assert [one.error for one in tally.failed] == ["It is empty."]
+    text = summary("4 documents into A_B", tally)
+    assert text.startswith("**4 documents into A\\_B:** 1 indexed, 1 unchanged, 1 failed, in ")
+
+
+def test_following_again_counts_only_what_is_new() -> None:
+    run = runs.start(lambda: bus.emit(DocumentDone("1", "a.md", "indexed")), kind="test", owner="somebody else", size=1)
+    assert run.wait(10)
+    tally = Tally(1)
+    tally.follow(run)
+    tally.follow(run)
+    assert tally.done == 1
+    assert tally.fraction == 1
+
+
+def test_the_time_that_is_left_is_told_once_it_can_be() -> None:
+    tally = Tally(10)
+    assert tally.left_s is None
+    tally.counts["indexed"], tally.seconds = 5, 30.0
+    assert tally.left_s == pytest.approx(30.0)
+
+
+def test_a_run_that_fails_as_a_whole_says_why() -> None:
+    tally = tally_of(1, error=FetchFailed("The page did not arrive."))
+    assert tally.problem == "The page did not arrive."
+    assert summary("x into y", tally) == "**x into y:** nothing taken in."
+
+
+class HaltedIngest:
+    """A run that has taken in one document of three and waits with the second."""
+
+    def __init__(self, workspace: ScriptableWorkspace) -> None:
+        self.go_on = threading.Event()
+        self.half = threading.Event()
+        self.run: Run[None] = runs.start(
+            self.work, kind="ingest", title="3 documents into Kitchen", owner=OWNER, ledger=workspace.ledger, size=3
+        )
+        assert self.half.wait(10)
+
+    def work(self) -> None:
+        bus.emit(DocumentDone("1", "a.md", "failed", error="a.md is damaged."))
+        bus.emit(DocumentProgress("2", "b_c.md", "embed", 1, 2))
+        self.half.set()
+        while not self.go_on.wait(0.01):
+            if runs.current().stopping:  # type: ignore[union-attr]  # there is one: this is its work
+                return
+
+
+def test_progress_is_shown_in_any_session_and_can_be_cancelled(workspace: ScriptableWorkspace) -> None:
+    halted = HaltedIngest(workspace)
+    for app in (open_page("documents"), open_page("documents")):  # a refresh is a new session
+        assert any("1 of 3 documents · 1 failed" in str(bar.proto.text) for bar in app.get("progress"))
+        assert any("b\\_c\\.md is being embedded, 50%" in one.value for one in app.caption)
+        assert not [one for one in app.button if one.key == "load-samples"]
+    app.button(key=f"stop-{halted.run.id}").click().run()
+    settle(app)
+    assert "1 failed, 2 not taken in, as you cancelled" in app.warning[0].value
+    app.button(key=f"dismiss-{halted.run.id}").click().run()
+    assert not app.warning
+
+
+def test_the_summary_comes_by_itself_when_the_run_ends(workspace: ScriptableWorkspace) -> None:
+    halted = HaltedIngest(workspace)
+    app = open_page("documents")
+    halted.go_on.set()
+    settle(app)
+    assert "1 failed" in app.warning[0].value
+    assert any("a\\.md is damaged" in one.value for one in app.markdown)

@@ -1,0 +1,96 @@
+"""Running commands: in this process with what they write captured, or as a program."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentkit.cli import main
+from tests.cli.program import open_with_fake
+from tests.servers.openai_server import OpenAIServer
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a command wrote, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The one JSON value on stdout."""
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[Any]:
+        """The JSON values on stdout, one a line."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+Cli = Callable[..., Ended]
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An own data folder, and no model server in the environment."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AGENTKIT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("COLUMNS", "200")
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def cli(data: Path, capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Run a command in this process."""
+
+    def run(*arguments: object) -> Ended:
+        capsys.readouterr()
+        code = main([str(argument) for argument in arguments], open_with_fake)
+        written = capsys.readouterr()
+        return Ended(code, written.out, written.err)
+
+    return run
+
+
+def program(*arguments: object, **environment: str) -> subprocess.Popen[str]:
+    """Start a command as a program in a process group of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.cli.program", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=PROJECT,
+        env={**os.environ, **environment},
+        start_new_session=True,
+    )
+
+
+@pytest.fixture
+def papers(tmp_path: Path) -> Path:
+    """A folder with three documents that can be read and one that cannot."""
+    folder = tmp_path / "papers"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "rivers.md").write_text("# Rivers\n\nThe Danube is 2,850 kilometres long and ends in the Black Sea.\n")
+    (folder / "deep" / "pump.txt").write_text("The warranty of the pump lasts three years.")
+    (folder / "deep" / "tea.html").write_text("<h1>Tea</h1><p>Green tea is brewed at 80 degrees.</p>")
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7 and nothing else")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def shared_server() -> Iterator[OpenAIServer]:
+    with OpenAIServer() as server:
+        yield server

@@ -1,0 +1,209 @@
+"""`usage`, `runs`, `eval`, `doctor` and the help."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentkit.cli.figures import local_zone
+from agentkit.database import Database
+from agentkit.events import Usage
+from agentkit.ledger import Chat, Ledger
+from agentkit.ledger.export import table_csv
+from tests.cli.conftest import PROJECT, Cli, program
+from tests.ledger.conftest import call, record
+from tests.servers.openai_server import Answer, OpenAIServer
+
+
+@pytest.fixture
+def chat(data: Path) -> Chat:
+    """A ledger with three calls: one priced, one not, one failed."""
+    database = Database(data / "agentkit.duckdb")
+    ledger = Ledger(database)
+    chat = ledger.create_chat("local", "=Rivers", "answer", "offline", "Documents")
+    record(ledger, [call(Usage(100, output=20), cost=0.25)], owner="local", chat_id=chat.id)
+    record(ledger, [call(Usage(10, output=2, estimated=True), model="secret")], owner="local", chat_id=chat.id)
+    record(ledger, [call(cost=0.5)], owner="somebody else")
+    database.close()
+    return chat
+
+
+def test_usage_as_an_object(cli: Cli, chat: Chat) -> None:
+    for by in ("day", "model", "agent", "chat", "run"):
+        found = cli("usage", "--by", by, "--zone", "UTC", "--json").json
+        assert found["by"] == by
+        assert sum(row["calls"] for row in found["rows"]) == found["totals"]["calls"] == 2
+        assert found["totals"]["cost"] == 0.25
+        assert found["totals"]["unpriced"] == 1
+    assert [row["key"] for row in cli("usage", "--by", "day", "--zone", "UTC", "--json").json["rows"]] == ["2026-03-01"]
+    costs = {row["key"]: row["cost"] for row in cli("usage", "--by", "model", "--json").json["rows"]}
+    assert costs == {"small": 0.25, "secret": None}
+
+
+def test_usage_for_people(cli: Cli, chat: Chat) -> None:
+    lines = cli("usage").out.splitlines()
+    assert " ".join(lines[0].split()) == "model calls failed tokens in tokens out cost median s 95 % s"
+    assert [line.split()[:6] for line in lines if line.startswith(("small", "secret"))] == [
+        ["small", "1", "0", "100", "20", "$0.2500"], ["secret", "1", "0", "~10", "~2", "unknown"],
+    ]  # fmt: skip
+    assert "$0.2500 + 1 unpriced" in lines[-1]
+
+
+def test_a_zone_that_is_none_is_told(cli: Cli, chat: Chat) -> None:
+    assert "no time zone 'Mars'" in cli("usage", "--zone", "Mars", "--json").json["error"]
+
+
+def test_the_zone_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", ":Europe/Berlin")
+    assert local_zone() == "Europe/Berlin"
+
+
+def test_calls_as_csv(cli: Cli, chat: Chat, tmp_path: Path) -> None:
+    path = tmp_path / "calls.csv"
+    assert cli("usage", "--csv", path).code == 0
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["model"], row["cost"], row["input_tokens"]) for row in rows] == [("small", "0.25", "100"), ("secret", "", "10")]
+    assert {row["chat"] for row in rows} == {"'=Rivers"}  # a spreadsheet must not run it
+    refused = cli("usage", "--csv", tmp_path / "none" / "calls.csv", "--json")
+    assert (refused.code, refused.json["error_type"]) == (1, "ConfigError")
+
+
+def test_numbers_stay_numbers_in_csv() -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"text": ["-1+1", "@a", "fine", None], "number": [-1, 2, 3, 4]})
+    assert table_csv(frame) == "text,number\n'-1+1,-1\n'@a,2\nfine,3\n,4\n"
+
+
+def test_an_empty_ledger(cli: Cli) -> None:
+    assert cli("usage", "--json").json["rows"] == []
+    assert "No model was called yet" in cli("usage").err
+    assert cli("runs", "--json").json == {"runs": []}
+    assert "Nothing was run yet" in cli("runs").err
+
+
+def test_runs(cli: Cli, chat: Chat) -> None:
+    first, second = cli("runs", "--json").json["runs"]
+    assert {first["started_at"], second["started_at"]} == {"2026-03-01T12:00:00Z"}
+    assert {first["tokens"], second["tokens"]} == {120, 12}
+    assert {first["cost"], second["cost"]} == {0.25, None}
+    table = cli("runs", "--limit", 1).out
+    assert "2026-03-01 12:00" in table
+    assert len([line for line in table.splitlines() if "finished" in line]) == 1
+    assert cli("runs", "--limit", 0).code == 2
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    folder = tmp_path / "dataset"
+    folder.mkdir()
+    texts = {"r": "The Danube ends in the Black Sea.", "p": "The warranty of the pump is long.", "t": "Green tea is brewed."}
+    (folder / "corpus.jsonl").write_text(
+        "".join(json.dumps({"_id": key, "title": "", "text": text}) + "\n" for key, text in texts.items())
+    )
+    (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "warranty pump"}\n{"_id": "q2", "text": "green tea"}\n')
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\tp\t1\nq2\tt\t1\n")
+    return folder
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
+def test_eval(cli: Cli, dataset: Path, data: Path, mode: str) -> None:
+    ended = cli("eval", dataset, "--mode", mode, "--json")
+    assert ended.code == 0
+    assert ended.err == ""
+    found = ended.json
+    assert set(found) == {"mode", "ndcg@10", "recall@10", "recall@100", "mrr@10", "seconds", "queries", "documents"}
+    assert [found[name] for name in ("mode", "ndcg@10", "recall@100", "mrr@10", "queries", "documents")] == [mode, 1, 1, 1, 2, 3]
+    assert not data.exists()  # the user's own store is not touched
+
+
+def test_eval_for_people_and_of_nothing(cli: Cli, dataset: Path, tmp_path: Path) -> None:
+    assert "ndcg@10     1.0000\n" in cli("eval", dataset).out
+    ended = cli("eval", tmp_path / "none", "--json")
+    assert (ended.code, ended.json["error_type"]) == (1, "ConfigError")
+
+
+def checks(found: dict[str, list[dict[str, object]]]) -> dict[object, object]:
+    return {check["name"]: check["ok"] for check in found["checks"]}
+
+
+def test_doctor_finds_all_well(cli: Cli, papers: Path) -> None:
+    cli("ingest", papers)
+    ended = cli("doctor", "--json")
+    assert ended.code == 0
+    assert ended.json["ok"] is True
+    assert checks(ended.json) == dict.fromkeys(
+        ["packages", "data folder", "database", "store and indexes", "embedding model", "model", "sandbox"], True
+    )
+    assert cli("doctor").out.count("ok  ") == 7
+
+
+def test_doctor_says_which_model_answers(cli: Cli, shared_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", shared_server.base_url)
+    monkeypatch.setenv("OPENAI_MODEL", "test-model")
+    shared_server.script = lambda body: Answer("ready")
+    assert cli("doctor", "--json").code == 0
+    shared_server.script = lambda body: Answer(status=401, error={"message": "wrong key"})
+    ended = cli("doctor", "--json")
+    assert ended.code == 1
+    model = next(check for check in ended.json["checks"] if check["name"] == "model")
+    assert not model["ok"]
+    assert "key" in model["detail"]
+    assert model["advice"]
+
+
+def test_doctor_tells_a_store_that_is_in_use_or_broken(data: Path, cli: Cli) -> None:
+    database = Database(data / "agentkit.duckdb")
+    with program("doctor", "--json") as running:
+        out, err = running.communicate()
+    database.close()
+    assert running.returncode == 1
+    assert err == ""
+    found = {check["name"]: check for check in json.loads(out)["checks"]}
+    assert not found["database"]["ok"]
+    assert "Stop that one first" in found["database"]["advice"]
+    assert "sandbox" in found
+    (data / "agentkit.duckdb").write_bytes(b"no database")
+    ended = cli("doctor")
+    assert ended.code == 1
+    assert "BAD  database: it does not open" in ended.out
+
+
+def test_doctor_tells_a_folder_that_cannot_be_written(cli: Cli, data: Path) -> None:
+    data.write_text("a file is in the way")
+    ended = cli("doctor", "--json")
+    assert ended.code == 1
+    assert checks(ended.json)["data folder"] is False
+
+
+def test_a_bad_setting_is_told(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTKIT_MAX_PAGES", "many")
+    ended = cli("runs", "--json")
+    assert ended.code == 1
+    assert ended.json["error"] == "AGENTKIT_MAX_PAGES is 'many', but must be a positive whole number."
+
+
+def test_help_names_every_command_and_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from agentkit.cli import main; code = main(['--help']);"
+        "heavy = {'torch', 'duckdb', 'pandas', 'openai', 'numpy', 'streamlit'} & set(sys.modules);"
+        "sys.exit(code or (str(heavy) if heavy else 0))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=PROJECT)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    for command in ("ingest", "search", "ask", "usage", "runs", "eval", "doctor"):
+        assert command in ended.stdout
+
+
+def test_the_module_runs(data: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "agentkit", "runs", "--json"], capture_output=True, text=True, check=False, cwd=PROJECT
+    )
+    assert json.loads(ended.stdout) == {"runs": []}
+    assert ended.stderr == ""

@@ -1,0 +1,181 @@
+"""`search` and `ask`: the same objects for scripts, readable text for people."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from agentkit.settings import Settings
+from tests.cli.conftest import Cli, program
+from tests.cli.program import open_with_fake
+from tests.servers.openai_server import Answer, OpenAIServer
+
+QUESTION = "How long is the Danube?"
+WRITTEN = "It is 2,850 kilometres long [1]."
+
+
+@pytest.fixture
+def filled(cli: Cli, papers: Path) -> Cli:
+    (papers / "broken.pdf").unlink()
+    assert cli("ingest", papers).code == 0
+    return cli
+
+
+@pytest.fixture
+def server(shared_server: OpenAIServer, data: Path, monkeypatch: pytest.MonkeyPatch) -> OpenAIServer:
+    monkeypatch.setenv("OPENAI_BASE_URL", shared_server.base_url)
+    monkeypatch.setenv("OPENAI_MODEL", "test-model")
+    shared_server.script = lambda body: Answer(WRITTEN)
+    return shared_server
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
+def test_hits_say_where_they_are(filled: Cli, papers: Path, mode: str) -> None:
+    found = filled("search", "warranty of the pump", "--mode", mode, "-k", 2, "--json").json
+    assert (found["query"], found["mode"], found["collection"]) == ("warranty of the pump", mode, "Documents")
+    assert 1 <= len(found["hits"]) <= 2
+    first = found["hits"][0]
+    assert set(first) == {"rank", "score", "document", "chunk", "page", "span", "text", "scores", "heading", "place"}
+    assert (first["rank"], first["document"], first["page"]) == (1, "deep/pump.txt", None)
+    start, end = first["span"]
+    assert (papers / "deep" / "pump.txt").read_text()[start:end] == first["text"]
+    assert first["scores"]
+    ranked = [hit["score"] for hit in found["hits"]]
+    assert ranked == sorted(ranked, reverse=True)
+
+
+def test_people_see_the_passages(filled: Cli) -> None:
+    ended = filled("search", "green tea")
+    assert ended.code == 0
+    assert ended.out.startswith("1. deep/tea.html, Tea  (score ")
+    assert "brewed at 80 degrees" in ended.out
+
+
+def test_without_documents_both_say_what_to_do(cli: Cli) -> None:
+    for command in ("search", "ask"):
+        ended = cli(command, QUESTION, "--json")
+        assert ended.code == 1
+        assert "There are no documents yet" in ended.json["error"]
+        assert ended.err == f"Error: {ended.json['error']}\n"
+
+
+def test_the_only_collection_is_taken_and_of_several_one_must_be_named(cli: Cli, papers: Path) -> None:
+    cli("ingest", papers / "rivers.md", "--collection", "Rivers")
+    assert cli("search", "Danube", "--json").json["collection"] == "Rivers"
+    cli("ingest", papers / "deep", "--collection", "Pumps")
+    ended = cli("search", "Danube", "--json")
+    assert ended.json["error"] == "There are several collections; choose one with --collection: Pumps, Rivers."
+    assert cli("search", "Danube", "--collection", "Pumps", "--json").json["collection"] == "Pumps"
+    cli("ingest", papers / "rivers.md")
+    assert cli("search", "Danube", "--json").json["collection"] == "Documents"
+    missing = cli("search", "Danube", "--collection", "Lakes", "--json")
+    assert (missing.code, missing.json["error_type"]) == (1, "NotFound")
+
+
+def test_an_answer_as_an_object(filled: Cli, server: OpenAIServer) -> None:
+    ended = filled("ask", QUESTION, "--json")
+    assert ended.code == 0
+    assert ended.err == ""
+    answer = ended.json
+    assert set(answer) == {"answer", "citations", "usage", "stopped_because", "chat", "run"}
+    assert answer["answer"] == WRITTEN
+    (citation,) = answer["citations"]
+    assert set(citation) == {
+        "marker", "document_id", "document", "chunk", "page", "place", "heading", "span", "text", "score",
+    }  # fmt: skip
+    assert (citation["marker"], citation["document"]) == (1, "rivers.md")
+    usage = answer["usage"]
+    assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"] > 100
+    assert (usage["cost"], usage["unpriced"]) == (0.0, 1)  # the embedding is free, the server's price unknown
+    assert usage["seconds"] > 0
+    assert answer["stopped_because"] == "answered"
+    assert [run["id"] for run in filled("runs", "--limit", 1, "--json").json["runs"]] == [answer["run"]]
+
+
+def test_people_see_the_answer_then_its_sources(filled: Cli, server: OpenAIServer) -> None:
+    ended = filled("ask", QUESTION)
+    answer, sources = ended.out.split("\n\n")
+    assert answer == WRITTEN
+    assert sources == "[1] rivers.md, lines 1-3, Rivers\n"
+    assert "tokens" in ended.err
+    assert "--chat " in ended.err
+
+
+def test_the_team_of_two_talks_on_stderr_and_answers_on_stdout(filled: Cli, server: OpenAIServer) -> None:
+    server.script = lambda body: Answer("Danube" if "Break the" in body["messages"][0]["content"] else WRITTEN)
+    ended = filled("ask", QUESTION, "--team", "research")
+    assert ended.out.startswith(f"{WRITTEN}\n\n[1] ")
+    assert "Researcher: Looked up:\n- Danube (" in ended.err
+
+
+def test_offline_it_costs_nothing(filled: Cli) -> None:
+    answer = filled("ask", QUESTION, "--json").json
+    assert answer["answer"]
+    assert (answer["stopped_because"] == "answered") == bool(answer["citations"])
+    assert (answer["usage"]["cost"], answer["usage"]["unpriced"]) == (0, 0)
+
+
+def test_a_chat_goes_on_in_its_own_collection(cli: Cli, papers: Path, server: OpenAIServer) -> None:
+    cli("ingest", papers / "rivers.md", "--collection", "Rivers")
+    first = cli("ask", QUESTION, "--json").json
+    cli("ingest", papers / "deep", "--collection", "Pumps")
+    second = cli("ask", "Where does the Danube end?", "--chat", first["chat"], "--json").json
+    assert second["chat"] == first["chat"]
+    assert second["citations"][0]["document"] == "rivers.md"
+    assert [run["kind"] for run in cli("runs", "--json").json["runs"]] == ["chat", "ingest", "chat", "ingest"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--team", "nobody"], "There is no team 'nobody'"),
+        (["--model", "nothing"], "There is no model 'nothing'"),
+        (["--chat", "none"], "There is no chat 'none'"),
+        (["--collection", "Lakes"], "There is no collection 'Lakes'"),
+    ],
+)
+def test_what_is_not_there_is_told_in_one_line(filled: Cli, arguments: list[str], message: str) -> None:
+    ended = filled("ask", QUESTION, *arguments, "--json")
+    assert ended.code == 1
+    assert ended.json["error"].startswith(message)
+    assert ended.err.count("\n") == 1
+
+
+def test_a_model_that_fails_is_told_in_one_line_without_a_traceback(filled: Cli, server: OpenAIServer) -> None:
+    server.script = lambda body: Answer(status=401, error={"message": "wrong key"})
+    with program("ask", QUESTION, "--json") as running:
+        out, err = running.communicate()
+    assert running.returncode == 1
+    assert json.loads(out)["error_type"] == "ModelAuthFailed"
+    assert err.startswith("Error: ")
+    assert err.count("\n") == 1
+
+
+def test_an_interrupted_answer_is_kept(filled: Cli, data: Path, server: OpenAIServer) -> None:
+    server.script = lambda body: Answer("one " * 3_000, delay_s=0.02)
+    with program("ask", QUESTION) as running:
+        assert running.stdout
+        written = running.stdout.read(3)
+        os.killpg(running.pid, signal.SIGINT)
+        written += running.stdout.read()
+        assert running.stderr
+        running.stderr.read()
+    assert running.returncode == 130
+    workspace = open_with_fake(Settings(data=data))
+    (chat,) = workspace.ledger.chats("local")
+    last = workspace.ledger.thread("local", chat.id)[-1]
+    workspace.close()
+    assert last.status == "stopped"
+    assert last.content
+    assert written.strip() == last.content.strip()
+
+
+def test_what_a_model_says_does_not_steer_the_terminal(filled: Cli, server: OpenAIServer) -> None:
+    server.script = lambda body: Answer("\x1b]0;title\x07 red \x1b[31m [1]")
+    ended = filled("ask", QUESTION)
+    assert "\x1b" not in ended.out
+    assert "\x07" not in ended.out

@@ -1,0 +1,45 @@
+"""Events reach whoever listens around the work, in this context and in no other."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+
+from agentkit.core import bus
+from agentkit.events import Event, RunFinished, RunStarted
+
+
+def test_without_listeners_nothing_happens() -> None:
+    bus.emit(RunStarted("chat"))
+
+
+def test_inner_and_outer_listeners_hear_in_the_order_in_which_they_began() -> None:
+    heard: list[tuple[str, Event]] = []
+    first, second = RunStarted("chat"), RunFinished()
+    with bus.listening(lambda event: heard.append(("outer", event))):
+        with bus.listening(lambda event: heard.append(("inner", event))):
+            bus.emit(first)
+        bus.emit(second)
+    bus.emit(first)
+    assert heard == [("outer", first), ("inner", first), ("outer", second)]
+
+
+def test_a_thread_hears_only_with_a_copied_context() -> None:
+    heard: list[Event] = []
+    with bus.listening(heard.append):
+        copied = contextvars.copy_context()
+        for target in (lambda: bus.emit(RunStarted("alone")), lambda: copied.run(bus.emit, RunStarted("copied"))):
+            thread = threading.Thread(target=target)
+            thread.start()
+            thread.join()
+    assert heard == [RunStarted("copied")]
+
+
+def test_the_listeners_go_when_the_block_fails() -> None:
+    heard: list[Event] = []
+    try:
+        with bus.listening(heard.append):
+            raise RuntimeError("inside")
+    except RuntimeError:
+        bus.emit(RunStarted("after"))
+    assert heard == []

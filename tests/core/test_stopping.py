@@ -1,0 +1,73 @@
+"""Stopping: set once, callbacks once, and never one for work that is already over."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from agentkit.core import stopping
+from agentkit.core.stopping import StopSignal, stoppable
+from agentkit.errors import Stopped
+
+
+def test_outside_of_runs_nothing_stops() -> None:
+    stopping.check()
+    assert not stopping.current().is_set
+    assert stopping.current() is not stopping.current()
+
+
+def test_check_raises_once_the_signal_is_set() -> None:
+    signal = StopSignal()
+    with stoppable(signal):
+        stopping.check()
+        assert stopping.current() is signal
+        signal.set()
+        with pytest.raises(Stopped):
+            stopping.check()
+    stopping.check()
+
+
+def test_a_callback_runs_once_and_only_while_its_block_runs() -> None:
+    signal, calls = StopSignal(), list[str]()
+    with signal.on_stop(lambda: calls.append("over")):
+        pass
+    with signal.on_stop(lambda: calls.append("inside")):
+        signal.set()
+        signal.set()
+    assert calls == ["inside"]
+
+
+def test_a_callback_that_comes_late_runs_at_once() -> None:
+    signal, calls = StopSignal(), list[str]()
+    signal.set()
+    with signal.on_stop(lambda: calls.append("late")):
+        assert calls == ["late"]
+
+
+def test_a_failing_late_callback_is_taken_off_again() -> None:
+    signal = StopSignal()
+    signal.set()
+
+    def fail() -> None:
+        raise OSError("gone")
+
+    with pytest.raises(OSError, match="gone"), signal.on_stop(fail):
+        pytest.fail("the block must not run")
+    assert signal._callbacks == []
+
+
+def test_stop_frees_a_thread_that_waits() -> None:
+    signal, freed = StopSignal(), threading.Event()
+
+    def wait() -> None:
+        with signal.on_stop(freed.set):
+            freed.wait(30)
+            assert signal.wait(30)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    signal.set()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert freed.is_set()

@@ -1,0 +1,50 @@
+"""A ledger in a fresh file, and a way to write runs into it without running anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from agentkit.database import Database
+from agentkit.events import Event, MessageSent, ModelReplied, Recorded, RunFinished, RunStarted, Usage
+from agentkit.ledger import Ledger, LedgerWriter
+from agentkit.messages import new_id
+
+OWNER = "me"
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    database = Database(tmp_path / "agentkit.duckdb")
+    yield Ledger(database)
+    database.close()
+
+
+def record(
+    ledger: Ledger,
+    events: Sequence[Event],
+    *,
+    owner: str = OWNER,
+    chat_id: str | None = None,
+    message_id: str | None = None,
+    at: datetime = NOON,
+) -> str:
+    """Write the events as one run from its start to its end; returns the run's id."""
+    run_id = new_id()
+    writer = LedgerWriter(ledger, run_id, owner, chat_id, message_id)
+    for number, event in enumerate([RunStarted("chat", "a run"), *events, RunFinished()], start=1):
+        writer.write(Recorded(number, at.timestamp(), event))
+    return run_id
+
+
+def say(message_id: str, parent_id: str | None, text: str = "text", role: str = "user") -> MessageSent:
+    return MessageSent(message_id, parent_id, role, "team", role, text)
+
+
+def call(usage: Usage | None = None, *, cost: float | None = None, model: str = "small", agent: str = "Assistant",
+         seconds: float = 1.0) -> ModelReplied:  # fmt: skip
+    return ModelReplied(new_id(), agent, "server", model, usage=usage or Usage(), cost=cost, seconds=seconds)

@@ -1,0 +1,171 @@
+"""Indexes follow the database, from files that are behind, missing, damaged, or of another history."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agentkit.documents import Piece
+from agentkit.retrieval import indexes as indexes_module
+from agentkit.retrieval.indexes import CollectionIndex
+from agentkit.retrieval.store import Finished
+from agentkit.retrieval.types import IndexVersion, StoredDocument
+from tests.retrieval.conftest import OWNER, Shelf
+
+EXACT_BELOW = 40
+
+
+class Desk:
+    """One collection whose documents are put in and taken out directly, with an index that changes over to the graph early."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self.shelf = shelf
+        shelf.library.create_collection(OWNER, "Docs")
+        self.version: IndexVersion = shelf.library.store.version(shelf.library.collection(OWNER, "Docs").id)
+        self.folder = shelf.settings.data / "desk"
+        self.open()
+
+    def open(self) -> None:
+        self.index = CollectionIndex(self.shelf.library.store.chunk_table, self.version, self.folder, EXACT_BELOW)
+        self.index.refresh()
+
+    def put(self, name: str, count: int, word: str = "word") -> None:
+        store, embedder = self.shelf.library.store, self.shelf.library.embedder
+        texts = [f"{word} {name} {number}" for number in range(count)]
+        document = StoredDocument(f"id-{name}", self.version.collection_id, name, name, "", 1, status="indexed", chunks=count)
+        with store.database.transaction():
+            if store.document(OWNER, document.id) is None:
+                store.register(self.version, [document], [])
+        pieces = [Piece(text, 0, len(text), "", None, "", 3) for text in texts]
+        vectors = embedder.embed(texts) if texts else np.empty((0, embedder.dimension), dtype=np.float32)
+        store.replace(self.version, [Finished(document, "\n".join(texts), pieces, vectors)])
+
+    def delete(self, name: str) -> None:
+        self.shelf.library.store.delete_documents(OWNER, [f"id-{name}"])
+
+    def agrees(self) -> None:
+        self.index.refresh()
+        assert self.index.check() == []
+        stored = set(self.shelf.library.store.chunk_table.chunk_ids(self.version))
+        query = self.shelf.library.embedder.embed(["word 1"])[0]
+        found = self.index.nearest(query, 1_000)[0]
+        assert set(found) == stored if len(stored) <= EXACT_BELOW else set(found) <= stored
+        assert set(self.index.matching("word", 1_000)[0]) == stored
+
+
+@pytest.fixture
+def desk(shelf: Shelf) -> Desk:
+    return Desk(shelf)
+
+
+@pytest.mark.parametrize("harm", ["none", "no files", "no vectors", "cut vectors", "no lexical", "cut lexical"])
+def test_whatever_happens_to_the_files(desk: Desk, harm: str) -> None:
+    desk.put("a", 60)
+    desk.put("b", 10)
+    desk.index.close()
+    desk.delete("a")
+    desk.put("c", 50)
+    desk.put("b", 5)
+    if harm == "no files":
+        shutil.rmtree(desk.folder)
+    elif harm == "no vectors":
+        for file in desk.folder.glob("vectors*"):
+            file.unlink()
+    elif harm == "cut vectors":
+        for file in desk.folder.glob("vectors-*"):
+            file.write_bytes(file.read_bytes()[:1_000])
+    elif harm == "no lexical":
+        shutil.rmtree(desk.folder / "lexical")
+    elif harm == "cut lexical":
+        for file in (desk.folder / "lexical").glob("*.term"):
+            file.write_bytes(b"")
+    desk.open()
+    desk.agrees()
+
+
+def test_files_of_another_history_are_not_trusted(desk: Desk, shelf: Shelf, tmp_path: Path) -> None:
+    desk.put("a", 10)
+    shelf.close()
+    copy = tmp_path / "copy.duckdb"
+    shutil.copy(shelf.settings.data / "agentkit.duckdb", copy)
+    shelf.open()
+    desk.open()
+    desk.put("b", 60)
+    desk.index.close()
+    shelf.close()
+    shutil.copy(copy, shelf.settings.data / "agentkit.duckdb")
+    shelf.open()
+    desk.open()
+    desk.agrees()
+    assert len(desk.index.matching("word", 100)[0]) == 10
+
+
+def test_a_graph_of_mostly_removed_ones_is_built_again(desk: Desk) -> None:
+    desk.put("a", 200)
+    desk.put("b", 100)
+    desk.agrees()
+    desk.delete("a")
+    desk.agrees()
+    assert not getattr(desk.index._near, "removed", ())
+
+
+def test_notes_of_removals_do_not_pile_up(desk: Desk, shelf: Shelf) -> None:
+    for _ in range(5):
+        desk.put("a", 60)
+    desk.index.refresh()
+    desk.index.close()
+    assert shelf.database.value("select count(*) from tombstones") < 61
+    desk.delete("a")
+    desk.open()
+    desk.agrees()
+
+
+ACTIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("put"), st.sampled_from("abcd"), st.integers(0, 30)),
+        st.tuples(st.just("delete"), st.sampled_from("abcd"), st.just(0)),
+        st.tuples(st.sampled_from(["refresh", "close", "lose"]), st.just(""), st.just(0)),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(actions=ACTIONS)
+def test_any_sequence_of_changes(desk: Desk, actions: list[tuple[str, str, int]]) -> None:
+    model = {name: 0 for name in "abcd"}
+    for name in model:
+        desk.delete(name)
+    for action, name, count in actions:
+        if action == "put":
+            desk.put(name, count)
+            model[name] = count
+        elif action == "delete":
+            desk.delete(name)
+            model[name] = 0
+        elif action == "refresh":
+            desk.index.refresh()
+        elif action == "close":
+            desk.index.close()
+            desk.open()
+        else:
+            shutil.rmtree(desk.folder)
+            desk.open()
+    desk.agrees()
+    assert len(desk.shelf.library.store.chunk_table.chunk_ids(desk.version)) == sum(model.values())
+
+
+def test_a_library_with_many_chunks_uses_the_graph_and_saves_it(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexes_module, "EXACT_BELOW", EXACT_BELOW)
+    text = "\n\n".join(f"# Part {number}\n\nPart {number} speaks of thing{number}." for number in range(60))
+    shelf.library.ingest(OWNER, "Docs", [shelf.source("parts.md", text)])
+    assert "thing41." in shelf.texts("thing41")[0]
+    shelf.reopen()
+    assert len(list((shelf.settings.data / "indexes").rglob("vectors-*.hnsw"))) == 1
+    assert "thing41." in shelf.texts("thing41")[0]
+    assert shelf.library.check() == []

@@ -1,0 +1,204 @@
+"""A real local server with OpenAI's chat API, for tests and for trying the app: `python -m tests.servers.openai_server --port N`.
+
+A script decides on each request. By default the server answers from the passages in the prompt, with citations.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from agentkit.core.text import sentences
+from agentkit.llm.passages import parse_passages
+from agentkit.messages import text_of
+
+PROMPT_TOKENS, CACHED_TOKENS, REASONING_TOKENS = 120, 20, 5
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How the server answers a request."""
+
+    text: str = ""
+    tool_calls: list[dict[str, Any]] = field(default_factory=list)
+    delay_s: float = 0.0
+    """Pause before each word (streamed) or before the whole reply."""
+    usage: bool = True
+    """Whether token counts are sent (streamed: if the request asks for them)."""
+    status: int = 200
+    error: dict[str, Any] = field(default_factory=dict)
+    """The `error` object of a status other than 200."""
+    headers: dict[str, str] = field(default_factory=dict)
+    body: str | None = None
+    """Sent as it is, instead of a proper reply."""
+    drop_after: int | None = None
+    """Cut the connection after so many words."""
+
+
+Script = Callable[[dict[str, Any]], Answer]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request as it came in."""
+
+    path: str
+    body: dict[str, Any]
+    headers: dict[str, str]
+
+
+def answer_from_passages(body: dict[str, Any]) -> Answer:
+    """The first sentence of the first passage, cited; or that there is nothing to answer from."""
+    found = [passage for message in body["messages"] for passage in parse_passages(text_of(message.get("content")))]
+    if not found:
+        return Answer("The documents do not answer this question.")
+    first = found[0]
+    spans = sentences(first.text)
+    start, end = spans[0] if spans else (0, len(first.text))
+    return Answer(f"{first.text[start:end]} [{first.marker}]")
+
+
+class OpenAIServer:
+    """Serves on a free loopback port while the block runs; `requests` holds what was asked."""
+
+    def __init__(self, script: Script = answer_from_passages, *, models: tuple[str, ...] = ("test-model",), port: int = 0,
+                 delay_s: float = 0.0) -> None:  # fmt: skip
+        self.script = script
+        self.models = models
+        self.delay_s = delay_s
+        self.requests: list[Asked] = []
+        self.broken_off = threading.Event()
+        """Set when a client went away in the middle of a stream."""
+        self._socket = socket.create_server(("127.0.0.1", port))
+        self.port: int = self._socket.getsockname()[1]
+        self.base_url = f"http://127.0.0.1:{self.port}/v1"
+        routes = [Route("/v1/models", self._models), Route("/v1/chat/completions", self._chat, methods=["POST"])]
+        config = uvicorn.Config(Starlette(routes=routes), log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none")
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        deadline = time.monotonic() + 10
+        while not self._server.started and time.monotonic() < deadline:
+            time.sleep(0.005)
+        assert self._server.started, "the test server did not start within 10 s"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.should_exit = True
+        self._thread.join(10)
+        self._socket.close()
+
+    def serve(self) -> None:
+        """Serve in this thread until interrupted."""
+        self._server.run(sockets=[self._socket])
+
+    @property
+    def chats(self) -> list[dict[str, Any]]:
+        """The bodies of the chat requests."""
+        return [asked.body for asked in self.requests if asked.path.endswith("/chat/completions")]
+
+    async def _models(self, request: Request) -> Response:
+        self.requests.append(Asked(request.url.path, {}, dict(request.headers)))
+        listed = [{"id": name, "object": "model", "created": 0, "owned_by": "tests", "max_model_len": 4096} for name in self.models]
+        return JSONResponse({"object": "list", "data": listed})
+
+    async def _chat(self, request: Request) -> Response:
+        body = json.loads(await request.body())
+        self.requests.append(Asked(request.url.path, body, dict(request.headers)))
+        answer = self.script(body)
+        if answer.status != 200:
+            return JSONResponse({"error": answer.error or {"message": "no reason"}}, answer.status, answer.headers)
+        if answer.body is not None:
+            kind = "text/event-stream" if body.get("stream") else "application/json"
+            return Response(answer.body, media_type=kind)
+        if body.get("stream"):
+            return StreamingResponse(self._events(body, answer), media_type="text/event-stream")
+        await asyncio.sleep(answer.delay_s)
+        return JSONResponse(_whole(body, answer))
+
+    async def _events(self, body: dict[str, Any], answer: Answer) -> AsyncIterator[str]:
+        asks_for_usage = bool((body.get("stream_options") or {}).get("include_usage"))
+        try:
+            for number, word in enumerate(words(answer.text)):
+                if number == answer.drop_after:
+                    raise ConnectionAbortedError("the script says so")
+                await asyncio.sleep(answer.delay_s or self.delay_s)
+                yield _event(body, [{"index": 0, "delta": {"content": word}, "finish_reason": None}])
+            for delta in _tool_pieces(answer.tool_calls):
+                yield _event(body, [{"index": 0, "delta": {"tool_calls": [delta]}, "finish_reason": None}])
+            yield _event(body, [{"index": 0, "delta": {}, "finish_reason": "tool_calls" if answer.tool_calls else "stop"}])
+            if answer.usage and asks_for_usage:
+                yield _event(body, [], usage(answer.text))
+            yield "data: [DONE]\n\n"
+        except (asyncio.CancelledError, GeneratorExit):
+            self.broken_off.set()
+            raise
+
+
+def words(text: str) -> list[str]:
+    """The text in pieces, each with the space before it."""
+    return [(" " if number else "") + word for number, word in enumerate(text.split(" "))] if text else []
+
+
+def usage(text: str) -> dict[str, Any]:
+    """What the server says that a reply of this text took."""
+    completion = len(words(text)) + REASONING_TOKENS
+    return {
+        "prompt_tokens": PROMPT_TOKENS, "completion_tokens": completion, "total_tokens": PROMPT_TOKENS + completion,
+        "prompt_tokens_details": {"cached_tokens": CACHED_TOKENS}, "completion_tokens_details": {"reasoning_tokens": REASONING_TOKENS},
+    }  # fmt: skip
+
+
+def _whole(body: dict[str, Any], answer: Answer) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": answer.text or None}
+    if answer.tool_calls:
+        message["tool_calls"] = answer.tool_calls
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if answer.tool_calls else "stop"}
+    made = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": body["model"], "choices": [choice]}
+    return {**made, "usage": usage(answer.text)} if answer.usage else made
+
+
+def _event(body: dict[str, Any], choices: list[dict[str, Any]], counted: dict[str, Any] | None = None) -> str:
+    chunk = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": body["model"], "choices": choices}
+    if counted:
+        chunk["usage"] = counted
+    return f"data: {json.dumps(chunk)}\n\n"
+
+
+def _tool_pieces(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each call as OpenAI streams it: first id and name, then the arguments in two halves."""
+    pieces: list[dict[str, Any]] = []
+    for index, made in enumerate(calls):
+        name, arguments = made["function"]["name"], made["function"]["arguments"]
+        middle = len(arguments) // 2
+        pieces.append({"index": index, "id": made["id"], "type": "function", "function": {"name": name, "arguments": ""}})
+        pieces += [{"index": index, "function": {"arguments": half}} for half in (arguments[:middle], arguments[middle:])]
+    return pieces
+
+
+def main() -> None:
+    """Serve until interrupted."""
+    parser = argparse.ArgumentParser(description="A local server with OpenAI's chat API that answers from the passages in the prompt.")
+    parser.add_argument("--port", type=int, default=8123)
+    parser.add_argument("--delay", type=float, default=0.03, help="seconds before each word")
+    options = parser.parse_args()
+    OpenAIServer(port=options.port, delay_s=options.delay).serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""The database: transactions, threads, migrations, and files that cannot be used."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from agentkit.database import Database
+from agentkit.errors import DatabaseDamaged, DatabaseInUse, StoreError
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    database = Database(tmp_path / "data" / "agentkit.duckdb")
+    database.execute("create table things (name varchar primary key, size integer)")
+    yield database
+    database.close()
+
+
+def names(database: Database) -> list[str]:
+    return [row["name"] for row in database.rows("select name from things order by name")]
+
+
+def test_reading_in_every_form(database: Database) -> None:
+    database.insert("things", {"name": "a", "size": 1})
+    database.insert_arrow("things", pa.table({"size": [2, 3], "name": ["b", "c"]}))
+    assert database.rows("select * from things where size > $least order by 1", {"least": 1})[0] == {"name": "b", "size": 2}
+    assert database.row("select * from things where name = ?", ["none"]) is None
+    assert database.value("select sum(size) from things") == 6
+    assert database.value("select size from things where name = 'none'") is None
+    assert list(database.frame("select name from things where size < ? order by 1", [3])["name"]) == ["a", "b"]
+    assert database.arrow("select size from things where size > ? order by 1", [1]).column("size").to_pylist() == [2, 3]
+
+
+def test_a_block_is_kept_whole_or_not_at_all(database: Database) -> None:
+    with database.transaction():
+        database.insert("things", {"name": "kept", "size": 1})
+
+    def fail() -> None:
+        with database.transaction():
+            database.insert("things", {"name": "lost", "size": 1})
+            raise RuntimeError("inside")
+
+    with pytest.raises(RuntimeError, match="inside"):
+        fail()
+    assert names(database) == ["kept"]
+
+
+def test_nested_blocks_join_the_outer_one(database: Database) -> None:
+    def fail() -> None:
+        with database.transaction():
+            with database.transaction():
+                database.insert("things", {"name": "inner", "size": 1})
+            assert names(database) == ["inner"]
+            raise RuntimeError("outer")
+
+    with pytest.raises(RuntimeError, match="outer"):
+        fail()
+    assert names(database) == []
+    with database.transaction():
+        database.insert("things", {"name": "after", "size": 1})
+    assert names(database) == ["after"]
+
+
+def test_a_refused_row_rolls_back_and_the_next_block_works(database: Database) -> None:
+    def insert_twice() -> None:
+        with database.transaction():
+            database.insert("things", {"name": "twice", "size": 1})
+            database.insert("things", {"name": "twice", "size": 2})
+
+    with pytest.raises(duckdb.ConstraintException):
+        insert_twice()
+    with database.transaction():
+        database.insert("things", {"name": "next", "size": 1})
+    assert names(database) == ["next"]
+
+
+def test_writers_take_turns_and_readers_see_only_what_is_committed(database: Database) -> None:
+    written, read_on = threading.Event(), threading.Event()
+
+    def write_slowly() -> None:
+        with database.transaction():
+            database.insert("things", {"name": "slow", "size": 1})
+            written.set()
+            read_on.wait(30)
+
+    def write(number: int) -> None:
+        with database.transaction():
+            size = database.value("select count(*) from things")
+            database.insert("things", {"name": f"n{number:02}", "size": size})
+
+    threads = [threading.Thread(target=write_slowly)]
+    threads[0].start()
+    assert written.wait(30)
+    threads += [threading.Thread(target=write, args=[number]) for number in range(12)]
+    for thread in threads[1:]:
+        thread.start()
+    assert names(database) == []
+    read_on.set()
+    for thread in threads:
+        thread.join(30)
+    sizes = [row["size"] for row in database.rows("select size from things where name <> 'slow' order by size")]
+    assert sizes == list(range(1, 13))
+
+
+def test_the_cursor_of_a_thread_ends_with_it(database: Database) -> None:
+    for _ in range(5):
+        thread = threading.Thread(target=names, args=[database])
+        thread.start()
+        thread.join()
+    gc.collect()
+    assert len(database._cursors) == 1
+
+
+def test_half_a_surrogate_pair_is_stored_as_a_question_mark(database: Database) -> None:
+    database.insert("things", {"name": "a\ud800b\x00", "size": 1})
+    assert names(database) == ["a?b\x00"]
+    assert database.value("select size from things where name = ?", ["a\ud800b\x00"]) == 1
+
+
+def test_migrations_run_once_and_in_order(tmp_path: Path) -> None:
+    def first(database: Database) -> None:
+        database.execute("create table numbers (value integer)")
+
+    def second(database: Database) -> None:
+        database.execute("insert into numbers values (7)")
+
+    path = tmp_path / "agentkit.duckdb"
+    for steps in ((first,), (first, second), (first, second)):
+        database = Database(path)
+        database.migrate("test", steps)
+        database.migrate("other", ())
+        database.close()
+    database = Database(path)
+    assert database.rows("select * from numbers") == [{"value": 7}]
+    with pytest.raises(DatabaseDamaged, match=r"newer version of agentkit \(test 2, known 1\)"):
+        database.migrate("test", (first,))
+    database.close()
+
+
+def test_a_failing_migration_leaves_no_trace(tmp_path: Path) -> None:
+    def half(database: Database) -> None:
+        database.execute("create table numbers (value integer)")
+        raise RuntimeError("half way")
+
+    database = Database(tmp_path / "agentkit.duckdb")
+    with pytest.raises(RuntimeError, match="half way"):
+        database.migrate("test", (half,))
+    assert database.value("select count(*) from information_schema.tables where table_name = 'numbers'") == 0
+    database.migrate("test", (lambda inner: inner.execute("create table numbers (value integer)"),))
+    database.close()
+
+
+def test_what_was_committed_survives_a_killed_process(tmp_path: Path) -> None:
+    path = tmp_path / "agentkit.duckdb"
+    code = f"""
+import os, pathlib
+from agentkit.database import Database
+database = Database(pathlib.Path({str(path)!r}))
+database.execute("create table things (name varchar)")
+with database.transaction():
+    database.insert("things", {{"name": "kept"}})
+with database.transaction():
+    database.insert("things", {{"name": "lost"}})
+    os.kill(os.getpid(), 9)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
+    database = Database(path)
+    assert names(database) == ["kept"]
+    database.close()
+
+
+def test_another_process_is_named(database: Database) -> None:
+    code = f"from pathlib import Path; from agentkit.database import Database; Database(Path({str(database.path)!r}))"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    last = ended.stderr.strip().splitlines()[-1]
+    assert last.startswith("agentkit.errors.DatabaseInUse")
+    assert f"in use by process {os.getpid()} " in last
+    assert "AGENTKIT_DATA" in last
+
+
+@pytest.mark.parametrize("content", [b"", b"hello world " * 1000])
+def test_a_file_that_is_no_database_is_told(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "blocks" / "agentkit.duckdb"  # the word "lock" in the path must not mislead
+    path.parent.mkdir()
+    path.write_bytes(content)
+    with pytest.raises(DatabaseDamaged, match="restore it from a backup"):
+        Database(path)
+    assert path.read_bytes() == content
+
+
+def test_a_data_folder_that_cannot_be_one_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreError, match="AGENTKIT_DATA") as caught:
+        Database(tmp_path / "file" / "agentkit.duckdb")
+    assert not isinstance(caught.value, (DatabaseDamaged, DatabaseInUse))
+
+
+def test_a_closed_database_is_free_for_others_and_of_no_use_here(database: Database) -> None:
+    database.checkpoint()
+    database.close()
+    Database(database.path).close()
+    with pytest.raises(duckdb.ConnectionException):
+        database.rows("select 1")

@@ -1,0 +1,182 @@
+"""Imports run downward only, without cycles, and two libraries stay in their place; read from the source with `ast`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+# Highest first. Names on one line do not import one another (on the last line they may); a package stands for all in it.
+LAYERS = [
+    ("app", "pages", "agentkit.__main__", "agentkit.cli"),
+    ("agentkit.ui",),
+    ("agentkit.workspace",),
+    ("agentkit.teams",),
+    ("agentkit.agents",),
+    ("agentkit.conversation",),
+    ("agentkit.runs", "agentkit.llm", "agentkit.parsers", "agentkit.coding", "agentkit.retrieval"),
+    ("agentkit.documents", "agentkit.ledger"),
+    ("agentkit.core", "agentkit.database"),
+    ("agentkit.messages", "agentkit.events", "agentkit.settings", "agentkit.errors"),
+]
+BASE = len(LAYERS) - 1
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+ONLY_IN = {"streamlit": ("app", "pages", "agentkit.ui"), "duckdb": ("agentkit.database",)}
+# `python -m agentkit` is a door to the command line, which is on the same line.
+DOORS = {("agentkit.__main__", "agentkit.cli")}
+
+Imports = dict[str, list[tuple[str, int]]]
+"""For every module of ours: what it imports (dotted names as far as they are known) and on which line."""
+
+
+def modules_of(root: Path) -> dict[str, Path]:
+    """Dotted name -> file, of app.py, pages/ and agentkit/ below root."""
+    files = [root / "app.py", *(root / "pages").rglob("*.py"), *(root / "agentkit").rglob("*.py")]
+    return {_name_of(root, file): file for file in files if file.is_file()}
+
+
+def _name_of(root: Path, file: Path) -> str:
+    parts = file.relative_to(root).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(root: Path, *, at_run_time: bool = False) -> Imports:
+    """What every module imports; at_run_time leaves out what stands under `if TYPE_CHECKING` or inside a function."""
+    files = modules_of(root)
+    found: Imports = {}
+    for name, file in files.items():
+        tree = ast.parse(file.read_text(encoding="utf-8"), str(file))
+        package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+        nodes = _top_level(tree) if at_run_time else ast.walk(tree)
+        found[name] = [(target, line) for node in nodes for target, line in _targets(node, package, files)]
+    return found
+
+
+def _top_level(tree: ast.AST) -> Iterator[ast.AST]:
+    for node in ast.iter_child_nodes(tree):
+        for_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        if not for_types and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+            yield from _top_level(node)
+
+
+def _targets(node: ast.AST, package: str, files: Mapping[str, Path]) -> Iterator[tuple[str, int]]:
+    if isinstance(node, ast.Import):
+        yield from ((alias.name, node.lineno) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        base = node.module or ""
+        if node.level:
+            parents = package.split(".")
+            base = ".".join([*parents[: len(parents) - node.level + 1], *([base] if base else [])])
+        for alias in node.names:
+            full = f"{base}.{alias.name}"
+            yield (full if full in files else base, node.lineno)
+
+
+def member(name: str) -> str | None:
+    """The name in LAYERS that a module belongs to; None for agentkit itself and for other people's modules."""
+    parts = name.split(".")
+    return next((p for n in (2, 1) if (p := ".".join(parts[:n])) in LEVEL), None)
+
+
+def upward(imports: Imports) -> list[str]:
+    """One sentence for every import that goes up or sideways, or that starts in a part without a place."""
+    wrong = []
+    for name, targets in sorted(imports.items()):
+        here = member(name)
+        if here is None:
+            if name != "agentkit":
+                wrong.append(f"{name} has no place in LAYERS; give it one here and in the layout of the design.")
+            continue
+        wrong += [f"{name}:{line} imports {target}, {why}" for target, line in targets if (why := _why_not(here, member(target)))]
+    return wrong
+
+
+def _why_not(here: str, there: str | None) -> str:
+    if there is None or there == here or (here, there) in DOORS:
+        return ""
+    if LEVEL[there] < LEVEL[here]:
+        return "which is above it."
+    if LEVEL[there] == LEVEL[here] != BASE:
+        return "which stands beside it on the same layer."
+    return ""
+
+
+def misplaced(imports: Imports) -> list[str]:
+    """One sentence for every import of streamlit or duckdb from outside its place."""
+    return [
+        f"{name}:{line} imports {target}; {library} belongs in {', '.join(places)} only."
+        for library, places in ONLY_IN.items()
+        for name, targets in sorted(imports.items())
+        for target, line in targets
+        if target.split(".")[0] == library and member(name) not in places
+    ]
+
+
+def cycles(imports: Imports) -> list[str]:
+    """Every group of modules that import one another when they are loaded, as `a -> b -> a`."""
+    edges = {name: sorted({t for t, _ in targets if t in imports and t != name}) for name, targets in imports.items()}
+    found: list[str] = []
+    done: set[str] = set()
+
+    def visit(name: str, path: list[str]) -> None:
+        if name in path:
+            found.append(" -> ".join([*path[path.index(name) :], name]))
+        elif name not in done:
+            for target in edges[name]:
+                visit(target, [*path, name])
+            done.add(name)
+
+    for name in edges:
+        visit(name, [])
+    return found
+
+
+def test_imports_run_downward() -> None:
+    assert not (wrong := upward(imports_of(ROOT))), "\n".join(wrong)
+
+
+def test_no_module_imports_itself_in_a_circle() -> None:
+    assert not (wrong := cycles(imports_of(ROOT, at_run_time=True))), "\n".join(wrong)
+
+
+def test_streamlit_and_duckdb_stay_in_their_place() -> None:
+    assert not (wrong := misplaced(imports_of(ROOT))), "\n".join(wrong)
+
+
+def _write(root: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        file = root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+
+def test_finds_what_is_wrong_in_a_made_up_tree(tmp_path: Path) -> None:
+    files = {
+        "app.py": "import streamlit\nfrom agentkit.ui import draw\n",
+        "pages/chat.py": "from agentkit import settings\n",
+        "agentkit/__init__.py": "",
+        "agentkit/settings.py": "",
+        "agentkit/attic.py": "",
+        "agentkit/ui/__init__.py": "import streamlit as st\n",
+        "agentkit/ui/draw.py": "from . import state\n",
+        "agentkit/ui/state.py": "from agentkit.ui import draw\n",
+        "agentkit/database.py": "import duckdb\n",
+        "agentkit/llm/__init__.py": "def f():\n    from agentkit.retrieval import search\n",
+        "agentkit/retrieval/search.py": "import duckdb.typing\nfrom ..teams import qa\n",
+        "agentkit/teams/qa.py": "from agentkit.llm import x\nimport streamlit\n",
+    }
+    _write(tmp_path, files)
+    imports = imports_of(tmp_path)
+    assert upward(imports) == [
+        "agentkit.attic has no place in LAYERS; give it one here and in the layout of the design.",
+        "agentkit.llm:2 imports agentkit.retrieval.search, which stands beside it on the same layer.",
+        "agentkit.retrieval.search:2 imports agentkit.teams.qa, which is above it.",
+    ]
+    assert misplaced(imports) == [
+        "agentkit.teams.qa:2 imports streamlit; streamlit belongs in app, pages, agentkit.ui only.",
+        "agentkit.retrieval.search:1 imports duckdb.typing; duckdb belongs in agentkit.database only.",
+    ]
+    assert cycles(imports_of(tmp_path, at_run_time=True)) == ["agentkit.ui.draw -> agentkit.ui.state -> agentkit.ui.draw"]

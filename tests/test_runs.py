@@ -1,0 +1,293 @@
+"""Runs: their events in order, their ends, stopping, asking a person, and the registry."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentkit import runs
+from agentkit.core import bus, stopping
+from agentkit.database import Database
+from agentkit.errors import ModelAuthFailed, NotFound, Stopped
+from agentkit.events import (
+    Event,
+    HumanAnswered,
+    HumanInputRequested,
+    MessageSent,
+    ModelReplied,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    RunStopped,
+    TokenDelta,
+    Usage,
+)
+from agentkit.ledger import Ledger, queries
+from agentkit.messages import new_id
+from agentkit.runs import Run
+
+
+@pytest.fixture
+def owner() -> str:
+    return new_id()  # the registry belongs to the process: each test has its own owner
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    database = Database(tmp_path / "agentkit.duckdb")
+    yield Ledger(database)
+    database.close()
+
+
+def events(run: Run[Any]) -> list[Event]:
+    return [recorded.event for recorded in run]
+
+
+def until(run: Run[Any], kind: type[Event]) -> Event:
+    return next(recorded.event for recorded in run if isinstance(recorded.event, kind))
+
+
+def wait_to_be_stopped() -> None:
+    bus.emit(TokenDelta("working"))
+    stopping.current().wait(30)
+    stopping.check()
+
+
+def test_events_come_in_order_and_again_for_a_second_reader() -> None:
+    def work() -> str:
+        for number in range(100):
+            bus.emit(TokenDelta(str(number)))
+        return "result"
+
+    run = runs.start(work, kind="chat", title="count")
+    wanted = [RunStarted("chat", "count"), *[TokenDelta(str(number)) for number in range(100)], RunFinished()]
+    assert events(run) == wanted
+    assert events(run) == wanted
+    assert [recorded.seq for recorded in run] == list(range(1, 103))
+    assert [recorded.seq for recorded in run.events(after=100)] == [101, 102]
+    assert run.result() == "result"
+    assert run.ended
+    assert run.wait(0)
+
+
+def test_a_reader_gets_the_events_while_the_work_goes_on() -> None:
+    go_on = threading.Event()
+
+    def work() -> None:
+        bus.emit(TokenDelta("first"))
+        go_on.wait(30)
+
+    run = runs.start(work, kind="chat")
+    assert until(run, TokenDelta) == TokenDelta("first")
+    assert not run.ended
+    assert not run.wait(0)
+    go_on.set()
+    run.result()
+
+
+def test_the_own_error_is_raised_again_and_told(caplog: pytest.LogCaptureFixture) -> None:
+    error = ModelAuthFailed("the key is wrong")
+
+    def work() -> None:
+        raise error
+
+    run = runs.start(work, kind="chat")
+    with pytest.raises(ModelAuthFailed) as caught:
+        run.result()
+    assert caught.value is error
+    assert events(run)[-1] == RunFailed("the key is wrong", "ModelAuthFailed")
+    assert "run failed" in caplog.text
+
+
+def test_an_exit_in_the_work_ends_the_run_and_not_the_process() -> None:
+    def work() -> None:
+        raise SystemExit(3)
+
+    run = runs.start(work, kind="chat")
+    with pytest.raises(SystemExit):
+        run.result()
+    assert events(run)[-1] == RunFailed("3", "SystemExit")
+
+
+def test_stop_ends_the_work_where_it_looks() -> None:
+    run = runs.start(wait_to_be_stopped, kind="chat")
+    until(run, TokenDelta)
+    run.stop()
+    run.stop()
+    with pytest.raises(Stopped):
+        run.result()
+    assert run.stopping
+    assert events(run)[-1] == RunStopped()
+
+
+def test_work_that_keeps_its_part_when_stopped_has_a_result() -> None:
+    def work() -> str:
+        bus.emit(TokenDelta("part"))
+        stopping.current().wait(30)
+        return "part"
+
+    run = runs.start(work, kind="chat")
+    until(run, TokenDelta)
+    run.stop()
+    assert run.result() == "part"
+    assert events(run)[-1] == RunStopped()
+
+
+def test_a_person_is_asked_and_answers_each_question_once() -> None:
+    go_on = threading.Event()
+
+    def work() -> str:
+        first = runs.ask_human("Planner", "Go on?")
+        go_on.wait(30)
+        return first + runs.ask_human("Planner", "Sure?")
+
+    run = runs.start(work, kind="chat")
+    first = until(run, HumanInputRequested)
+    assert run.waiting_for == first
+    run.answer("yes, ")
+    with pytest.raises(NotFound, match="asks nothing"):
+        run.answer("too much")
+    go_on.set()
+    second = next(one.event for one in run if isinstance(one.event, HumanInputRequested) and one.event != first)
+    assert isinstance(second, HumanInputRequested)
+    assert (second.agent, second.prompt) == ("Planner", "Sure?")
+    run.answer("quite")
+    assert run.result() == "yes, quite"
+    assert [event.text for event in events(run) if isinstance(event, HumanAnswered)] == ["yes, ", "quite"]
+    assert run.waiting_for is None
+
+
+def test_stop_frees_the_one_who_waits_for_a_person() -> None:
+    run = runs.start(lambda: runs.ask_human("Planner", "Go on?"), kind="chat")
+    until(run, HumanInputRequested)
+    run.stop()
+    with pytest.raises(Stopped):
+        run.result()
+    assert run.waiting_for is None
+
+
+def test_a_stopped_run_asks_nobody_any_more() -> None:
+    def work() -> str:
+        try:
+            return runs.ask_human("Planner", "Go on?")
+        except Stopped:
+            return runs.ask_human("Planner", "Really?")
+
+    run = runs.start(work, kind="chat")
+    until(run, HumanInputRequested)
+    run.stop()
+    with pytest.raises(Stopped):
+        run.result()
+    assert sum(isinstance(event, HumanInputRequested) for event in events(run)) == 1
+
+
+def test_outside_of_runs_nobody_can_be_asked() -> None:
+    assert runs.current() is None
+    with pytest.raises(NotFound, match="outside of a run"):
+        runs.ask_human("Planner", "Go on?")
+
+
+def test_the_work_knows_its_run() -> None:
+    run = runs.start(runs.current, kind="chat")
+    assert run.result() is run
+
+
+def test_the_context_of_the_starter_goes_along() -> None:
+    heard: list[Event] = []
+    with bus.listening(heard.append):
+        runs.start(lambda: bus.emit(TokenDelta("inside")), kind="chat").result()
+    assert heard == [RunStarted("chat"), TokenDelta("inside"), RunFinished()]
+
+
+def test_live_runs_are_found_by_owner_kind_and_chat(owner: str) -> None:
+    chat = runs.start(wait_to_be_stopped, kind="chat", owner=owner, chat_id="c")
+    ingest = runs.start(wait_to_be_stopped, kind="ingest", owner=owner)
+    started = [chat, ingest]
+    assert runs.live(owner) == started
+    assert runs.live(owner, kind="ingest") == [ingest]
+    assert runs.live(owner, chat_id="c") == [chat]
+    assert runs.live("other") == []
+    assert runs.get(chat.id, owner) is chat
+    with pytest.raises(NotFound, match="known to this process"):
+        runs.get(chat.id, "other")
+    for run in started:
+        run.stop()
+        run.wait(30)
+    assert runs.live(owner) == []
+    assert runs.get(chat.id, owner) is chat
+
+
+def test_runs_that_ended_long_ago_are_forgotten_and_live_ones_are_not(owner: str) -> None:
+    live = runs.start(wait_to_be_stopped, kind="chat", owner=owner)
+    first = runs.start(lambda: None, kind="chat", owner=owner)
+    first.wait(30)
+    for _ in range(runs._KEPT + 1):
+        runs.start(lambda: None, kind="chat", owner=owner).wait(30)
+    with pytest.raises(NotFound):
+        runs.get(first.id, owner)
+    assert runs.get(live.id, owner) is live
+    live.stop()
+    live.wait(30)
+
+
+def test_a_run_is_written_to_the_ledger(ledger: Ledger, owner: str) -> None:
+    chat = ledger.create_chat(owner, "t", "answer", "offline", "Documents")
+    usage = Usage(10, output=5)
+
+    def work() -> None:
+        run = runs.current()
+        assert run is not None
+        bus.emit(TokenDelta("he"))
+        bus.emit(ModelReplied(new_id(), "Assistant", "server", "small", usage=usage, cost=0.5))
+        bus.emit(MessageSent(run.message_id, None, "Assistant", "user", "assistant", "hello"))
+
+    run = runs.start(work, kind="chat", title="hello?", owner=owner, chat_id=chat.id, ledger=ledger)
+    run.result()
+    assert [message.content for message in ledger.thread(owner, chat.id)] == ["hello"]
+    stored = queries.events(ledger, owner, run.id)
+    kept = [recorded for recorded in run if not isinstance(recorded.event, TokenDelta)]
+    assert [(one.seq, one.event) for one in stored] == [(one.seq, one.event) for one in kept]
+    assert [one.at for one in stored] == pytest.approx([one.at for one in kept], abs=1e-5)  # microseconds are kept
+    assert queries.of_messages(ledger, owner, [run.message_id])[run.message_id].cost == 0.5
+    assert [one["state"] for one in queries.runs(ledger, owner)] == ["finished"]
+
+
+@pytest.mark.parametrize("fails_at", [1, 2])
+def test_a_ledger_that_fails_fails_the_run_and_nothing_hangs(
+    ledger: Ledger, owner: str, caplog: pytest.LogCaptureFixture, fails_at: int
+) -> None:
+    table = "runs" if fails_at == 1 else "messages"
+    ledger.database.execute(f"alter table {table} rename to gone")
+    chat = ledger.create_chat(owner, "t", "answer", "offline", "Documents")
+
+    def work() -> None:
+        bus.emit(MessageSent(new_id(), None, "user", "team", "user", "hello"))
+
+    run = runs.start(work, kind="chat", owner=owner, chat_id=chat.id, ledger=ledger)
+    with pytest.raises(Exception, match=table):
+        run.result()
+    assert isinstance(events(run)[-1], RunFailed)
+    assert next(record.levelno for record in caplog.records if record.name == "agentkit.runs") == logging.ERROR
+
+
+def test_many_runs_at_a_time_keep_apart(ledger: Ledger, owner: str) -> None:
+    def worker(number: int) -> Callable[[], int]:
+        def work() -> int:
+            for _ in range(20):
+                bus.emit(TokenDelta(str(number)))
+            bus.emit(MessageSent(new_id(), None, "a", "b", "user", str(number)))
+            return number
+
+        return work
+
+    started = [runs.start(worker(number), kind="chat", owner=owner, ledger=ledger) for number in range(8)]
+    for number, run in enumerate(started):
+        assert run.result() == number
+        assert {event.text for event in events(run) if isinstance(event, TokenDelta)} == {str(number)}
+        sent = [one.event for one in queries.events(ledger, owner, run.id) if isinstance(one.event, MessageSent)]
+        assert [one.content for one in sent] == [str(number)]

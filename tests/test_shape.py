@@ -1,0 +1,167 @@
+"""The size and form of the source: prints the figures (`pytest -s`) and holds them to the habits of the design."""
+
+from __future__ import annotations
+
+import ast
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FILE_MEDIAN, FILE_MOST = 130, 400
+BODY_MEDIAN, BODY_MOST = 8, 60
+COMPLEXITY_MOST = 10
+MOST_LINES_OF = {"app.py": 40, "pages": 120, "agentkit/conversation/conversable.py": 800}
+VAGUE = ("Manager", "Helper", "Util", "Utils")
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Definition = Function | ast.ClassDef
+# As ruff's C901 counts, and comprehensions as well; counted again here so that the figures can be printed.
+BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.comprehension, ast.match_case)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file of ours: path below the root, its lines and its tree."""
+
+    path: str
+    lines: list[str]
+    tree: ast.Module
+
+    def functions(self) -> Iterator[Function]:
+        """Every function and method, nested ones included."""
+        return (node for node in ast.walk(self.tree) if isinstance(node, Function))
+
+
+def read(root: Path) -> list[Source]:
+    """app.py, pages/ and agentkit/ below root."""
+    files = [root / "app.py", *sorted((root / "pages").rglob("*.py")), *sorted((root / "agentkit").rglob("*.py"))]
+    texts = [(str(file.relative_to(root)), file.read_text(encoding="utf-8")) for file in files if file.is_file()]
+    return [Source(path, text.splitlines(), ast.parse(text, path)) for path, text in texts]
+
+
+def body_length(function: Function) -> int:
+    """Lines from the first to the last statement, without the docstring."""
+    body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
+    return (body[-1].end_lineno or body[-1].lineno) - body[0].lineno + 1 if body else 0
+
+
+def complexity(function: Function) -> int:
+    """One, and one more for each branch; functions inside count for themselves."""
+    return 1 + sum(isinstance(node, BRANCHES) for node in _own_nodes(function))
+
+
+def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, Function | ast.Lambda | ast.ClassDef):
+            yield child
+            yield from _own_nodes(child)
+
+
+def undocumented(source: Source) -> list[str]:
+    """`path:line name` of the module, and of each public class, function and method in it, that has no docstring."""
+    bare = [] if ast.get_docstring(source.tree) else [f"{source.path}:1 (the module)"]
+    if source.path.startswith("agentkit"):
+        bare += [f"{source.path}:{d.lineno} {d.name}" for d in _public(source.tree) if not ast.get_docstring(d)]
+    return bare
+
+
+def _public(node: ast.Module | ast.ClassDef) -> Iterator[Definition]:
+    for child in node.body:
+        if not isinstance(child, Definition) or child.name.startswith("_"):
+            continue
+        if "overload" not in [ast.unparse(decorator).rpartition(".")[2] for decorator in child.decorator_list]:
+            yield child
+        if isinstance(child, ast.ClassDef):
+            yield from _public(child)
+
+
+def prints(source: Source) -> list[str]:
+    """Every call of print()."""
+    calls = (node for node in ast.walk(source.tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
+    return [f"{source.path}:{call.lineno} print()" for call in calls if ast.unparse(call.func) == "print"]
+
+
+def vague(source: Source) -> list[str]:
+    """Every class whose name ends in a word that says nothing."""
+    classes = (node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef))
+    return [f"{source.path}:{node.lineno} class {node.name}" for node in classes if node.name.endswith(VAGUE)]
+
+
+def too_long(source: Source) -> list[str]:
+    """The file, if it has more lines than its place allows."""
+    most = MOST_LINES_OF.get(source.path) or MOST_LINES_OF.get(source.path.split("/")[0]) or FILE_MOST
+    return [f"{source.path} has {len(source.lines)} lines, at most {most}"] if len(source.lines) > most else []
+
+
+@pytest.fixture(scope="module")
+def sources() -> list[Source]:
+    return read(ROOT)
+
+
+def _listed(problems: list[str]) -> str:
+    return "\n" + "\n".join(problems)
+
+
+def test_files_are_short(sources: list[Source]) -> None:
+    lengths = [len(source.lines) for source in sources if source.lines]
+    print(f"\n{len(lengths)} files, {sum(lengths):,} lines; median {statistics.median(lengths):g}, longest {max(lengths)}")
+    assert not (found := [problem for source in sources for problem in too_long(source)]), _listed(found)
+    assert statistics.median(lengths) <= FILE_MEDIAN
+
+
+def test_functions_are_short(sources: list[Source]) -> None:
+    lengths = {f"{s.path}:{f.lineno} {f.name}": body_length(f) for s in sources for f in s.functions()}
+    median = statistics.median(lengths.values())
+    print(f"\n{len(lengths)} functions; body median {median:g}, longest {max(lengths.values())} lines")
+    assert not (found := [f"{name} has {n} lines" for name, n in lengths.items() if n > BODY_MOST]), _listed(found)
+    assert median <= BODY_MEDIAN
+
+
+def test_functions_are_simple(sources: list[Source]) -> None:
+    counts = {f"{s.path}:{f.lineno} {f.name}": complexity(f) for s in sources for f in s.functions()}
+    print(f"\ncomplexity median {statistics.median(counts.values()):g}, highest {max(counts.values())}")
+    assert not (found := [f"{name} has complexity {n}" for name, n in counts.items() if n > COMPLEXITY_MOST]), _listed(found)
+
+
+def test_every_public_name_has_a_docstring(sources: list[Source]) -> None:
+    assert not (found := [problem for source in sources for problem in undocumented(source)]), _listed(found)
+
+
+def test_nothing_prints(sources: list[Source]) -> None:
+    assert not (found := [problem for source in sources for problem in prints(source)]), _listed(found)
+
+
+def test_no_class_has_a_vague_name(sources: list[Source]) -> None:
+    assert not (found := [problem for source in sources for problem in vague(source)]), _listed(found)
+
+
+MADE_UP = '''
+class ThingManager:
+    def run(self, x):
+        """Says what it does."""
+        if x and x > 1 or x < -1:
+            for i in range(x):
+                print(i)
+        return [i for i in range(x)]
+
+    def _inner(self): ...
+'''
+
+
+def test_finds_what_is_wrong_in_a_made_up_file(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "agentkit").mkdir()
+    (tmp_path / "agentkit" / "thing.py").write_text(MADE_UP, encoding="utf-8")
+    (tmp_path / "pages" / "chat.py").write_text('"""A page."""\n' + "x = 1\n" * 120, encoding="utf-8")
+    page, thing = read(tmp_path)
+    run = next(thing.functions())
+    assert (body_length(run), complexity(run)) == (4, 4)
+    assert undocumented(thing) == ["agentkit/thing.py:1 (the module)", "agentkit/thing.py:2 ThingManager"]
+    assert prints(thing) == ["agentkit/thing.py:7 print()"]
+    assert vague(thing) == ["agentkit/thing.py:2 class ThingManager"]
+    assert too_long(page) == ["pages/chat.py has 121 lines, at most 120"]
+    assert not too_long(thing)
