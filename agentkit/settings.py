@@ -54,6 +54,11 @@ class Settings:
         """The folder of sample documents that ship with the project."""
         return Path(__file__).resolve().parent.parent / "data" / "samples"
 
+    @property
+    def sample_questions(self) -> Path:
+        """Questions about the samples, some of them answerable, some marked as suggested: a JSON list."""
+        return self.samples.with_name("sample-questions.json")
+
 
 def load_settings(environ: Mapping[str, str] | None = None, secrets: Path = SECRETS_FILE) -> Settings:
     """Read the settings; raise ConfigError naming the variable whose value cannot be understood."""

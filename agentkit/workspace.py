@@ -74,7 +74,7 @@ class Workspace:
 
     def ingest_samples(self, owner: str) -> Run[list[DocumentDone]]:
         """Take in the sample documents that ship with the project."""
-        sources = [source for source in sources_from_paths([self.settings.samples]) if source.name != "questions.json"]
+        sources = sources_from_paths([self.settings.samples]) if self.settings.samples.is_dir() else []
         if not sources:
             raise ConfigError(f"There are no sample documents in {self.settings.samples}; install from the project's folder.")
         return self.ingest(owner, SAMPLES, sources)
@@ -144,9 +144,7 @@ class Workspace:
             )
         return self.ledger.update_chat(owner, chat_id, team=team_id, model=model_id, collection=collection)
 
-    def _say_question(
-        self, question: str, thread: Sequence[StoredMessage], attachments: Sequence[Source], kept: bool
-    ) -> str:
+    def _say_question(self, question: str, thread: Sequence[StoredMessage], attachments: Sequence[Source], kept: bool) -> str:
         asked = new_id()
         extra = {"attachments": [source.name for source in attachments], "kept": kept} if attachments else {}
         bus.emit(MessageSent(asked, thread[-1].id if thread else None, "user", "team", "user", question, extra=extra))
@@ -158,7 +156,7 @@ class Workspace:
         target = collection if keep else attachment_collection(chat.id)
         if not keep and not self._attached(owner, chat.id):
             self.library.create_collection(owner, target, hidden=True)
-        done = self.library.ingest(owner, target, attachments)
+        done = self._take_in(owner, target, attachments)
         failed = [one for one in done if one.status == "failed"]
         if len(failed) == len(attachments):
             raise AgentkitError(

@@ -17,7 +17,12 @@ def test_the_python_example_answers_with_a_citation(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "samples").symlink_to(ROOT / "data" / "samples")
     done = subprocess.run(
-        [sys.executable, "-c", example], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", example],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     assert re.search(r"\[1\]", done.stdout.splitlines()[0])
@@ -28,7 +33,9 @@ def test_every_command_line_example_is_a_command_that_exists() -> None:
     commands = set(re.findall(r"python -m agentkit (\w+)", README))
     assert len(commands) >= 5
     for command in sorted(commands):
-        done = subprocess.run([sys.executable, "-m", "agentkit", command, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [sys.executable, "-m", "agentkit", command, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=120
+        )
         assert done.returncode == 0, f"{command}: {done.stderr}"
 
 

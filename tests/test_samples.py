@@ -1,4 +1,4 @@
-"""The sample documents can be read, are small, and hold what `questions.json` says about them."""
+"""The sample documents can be read, are small, and hold what `sample-questions.json` says about them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from agentkit.documents.document import Limits
 from agentkit.documents.reading import read_here
 
 SAMPLES = Path(__file__).parents[1] / "data" / "samples"
-DOCUMENTS = sorted(file for file in SAMPLES.iterdir() if file.name != "questions.json")
-QUESTIONS: list[dict[str, Any]] = json.loads((SAMPLES / "questions.json").read_text(encoding="utf-8"))
+DOCUMENTS = sorted(SAMPLES.iterdir())
+QUESTIONS: list[dict[str, Any]] = json.loads(SAMPLES.with_name("sample-questions.json").read_text(encoding="utf-8"))
 
 
 def _text(name: str) -> str:

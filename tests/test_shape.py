@@ -19,8 +19,8 @@ VAGUE = ("Manager", "Helper", "Util", "Utils")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = Function | ast.ClassDef
-# As ruff's C901 counts, and comprehensions as well; counted again here so that the figures can be printed.
-BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.comprehension, ast.match_case)
+# The same that ruff's C901 counts; counted again here so that the figures can be printed.
+BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.match_case)
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def test_finds_what_is_wrong_in_a_made_up_file(tmp_path: Path) -> None:
     (tmp_path / "pages" / "chat.py").write_text('"""A page."""\n' + "x = 1\n" * 120, encoding="utf-8")
     page, thing = read(tmp_path)
     run = next(thing.functions())
-    assert (body_length(run), complexity(run)) == (4, 4)
+    assert (body_length(run), complexity(run)) == (4, 3)
     assert undocumented(thing) == ["agentkit/thing.py:1 (the module)", "agentkit/thing.py:2 ThingManager"]
     assert prints(thing) == ["agentkit/thing.py:7 print()"]
     assert vague(thing) == ["agentkit/thing.py:2 class ThingManager"]

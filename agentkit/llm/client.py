@@ -87,7 +87,9 @@ def call(model: Model, messages: Sequence[Message], *, agent: str = "", stream: 
     Emits ModelCalled, TokenDelta for what is streamed, and one ModelReplied per attempt. Stopped on the way, it returns
     the part that had come; stopped before or between attempts, it raises Stopped. Raises ModelError.
     """
-    asked = _Call(model, list(messages), agent, {"model": model.name, "messages": list(messages), "stream": stream, **(params or {})})
+    asked = _Call(
+        model, list(messages), agent, {"model": model.name, "messages": list(messages), "stream": stream, **(params or {})}
+    )
     attempt = 1
     while True:
         stopping.check()
@@ -105,7 +107,8 @@ def _wait_s(error: ModelError, attempt: int) -> float | None:
     """Seconds until the next attempt; None for no other."""
     if attempt >= ATTEMPTS or error.retry_after_s is None or error.retry_after_s > _LONGEST_WAIT_S:
         return None
-    return max(error.retry_after_s, _FIRST_WAIT_S * 2 ** (attempt - 1))
+    backoff: float = _FIRST_WAIT_S * 2 ** (attempt - 1)
+    return max(error.retry_after_s, backoff)
 
 
 @dataclass(slots=True)
@@ -120,7 +123,9 @@ class _Call:
 
     def attempt(self, number: int) -> Reply:
         model = self.model
-        bus.emit(ModelCalled(self.id, self.agent, model.provider, model.name, "chat", [dict(message) for message in self.messages]))
+        bus.emit(
+            ModelCalled(self.id, self.agent, model.provider, model.name, "chat", [dict(message) for message in self.messages])
+        )
         with streaming(self.agent, self.id) as streamed:
             response: ModelResponse | None = None
             try:
@@ -164,7 +169,9 @@ class _Call:
     def _made(self, text: str, message: Message, usage: Usage, cost: float | None, streamed: Streamed, response: Any) -> Reply:
         named = str(getattr(response, "model", "") or self.model.name)
         provider, stopped = self.model.provider, response is None
-        return Reply(text, message, usage, cost, named, provider, streamed.seconds, streamed.first_token_s, stopped, self.id, response)
+        return Reply(
+            text, message, usage, cost, named, provider, streamed.seconds, streamed.first_token_s, stopped, self.id, response
+        )
 
     def _report_failure(self, number: int, streamed: Streamed, error: Exception, response: ModelResponse | None) -> None:
         """A reply that broke off or is of no use has its price; one that never came has none."""
@@ -178,13 +185,16 @@ class _Call:
         failed = self._made(streamed.text, message, usage, cost, streamed, None)
         self._report(number, failed, "failed", {}, str(error) or type(error).__name__, type(error).__name__)
 
-    def _report(self, number: int, reply: Reply, status: CallStatus, raw: dict[str, Any], error: str = "", kind: str = "") -> None:
+    def _report(
+        self, number: int, reply: Reply, status: CallStatus, raw: dict[str, Any], error: str = "", kind: str = ""
+    ) -> None:
+        provider = self.model.provider
         bus.emit(
             ModelReplied(
-                self.id, self.agent, self.model.provider, reply.model, "chat", status, reply.text, reply.usage, reply.seconds,
+                self.id, self.agent, provider, reply.model, "chat", status, reply.text, reply.usage, reply.seconds,
                 reply.first_token_s, reply.cost, number, error, kind, raw,
-            )  # fmt: skip
-        )
+            )
+        )  # fmt: skip
 
 
 def _message(retrieved: Sequence[Any], model: str) -> Message:

@@ -80,12 +80,16 @@ def models_of(connection: Connection) -> list[Model]:
     provider = provider_of(connection.base_url)
     if not connection.models:
         return [Model(f"{connection.name}/default", f"{connection.name} (its first model)", client, "", provider)]
-    return [Model(f"{connection.name}/{name}", f"{name} ({connection.name})", client, name, provider) for name in connection.models]
+    return [
+        Model(f"{connection.name}/{name}", f"{name} ({connection.name})", client, name, provider) for name in connection.models
+    ]
 
 
 def offline_model(similarity: Similarity | None = None) -> Model:
     """The model that quotes; it needs no server."""
-    return Model(OFFLINE, "Offline (quotes the documents)", ExtractiveClient(similarity), "extractive", OFFLINE, is_language_model=False)
+    return Model(
+        OFFLINE, "Offline (quotes the documents)", ExtractiveClient(similarity), "extractive", OFFLINE, is_language_model=False
+    )
 
 
 def _from_settings(settings: Settings) -> list[Connection]:
@@ -101,7 +105,9 @@ def _from_settings(settings: Settings) -> list[Connection]:
 def _checked(connection: Connection) -> Connection:
     name = " ".join(connection.name.split())
     if not name or len(name) > 60 or "/" in name or name.lower() == OFFLINE:
-        raise ConfigError(f"A connection cannot be named {connection.name!r}; use 1 to 60 characters without a slash, not {OFFLINE!r}.")
+        raise ConfigError(
+            f"A connection cannot be named {connection.name!r}; use 1 to 60 characters without a slash, not {OFFLINE!r}."
+        )
     models = tuple(dict.fromkeys(model.strip() for model in connection.models if model.strip()))
     return Connection(name, _address(connection.base_url), connection.api_key.strip(), models)
 
@@ -111,7 +117,9 @@ def _address(base_url: str) -> str:
     address = base_url.strip().rstrip("/")
     parts = urlsplit(address if "://" in address else f"http://{address}")
     if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"\s", address):
-        raise ConfigError(f"{base_url!r} is no address of a model server; it looks like https://api.openai.com/v1 or http://localhost:11434/v1.")
+        raise ConfigError(
+            f"{base_url!r} is no address of a model server; it looks like https://api.openai.com/v1 or http://localhost:11434/v1."
+        )
     return parts.geturl().rstrip("/") + ("" if parts.path.strip("/") else "/v1")
 
 
@@ -127,7 +135,9 @@ def _saved(settings: Settings) -> list[Connection]:
     except FileNotFoundError:
         return []
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ConfigError(f"{path} cannot be read as saved connections ({type(error).__name__}); correct or remove it.") from error
+        raise ConfigError(
+            f"{path} cannot be read as saved connections ({type(error).__name__}); correct or remove it."
+        ) from error
 
 
 def _write(settings: Settings, saved: Sequence[Connection]) -> None:

@@ -42,8 +42,10 @@ class Probe:
 
 
 def probe(connection: Connection, model: str = "", *, timeout_s: float = 20.0) -> Probe:
-    """List the models of a server, then ask one of them (by default the first offered) for a word; never raises for the server."""
-    client = OpenAIClient(connection.base_url, connection.api_key, connect_timeout_s=min(5.0, timeout_s), read_timeout_s=timeout_s)
+    """List the models of a server, then ask one of them, by default the first offered, for a word; what fails is in the steps."""
+    client = OpenAIClient(
+        connection.base_url, connection.api_key, connect_timeout_s=min(5.0, timeout_s), read_timeout_s=timeout_s
+    )
     listed: dict[str, int | None] = {}
     listing = _tried("List models", lambda: _listed(client, listed))
     name = model or next(iter((*connection.models, *listed)), "")
@@ -58,7 +60,7 @@ def probe(connection: Connection, model: str = "", *, timeout_s: float = 20.0) -
 def discover(timeout_s: float = 0.4, servers: tuple[tuple[str, int], ...] = LOCAL_SERVERS) -> list[Connection]:
     """Model servers that answer on this machine at the usual ports, asked at the same time."""
     with ThreadPoolExecutor(len(servers) or 1) as pool:
-        found = list(pool.map(lambda server: _local(*server, timeout_s), servers))
+        found = list(pool.map(lambda server: _local(server[0], server[1], timeout_s), servers))
     return [connection for connection in found if connection is not None]
 
 

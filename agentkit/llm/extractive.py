@@ -21,15 +21,17 @@ from agentkit.llm.stream import delta
 
 NAME = "extractive"
 SUMMARY_UNITS = 4
-_SUMMARY_WORDS = frozenset(stems("summarise summary overview main key points ideas topics gist nutshell short brief about content whole"))
+_SUMMARY_WORDS = frozenset(
+    stems("summarise summary overview main key points ideas topics gist nutshell short brief about content whole")
+)
 
 INTRODUCTION = (
     "I am no language model: I look for the sentences in your documents that answer a question and quote them with their source. "
     "Ask me about something that your documents say, or choose a language model in the settings."
 )
 NO_PASSAGES = (
-    "There is nothing to quote from: no passage was found for this question. Add documents to the collection, or configure a language "
-    "model in the settings."
+    "There is nothing to quote from: no passage was found for this question. Add documents to the collection, or configure "
+    "a language model in the settings."
 )
 
 

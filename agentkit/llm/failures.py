@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     import openai
 
 _TOO_LONG = re.compile(
-    r"context.?(length|window|size)|maximum context|too many (input )?tokens|prompt is too long|reduce the length|exceed\w*.{0,40}tokens",
+    r"context.?(length|window|size)|maximum context|too many (input )?tokens|prompt is too long|reduce the length"
+    r"|exceed\w*.{0,40}tokens",
     re.IGNORECASE,
 )
 _BAD_KEY = re.compile(r"(sk|key|tok)[-_][\w*.-]{6,}", re.IGNORECASE)
@@ -33,13 +34,21 @@ def mapped(error: Exception, server: str, model: str, key: str) -> ModelError:
     import openai
 
     if isinstance(error, openai.APITimeoutError):
-        return _retry(ModelUnreachable(f"{server} did not answer in time; it may be overloaded or still loading the model. Try again later."))
+        return _retry(
+            ModelUnreachable(
+                f"{server} did not answer in time; it may be overloaded or still loading the model. Try again later."
+            )
+        )
     if isinstance(error, openai.APIConnectionError):
-        return _retry(ModelUnreachable(f"{server} cannot be reached ({_cause(error)}); check that it runs and that the address is right."))
+        return _retry(
+            ModelUnreachable(f"{server} cannot be reached ({_cause(error)}); check that it runs and that the address is right.")
+        )
     if isinstance(error, openai.APIStatusError):
         return _of_status(error, server, model, redacted(_said(error), key))
     if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
-        return BadModelReply(f"{server} sent something that is not JSON ({error}); check that it is an OpenAI-compatible address.")
+        return BadModelReply(
+            f"{server} sent something that is not JSON ({error}); check that it is an OpenAI-compatible address."
+        )
     said = redacted(str(error), key)
     if _TOO_LONG.search(said):
         return _too_long(server, model, said)
@@ -55,7 +64,9 @@ def redacted(text: str, key: str) -> str:
 def _of_status(error: openai.APIStatusError, server: str, model: str, said: str) -> ModelError:
     status = error.status_code
     if status in (401, 403):
-        return ModelAuthFailed(f"{server} refuses the key ({status}: {said}); enter a valid one in the settings or in OPENAI_API_KEY.")
+        return ModelAuthFailed(
+            f"{server} refuses the key ({status}: {said}); enter a valid one in the settings or in OPENAI_API_KEY."
+        )
     if status in (400, 413, 422) and _TOO_LONG.search(said):
         return _too_long(server, model, said)
     if status == 404:
@@ -63,14 +74,18 @@ def _of_status(error: openai.APIStatusError, server: str, model: str, said: str)
     if status == 429:
         return _rate_limited(error, server, said)
     if status >= 500 or status in (408, 409):
-        return _retry(ModelUnreachable(f"{server} has a problem of its own ({status}: {said}); try again later."), _retry_after_s(error))
+        return _retry(
+            ModelUnreachable(f"{server} has a problem of its own ({status}: {said}); try again later."), _retry_after_s(error)
+        )
     return ModelError(f"{server} rejects the request ({status}: {said}); check the model's name and its settings.")
 
 
 def _not_found(server: str, model: str, said: str) -> ModelError:
     if "model" in said.lower() or (model and model.lower() in said.lower()):
         return ModelNotFound(f"{server} has no model {model!r} ({said}); choose one that it lists, or load it there first.")
-    return ModelNotFound(f"{server} has no chat API at this address or no model {model!r} (404: {said}); the address usually ends in /v1.")
+    return ModelNotFound(
+        f"{server} has no chat API at this address or no model {model!r} (404: {said}); the address usually ends in /v1."
+    )
 
 
 def _too_long(server: str, model: str, said: str) -> ContextTooLong:

@@ -64,7 +64,9 @@ class OpenAIClient:
         with self._connected("") as server:
             listed = getattr(server.models.list(), "data", None)
             if listed is None:
-                raise BadModelReply(f"{self.base_url} answers, but lists no models as OpenAI does; the address usually ends in /v1.")
+                raise BadModelReply(
+                    f"{self.base_url} answers, but lists no models as OpenAI does; the address usually ends in /v1."
+                )
             return {model.id: _context_window(model.model_extra or {}) for model in listed}
 
     def message_retrieval(self, response: ModelResponse) -> list[Any]:
@@ -114,7 +116,14 @@ class OpenAIClient:
             server = openai.OpenAI(api_key=self._api_key or _NO_KEY, base_url=self.base_url, max_retries=0, http_client=http)
             try:
                 yield server
-            except (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, json.JSONDecodeError, UnicodeDecodeError, OSError) as error:
+            except (
+                openai.OpenAIError,
+                httpx2.HTTPError,
+                httpx2.StreamError,
+                json.JSONDecodeError,
+                UnicodeDecodeError,
+                OSError,
+            ) as error:
                 if wire.is_cut:
                     raise Stopped("stopped by the user") from None
                 # Not chained: the original may quote the key.
@@ -159,8 +168,9 @@ def _shut(opened: socket.socket) -> None:
 
 def _context_window(extra: Mapping[str, Any]) -> int | None:
     """As vLLM, llama.cpp and hosted servers add it to the list of models."""
-    meta = extra.get("meta") if isinstance(extra.get("meta"), Mapping) else {}
-    size = extra.get("max_model_len") or extra.get("context_length") or extra.get("context_window") or meta.get("n_ctx_train")
+    meta: Any = extra.get("meta")
+    inner = meta.get("n_ctx_train") if isinstance(meta, Mapping) else None
+    size = extra.get("max_model_len") or extra.get("context_length") or extra.get("context_window") or inner
     return size if isinstance(size, int) and size > 0 else None
 
 
@@ -189,7 +199,9 @@ def _assembled(stream: Any, model: str) -> ModelResponse:
             for piece in choice.delta.tool_calls or []:
                 _add_piece(calls, piece)
     if not seen:
-        raise BadModelReply(f"The server ended its reply without a word from {model}; check the address, which usually ends in /v1.")
+        raise BadModelReply(
+            f"The server ended its reply without a word from {model}; check the address, which usually ends in /v1."
+        )
     message = ResponseMessage("".join(texts) or None, [calls[index] for index in sorted(calls)] or None)
     return Response([Choice(message, reason)], model, usage)
 

@@ -30,8 +30,7 @@ def format_passages(passages: Sequence[Passage]) -> str:
 def parse_passages(text: str) -> list[Passage]:
     """The passages that `format_passages` wrote, wherever in `text` they stand; white space in sources is narrowed."""
     return [
-        Passage(int(found[1]), html.unescape(found[2]), _ESCAPED_TAG.sub(r"<\1\2", found[3]))
-        for found in _PASSAGE.finditer(text)
+        Passage(int(found[1]), html.unescape(found[2]), _ESCAPED_TAG.sub(r"<\1\2", found[3])) for found in _PASSAGE.finditer(text)
     ]
 
 

@@ -38,7 +38,7 @@ class ScriptedClient:
             reply = reply(params)
         if isinstance(reply, Exception):
             raise reply
-        message = {"content": reply} if isinstance(reply, str) else dict(reply)
+        message: dict[str, Any] = {"content": reply} if isinstance(reply, str) else dict(reply)
         text = str(message.get("content") or "")
         if params.get("stream"):
             self._stream(text)
@@ -66,7 +66,9 @@ class ScriptedClient:
             if callable(self._replies):
                 return self._replies
             if len(self.requests) > len(self._replies):
-                raise BadModelReply(f"The script has {len(self._replies)} replies, but was asked {len(self.requests)} times; add more.")
+                raise BadModelReply(
+                    f"The script has {len(self._replies)} replies, but was asked {len(self.requests)} times; add more."
+                )
             return self._replies[len(self.requests) - 1]
 
     def _stream(self, text: str) -> None:

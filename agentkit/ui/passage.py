@@ -15,6 +15,7 @@ AROUND = 700  # characters of context on either side
 _ENOUGH = 0.5  # share of the answer's words that a sentence must have to count as the one it leans on
 _WINDOW = 20  # chunks looked at together on the way back to the top of a page
 _WORD = re.compile(r"\w+")
+_MARKER = re.compile(r"\[\d+(?:\s*,\s*\d+)*\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +42,16 @@ def find_place(library: Library, owner: str, citation: dict[str, Any], answer: s
 
 
 def leaning(answer: str, marker: int) -> str:
-    """The sentences of an answer that carry `[marker]`, joined."""
-    own = re.compile(rf"\[(?:\d+\s*,\s*)*{marker}(?:\s*,\s*\d+)*\]")
-    found, before = [], ""
-    for start, end in sentences(answer):
-        sentence = answer[start:end]
-        words = re.sub(r"\[[\d\s,]+\]", " ", sentence).strip()
-        if own.search(sentence):
-            found.append(words if _WORD.search(words) else before)  # "... sentence. [1]" leaves the marker alone
-        before = words or before
-    return " ".join(found)
+    """The sentences of an answer behind which, or in which, `[marker]` stands, joined."""
+    clean, at = "", 0
+    places: list[int] = []
+    for match in _MARKER.finditer(answer):
+        clean += answer[at : match.start()]
+        at = match.end()
+        if str(marker) in _WORD.findall(match.group()):
+            places.append(len(clean.rstrip()))
+    clean += answer[at:]
+    return " ".join(clean[start:end] for start, end in sentences(clean) if any(start < place <= end for place in places))
 
 
 def mark_sentence(passage: str, quoted: str) -> list[Part]:

@@ -81,9 +81,9 @@ def _draw_latency(calls: CallFilter, sums: Totals) -> None:
 
 def draw_charts(calls: CallFilter) -> None:
     """Tokens, time and cost over the viewer's days, days without calls included."""
-    days = _days(queries.grouped(state.workspace().ledger, calls, "day", times.zone()), calls)
+    days = fill_days(queries.grouped(state.workspace().ledger, calls, "day", times.zone()), calls)
     latency = replace(calls, purpose=calls.purpose or "chat")
-    timed = _days(queries.grouped(state.workspace().ledger, latency, "day", times.zone()), calls)
+    timed = fill_days(queries.grouped(state.workspace().ledger, latency, "day", times.zone()), calls)
     left, right = st.columns(2, gap="large")
     with left:
         charts.draw_tokens(days)
@@ -110,7 +110,7 @@ def _known(column: Literal["model", "agent"]) -> list[str]:
     return [name or NO_AGENT for name in queries.known_values(state.workspace().ledger, state.owner(), column)]
 
 
-def _days(frame: pandas.DataFrame, calls: CallFilter) -> pandas.DataFrame:
+def fill_days(frame: pandas.DataFrame, calls: CallFilter) -> pandas.DataFrame:
     """One row for each day from the first to the last of the filter, or else of the calls."""
     import pandas
 

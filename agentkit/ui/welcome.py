@@ -52,14 +52,13 @@ def _draw_suggestions(known: Mapping[str, int]) -> None:
         return
     st.markdown("Ask the sample documents, for example:")
     with st.container(gap="xsmall"):  # buttons, not pills: a chosen pill would ask once more whenever the page is drawn anew
-        for question in suggested_questions(state.workspace().settings.samples):
+        for question in suggested_questions(state.workspace().settings.sample_questions):
             draft = composer.Draft(None, question, chosen)
             st.button(markdown.literal(question), key=f"ask-{question}", on_click=composer.send, args=(draft,))
 
 
 @st.cache_data(show_spinner=False)
-def suggested_questions(samples: Path) -> list[str]:
+def suggested_questions(path: Path) -> list[str]:
     """The questions that the samples' list marks as suggested."""
-    path = samples / "questions.json"
     listed = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
     return [entry["question"] for entry in listed if entry.get("suggested")]

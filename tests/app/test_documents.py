@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from datetime import datetime
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from agentkit.errors import NotFound
+from agentkit.ledger.export import table_csv
 from agentkit.retrieval import StoredDocument
 from agentkit.ui.documents import table
 from tests.app.conftest import ScriptableWorkspace
@@ -23,8 +24,8 @@ def documents(workspace: ScriptableWorkspace, collection: str) -> dict[str, Stor
 
 
 def texts(app: AppTest) -> str:
-    kinds = ("markdown", "caption", "success", "warning", "error", "info", "text")
-    return "\n".join(str(element.value) for kind in kinds for element in app.get(kind)).replace("\\", "")
+    shown = (app.markdown, app.caption, app.success, app.warning, app.error, app.info, app.text)
+    return "\n".join(str(element.value) for elements in shown for element in elements).replace("\\", "")
 
 
 def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
@@ -36,9 +37,9 @@ def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
 
 def select(app: AppTest, *names: str) -> AppTest:
     """Select these documents in the table."""
-    shown = next(frame for frame in app.dataframe if frame.key and frame.key.startswith("documents-"))
-    rows = [list(shown.value["Document"]).index(name) for name in names]
-    app.session_state[shown.key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
+    key, shown = next((frame.key, frame.value) for frame in app.dataframe if frame.key)
+    rows = [list(shown["Document"]).index(name) for name in names]
+    app.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
     return app.run()
 
 
@@ -162,11 +163,7 @@ def test_what_failed_can_be_retried(workspace: ScriptableWorkspace) -> None:
 
 
 def test_the_export_is_the_table_and_no_formula() -> None:
-    assert list(table([]).columns) == []
-    from agentkit.ledger.export import table_csv
-    from agentkit.retrieval.store import utc_now
-
-    now: Any = utc_now()
+    now = datetime(2026, 11, 20, 21, 5)  # noqa: DTZ001 (as the database has it)
     evil = StoredDocument(
         "1", "c", "=SUM(A1)", "upload:x", "", 5, "", "failed", "It is empty.", "", 0, 0, 0.5, None, "", now, now
     )

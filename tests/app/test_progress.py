@@ -35,7 +35,7 @@ def tally_of(size: int, *events: Event, error: Exception | None = None) -> Tally
 def test_counts_each_document_once_by_how_it_ended() -> None:
     tally = tally_of(
         4,
-        DocumentProgress("1", "a.md", "parse"), DocumentProgress("1", "a.md", "embed", 1, 2), DocumentDone("1", "a.md", "indexed", 2),
+        DocumentProgress("1", "a.md", "parse"), DocumentProgress("1", "a.md", "embed"), DocumentDone("1", "a.md", "indexed"),
         DocumentProgress("2", "b.md", "parse"), DocumentDone("2", "b.md", "failed", error="It is empty."),
         DocumentDone("1", "copy.md", "unchanged", note="The same content."),
         DocumentProgress("4", "d.md", "embed", 3, 4),

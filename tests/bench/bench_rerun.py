@@ -17,7 +17,7 @@ from tests.app.test_chat import long_chat
 
 
 @pytest.mark.parametrize("messages", [20, 200, 1_000])
-def bench_rerun(tmp_path: Path, messages: int) -> None:
+def test_rerun(tmp_path: Path, messages: int) -> None:
     """Median of 15 reruns of the whole page, without a browser, among 20 other chats of that length."""
     workspace = ScriptableWorkspace(Settings(data=tmp_path / "data"))
     state.use(workspace)

@@ -1,7 +1,9 @@
-"""Every embedder keeps the same promises; the packaged one agrees with the library it stands in for."""
+"""Every embedder keeps the same promises; the packaged one agrees with the plain library."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 from agentkit.errors import ConfigError
 from agentkit.retrieval import Embedder, FakeEmbedder, MiniLMEmbedder, embed
+from agentkit.retrieval.minilm import MiniLM, fastest
 
 TEXTS = [
     "A cat sleeps on the sofa.",
@@ -61,15 +64,24 @@ def test_minilm_agrees_with_sentence_transformers(minilm: MiniLMEmbedder) -> Non
 
 
 def test_both_precisions_are_the_same_model(minilm: MiniLMEmbedder) -> None:
-    import torch
-
-    from agentkit.retrieval.minilm import MiniLM, read_weights
-
-    weights = read_weights((embed._model_folder() / "model.safetensors").read_bytes())
-    ids, mask = torch.tensor([[101, 4937, 102], [101, 102, 0]]), torch.tensor([[True, True, True], [True, True, False]])
-    exact, short = MiniLM(weights, "float32")(ids, mask), MiniLM(weights, "bfloat16")(ids, mask)
-    assert float((exact * short).sum(1).min()) > 0.999
+    folder = embed._model_folder()
+    exact, short = MiniLM(folder, "float32").encode(TEXTS), MiniLM(folder, "bfloat16").encode(TEXTS)
+    assert (exact * short).sum(1).min() > 0.999
     assert minilm.dtype in {"float32", "bfloat16"}
+
+
+def test_the_faster_precision_is_chosen() -> None:
+    class Timed(MiniLM):
+        def __init__(self, delay: float) -> None:
+            self.delay = delay
+
+        def encode(self, texts: Sequence[str]) -> np.ndarray:
+            time.sleep(self.delay)
+            return np.empty((0, 0))
+
+    slow, fast = Timed(0.02), Timed(0.001)
+    assert fastest(exact=slow, short=fast) is fast
+    assert fastest(exact=fast, short=slow) is fast
 
 
 def test_an_altered_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentkit.retrieval.evaluate import scores
+from agentkit.retrieval.evaluation import scores
 from agentkit.retrieval.fusion import NEIGHBOURS, fuse
 
 

@@ -86,7 +86,9 @@ class OpenAIServer:
         self.port: int = self._socket.getsockname()[1]
         self.base_url = f"http://127.0.0.1:{self.port}/v1"
         routes = [Route("/v1/models", self._models), Route("/v1/chat/completions", self._chat, methods=["POST"])]
-        config = uvicorn.Config(Starlette(routes=routes), log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none")
+        config = uvicorn.Config(
+            Starlette(routes=routes), log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none"
+        )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
 
@@ -114,7 +116,9 @@ class OpenAIServer:
 
     async def _models(self, request: Request) -> Response:
         self.requests.append(Asked(request.url.path, {}, dict(request.headers)))
-        listed = [{"id": name, "object": "model", "created": 0, "owned_by": "tests", "max_model_len": 4096} for name in self.models]
+        listed = [
+            {"id": name, "object": "model", "created": 0, "owned_by": "tests", "max_model_len": 4096} for name in self.models
+        ]
         return JSONResponse({"object": "list", "data": listed})
 
     async def _chat(self, request: Request) -> Response:
@@ -160,7 +164,8 @@ def usage(text: str) -> dict[str, Any]:
     completion = len(words(text)) + REASONING_TOKENS
     return {
         "prompt_tokens": PROMPT_TOKENS, "completion_tokens": completion, "total_tokens": PROMPT_TOKENS + completion,
-        "prompt_tokens_details": {"cached_tokens": CACHED_TOKENS}, "completion_tokens_details": {"reasoning_tokens": REASONING_TOKENS},
+        "prompt_tokens_details": {"cached_tokens": CACHED_TOKENS},
+        "completion_tokens_details": {"reasoning_tokens": REASONING_TOKENS},
     }  # fmt: skip
 
 
@@ -193,7 +198,9 @@ def _tool_pieces(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Serve until interrupted."""
-    parser = argparse.ArgumentParser(description="A local server with OpenAI's chat API that answers from the passages in the prompt.")
+    parser = argparse.ArgumentParser(
+        description="A local server with OpenAI's chat API that answers from the passages in the prompt."
+    )
     parser.add_argument("--port", type=int, default=8123)
     parser.add_argument("--delay", type=float, default=0.03, help="seconds before each word")
     options = parser.parse_args()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
 from agentkit.llm.extract.question import Question
 from agentkit.llm.extract.rank import THRESHOLD, Scored
 from agentkit.llm.extract.units import Unit
+from agentkit.llm.extract.words import stems
 
 LONGEST_LIST = 12
+_ANNOUNCES = re.compile(r"\b(two|three|four|several|various|following|as follows)\b[^,;]*[.:]\Z", re.IGNORECASE)
+_COUNTS = {"two": 2, "three": 3, "four": 4}
+_LIST_CLOSE = 3.0
 _MOST_CHARACTERS = 900
 _SEVERAL = {"reason": 2, "way": 3, "list": 2, "compare": 3, "broad": 3}
 _NEAR = {"compare": 0.6}
@@ -19,11 +24,26 @@ def chosen(question: Question, ranked: Sequence[Scored], units: Sequence[Unit], 
     """The units that answer, in the order in which they are to be read; empty when none is sure enough."""
     if not ranked or ranked[0].chance < threshold:
         return []
-    best = ranked[0].unit
-    picked = _with_list(question, best, units) or [best]
+    best = (_listed_under(question, ranked) or ranked[0]).unit
+    picked = _with_list(question, best, units) or _announced(question, best, units) or [best]
     if len(picked) == 1:
         picked = _with_more(question, ranked, picked)
     return _in_order(_completed(picked))
+
+
+def _listed_under(question: Question, ranked: Sequence[Scored]) -> Scored | None:
+    """Where steps or several things are asked for: a list not far behind whose heading says what is asked."""
+    if question.kind not in ("way", "list"):
+        return None
+    for found in ranked[:12]:
+        headed = set(stems(found.unit.heading)) | (found.unit.previous.stems if found.unit.previous is not None else set())
+        if (
+            found.unit.shape == "item"
+            and ranked[0].score - found.score < _LIST_CLOSE
+            and len(headed & set(question.stems)) * 2 > len(question.stems)
+        ):
+            return found
+    return None
 
 
 def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
@@ -31,7 +51,19 @@ def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Un
     if best.group < 0 or (best.shape == "item" and question.kind not in ("list", "way", "broad")):
         return []
     listed = [unit for unit in units if unit.group == best.group]
-    return listed[: LONGEST_LIST + 1] if len(listed) > 1 else []
+    return listed[: LONGEST_LIST + 1] if sum(unit.shape == "item" for unit in listed) > 1 else []
+
+
+def _announced(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
+    """A sentence that announces several things, with the sentences after it that tell them."""
+    announced = _ANNOUNCES.search(best.text)
+    if announced is None or question.kind not in ("list", "way", "compare", "broad", "definition") or best.shape != "sentence":
+        return []
+    count = _COUNTS.get(announced[1].lower(), 2)
+    following = [
+        unit for unit in units[best.index + 1 : best.index + 1 + count] if unit.previous is not None and unit.rank == best.rank
+    ]
+    return [best, *following] if following and len(best.text) < 160 else []
 
 
 def _with_more(question: Question, ranked: Sequence[Scored], picked: list[Unit]) -> list[Unit]:

@@ -6,15 +6,18 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from agentkit.llm.extract.words import STOP, stems, words
+from agentkit.llm.extract.words import STOP, stem, stems, words
 
-Kind = Literal["person", "time", "duration", "number", "place", "reason", "way", "list", "definition", "compare", "broad", "yesno", "other"]
+Kind = Literal[
+    "person", "time", "duration", "number", "place", "reason", "way", "list", "definition", "compare", "broad", "yesno", "other"
+]
 
 _SMALL_TALK = re.compile(
     r"(?:(?:hi|hello|hey|hallo|howdy|greetings|good (?:morning|afternoon|evening|day))(?: there| all| everyone)?"
-    r"|thanks?(?: you)?(?: so much| very much| a lot)?|thx|cheers|great|ok(?:ay)?|bye|goodbye|test|help"
-    r"|(?:what|how) (?:can|could|do) you (?:do|help)(?: for me| me| with)?|who are you|what are you|are you (?:an? )?(?:ai|bot|llm|chatgpt|human)"
-    r"|how (?:are you|does this work|do you work)|help me)(?:[ ,]+(?:there|again|today|please))*",
+    r"|thanks?(?: you)?(?: so much| very much| a lot)?|thx|cheers|great|ok(?:ay)?|bye|goodbye|test|help(?: me)?"
+    r"|(?:what|how) (?:can|could|do) you (?:do|help)(?: for me| me| with)?|who are you|what are you"
+    r"|are you (?:an? )?(?:ai|bot|llm|chatgpt|human)|how (?:are you|does this work|do you work))"
+    r"(?:[ ,]+(?:there|again|today|please))*",
     re.IGNORECASE,
 )
 _SUMMARY = re.compile(
@@ -25,23 +28,31 @@ _SUMMARY = re.compile(
 _QUESTION_WORD = r"(?:who|whom|whose|what|when|where|why|how|which|does|do|did|is|are|was|were|can|will|should)"
 _PARTS = re.compile(rf"(?<=\?)\s+|[,;]?\s+and\s+(?={_QUESTION_WORD}\b)|[;,]\s+(?={_QUESTION_WORD}\s)", re.IGNORECASE)
 _MEASURE = re.compile(
-    r"\bhow (?:long|large|big|tall|high|far|old|heavy|wide|deep|thick|often|fast|soon|late|early|quickly|frequently|tightly|well|accurate|expensive)\b",
+    r"\bhow (long|large|big|tall|high|far|old|heavy|wide|deep|thick|often|fast|soon|late|early|quickly|frequently|tightly|well"
+    r"|accurate|expensive)\b",
     re.IGNORECASE,
 )
-_LEANING = frozenset("it its they them their theirs that this those these he him his she her hers there one ones".split())
+_ASKED = re.compile(r"\b(?:who|whom|whose|what|when|where|why|how|which)\b")
+_OPENS_YESNO = re.compile(r"(?:is|are|was|were|do|does|did|can|could|may|must|will|would|should|has|have|am)\b")
+_LEANING = frozenset(
+    {"it", "its", "they", "them", "their", "theirs", "that", "this", "those", "these", "there"}
+    | {"he", "him", "his", "she", "her", "hers", "one", "ones"}
+)
 _KINDS: tuple[tuple[Kind, str], ...] = (
     ("compare", r"\b(?:difference|differ|differs|compare[ds]?|comparison|versus|vs)\b"),
     ("reason", r"^why\b|\b(?:reasons?|causes?) (?:for|of|why)|\bhow come\b|\bwarum\b"),
     ("duration", r"\bhow (?:long|often)\b|\bwhat (?:period|duration)\b"),
     ("number", r"\bhow (?:many|much|far|tall|fast|high|heavy|old|large|big|wide|deep|thick|late|early|hot|cold)\b"
-               r"|\b(?:number|amount|price|cost|costs|fee|rate|percentage|percent|total|sum|budget|salary|size|limit|maximum|minimum|temperature"
-               r"|weight|height|speed|voltage|phone)\b.*\?|\bwie ?viele?\b|\bcombien\b"),
-    ("time", r"\bwhen\b|\bwhat (?:year|date|day|month|time)\b|\bwhich (?:year|date|day|month)\b|\b(?:deadline|by what)\b|\bwann\b|\bquand\b"),
-    ("person", r"\bwho(?:m|se)?\b|\bwhich (?:person|people|author|company)\b|\bwer\b"),
-    ("place", r"\bwhere\b|\b(?:which|what) (?:country|city|place|town|location|address|building|room|state)\b|\bwo\b"),
+               r"|\b(?:number|amount|price|cost|costs|fee|rate|percentage|percent|total|sum|budget|salary|size|limit|maximum|minimum"
+               r"|temperature|weight|height|speed|voltage|phone)\b.*\?|\bwie ?viele?\b|\bcombien\b"),
+    ("time", r"^when\b|\b(?:what|which) (?:year|date|day|month|time)\b|\b(?:deadline|by what)\b|\bwann\b|\bquand\b"),
+    ("person", r"^who(?:m|se)?\b|\bwhich (?:person|people|author|company)\b|\bwer\b"),
+    ("place", r"^where\b|\b(?:which|what) (?:country|city|place|town|location|address|building|room|state)\b|\bwo\b"),
     ("way", r"^(?:and )?how\b|\bhow (?:to|do|does|can|should|is|are|would)\b|\bsteps\b|\bprocedure\b"),
-    ("list", r"^(?:list|name|enumerate)\b|\b(?:what|which) (?:are|were)\b|\b(?:what|which) (?:\w+ ){0,2}\w+s (?:are|were|do|does|can|have|must)\b"),
-    ("definition", r"^(?:so )?(?:what(?:'s| is| are)|define|explain)\b|\bmean(?:s|ing)?\b|\bstands? for\b|^what (?:does|do|did)\b.*\bdo\b"),
+    ("list", r"^(?:list|name|enumerate)\b|\b(?:what|which) (?:are|were)\b|^what (?:will|should|must) (?:be|change|happen)\b"
+             r"|\b(?:what|which) (?:\w+ ){0,2}\w+s (?:are|were|do|does|can|have|must)\b"),
+    ("definition", r"^(?:so )?(?:what(?:'s| is| are)|define|explain)\b|\bmean(?:s|ing)?\b|\bstands? for\b"
+                   r"|^what (?:does|do|did)\b.*\bdo\b"),
     ("broad", r"^(?:describe|tell me|explain|discuss|say)\b"),
     ("yesno", r"^(?:is|are|was|were|do|does|did|can|could|may|must|will|would|should|has|have|am)\b"),
 )  # fmt: skip
@@ -55,6 +66,8 @@ class Question:
     kind: Kind
     stems: tuple[str, ...]
     borrowed: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ()
+    """Stems of what is to be measured, `heavy` of `how heavy`: an answer may have them or not."""
     names: tuple[str, ...] = ()
     """Stems of names and numbers: an answer that lacks them is hardly one."""
 
@@ -80,7 +93,7 @@ def parse(text: str, earlier: str = "") -> list[Question]:
     questions: list[Question] = []
     before = earlier
     for piece in pieces:
-        question = Question(piece, _kind(piece), _content(piece), names=_names(piece))
+        question = Question(piece, _kind(piece), _content(piece), (), _measures(piece), _names(piece))
         if before and _leans(piece, question):
             borrowed = tuple(one for one in _content(before) if one not in question.stems)
             question = replace(question, borrowed=borrowed)
@@ -90,17 +103,23 @@ def parse(text: str, earlier: str = "") -> list[Question]:
 
 
 def _kind(text: str) -> Kind:
+    """By the first question word, and what follows it."""
     lowered = " ".join(text.lower().replace("’", "'").split())
-    for kind, pattern in _KINDS:
-        if re.search(pattern, lowered):
-            return kind
-    return "other"
+    asked = _ASKED.search(lowered)
+    if asked and not _OPENS_YESNO.match(lowered):
+        lowered = lowered[asked.start() :]
+    return next((kind for kind, pattern in _KINDS if re.search(pattern, lowered)), "other")
 
 
 def _content(text: str) -> tuple[str, ...]:
     """Stems of the words that carry meaning, each once; all words when none of them does. `How large` asks for a number."""
     found = stems(_MEASURE.sub(" ", text)) or [word for word in words(text) if word not in STOP]
     return tuple(dict.fromkeys(found))
+
+
+def _measures(text: str) -> tuple[str, ...]:
+    """What is to be measured: `heavy` of `how heavy`."""
+    return tuple(stem(match[1].lower()) for match in _MEASURE.finditer(text))
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -39,7 +39,9 @@ def read(messages: Sequence[Mapping[str, Any]]) -> Asked:
     cites = bool(passages)
     marked = _QUESTION.search(question)
     if not passages and (context := _CONTEXT.search(question)):
-        passages = [Passage(number, "", block) for number, block in enumerate(re.split(r"\n\s*\n", context[1]), start=1) if block.strip()]
+        passages = [
+            Passage(number, "", block) for number, block in enumerate(re.split(r"\n\s*\n", context[1]), start=1) if block.strip()
+        ]
     if marked:
         question = marked[1].strip()
     return Asked(question, asked[-2] if len(asked) > 1 else "", tuple(passages), refusal, cites)

@@ -56,5 +56,7 @@ def _walk(likeness: list[list[float]], start: list[float]) -> list[float]:
     scores = begin
     for _ in range(_ROUNDS):
         flow = [score / weight for score, weight in zip(scores, sums, strict=True)]
-        scores = [(1 - _DAMPING) * begin[row] + _DAMPING * sum(map(lambda a, b: a * b, likeness[row], flow)) for row in range(size)]
+        scores = [
+            (1 - _DAMPING) * begin[row] + _DAMPING * sum(map(lambda a, b: a * b, likeness[row], flow)) for row in range(size)
+        ]
     return scores

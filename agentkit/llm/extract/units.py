@@ -17,6 +17,7 @@ _ITEM = re.compile(r"\s*(?:[-*+•▪–●]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+(?=\
 _HEADING = re.compile(r"\s*#{1,6}\s+")
 _UNDERLINE = re.compile(r"\s*(?:[=~^\"*+#-]{3,}|[-|:+= ]{3,})\s*\Z")
 _NARROW = 4
+_KEYED = re.compile(r"^[ \t]*\w[\w ()/&.-]{0,40}: \S", re.MULTILINE)
 _PLACE = re.compile(r"(?:p\. |page|line|row|slide|sheet|cell|chapter|record|paragraph|part|entr)[^,]*\d[^,]*\Z", re.IGNORECASE)
 _BRACKETED = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _PRONOUN_LED = re.compile(
@@ -101,12 +102,14 @@ class _Cutter:
         self.previous_end = 0
         self.group = -1
         self.groups = 0
+        self.item_follows = False
 
     def run(self) -> Iterator[Unit]:
         text = self.passage.text
         spans = _joined(text, sentences(text))
         for place, (start, end) in enumerate(spans):
             raw = text[start:end]
+            self.item_follows = place + 1 < len(spans) and _ITEM.match(text, spans[place + 1][0]) is not None
             if _UNDERLINE.match(raw) or not re.search(r"\w", raw):
                 continue
             following = spans[place + 1][0] if place + 1 < len(spans) else len(text)
@@ -120,7 +123,9 @@ class _Cutter:
             self.columns = [] if self.columns and not _is_row(raw) else self.columns
         if _is_row(raw):
             return self._row(raw)
-        if begins and _is_heading(raw, after):
+        if begins and (
+            _is_heading(raw, after) or (self.group < 0 and not self.item_follows and _is_heading(_ITEM.sub("", raw, 1), after))
+        ):
             self.heading = _shown(_HEADING.sub("", raw)).strip("#*_ :")
             self.previous, self.group = None, -1
             return self._made(self.heading, "heading")
@@ -189,12 +194,16 @@ def _shown(raw: str) -> str:
 
 
 def _joined(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """A bracket on the next line belongs to the sentence before it."""
+    """A bracket on the next line belongs to the sentence before it; lines of names with values stand each for itself."""
     made: list[tuple[int, int]] = []
     for start, end in spans:
         if made and text[start] == "(" and text[made[-1][1] : start].count("\n") == 1 and text[made[-1][1] - 1] not in ".!?:;|":
             start = made.pop()[0]
-        made.append((start, end))
+        raw = text[start:end]
+        if len(_KEYED.findall(raw)) > 1 and len(_KEYED.findall(raw)) == raw.count("\n") + 1:
+            made += [(start + line.start(), start + line.end()) for line in re.finditer(r"[^\n]+", raw)]
+        else:
+            made.append((start, end))
     return made
 
 
@@ -205,11 +214,14 @@ def _begins_line(text: str, start: int) -> bool:
 def _is_heading(raw: str, after: str) -> bool:
     """A marked heading, or a short line on its own that does not end like a sentence."""
     line = raw.strip()
+    if not line:
+        return False
     if _HEADING.match(raw) or (line.isupper() and len(line) < 100 and "\n" in after):
         return True
     if "\n" in line or len(line) > 70 or line[-1] in ".!?;,:|" or _ITEM.match(raw):
         return False
-    return "\n" in after and not re.search(r":\s|\d\s*(?:%|€|\$)", line) and (line[0].isupper() or line[0].isdigit())
+    stated = re.search(r"\d\s*(?:%|€|\$)", line) or (": " in line and ("\n\n" not in after or re.search(r"\d", line)))
+    return "\n" in after and not stated and (line[0].isupper() or line[0].isdigit())
 
 
 def _is_row(raw: str) -> bool:

@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 
 _WORD = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
-_SUFFIXES = (
-    "ifications ification izations isations ization isation ational fulness iveness ousness ations ation ements ement ments ment ities"
-    " ness ances ance ences ence ables able ibles ible ating ators ator ated ates ical ings ions ying ied ies ing ion ers est ors ity ive"
-    " ful ous ate ize ise ess al ed er or es ly ic s"
-).split()
-_IRREGULAR = {
-    "paid": "pay", "bought": "buy", "sold": "sell", "made": "mak", "left": "leav", "kept": "keep", "held": "hold", "sent": "send",
-    "took": "tak", "taken": "tak", "gave": "giv", "given": "giv", "wrote": "writ", "written": "writ", "built": "build", "began": "begin",
-    "begun": "begin", "ran": "run", "went": "go", "gone": "go", "won": "win", "lost": "los", "found": "find", "chose": "choos",
-    "chosen": "choos", "met": "meet", "grew": "grow", "grown": "grow", "rose": "ris", "fell": "fall", "led": "lead", "spent": "spend",
-    "children": "child", "people": "person", "men": "man", "women": "woman", "feet": "foot",
-}  # fmt: skip
+_LISTS = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
+_SUFFIXES: list[str] = " ".join(_LISTS["suffixes"]).split()
+_IRREGULAR = dict(pair.split("=") for pair in " ".join(_LISTS["irregular"]).split())
 
-STOP = frozenset(
-    "a an the and or but nor if of in on at by for from to with without into onto about as is are was were be been being am do does did"
-    " done doing has have had having will would shall should can could may might must not no it its he him his she her hers they them"
-    " their theirs we us our you your i me my mine this that these those there here what which who whom whose when where why how than"
-    " then so such too very just also any some each all both more most other only own same s t d ll re ve m please tell say says said"
-    " give show know let want need many much get got go goes one ones mean means called name named happen happens happened kind type"
-    " sort exactly according document documents text passage file mentioned list explain describe find der die das und oder ist sind"
-    " war ein eine einer eines den dem des von zu zum zur im in auf mit für wie was wer wo wann warum welche welcher welches le la les"
-    " un une des du de et est sont que qui quoi quand où comment pourquoi combien el los las y es son qué quién cuándo dónde cómo".split()
-)
+STOP = frozenset(" ".join(_LISTS["stop"]).split())
+"""Words that say nothing of what is asked."""
 
 
 def words(text: str) -> list[str]:
@@ -57,6 +42,17 @@ def stem(word: str) -> str:
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
         word = word[:-1]
     return word[:-1] if len(word) > 3 and word[-1] in "eiy" else word
+
+
+@cache
+def alike(one: str) -> frozenset[str]:
+    """Stems that may stand for this one in an answer; empty for most."""
+    return frozenset(other for group in _groups() if one in group for other in group if other != one)
+
+
+@cache
+def _groups() -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(stem(word) for word in group.split()) for group in _LISTS["alike"])
 
 
 def _parts(word: str) -> list[str]:

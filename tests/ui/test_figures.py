@@ -1,0 +1,36 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentkit.ledger.queries import Totals
+from agentkit.ui import figures
+
+
+@pytest.mark.parametrize(
+    ("totals", "shown"),
+    [
+        (Totals(calls=1, cost=0.0), "free, on this machine"),
+        (Totals(calls=2, cost=0.0, unpriced=1), "price unknown"),
+        (Totals(calls=1, cost=None, unpriced=1), "price unknown"),
+        (Totals(calls=2, cost=0.0123, unpriced=1), "$0.0123 and 1 call of unknown price"),
+        (Totals(calls=1, cost=0.00001), "under $0.0001"),
+        (Totals(calls=1, cost=1234.5), "$1,234.50"),
+    ],
+)
+def test_an_unknown_price_is_never_shown_as_nothing(totals: Totals, shown: str) -> None:
+    assert figures.cost(totals) == shown
+
+
+def test_the_caption_of_an_answer_has_every_figure() -> None:
+    tokens = {"prompt_tokens": 1203, "completion_tokens": 45}
+    totals = Totals(calls=1, **tokens, estimated=True, cost=0.5, seconds=75, first_token_p50_s=0.123)
+    assert figures.took(totals, "A model") == (
+        "A model · about 1,203 tokens in, 45 out · $0.5000 · 1 min 15 s · first word after 0.12 s"
+    )
+
+
+@pytest.mark.parametrize(("number", "shown"), [(0, "0 chunks"), (1, "1 chunk"), (12345, "12,345 chunks")])
+def test_things_are_counted_in_their_plural(number: int, shown: str) -> None:
+    assert figures.count(number, "chunk") == shown

@@ -1,0 +1,49 @@
+"""Texts that are shown: nothing in them may act as markup that was not meant."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentkit.ui import markdown
+
+
+@given(st.text())
+def test_a_literal_text_keeps_its_characters_and_loses_its_markup(text: str) -> None:
+    shown = markdown.literal(text)
+    assert re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", shown) == " ".join(text.split())
+    assert not re.search(r"(?<!\\)(?:\\\\)*[*_`\[\]<$]", shown)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("It costs $5 [1].", r"It costs \$5 [[1]](#cite-m-1)."),
+        ("Both [1, 2] and [3].", r"Both [[1]](#cite-m-1)[[2]](#cite-m-2) and \[3\]."),
+        ("`a[1]` and\n```\nb[1] $x\n```\n[1]", "`a[1]` and\n```\nb[1] $x\n```\n[[1]](#cite-m-1)"),
+        ("A picture ![x](http://evil/y)", r"A picture !\[x](http://evil/y)"),
+        ("A link [1](http://there)", "A link [1](http://there)"),
+        (r"Already \$5", r"Already \$5"),
+    ],
+)
+def test_an_answer_links_its_markers_and_nothing_else(text: str, shown: str) -> None:
+    assert markdown.answer(text, "m", {1, 2}) == shown
+
+
+@given(st.lists(st.sampled_from(["word", "\n\n", "\n", "```", " ", "[1]"])).map("".join))
+def test_what_is_finished_never_changes_while_the_text_grows(text: str) -> None:
+    before = ""
+    for end in range(len(text) + 1):
+        done, rest = markdown.finished(text[:end])
+        assert text[:end].startswith(done)
+        assert text[:end].endswith(rest)
+        assert not text[len(done) : end - len(rest)].strip()
+        assert done.startswith(before)
+        before = done
+
+
+def test_code_with_blank_lines_stays_in_one_piece() -> None:
+    assert markdown.finished("First.\n\n```\na\n\nb") == ("First.", "```\na\n\nb")
