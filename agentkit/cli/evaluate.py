@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
+import time
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -30,15 +31,17 @@ def evaluate(
         try:
             if not as_json:
                 note(f"Taking in {directory} ...")
+            started = time.perf_counter()
             found = measure(directory, workspace.embedder, mode)
+            seconds = time.perf_counter() - started
         finally:
             workspace.close()
     figures = {
         "ndcg@10": found.ndcg_10, "recall@10": found.recall_10, "recall@100": found.recall_100, "mrr@10": found.mrr_10,
-        "seconds": found.seconds, "queries": found.queries, "documents": found.documents,
+        "seconds": seconds, "query_seconds": found.query_seconds, "queries": found.queries, "documents": found.documents,
     }  # fmt: skip
     if as_json:
         put_json({"mode": mode, **figures})
         return
     for name, figure in figures.items():
-        put(f"{name:<12}{figure:,}" if isinstance(figure, int) else f"{name:<12}{figure:.4f}")
+        put(f"{name:<15}{figure:,}" if isinstance(figure, int) else f"{name:<15}{figure:.4f}")

@@ -37,6 +37,8 @@ def detect(data: bytes, name: str) -> str:
     ending = PurePath(name).suffix.lower()
     if found := _by_magic(data, name, ending):
         return found
+    if data[:1] > b"\x7f":  # no text begins like these, whatever follows
+        _refuse_foreign(data, name)
     known = FORMATS.get(ending)
     if known and known.binary:
         what = "holds plain text" if is_text(data) else "does not begin like one"

@@ -114,7 +114,7 @@ def _checked(connection: Connection) -> Connection:
 
 def _address(base_url: str) -> str:
     """The address with `/v1` where only a host was given; raises ConfigError for what is no web address."""
-    address = base_url.strip().rstrip("/")
+    address = base_url.strip()
     parts = urlsplit(address if "://" in address else f"http://{address}")
     if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"\s", address):
         raise ConfigError(

@@ -38,14 +38,14 @@ _GROUP = 64
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Means over the queries that have judgements; `seconds` is the mean time of a query."""
+    """Means over the queries that have judgements; `query_seconds` is the mean time of one."""
 
     mode: str
     ndcg_10: float
     recall_10: float
     recall_100: float
     mrr_10: float
-    seconds: float
+    query_seconds: float
     queries: int
     documents: int
 
@@ -109,9 +109,9 @@ def _measure(library: Library, mode: Mode, queries: Mapping[str, str], judged: J
         ranking = list(dict.fromkeys(hit.document for hit in hits))[:_DEPTH]
         for name, value in scores(ranking, judged[query]).items():
             sums[name] += value
-    seconds = (time.perf_counter() - started) / len(queries)
+    query_seconds = (time.perf_counter() - started) / len(queries)
     means = {name: value / len(queries) for name, value in sums.items()}
-    return Evaluation(mode, seconds=seconds, queries=len(queries), documents=documents, **means)
+    return Evaluation(mode, query_seconds=query_seconds, queries=len(queries), documents=documents, **means)
 
 
 def scores(ranking: Sequence[str], relevant: Mapping[str, int]) -> dict[str, float]:

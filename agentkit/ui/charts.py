@@ -55,7 +55,7 @@ def draw_tokens(days: pandas.DataFrame) -> None:
             _days(days.day),
             alt.Y("tokens:Q", title="Tokens", axis=alt.Axis(format="~s")),
             alt.Color("kind:N", title=None, sort=list(names.values()), legend=alt.Legend(orient="bottom")),
-            alt.Order("order:N"),
+            alt.Order("order:O"),
             tooltip=[_tip("day", "Day"), _tip("kind", "Kind"), _tip("tokens", "Tokens", ",")],
         )
     )

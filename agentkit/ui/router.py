@@ -8,7 +8,12 @@ from agentkit.errors import AgentkitError
 from agentkit.ui import state
 from agentkit.ui.state import PAGES
 
-st.set_page_config(page_title="agentkit", page_icon=":material/menu_book:", layout="wide")
+# Drawn here: the browser would fetch a Material symbol for its tab from Google's servers.
+ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#248286" stroke-width="2.4" '
+    'stroke-linejoin="round"><path d="M12 6Q8 3 2 4v14q6-1 10 2 4-3 10-2V4q-6-1-10 2v14"/></svg>'
+)
+st.set_page_config(page_title="agentkit", page_icon=ICON, layout="wide")
 page = st.navigation([
     st.Page(PAGES / "chat.py", title="Chat", icon=":material/forum:", default=True),
     st.Page(PAGES / "documents.py", title="Documents", icon=":material/description:"),

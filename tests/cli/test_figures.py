@@ -118,7 +118,17 @@ def test_eval(cli: Cli, dataset: Path, data: Path, mode: str) -> None:
     assert ended.code == 0
     assert ended.err == ""
     found = ended.json
-    assert set(found) == {"mode", "ndcg@10", "recall@10", "recall@100", "mrr@10", "seconds", "queries", "documents"}
+    assert set(found) == {
+        "mode",
+        "ndcg@10",
+        "recall@10",
+        "recall@100",
+        "mrr@10",
+        "seconds",
+        "query_seconds",
+        "queries",
+        "documents",
+    }
     assert [found[name] for name in ("mode", "ndcg@10", "recall@100", "mrr@10", "queries", "documents")] == [mode, 1, 1, 1, 2, 3]
     assert not data.exists()  # the user's own store is not touched
 

@@ -67,6 +67,7 @@ def test_encrypted(read: Read) -> None:
         (makers.ole(b"W"), "a.xls", "save it as .xlsx"),
         (b"\x89PNG\r\n\x1a\n" + bytes(40), "a.png", "OCR"),
         (b"\xff\xd8\xff\xe0" + bytes(40), "scan", "OCR"),
+        (b"\x89PNG\r\n\x1a\n and then text", "fake.png", "OCR"),
         (b"\x1f\x8b\x08" + bytes(40), "a.tar.gz", "Unpack"),
         (makers.archive({"a.txt": "x", "b.txt": "y"}), "a.zip", "Unpack"),
         (b"ID3\x04" + bytes(40), "a.mp3", "transcript"),

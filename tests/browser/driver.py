@@ -1,0 +1,96 @@
+"""What a person does in the app, step by step, and what can be read off the page. Each step waits for its effect."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from playwright.sync_api import FilePayload, Locator, Page, Request, expect
+
+from tests.browser.serving import App
+
+ROW = 35  # pixels: the height of a row of a table, which is drawn on a canvas
+
+
+def file(name: str, content: bytes | str) -> FilePayload:
+    """A file to upload; the app looks at its bytes, not at the media type."""
+    return {"name": name, "mimeType": "application/octet-stream", "buffer": content.encode() if isinstance(content, str) else content}
+
+
+def foreign(page: Page, app: App) -> list[str]:
+    """Collects, from now on, the addresses of requests that leave the app's server."""
+    asked: list[str] = []
+
+    def note(request: Request) -> None:
+        if not request.url.startswith((app.url, "data:", "blob:")):
+            asked.append(request.url)
+
+    page.on("request", note)
+    return asked
+
+
+def go(page: Page, name: str) -> None:
+    """Open a page of the navigation, as a person does: by its link."""
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name=name).click()
+    if name != "Chat":
+        expect(page.get_by_role("heading", name=name, exact=True, level=1)).to_be_visible()
+    else:
+        page.get_by_test_id("stChatInputTextArea").wait_for()
+    settled(page)
+
+
+def settled(page: Page) -> None:
+    """Until the script of the page is no longer running."""
+    expect(page.locator("[data-test-script-state='running']")).to_have_count(0)
+
+
+def ask(page: Page, question: str) -> Locator:
+    """Send a question; gives the turn that it begins on the page."""
+    box = page.get_by_test_id("stChatInputTextArea")
+    box.fill(question)
+    box.press("Enter")
+    turn = page.locator("[class*='st-key-turn-']").filter(has_text=question).last
+    expect(turn).to_be_visible()
+    expect(box).to_have_value("")
+    return turn
+
+
+def answered(page: Page, turn: Locator) -> Locator:
+    """Wait until the turn has ended; its caption tells what it took."""
+    caption = turn.get_by_text(re.compile(r"tokens in, [\d,]+ out · .* · [\d.]+ s"))
+    expect(caption).to_be_visible()
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
+    return caption
+
+
+def add_files(page: Page, files: Iterable[FilePayload]) -> None:
+    """Upload files on the Documents page and wait for the summary of what came of them."""
+    given = list(files)
+    folded = page.locator(".st-key-add")
+    if folded.count() and not folded.locator("input[type=file]").first.is_visible():
+        folded.locator("summary").click()
+    page.locator(".st-key-add input[type=file], .st-key-add-first input[type=file]").first.set_input_files(given)
+    page.get_by_role("button", name=re.compile(rf"^Add {len(given)} documents? to")).click()
+    expect(page.locator("[class*='st-key-ingested-']").last).to_be_visible(timeout=45_000)
+
+
+def table(page: Page) -> list[list[str]]:
+    """The cells of the first table on the page, row by row (the canvas keeps them in a table for screen readers)."""
+    body = page.get_by_test_id("stDataFrame").first.locator("tbody tr")
+    expect(body.first).to_be_attached()
+    rows: list[list[str]] = body.evaluate_all("rows => rows.map(row => [...row.cells].map(cell => cell.textContent))")
+    return rows
+
+
+def select_row(page: Page, document: str) -> None:
+    """Tick the row of a table whose first cell has this text."""
+    canvas = page.get_by_test_id("stDataFrame").first.get_by_test_id("data-grid-canvas")
+    canvas.scroll_into_view_if_needed()
+    row = [cells[0] for cells in table(page)].index(document)
+    canvas.click(position={"x": 16, "y": ROW * (row + 1) + ROW // 2})
+
+
+def metric(page: Page, name: str) -> str:
+    """The value of one of the figures on the Usage page."""
+    shown = page.get_by_test_id("stMetric").filter(has=page.get_by_text(name, exact=True))
+    return shown.get_by_test_id("stMetricValue").inner_text().strip()

@@ -1,0 +1,67 @@
+"""The app as people start it: `streamlit run app.py`, here on a free port over a folder of the test."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@dataclass(frozen=True)
+class App:
+    """A served app: its address and its data folder."""
+
+    url: str
+    data: Path
+
+
+@contextmanager
+def serving(folder: Path, environment: Mapping[str, str]) -> Iterator[App]:
+    """Serve the app while the block runs; fails with its log when it does not come up in two minutes."""
+    port, data = free_port(), folder / "data"
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "AGENTKIT_", "STREAMLIT_"))}
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"]
+    options = ["--server.headless=true", "--server.address=127.0.0.1"]
+    with (folder / "app.log").open("wb") as log:
+        process = subprocess.Popen(
+            command + options, cwd=ROOT, env={**clean, "AGENTKIT_DATA": str(data), **environment}, stdout=log, stderr=log
+        )
+        try:
+            url = f"http://127.0.0.1:{port}"
+            _wait_until_healthy(process, url, folder / "app.log")
+            yield App(url, data)
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _wait_until_healthy(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{url}/healthz", timeout=60) as answer:
+                assert answer.status == 200
+                return
+        except (urllib.error.URLError, ConnectionError):
+            time.sleep(0.2)
+    pytest.fail(f"the app did not come up:\n{log.read_text()}")

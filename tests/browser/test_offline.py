@@ -1,0 +1,96 @@
+"""The main job without any model server: documents in, questions, citations at their place, deletion, what it took."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.browser import driver, papers
+from tests.browser.serving import App
+
+
+def test_documents_are_asked_cited_deleted_and_counted(app: App, page: Page) -> None:
+    page.goto(app.url)
+    expect(page.get_by_text("There are no documents yet.")).to_be_visible()
+    page.get_by_role("link", name="Add your documents").click()
+    _add_two_documents(page)
+
+    driver.go(page, "Chat")
+    _first_answer_opens_its_page(page)
+    first_chat = page.url
+    turn = driver.ask(page, papers.FERRY_QUESTION)
+    driver.answered(page, turn)
+    expect(turn).to_contain_text(papers.FERRY)
+    expect(turn.get_by_role("radio", name="[1] ferry.docx")).to_be_visible()
+
+    driver.go(page, "Documents")
+    _delete_the_kettle(page)
+    driver.go(page, "Chat")
+    turn = driver.ask(page, papers.WARRANTY_QUESTION)
+    driver.answered(page, turn)
+    expect(turn).not_to_contain_text("41 months")
+    expect(turn).not_to_contain_text("kettle.pdf")
+
+    page.goto(first_chat)
+    turn = page.locator("[class*='st-key-turn-']").filter(has_text=papers.WARRANTY)
+    turn.locator("a[href^='#cite-']").click()
+    source = page.locator(".st-key-source")
+    expect(source).to_contain_text("This document was deleted.")
+    expect(source.locator("mark").filter(has_text=papers.WARRANTY)).to_be_visible()
+    expect(source.locator("img")).to_have_count(0)
+
+    driver.go(page, "Usage")
+    _three_chat_calls(page)
+
+
+def _add_two_documents(page: Page) -> None:
+    page.locator(".st-key-add-first input[type=file]").first.set_input_files([
+        driver.file("kettle.pdf", papers.kettle_pdf()), driver.file("ferry.docx", papers.ferry_docx()),
+    ])  # fmt: skip
+    page.get_by_role("button", name="Add 2 documents to Documents").click()
+    page.get_by_text("Taking in 2 documents into Documents").wait_for()
+    page.get_by_role("progressbar").wait_for()
+    expect(page.locator("[class*='st-key-ingested-']")).to_contain_text("2 indexed", timeout=45_000)
+    assert {(cells[0], cells[1]) for cells in driver.table(page)} == {("kettle.pdf", "indexed"), ("ferry.docx", "indexed")}
+
+
+def _first_answer_opens_its_page(page: Page) -> None:
+    turn = driver.ask(page, papers.WARRANTY_QUESTION)
+    caption = driver.answered(page, turn)
+    expect(turn).to_contain_text(f"{papers.WARRANTY} [1]")
+    assert re.search(r"about [\d,]+ tokens in, [\d,]+ out · free, on this machine · [\d.]+ s", caption.inner_text())
+    turn.locator("a[href^='#cite-']").first.click()
+    source = page.locator(".st-key-source")
+    expect(source).to_contain_text("[1] kettle.pdf, p. 3")
+    expect(source.locator("mark.sentence")).to_have_text(papers.WARRANTY)
+    picture = source.get_by_role("img", name="Page 3 of kettle.pdf, the passage marked")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("picture => picture.decode().then(() => picture.naturalWidth)") == 1_000
+    expect(source).to_contain_text("Page 3 of 4")
+
+
+def _delete_the_kettle(page: Page) -> None:
+    driver.select_row(page, "kettle.pdf")
+    page.get_by_role("button", name="Delete selected").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("kettle.pdf")
+    dialog.get_by_role("button", name="Delete", exact=True).click()
+    expect(dialog).to_have_count(0)
+    expect(page.get_by_text("1 document, ", exact=False).first).to_be_visible()
+    assert [cells[0] for cells in driver.table(page)] == ["ferry.docx"]
+
+
+def _three_chat_calls(page: Page) -> None:
+    """Two documents embedded, three questions embedded and answered; the file has the same calls as the page."""
+    assert driver.metric(page, "Calls") == "8"
+    page.get_by_role("radio", name="Chat").click()
+    expect(page.get_by_test_id("stMetricValue").first).to_have_text("3")
+    page.get_by_role("tab", name="Calls").click()
+    expect(page.get_by_test_id("stDataFrame").locator("tbody tr")).to_have_count(3)
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Export the calls as CSV").click()
+    lines = Path(started.value.path()).read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 1 + 3
+    assert started.value.suggested_filename.endswith(".csv")

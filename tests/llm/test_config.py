@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agentkit.errors import ConfigError, NotFound
+from agentkit.llm import Connection, available_models, connections, delete_connection, model_by_id, save_connection
+from agentkit.llm.discover import discover, probe
+from agentkit.settings import Settings
+from tests.servers.openai_server import Answer, OpenAIServer
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data=tmp_path / "data")
+
+
+def test_without_anything_the_offline_model_is_the_default(settings: Settings) -> None:
+    (model,) = available_models(settings)
+    assert (model.id, model.is_language_model, model.provider) == ("offline", False, "offline")
+    assert model_by_id(settings).id == "offline"
+
+
+def test_the_environment_comes_first_and_the_offline_model_stays(settings: Settings) -> None:
+    save_connection(settings, Connection("Cellar", "http://10.0.0.7:8000", models=("llama", "llama", " qwen ")))
+    with_key = replace(settings, openai_api_key="sk-1", openai_model="gpt-4o-mini")
+    assert [model.id for model in available_models(with_key)] == ["OpenAI/gpt-4o-mini", "Cellar/llama", "Cellar/qwen", "offline"]
+    assert model_by_id(with_key).provider == "openai"
+    assert model_by_id(with_key, "Cellar/qwen").provider == "10.0.0.7:8000"
+    with pytest.raises(NotFound, match=r"'nope'.*Cellar/llama"):
+        model_by_id(with_key, "nope")
+
+
+def test_a_server_without_a_model_offers_its_first(settings: Settings) -> None:
+    (model, _) = available_models(replace(settings, openai_base_url="http://localhost:11434"))
+    assert (model.id, model.name) == ("localhost:11434/default", "")
+    assert connections(replace(settings, openai_base_url="http://localhost:11434"))[0].base_url == "http://localhost:11434/v1"
+
+
+def test_saved_connections_come_back_and_go(settings: Settings) -> None:
+    saved = save_connection(settings, Connection(" My  server ", "localhost:1234", "secret-key", ("a",)))
+    assert (saved.name, saved.base_url) == ("My server", "http://localhost:1234/v1")
+    assert connections(settings) == [saved]
+    save_connection(settings, replace(saved, models=("b",)))
+    assert [connection.models for connection in connections(settings)] == [("b",)]
+    path = settings.data / "connections.json"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [file.name for file in settings.data.iterdir()] == ["connections.json"]
+    delete_connection(settings, "My server")
+    assert connections(settings) == []
+    with pytest.raises(NotFound, match="My server"):
+        delete_connection(settings, "My server")
+
+
+@pytest.mark.parametrize("url", ["", "ftp://host/v1", "http://", "https://a b/v1", "nonsense://"])
+def test_what_is_no_address_is_refused(settings: Settings, url: str) -> None:
+    with pytest.raises(ConfigError, match="no address of a model server"):
+        save_connection(settings, Connection("x", url))
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a/b", "Offline", "x" * 61, "OpenAI"])
+def test_names_that_would_confuse_are_refused(settings: Settings, name: str) -> None:
+    with pytest.raises(ConfigError, match=r"named|belongs to"):
+        save_connection(replace(settings, openai_api_key="sk-1"), Connection(name, "http://localhost:1/v1"))
+
+
+def test_a_damaged_file_is_named(settings: Settings) -> None:
+    settings.data.mkdir()
+    (settings.data / "connections.json").write_text('[{"name": 1}]')
+    with pytest.raises(ConfigError, match=r"connections\.json"):
+        connections(settings)
+
+
+def test_keys_are_not_shown() -> None:
+    assert "secret" not in repr(Connection("x", "http://localhost/v1", "secret-key"))
+
+
+def test_a_probe_lists_the_models_and_asks_one() -> None:
+    with OpenAIServer(lambda body: Answer("ready"), models=("small", "large")) as server:
+        found = probe(Connection("x", server.base_url))
+    assert found.ok
+    assert found.models == ("small", "large")
+    assert found.context_windows == {"small": 4096, "large": 4096}
+    assert [(step.name, step.ok) for step in found.steps] == [("List models", True), ("Ask small", True)]
+    assert "'ready'" in found.steps[1].detail
+    assert server.chats[0]["stream"] is True
+
+
+def test_a_probe_shows_the_exact_error() -> None:
+    with OpenAIServer(lambda body: Answer(status=401, error={"message": "the key has expired"})) as server:
+        found = probe(Connection("x", server.base_url, models=("small",)))
+    assert not found.ok
+    assert "the key has expired" in found.steps[1].detail
+    nobody = probe(Connection("x", "http://127.0.0.1:9/v1"))
+    assert not nobody.ok
+    assert "cannot be reached" in nobody.steps[0].detail
+
+
+def test_local_servers_are_found_by_asking() -> None:
+    with OpenAIServer(models=("a", "b")) as server:
+        found = discover(2.0, (("Here", server.port), ("Nobody", 9)))
+    assert found == [Connection("Here", f"http://127.0.0.1:{server.port}/v1", "", ("a", "b"), "found")]
