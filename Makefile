@@ -19,7 +19,9 @@ lint:  ## ruff and mypy only
 
 bench:  ## measure speed and size (minutes)
 	@.ci/setup dev
-	$(BIN)/pytest -s tests/bench -p no:cacheprovider -o python_files="bench_*.py"
+	$(BIN)/python tests/bench/bench_start.py
+	$(BIN)/python tests/bench/bench_ingest.py
+	$(BIN)/pytest -sq tests/bench/bench_rerun.py
 
 clean:  ## remove the virtual environment and caches; documents and chats in data/ stay
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -116,10 +116,10 @@ class Database:
                 step(self)
                 self.insert("migrations", {"series": series, "number": number})
 
-    def checkpoint(self) -> None:
-        """Write the log into the file itself, so that a copy of the file alone is whole."""
-        with self._write:
-            self.execute("checkpoint")
+    def bytes(self) -> int:
+        """Size on the disk, the log of what is not yet in the file itself included."""
+        log = self.path.with_name(self.path.name + ".wal")
+        return self.path.stat().st_size + (log.stat().st_size if log.is_file() else 0)
 
     def close(self) -> None:
         """Close the file; later use raises an error."""

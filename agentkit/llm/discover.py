@@ -57,6 +57,12 @@ def probe(connection: Connection, model: str = "", *, timeout_s: float = 20.0) -
     return Probe(bool(name) and steps[-1].ok, tuple(steps), tuple(listed), {name: size for name, size in listed.items() if size})
 
 
+def reachable(connection: Connection, timeout_s: float = 3.0) -> Step:
+    """Whether the server answers: its models are listed, none of them is asked."""
+    client = OpenAIClient(connection.base_url, connection.api_key, connect_timeout_s=timeout_s, read_timeout_s=timeout_s)
+    return _tried("List models", lambda: _listed(client, {}))
+
+
 def discover(timeout_s: float = 0.4, servers: tuple[tuple[str, int], ...] = LOCAL_SERVERS) -> list[Connection]:
     """Model servers that answer on this machine at the usual ports, asked at the same time."""
     with ThreadPoolExecutor(len(servers) or 1) as pool:

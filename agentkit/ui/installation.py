@@ -25,10 +25,9 @@ _LIMITS = {
 def draw_store() -> None:
     """The data folder, its size, and whether database and indexes agree."""
     workspace = state.workspace()
-    database = workspace.database.path
     st.markdown(f"Data folder: **{markdown.literal(str(workspace.settings.data.resolve()))}**")
     st.caption(
-        f"Database {figures.size(database.stat().st_size)} · embedder {markdown.literal(workspace.library.embedder.name)} · "
+        f"Database {figures.size(workspace.database.bytes())} · embedder {markdown.literal(workspace.library.embedder.name)} · "
         "the folder is chosen with the environment variable AGENTKIT\\_DATA"
     )
     with st.spinner("Checking the store"):

@@ -26,3 +26,4 @@ except AgentkitError as error:
     st.error(str(error), icon=":material/error:")
     st.stop()
 page.run()
+state.drawn.set()

@@ -16,9 +16,13 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from agentkit.errors import AgentkitError
+from agentkit.llm import connections
+from agentkit.llm.config import OFFLINE
+from agentkit.llm.discover import reachable
 from agentkit.ui import state
 
 log = logging.getLogger(__name__)
+FIRST_PAGE_S = 5.0  # a server that nobody looks at warms up all the same
 
 
 @asynccontextmanager
@@ -30,9 +34,13 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
 
 
 async def health(request: Request) -> JSONResponse:
-    """`GET /healthz`: 200 with `{"status": "ok"}`, or 503 with the problems found in the database and the indexes."""
-    problems = await run_in_threadpool(_problems)
-    return JSONResponse({"status": "failing" if problems else "ok", "problems": problems}, 503 if problems else 200)
+    """`GET /healthz`: 503 and `failing` with what is wrong in the database or the indexes; else 200 and `ok`.
+
+    A model server that does not answer makes it `degraded`: the documents and the offline model still work.
+    """
+    problems, model = await run_in_threadpool(_problems), await run_in_threadpool(_model)
+    status = "failing" if problems else "ok" if model["ok"] else "degraded"
+    return JSONResponse({"status": status, "problems": problems, "model": model}, 503 if problems else 200)
 
 
 def show_error(error: Exception) -> bool:
@@ -59,8 +67,21 @@ def _problems() -> list[dict[str, str]]:
         return [{"what": str(error), "advice": "see the message"}]
 
 
+def _model() -> dict[str, object]:
+    try:
+        configured = connections(state.workspace().settings)
+    except AgentkitError as error:
+        return {"ok": False, "name": "", "detail": str(error)}
+    if not configured:
+        return {"ok": True, "name": OFFLINE, "detail": ""}
+    step = reachable(configured[0])
+    return {"ok": step.ok, "name": configured[0].name, "detail": step.detail}
+
+
 def _warm() -> None:
     try:
-        state.workspace().library.warm()
+        workspace = state.workspace()
+        state.drawn.wait(FIRST_PAGE_S)
+        workspace.library.warm()
     except AgentkitError as error:  # the pages show it; the log has it for whoever runs the server
         log.error("%s", error)

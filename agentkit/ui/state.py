@@ -13,6 +13,9 @@ from agentkit.workspace import Workspace
 PAGES = Path(__file__).resolve().parent.parent.parent / "pages"
 """Where the pages are; links to them name them as `PAGES / "chat.py"`."""
 
+drawn = threading.Event()
+"""Set once somebody has seen a page: until then nothing heavy is loaded that would keep the page waiting."""
+
 _lock = threading.Lock()
 _opened: list[Workspace] = []
 

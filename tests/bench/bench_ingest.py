@@ -8,6 +8,7 @@ memory     peak memory of processes that take in 1,000 and 10,000 documents
 from __future__ import annotations
 
 import json
+import random
 import resource
 import statistics
 import subprocess
@@ -44,6 +45,11 @@ class Timed(MiniLMEmbedder):
 
 
 def abstracts() -> list[str]:
+    """The Cranfield abstracts where they are at hand, else as many texts out of the sample documents' sentences."""
+    if not CRANFIELD.is_file():
+        samples = (ROOT / "data" / "samples").glob("*.[mth][dxt]*")
+        sentences = [part for path in samples for part in path.read_text(encoding="utf-8").split(". ")]
+        return [". ".join(random.Random(number).sample(sentences, 8)) for number in range(1_398)]
     with CRANFIELD.open(encoding="utf-8") as lines:
         return [text for line in lines if (text := json.loads(line)["text"]).strip()]
 

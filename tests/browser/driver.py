@@ -87,7 +87,7 @@ def select_row(page: Page, document: str) -> None:
     canvas = page.get_by_test_id("stDataFrame").first.get_by_test_id("data-grid-canvas")
     canvas.scroll_into_view_if_needed()
     row = [cells[0] for cells in table(page)].index(document)
-    canvas.click(position={"x": 16, "y": ROW * (row + 1) + ROW // 2})
+    canvas.click(position={"x": 16, "y": ROW * (row + 1) + ROW // 2}, force=True)  # what takes the click lies above the canvas
 
 
 def metric(page: Page, name: str) -> str:

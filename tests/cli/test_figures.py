@@ -134,7 +134,7 @@ def test_eval(cli: Cli, dataset: Path, data: Path, mode: str) -> None:
 
 
 def test_eval_for_people_and_of_nothing(cli: Cli, dataset: Path, tmp_path: Path) -> None:
-    assert "ndcg@10     1.0000\n" in cli("eval", dataset).out
+    assert "ndcg@10        1.0000\n" in cli("eval", dataset).out
     ended = cli("eval", tmp_path / "none", "--json")
     assert (ended.code, ended.json["error_type"]) == (1, "ConfigError")
 

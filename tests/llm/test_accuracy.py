@@ -1,4 +1,4 @@
-"""How often the offline model quotes the right sentence, and says so when there is none: on real retrieval and real embeddings."""
+"""How often the offline model quotes the right sentence, and says so when there is none; retrieval and embeddings are real."""
 
 from __future__ import annotations
 

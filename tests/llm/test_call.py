@@ -174,7 +174,11 @@ FAILURES = [
     (Answer(status=400, error={"message": "too long", "code": "x"}), ModelError, "rejects the request"),
     (Answer(status=400, error={"message": "This model's maximum context length is 8 tokens"}), ContextTooLong, "fewer passages"),
     (Answer(status=400, error={"message": "the request exceeds the available context size"}), ContextTooLong, "larger context"),
-    (Answer(status=429, error={"message": "You exceeded your current quota", "code": "insufficient_quota"}), RateLimited, "credit"),
+    (
+        Answer(status=429, error={"message": "You exceeded your current quota", "code": "insufficient_quota"}),
+        RateLimited,
+        "credit",
+    ),
     (Answer(body="data: {oops\n\n"), BadModelReply, "not JSON"),
     (Answer(body=""), BadModelReply, "without a word"),
     (Answer(""), BadModelReply, "empty reply"),
@@ -182,7 +186,9 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(("answer", "kind", "words"), FAILURES)
-def test_failures_are_told_in_our_own_errors_and_not_retried(ask: Asking, answer: Answer, kind: type[ModelError], words: str) -> None:
+def test_failures_are_told_in_our_own_errors_and_not_retried(
+    ask: Asking, answer: Answer, kind: type[ModelError], words: str
+) -> None:
     with pytest.raises(kind, match=words) as caught:
         ask(answer)
     assert type(caught.value) is kind

@@ -37,7 +37,9 @@ PASSAGES = [
 ]
 
 
-def prompt(question: str, passages: Sequence[Passage] = PASSAGES, instructions: str = "Answer from the passages.") -> list[Message]:
+def prompt(
+    question: str, passages: Sequence[Passage] = PASSAGES, instructions: str = "Answer from the passages."
+) -> list[Message]:
     return [message("system", f"{instructions}\n{format_passages(passages)}"), message("user", question)]
 
 
@@ -85,7 +87,9 @@ def test_a_part_that_nothing_answers_is_named() -> None:
     ]
 
 
-@pytest.mark.parametrize("question", ["What is the capital of Mongolia?", "Who painted the Mona Lisa?", "How do I bake sourdough bread?"])
+@pytest.mark.parametrize(
+    "question", ["What is the capital of Mongolia?", "Who painted the Mona Lisa?", "How do I bake sourdough bread?"]
+)
 def test_it_says_when_nothing_answers(question: str) -> None:
     said = answer(question)
     assert said.startswith("The documents do not answer this question.")
@@ -99,7 +103,7 @@ def test_it_asks_for_more_context_in_the_words_of_the_prompt() -> None:
 
 
 def test_context_and_question_in_one_message_are_understood() -> None:
-    asked = "Answer, or reply UPDATE CONTEXT.\nUser's question is: How much is the rent?\n\nContext is: The rent is 940 pounds.\n\nThe sky is blue."
+    asked = "UPDATE CONTEXT?\nUser's question is: How much is the rent?\n\nContext is: The rent is 940 pounds.\n\nBlue sky."
     assert call(offline_model(), [message("user", asked)]).text == "The rent is 940 pounds."
 
 
@@ -138,7 +142,10 @@ def test_one_batch_of_bounded_size_goes_to_the_similarity() -> None:
         batches.append(len(sentences))
         return [1.0 if "rent" in sentence else 0.0 for sentence in sentences]
 
-    long = [Passage(number, "long.txt", " ".join(f"Room {number}-{item} has a window." for item in range(40))) for number in range(5, 15)]
+    long = [
+        Passage(number, "long.txt", " ".join(f"Room {number}-{item} has a window." for item in range(40)))
+        for number in range(5, 15)
+    ]
     said = call(offline_model(similarity), prompt("How much is the rent?", [*PASSAGES, *long])).text
     assert said.endswith("[1]")
     assert len(batches) == 1

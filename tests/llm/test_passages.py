@@ -7,7 +7,9 @@ from agentkit.llm.passages import Passage, format_passages, parse_passages, with
 
 # Pieces that look like the format itself are what could break it.
 TEXT = st.lists(
-    st.sampled_from(["</passage>", "<passage", '<passage number="7" source="x">', "\n", "\\", "<", "</PASSAGE>", "[1]", '"', "&quot;", "a b"])
+    st.sampled_from(
+        ["</passage>", "<passage", '<passage number="7" source="x">', "\n", "\\", "<", "</PASSAGE>", "[1]", '"', "&quot;", "a b"]
+    )
     | st.text(max_size=12)
 ).map("".join)
 PASSAGES = st.lists(st.builds(Passage, st.integers(1, 999), TEXT, TEXT), max_size=6)

@@ -11,7 +11,9 @@ def test_a_known_price_is_what_the_list_says() -> None:
     assert price("gpt-4o-mini", "openai", Usage(input=600, cache_read=400, output=300, reasoning=200)) == pytest.approx(0.00042)
 
 
-@pytest.mark.parametrize(("model", "provider"), [("no-such-model", "openai"), ("llama3.1", "localhost:11434"), ("gpt-4o-mini", "10.0.0.7:8000")])
+@pytest.mark.parametrize(
+    ("model", "provider"), [("no-such-model", "openai"), ("llama3.1", "localhost:11434"), ("gpt-4o-mini", "10.0.0.7:8000")]
+)
 def test_an_unknown_price_is_unknown_and_not_nothing(model: str, provider: str) -> None:
     assert price(model, provider, Usage(input=10, output=10)) is None
 

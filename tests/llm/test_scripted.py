@@ -15,7 +15,9 @@ ASK = [message("user", "hello")]
 
 
 def test_replies_come_in_order_and_stream_by_words() -> None:
-    model = scripted_model(["one two  three\n", {"content": None, "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f"}}]}])
+    model = scripted_model(
+        ["one two  three\n", {"content": None, "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f"}}]}]
+    )
     heard: list[Event] = []
     with bus.listening(heard.append):
         first = call(model, ASK, agent="Tester")

@@ -46,6 +46,8 @@ class Answer:
     """Sent as it is, instead of a proper reply."""
     drop_after: int | None = None
     """Cut the connection after so many words."""
+    halt_after: int | None = None
+    """Streamed: after so many words, wait until the server's `go_on` is set."""
 
 
 Script = Callable[[dict[str, Any]], Answer]
@@ -82,6 +84,8 @@ class OpenAIServer:
         self.requests: list[Asked] = []
         self.broken_off = threading.Event()
         """Set when a client went away in the middle of a stream."""
+        self.go_on = threading.Event()
+        """Lets answers go on that halt."""
         self._socket = socket.create_server(("127.0.0.1", port))
         self.port: int = self._socket.getsockname()[1]
         self.base_url = f"http://127.0.0.1:{self.port}/v1"
@@ -141,6 +145,8 @@ class OpenAIServer:
             for number, word in enumerate(words(answer.text)):
                 if number == answer.drop_after:
                     raise ConnectionAbortedError("the script says so")
+                while number == answer.halt_after and not self.go_on.is_set():
+                    await asyncio.sleep(0.01)
                 await asyncio.sleep(answer.delay_s or self.delay_s)
                 yield _event(body, [{"index": 0, "delta": {"content": word}, "finish_reason": None}])
             for delta in _tool_pieces(answer.tool_calls):

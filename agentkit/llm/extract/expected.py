@@ -54,10 +54,8 @@ _EXPECTED: dict[Kind, re.Pattern[str]] = {
         _any_of("by using use via through must should first then click run call set press open select enter send with"), _LOWER
     ),
 }
-_NAMED = re.compile(
-    rf"{_NAME},? (?:is |was |as )?(?:\(|the |an? |our )?([a-z]\w+)"
-    rf"|\b([A-Za-z]\w+)(?: is| was|:|,|)? (?:(?:Mr|Ms|Mrs|Dr)\.? )?{_NAME}"
-)
+_BEHIND_NAME = re.compile(rf"{_NAME},? (?:is |was |as )?(?:\(|the |an? |our )?([a-z]\w+)")
+_BEFORE_NAME = re.compile(rf"\b([A-Za-z]\w+)(?: is| was|:|,|)? (?:(?:Mr|Ms|Mrs|Dr)\.? )?{_NAME}")
 _DEFINING = re.compile(
     r"\A\W*(?:an? |the |when )?(.{1,80}?)\W*(?:\(.{1,60}\)\W*)?\s*(?::|[–—]|"
     + _any_of(
@@ -86,7 +84,7 @@ def fit(question: Question, unit: Unit) -> float:
 def defines_subject(question: Question, unit: Unit) -> float:
     """1 where a definition is asked for and the unit begins with what is to be defined, or a person by the side of the role."""
     if question.kind == "person":
-        found = [one or other for one, other in _NAMED.findall(unit.text)]
+        found = _BEHIND_NAME.findall(unit.text) + _BEFORE_NAME.findall(unit.text)
         return 1.0 if any(stem in question.stems for role in found for stem in stems(role)) else 0.0
     if question.kind != "definition":
         return 0.0

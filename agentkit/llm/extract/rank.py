@@ -67,8 +67,9 @@ class Ranker:
         wanted = {one: self.weight(one) for one in question.stems}
         for one in question.measures:
             wanted.setdefault(one, 0.4 * self.weight(one))
+        lent = 0.4 if len(question.stems) < 2 else 0.15
         for one in question.borrowed:
-            wanted.setdefault(one, 0.4 * self.weight(one))
+            wanted.setdefault(one, lent * self.weight(one))
         candidates = [(self._coverage(wanted, unit), unit) for unit in self.units if _quotable(unit)]
         candidates.sort(key=lambda found: (-found[0] + 0.02 * found[1].rank, found[1].index))
         candidates = candidates[:MOST_COMPARED]
@@ -127,7 +128,7 @@ class Ranker:
 
     def _names_missing(self, question: Question, unit: Unit) -> float:
         """Share of the names and numbers in the question that the unit and what is around it do not have."""
-        lost = [one for one in question.names if not self._found(one, unit)]
+        lost = [one for one in question.names if self._found(one, unit) < 0.5]
         return len(lost) / len(question.names) if question.names else 0.0
 
 

@@ -69,7 +69,7 @@ class Unit:
         """A wide table row cut down to its first cell and those that are asked for; anything else as it is."""
         if len(self.cells) <= _NARROW:
             return self.text
-        asked = [pair for pair in self.cells[1:] if not set(wanted).isdisjoint(stems(pair[0]))]
+        asked = [pair for pair in self.cells[1:] if not set(wanted).isdisjoint(stems(f"{pair[0]}: {pair[1]}"))]
         return _pairs([self.cells[0], *asked]) if asked else self.text
 
 

@@ -1,0 +1,104 @@
+"""Answers that a model server streams: seen while they grow, not lost by a reload, stopped, counted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser import driver, papers
+from tests.browser.serving import App, serving
+from tests.servers.openai_server import Answer, OpenAIServer, usage, words
+
+HALF = 12
+WHOLE = Answer(f"{papers.FERRY} [1] Then the pier is empty, and only the gulls stay until the morning.", halt_after=HALF)
+BEGUN = "".join(words(WHOLE.text)[:HALF])
+END = "gulls stay until the morning."
+
+
+def _halfway(body: dict[str, Any]) -> Answer:
+    return WHOLE
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer(_halfway) as running:
+        yield running
+
+
+@pytest.fixture
+def app(tmp_path: Path, server: OpenAIServer) -> Iterator[App]:
+    environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-browser", "OPENAI_MODEL": "test-model"}
+    with serving(tmp_path, environment) as served:
+        yield served
+
+
+def test_an_answer_survives_a_reload_and_another_is_stopped(app: App, page: Page, server: OpenAIServer) -> None:
+    page.goto(f"{app.url}/documents")
+    driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
+    driver.go(page, "Chat")
+    _reloaded_in_the_middle(page, server)
+    _stopped_in_the_middle(page, server)
+    driver.go(page, "Usage")
+    page.get_by_role("radio", name="Chat").click()
+    expect(page.get_by_test_id("stMetricValue").first).to_have_text("2")
+    assert len(server.chats) == 2
+    page.get_by_role("tab", name="Calls").click()
+    expect(page.get_by_test_id("stDataFrame").locator("tbody tr")).to_have_count(2)
+    assert [cells[4] for cells in driver.table(page)] == ["stopped", "complete"]
+
+
+def _reloaded_in_the_middle(page: Page, server: OpenAIServer) -> None:
+    turn = driver.ask(page, papers.FERRY_QUESTION)
+    _is_half_written(page, turn)
+    address = page.url
+    assert re.search(r"\?chat=\w+", address)
+    page.reload()
+    turn = page.locator("[class*='st-key-turn-']").last
+    _is_half_written(page, turn)
+    assert page.url == address
+    server.go_on.set()
+    caption = driver.answered(page, turn)
+    _is_there_once(page, WHOLE.text.replace(" [1]", ""))
+    tokens_out = usage(WHOLE.text)["completion_tokens"]  # tokens in are those of the server and of the question's embedding
+    assert re.search(rf"· 1[2-4]\d tokens in, {tokens_out} out · price unknown · [\d.]+ s · first word after", caption.inner_text())
+    page.reload()
+    driver.answered(page, turn)
+    _is_there_once(page, WHOLE.text.replace(" [1]", ""))
+    turn.locator("a[href^='#cite-']").click()
+    expect(page.locator(".st-key-source mark.sentence")).to_have_text(papers.FERRY)
+
+
+def _stopped_in_the_middle(page: Page, server: OpenAIServer) -> None:
+    server.go_on.clear()
+    turn = driver.ask(page, "And what comes after the last ferry?")
+    _is_half_written(page, turn)
+    assert not server.broken_off.is_set()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(turn).to_contain_text("Stopped. What had been written by then is kept.")
+    assert server.broken_off.wait(10), "the server was left writing"
+    page.reload()
+    turn = page.locator("[class*='st-key-turn-']").last
+    expect(turn).to_contain_text("Stopped.")
+    caption = driver.answered(page, turn)
+    assert "about" in caption.inner_text()
+    expect(turn).to_contain_text("Then the pier")
+    expect(turn).not_to_contain_text(END)
+
+
+def _is_half_written(page: Page, turn: Locator) -> None:
+    """The first words are there, the last ones are not, and it can be stopped."""
+    expect(turn).to_contain_text(BEGUN.split("[1]")[0].strip())
+    expect(turn).not_to_contain_text(END)
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_enabled()
+
+
+def _is_there_once(page: Page, text: str) -> None:
+    expect(page.locator("#stMain").get_by_text(END)).to_have_count(1)
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
+    shown = page.locator("[class*='st-key-turn-']").last.inner_text()
+    assert text in " ".join(shown.replace("[1]", "").split())
