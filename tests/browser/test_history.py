@@ -1,0 +1,91 @@
+"""The chats in the sidebar: found by what was said, renamed, opened, left by the browser's back button, deleted."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser import driver
+from tests.browser.serving import App
+
+NOTES = """The bakery in Ostrava opens at six in the morning.
+
+The museum of clocks is closed on Tuesdays.
+
+The tram to the quarry costs three crowns.
+"""
+
+
+def test_chats_are_found_renamed_opened_and_deleted(app: App, page: Page) -> None:
+    page.goto(f"{app.url}/documents")
+    driver.add_files(page, [driver.file("notes.txt", NOTES)])
+    driver.go(page, "Chat")
+    addresses = [_ask_in_new_chat(page, question, said) for question, said in (
+        ("When does the bakery open?", "six in the morning"),
+        ("On which day is the museum closed?", "closed on Tuesdays"),
+        ("What does the tram cost?", "three crowns"),
+    )]  # fmt: skip
+    chats = page.locator("[class*='st-key-chat-row-']")
+    expect(chats).to_have_count(3)
+
+    page.get_by_placeholder("Search chats").fill("crowns")  # said in an answer, not in a question
+    page.get_by_placeholder("Search chats").press("Enter")
+    expect(chats).to_have_count(1)
+    expect(chats).to_contain_text("What does the tram cost?")
+    page.get_by_placeholder("Search chats").fill("")
+    page.get_by_placeholder("Search chats").press("Enter")
+    expect(chats).to_have_count(3)
+
+    _rename(page, "On which day is the museum closed?", "Clocks & <b>days</b>")
+    expect(page.get_by_role("heading", level=1)).to_have_text("What does the tram cost?")
+    page.get_by_role("button", name="Clocks & <b>days</b>", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Clocks & <b>days</b>")
+    expect(page.locator("#stMain")).to_contain_text("closed on Tuesdays")
+    assert page.url == addresses[1]
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text("What does the tram cost?")
+    assert page.url == addresses[2]
+
+    _delete(page, "What does the tram cost?")
+    expect(chats).to_have_count(2)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Chat")
+    page.goto(addresses[2])
+    expect(page.locator("#stMain")).to_contain_text("There is no chat")
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+    page.goto(addresses[0])
+    expect(page.locator("#stMain")).to_contain_text("six in the morning")
+
+
+def _ask_in_new_chat(page: Page, question: str, said: str) -> str:
+    page.get_by_role("button", name="New chat").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Chat")
+    turn = driver.ask(page, question)
+    driver.answered(page, turn)
+    expect(turn).to_contain_text(said)
+    assert re.search(r"\?chat=\w+$", page.url)
+    return page.url
+
+
+def _menu(page: Page, title: str, action: str) -> None:
+    row = page.locator("[class*='st-key-chat-row-']").filter(has_text=title)
+    row.locator("[class*='st-key-chat-menu-'] button:visible").click()
+    page.get_by_role("menuitem", name=action).click()
+
+
+def _rename(page: Page, title: str, new: str) -> None:
+    _menu(page, title, "Rename")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Title").fill(new)
+    dialog.get_by_role("button", name="Rename", exact=True).click()
+    expect(dialog).to_have_count(0)
+
+
+def _delete(page: Page, title: str) -> None:
+    _menu(page, title, "Delete")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Keep", exact=True).click()
+    expect(dialog).to_have_count(0)
+    _menu(page, title, "Delete")
+    dialog.get_by_role("button", name="Delete", exact=True).click()
+    expect(dialog).to_have_count(0)
