@@ -26,12 +26,17 @@ export default function ({ data, setTriggerValue }) {
     if (data.answering) timers.push(setInterval(toEnd, 150));
     else timers.push(setTimeout(() => { following = false; }, 400));  // the end of the answer has been shown
     const scrolled = () => { following = data.answering && main.scrollHeight - main.scrollTop - main.clientHeight < 100; };
+    const open = (hash) => setTriggerValue("cite", hash.slice("#cite-".length));
     const clicked = (event) => {
         const link = event.target instanceof Element ? event.target.closest('a[href^="#cite-"]') : null;
         if (!link) return;
         event.preventDefault();
-        setTriggerValue("cite", link.getAttribute("href").slice("#cite-".length));
+        open(link.getAttribute("href"));
     };
+    if (location.hash.startsWith("#cite-")) {  // clicked before this was on the page
+        open(location.hash);
+        history.replaceState(history.state, "", location.pathname + location.search);
+    }
     main.addEventListener("scroll", scrolled);
     document.addEventListener("click", clicked, true);
     return () => {
@@ -59,7 +64,7 @@ export default function ({ data, parentElement }) {
 _TEXT_HTML = '<div class="text" tabindex="0" role="region" aria-label="Text of the source, the passage marked"></div>'
 _TEXT_CSS = """
 .text {
-    max-height: 20rem; overflow-y: auto; white-space: pre-wrap; overflow-wrap: anywhere; position: relative;
+    max-height: 14rem; overflow-y: auto; white-space: pre-wrap; overflow-wrap: anywhere; position: relative;
     font-family: var(--st-font); font-size: 0.9rem; line-height: 1.55; color: var(--st-text-color);
     padding: 0.75rem; border: 1px solid var(--st-border-color); border-radius: var(--st-base-radius);
 }

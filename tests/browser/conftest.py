@@ -16,6 +16,14 @@ PATIENCE_MS = 30_000  # for machines with few and busy cores; nothing waits that
 expect.set_options(timeout=PATIENCE_MS)
 
 
+def chromium() -> str:
+    """Where the browser is; fails with what to do when there is none."""
+    path = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        pytest.fail("These tests need Chromium: install it (Debian: apt-get install chromium) or name it in CHROMIUM_PATH.")
+    return path
+
+
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[App]:
     """The app over an empty data folder, with no model configured."""
@@ -26,11 +34,8 @@ def app(tmp_path: Path) -> Iterator[App]:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """One Chromium for all tests; each test has a fresh profile in it."""
-    path = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium") or shutil.which("google-chrome")
-    if path is None:
-        pytest.fail("These tests need Chromium: install it (Debian: apt-get install chromium) or name it in CHROMIUM_PATH.")
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path)
+        running = playwright.chromium.launch(executable_path=chromium())
         yield running
         running.close()
 

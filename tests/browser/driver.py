@@ -14,7 +14,8 @@ ROW = 35  # pixels: the height of a row of a table, which is drawn on a canvas
 
 def file(name: str, content: bytes | str) -> FilePayload:
     """A file to upload; the app looks at its bytes, not at the media type."""
-    return {"name": name, "mimeType": "application/octet-stream", "buffer": content.encode() if isinstance(content, str) else content}
+    whole = content.encode() if isinstance(content, str) else content
+    return {"name": name, "mimeType": "application/octet-stream", "buffer": whole}
 
 
 def foreign(page: Page, app: App) -> list[str]:

@@ -53,7 +53,7 @@ def _a_loopback_address_is_refused(page: Page) -> None:
         folded.locator("summary").click()
     folded.get_by_role("tab", name="A web address").click()
     address = f"http://127.0.0.1:{free_port()}/secret.html"
-    page.get_by_label("Web address").fill(address)
+    page.get_by_role("textbox", name="Web address").fill(address)
     folded.locator(".st-key-add-web button").click()
     refusal = page.locator("#stMain [data-testid='stAlert'], #stMain li").filter(has_text="AGENTKIT_ALLOW_PRIVATE_URLS")
     expect(refusal.first).to_contain_text("127.0.0.1")

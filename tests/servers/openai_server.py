@@ -145,8 +145,8 @@ class OpenAIServer:
             for number, word in enumerate(words(answer.text)):
                 if number == answer.drop_after:
                     raise ConnectionAbortedError("the script says so")
-                while number == answer.halt_after and not self.go_on.is_set():
-                    await asyncio.sleep(0.01)
+                if number == answer.halt_after:
+                    await self._halted()
                 await asyncio.sleep(answer.delay_s or self.delay_s)
                 yield _event(body, [{"index": 0, "delta": {"content": word}, "finish_reason": None}])
             for delta in _tool_pieces(answer.tool_calls):
@@ -158,6 +158,10 @@ class OpenAIServer:
         except (asyncio.CancelledError, GeneratorExit):
             self.broken_off.set()
             raise
+
+    async def _halted(self) -> None:
+        while not self.go_on.is_set():  # noqa: ASYNC110  # it is set from another thread, which an asyncio.Event cannot be
+            await asyncio.sleep(0.01)
 
 
 def words(text: str) -> list[str]:

@@ -1,0 +1,105 @@
+"""Every page with real content on a narrow and a wide screen, light and dark: nothing sticks out, breaks or calls home."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect
+
+from tests.browser import driver, papers
+from tests.browser.conftest import PATIENCE_MS
+from tests.browser.serving import App, serving
+
+QUESTION = "Which code opens the hatch of the Donaudampfschifffahrtsgesellschaft?"
+LONG = f"The code of the hatch is {'0123456789abcdef' * 8}, says the Donaudampfschifffahrtsgesellschaft.\n"
+NAME = f"minutes-{'of-the-board-' * 9}2026.txt"
+WIDER = """() => [document.scrollingElement, document.getElementById("stMain")].map(
+    (shown) => [shown.scrollWidth, shown.clientWidth]).filter(([needs, has]) => needs > has)"""
+
+
+@pytest.fixture(scope="module")
+def filled(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[App, str]]:
+    """The app with two documents and a chat; gives the chat's address, too."""
+    with serving(tmp_path_factory.mktemp("layout"), {}) as app:
+        page = browser.new_page()
+        page.goto(f"{app.url}/documents")
+        kettle = driver.file("kettle.pdf", papers.kettle_pdf())
+        driver.add_files(page, [kettle, driver.file(NAME, LONG), driver.file("empty.txt", b"")])
+        driver.go(page, "Chat")
+        for question in (QUESTION, papers.WARRANTY_QUESTION):
+            driver.answered(page, driver.ask(page, question))
+        chat = page.url
+        page.close()
+        yield app, chat
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1400])
+def test_pages_fit_the_screen(filled: tuple[App, str], browser: Browser, width: int, scheme: Literal["light", "dark"]) -> None:
+    app, chat = filled
+    context = browser.new_context(viewport={"width": width, "height": 850}, color_scheme=scheme)
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    gone_out, complaints = driver.foreign(page, app), _complaints(page)
+    page.goto(app.url)
+    expect(page.get_by_text("Every answer cites its sources; open one to see its place.")).to_be_visible()
+    assert _is_dark(page) == (scheme == "dark")
+    _fits(page)
+    _chat_fits(page, chat)
+    _documents_fit(page, app)
+    page.goto(f"{app.url}/usage")
+    expect(page.locator("[data-testid='stVegaLiteChart'] canvas, [data-testid='stVegaLiteChart'] svg").first).to_be_visible()
+    _fits(page)
+    page.goto(f"{app.url}/settings")
+    expect(page.get_by_text("The database, the indexes and the originals agree.")).to_be_visible()
+    _fits(page)
+    context.close()
+    assert gone_out == []
+    assert complaints == []
+
+
+def _chat_fits(page: Page, chat: str) -> None:
+    page.goto(chat)
+    page.locator("a[href^='#cite-']").last.click()
+    expect(page.locator(".st-key-source img")).to_be_visible()
+    _fits(page)
+    page.locator("a[href^='#cite-']").first.click()
+    expect(page.locator(".st-key-source mark").first).to_contain_text("Donaudampfschifffahrtsgesellschaft")
+    _fits(page)
+
+
+def _documents_fit(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/documents")
+    driver.select_row(page, "kettle.pdf")
+    expect(page.get_by_text("Chunk 1 ·")).to_be_visible()
+    expect(page.get_by_test_id("stVegaLiteChart")).to_be_visible()
+    _fits(page)
+
+
+def _fits(page: Page) -> None:
+    """No sideways scrolling, no traceback, nothing that is drawn wrong by a script that failed."""
+    driver.settled(page)
+    assert page.evaluate(WIDER) == [], page.url
+    assert page.get_by_test_id("stException").count() == 0
+    assert page.get_by_text("Something went wrong").count() == 0
+
+
+def _complaints(page: Page) -> list[str]:
+    """Collects the browser's errors and warnings, but for the app's server being looked for below a page's path first."""
+    found: list[str] = []
+
+    def said(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and "/_stcore/" not in message.location["url"]:
+            found.append(f"{message.text} ({message.location['url']})")
+
+    page.on("console", said)
+    page.on("pageerror", lambda error: found.append(str(error)))
+    return found
+
+
+def _is_dark(page: Page) -> bool:
+    ground = page.get_by_test_id("stApp").evaluate("app => getComputedStyle(app).backgroundColor")
+    return sum(int(part) for part in re.findall(r"\d+", ground)[:3]) < 3 * 128
