@@ -63,10 +63,12 @@ def test_pages_fit_the_screen(filled: tuple[App, str], browser: Browser, width: 
 
 def _chat_fits(page: Page, chat: str) -> None:
     page.goto(chat)
-    page.locator("a[href^='#cite-']").last.click()
+    links = page.locator("a[href^='#cite-']")
+    expect(links).to_have_count(2)
+    links.last.click()
     expect(page.locator(".st-key-source img")).to_be_visible()
     _fits(page)
-    page.locator("a[href^='#cite-']").first.click()
+    links.first.click()
     expect(page.locator(".st-key-source mark").first).to_contain_text("Donaudampfschifffahrtsgesellschaft")
     _fits(page)
 
