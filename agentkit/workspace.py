@@ -15,6 +15,7 @@ from agentkit.errors import AgentkitError, ConfigError, Stopped
 from agentkit.events import DocumentDone, MessageSent
 from agentkit.ledger import Chat, Ledger, StoredMessage
 from agentkit.llm import Model, available_models, model_by_id
+from agentkit.llm.tokens import count_text
 from agentkit.messages import Message, message, new_id
 from agentkit.retrieval import Embedder, Hit, Library, MiniLMEmbedder, Source, fetch, sources_from_paths
 from agentkit.runs import Run
@@ -46,6 +47,11 @@ class Workspace:
             run.wait(10)
         self.library.close()
         self.database.close()
+
+    def warm(self) -> None:
+        """Load now, in the background, what the first question needs: the embedding model and the table of tokens."""
+        self.library.warm()
+        count_text("", self.model().name)
 
     def models(self) -> list[Model]:
         """The models that can be chosen; the offline one is always there."""

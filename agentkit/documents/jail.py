@@ -151,8 +151,9 @@ def _start(limits: Limits) -> subprocess.Popen[bytes]:
     except (EOFError, ValueError) as error:
         code = _bury(child)
         raise AgentkitError(
-            f"the reading process could not start (exit code {code}, {limits.memory_mb} MB of memory allowed)."
-            f" Raise AGENTKIT_READ_MEMORY_MB, or run `{' '.join(command)}` to see why."
+            f"The reading process could not start (exit code {code}, {limits.memory_mb} MB of memory allowed)."
+            f" Raise AGENTKIT_READ_MEMORY_MB, or run `python -m agentkit.documents.child {limits.memory_mb}`"
+            " in agentkit's folder to see why."
         ) from error
     return child
 

@@ -82,6 +82,6 @@ def _warm() -> None:
     try:
         workspace = state.workspace()
         state.drawn.wait(FIRST_PAGE_S)
-        workspace.library.warm()
+        workspace.warm()
     except AgentkitError as error:  # the pages show it; the log has it for whoever runs the server
         log.error("%s", error)

@@ -50,7 +50,7 @@ def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Un
     """The whole list, when the best unit introduces one, or is part of one and a list is asked for."""
     if best.group < 0 or (best.shape == "item" and question.kind not in ("list", "way", "broad")):
         return []
-    listed = [unit for unit in units if unit.group == best.group]
+    listed = [unit for unit in units if unit.group == best.group and not unit.asks]
     return listed[: LONGEST_LIST + 1] if sum(unit.shape == "item" for unit in listed) > 1 else []
 
 

@@ -55,6 +55,11 @@ class Unit:
         """Whether it cannot be understood without the unit before."""
         return self.previous is not None and _PRONOUN_LED.match(self.text) is not None
 
+    @property
+    def asks(self) -> bool:
+        """Whether it is itself a question, as in a list of frequent ones: it may lead to an answer but is none."""
+        return self.text.endswith("?")
+
     def in_context(self, wanted: Collection[str]) -> str:
         """The unit as it is compared by meaning: with what it leans on, or with a heading that says more of what is wanted."""
         if self.cells:
