@@ -56,9 +56,7 @@ def first_page() -> float:
 
 if __name__ == "__main__":
     bare = median([sys.executable, "-c", "pass"])
-    print(
-        f"import agentkit          {median([sys.executable, '-c', 'import agentkit']) - bare:6.3f} s beyond Python's own start"
-    )
+    print(f"import agentkit          {median([sys.executable, '-c', 'import agentkit']) - bare:6.3f} s beyond Python's own start")
     print(f"agentkit --help          {median([sys.executable, '-m', 'agentkit', '--help']):6.3f} s")
     first_page()
     print(f"app: first page drawn    {statistics.median(first_page() for _ in range(3)):6.2f} s after starting the server")

@@ -144,8 +144,10 @@ def _linear(weights: Sequence[float], features: Sequence[float]) -> float:
 
 def _quotable(unit: Unit) -> bool:
     """A heading is when it states something: with a number, as in a date or a version."""
-    return unit.shape != "columns" and not unit.asks and (
-        unit.shape != "heading" or (len(unit.stems) > 2 and re.search(r"\d", unit.text) is not None)
+    return (
+        unit.shape != "columns"
+        and not unit.asks
+        and (unit.shape != "heading" or (len(unit.stems) > 2 and re.search(r"\d", unit.text) is not None))
     )
 
 
