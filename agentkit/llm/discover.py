@@ -42,19 +42,25 @@ class Probe:
 
 
 def probe(connection: Connection, model: str = "", *, timeout_s: float = 20.0) -> Probe:
-    """List the models of a server, then ask one of them, by default the first offered, for a word; what fails is in the steps."""
+    """List the models of a server, ask one of them (by default the first offered) for a word, and embed a word where it can.
+
+    What fails is in the steps; whether the server embeds does not count for `ok`.
+    """
     client = OpenAIClient(
         connection.base_url, connection.api_key, connect_timeout_s=min(5.0, timeout_s), read_timeout_s=timeout_s
     )
     listed: dict[str, int | None] = {}
     listing = _tried("List models", lambda: _listed(client, listed))
-    name = model or next(iter((*connection.models, *listed)), "")
+    embedding = [offered for offered in listed if "embed" in offered.lower()]
+    name = model or next(iter((*connection.models, *(offered for offered in listed if offered not in embedding))), "")
     steps = [listing]
     if name:
         asked = Model(connection.name, connection.name, client, name, provider_of(connection.base_url))
         steps.append(_tried(f"Ask {name}", lambda: _asked(asked)))
-    # Some servers answer but list nothing: that they answer is what counts.
-    return Probe(bool(name) and steps[-1].ok, tuple(steps), tuple(listed), {name: size for name, size in listed.items() if size})
+    ok = bool(name) and steps[-1].ok  # some servers answer but list nothing: that they answer is what counts
+    if embedding:
+        steps.append(_tried(f"Embed with {embedding[0]}", lambda: f"{client.dimension(embedding[0]):,} numbers for a text."))
+    return Probe(ok, tuple(steps), tuple(listed), {name: size for name, size in listed.items() if size})
 
 
 def reachable(connection: Connection, timeout_s: float = 3.0) -> Step:

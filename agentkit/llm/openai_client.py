@@ -69,6 +69,16 @@ class OpenAIClient:
                 )
             return {model.id: _context_window(model.model_extra or {}) for model in listed}
 
+    def dimension(self, model: str) -> int:
+        """Numbers in a vector of that embedding model; raises ModelError."""
+        with self._connected(model) as server:
+            data = getattr(server.embeddings.create(model=model, input="ready", encoding_format="float"), "data", None)
+            if not data:
+                raise BadModelReply(
+                    f"{self.base_url} answers, but sends no vector for {model!r}; choose another embedding model."
+                )
+            return len(data[0].embedding)
+
     def message_retrieval(self, response: ModelResponse) -> list[Any]:
         """The messages of the choices."""
         return [choice.message for choice in response.choices]

@@ -89,6 +89,18 @@ def test_a_probe_lists_the_models_and_asks_one() -> None:
     assert server.chats[0]["stream"] is True
 
 
+def test_a_probe_tells_the_dimension_where_the_server_embeds() -> None:
+    with OpenAIServer(lambda body: Answer("ready"), models=("embedder", "small")) as server:
+        found = probe(Connection("x", server.base_url))
+    assert found.ok
+    assert [(step.name, step.ok) for step in found.steps[1:]] == [("Ask small", True), ("Embed with embedder", True)]
+    assert found.steps[2].detail == "3 numbers for a text."
+    with OpenAIServer(lambda body: Answer("ready"), models=("broken-embedder", "small")) as server:
+        found = probe(Connection("x", server.base_url))
+    assert found.ok
+    assert (found.steps[2].ok, "sends no vector" in found.steps[2].detail) == (False, True)
+
+
 def test_a_probe_shows_the_exact_error() -> None:
     with OpenAIServer(lambda body: Answer(status=401, error={"message": "the key has expired"})) as server:
         found = probe(Connection("x", server.base_url, models=("small",)))

@@ -89,7 +89,11 @@ class OpenAIServer:
         self._socket = socket.create_server(("127.0.0.1", port))
         self.port: int = self._socket.getsockname()[1]
         self.base_url = f"http://127.0.0.1:{self.port}/v1"
-        routes = [Route("/v1/models", self._models), Route("/v1/chat/completions", self._chat, methods=["POST"])]
+        routes = [
+            Route("/v1/models", self._models),
+            Route("/v1/chat/completions", self._chat, methods=["POST"]),
+            Route("/v1/embeddings", self._embeddings, methods=["POST"]),
+        ]
         config = uvicorn.Config(
             Starlette(routes=routes), log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none"
         )
@@ -124,6 +128,14 @@ class OpenAIServer:
             {"id": name, "object": "model", "created": 0, "owned_by": "tests", "max_model_len": 4096} for name in self.models
         ]
         return JSONResponse({"object": "list", "data": listed})
+
+    async def _embeddings(self, request: Request) -> Response:
+        body = json.loads(await request.body())
+        self.requests.append(Asked(request.url.path, body, dict(request.headers)))
+        data = [{"object": "embedding", "index": 0, "embedding": [0.6, 0.8, 0.0]}] if body["model"] == "embedder" else []
+        return JSONResponse(
+            {"object": "list", "data": data, "model": body["model"], "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+        )
 
     async def _chat(self, request: Request) -> Response:
         body = json.loads(await request.body())
