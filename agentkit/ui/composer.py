@@ -47,9 +47,8 @@ def send(draft: Draft) -> None:
     workspace, owner = state.workspace(), state.owner()
     st.session_state.pop(_PROBLEM, None)
     if draft.chat_id and runs.live(owner, chat_id=draft.chat_id):
-        st.session_state[_QUEUED] = draft
+        st.session_state[_QUEUED] = [*_queued(), draft]
         return
-    st.session_state.pop(_QUEUED, None)
     try:
         if draft.choice.collection not in collections():
             workspace.library.create_collection(owner, draft.choice.collection)
@@ -72,19 +71,20 @@ def send(draft: Draft) -> None:
 
 
 def send_queued(chat: Chat) -> None:
-    """Ask what was typed while the chat was answering, once it has answered."""
-    queued: Draft | None = st.session_state.get(_QUEUED)
-    if queued and queued.chat_id == chat.id:
-        send(queued)
+    """Ask the first of what was typed while the chat was answering, once it has answered."""
+    waiting = [draft for draft in _queued() if draft.chat_id == chat.id]
+    if waiting and not runs.live(state.owner(), chat_id=chat.id):
+        _take_back(waiting[0])
+        send(waiting[0])
 
 
 def draw_pending(chat_id: str | None) -> None:
     """What waits to be asked in this chat, and what could not be asked."""
-    queued: Draft | None = st.session_state.get(_QUEUED)
-    if queued and queued.chat_id == chat_id:
+    for number, queued in enumerate(draft for draft in _queued() if draft.chat_id == chat_id):
+        key = f"unqueue-{number}"
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f":material/schedule: Asked after this answer: {markdown.literal(queued.text)}", width="stretch")
-            st.button("Take back", key="unqueue", type="tertiary", icon=":material/undo:", on_click=_forget, args=(_QUEUED,))
+            st.button("Take back", key=key, type="tertiary", icon=":material/undo:", on_click=_take_back, args=(queued,))
     draft, problem = st.session_state.get(_PROBLEM, (None, ""))
     if draft and draft.chat_id == chat_id:
         st.error(f"**Not asked:** {markdown.literal(draft.text)}\n\n{markdown.literal(problem)}", icon=":material/error:")
@@ -173,5 +173,11 @@ def _key(what: str, chat: Chat | None) -> str:
     return f"{what}-{chat.id if chat else 'new'}"
 
 
-def _forget(what: str) -> None:
-    st.session_state.pop(what, None)
+def _queued() -> list[Draft]:
+    """The questions that wait for an answer to end, in the order in which they were sent."""
+    queued: list[Draft] = st.session_state.get(_QUEUED, [])
+    return queued
+
+
+def _take_back(draft: Draft) -> None:
+    st.session_state[_QUEUED] = [other for other in _queued() if other is not draft]

@@ -109,13 +109,15 @@ def test_what_is_asked_meanwhile_waits_its_turn_and_can_be_taken_back(workspace:
     app = ask(open_page("chat"))
     assert client.halted.wait(10)
     ask(app, "Taken back")
-    app.button(key="unqueue").click().run()
+    app.button(key="unqueue-0").click().run()
     ask(app, "And black tea?")
+    ask(app, "And white tea?")
     assert any("Asked after this answer: And black tea?" in text for text in texts(app))
+    assert any("Asked after this answer: And white tea?" in text for text in texts(app))
     client.go_on.set()
-    settle(app)
-    settle(app)
-    assert [said.content for said in thread(workspace) if said.role == "user"] == [QUESTION, "And black tea?"]
+    for _ in range(3):
+        settle(app)
+    assert [said.content for said in thread(workspace) if said.role == "user"] == [QUESTION, "And black tea?", "And white tea?"]
 
 
 def test_a_source_opens_beside_the_answer_and_outlives_its_document(workspace: ScriptableWorkspace, ingest: Ingest) -> None:

@@ -193,3 +193,12 @@ def test_threads_do_not_disturb_each_other() -> None:
     for thread in threads:
         thread.join()
     assert {said[number] for number in (1, 3, 5)} == {answer("How much is the rent?")}
+
+
+def test_a_question_in_the_document_leads_to_its_answer_and_is_not_quoted() -> None:
+    faq = Passage(
+        1,
+        "faq.txt",
+        "1. How do I reset a forgotten password?\nPress the button for ten seconds.\n\n2. Where is the button?\nBelow.",
+    )
+    assert answer("How do I reset a forgotten password?", [faq]) == "Press the button for ten seconds. [1]"

@@ -14,6 +14,7 @@ LONGEST_LIST = 12
 _ANNOUNCES = re.compile(r"\b(two|three|four|several|various|following|as follows)\b[^,;]*[.:]\Z", re.IGNORECASE)
 _COUNTS = {"two": 2, "three": 3, "four": 4}
 _LIST_CLOSE = 3.0
+_AFTER_QUESTION = 3
 _MOST_CHARACTERS = 900
 _SEVERAL = {"reason": 2, "way": 3, "list": 2, "compare": 3, "broad": 3}
 _NEAR = {"compare": 0.6}
@@ -25,6 +26,8 @@ def chosen(question: Question, ranked: Sequence[Scored], units: Sequence[Unit], 
     if not ranked or ranked[0].chance < threshold:
         return []
     best = (_listed_under(question, ranked) or ranked[0]).unit
+    if best.asks:
+        return _led_to(best, units)
     picked = _with_list(question, best, units) or _announced(question, best, units) or [best]
     if len(picked) == 1:
         picked = _with_more(question, ranked, picked)
@@ -44,6 +47,16 @@ def _listed_under(question: Question, ranked: Sequence[Scored]) -> Scored | None
         ):
             return found
     return None
+
+
+def _led_to(asking: Unit, units: Sequence[Unit]) -> list[Unit]:
+    """What follows a question that the document itself asks, as in a list of frequent ones, up to the next one."""
+    led: list[Unit] = []
+    for unit in units[asking.index + 1 : asking.index + 1 + _AFTER_QUESTION]:
+        if unit.asks or unit.shape in ("heading", "columns") or unit.rank != asking.rank:
+            break
+        led.append(unit)
+    return led
 
 
 def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
@@ -73,7 +86,12 @@ def _with_more(question: Question, ranked: Sequence[Scored], picked: list[Unit])
         if len(picked) >= most or sum(len(unit.text) for unit in picked) > _MOST_CHARACTERS:
             break
         new = other.unit.stems - frozenset().union(*(unit.stems for unit in picked))
-        if other.chance >= near * ranked[0].chance and ranked[0].score - other.score < _CLOSE and len(new) >= 3:
+        if (
+            not other.unit.asks
+            and other.chance >= near * ranked[0].chance
+            and ranked[0].score - other.score < _CLOSE
+            and len(new) >= 3
+        ):
             picked = [*picked, other.unit]
     return picked
 

@@ -18,7 +18,7 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 MOST_COMPARED = 48
 """So many units are compared by meaning; the others share no word and stand far down."""
 
-# Bias, then weights of: coverage, meaning, fit to the kind of question, definition, rank of the passage, code, stub,
+# Bias, then weights of: coverage, meaning, fit to the kind of question, definition, rank of the passage, code, stub or question,
 # words that no passage has, names that the unit lacks, no number, date or name where one is asked for. The first row is
 # for words alone, the second with meaning; both were fitted to some 150 questions with an answer and 80 without.
 _SCORE = (
@@ -118,7 +118,7 @@ class Ranker:
             defines_subject(question, unit),
             1.0 / (1 + unit.rank),
             max(looks_like_code(unit.text), 0.5 * is_fragment(unit)),
-            1.0 if says_nothing_new(question, unit) else 0.0,
+            1.0 if unit.asks or says_nothing_new(question, unit) else 0.0,
             missing,
             self._names_missing(question, unit),
             1.0 if lacks_measure(question, fits) else 0.0,
@@ -144,10 +144,8 @@ def _linear(weights: Sequence[float], features: Sequence[float]) -> float:
 
 def _quotable(unit: Unit) -> bool:
     """A heading is when it states something: with a number, as in a date or a version."""
-    return (
-        unit.shape != "columns"
-        and not unit.asks
-        and (unit.shape != "heading" or (len(unit.stems) > 2 and re.search(r"\d", unit.text) is not None))
+    return unit.shape != "columns" and (
+        unit.shape != "heading" or (len(unit.stems) > 2 and re.search(r"\d", unit.text) is not None)
     )
 
 
