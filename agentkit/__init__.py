@@ -9,10 +9,39 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agentkit.agents import AssistantAgent, GroupChat, GroupChatManager, UserProxyAgent
+    from agentkit.conversation import (
+        Agent,
+        ChatResult,
+        ConversableAgent,
+        LLMAgent,
+        a_initiate_chats,
+        gather_usage_summary,
+        initiate_chats,
+        register_function,
+    )
+    from agentkit.core.io import IOConsole, IOStream
     from agentkit.database import Database
-    from agentkit.errors import AgentkitError
+    from agentkit.errors import (
+        AgentkitError,
+        AgentNameConflict,
+        InvalidCarryOverType,
+        NoEligibleSpeaker,
+        SenderRequired,
+        UndefinedNextAgent,
+    )
     from agentkit.ledger import Ledger
-    from agentkit.llm import Model, call
+    from agentkit.llm import Model, ModelClient, call
+    from agentkit.llm.cache import Cache
+    from agentkit.llm.config_list import (
+        config_list_from_dotenv,
+        config_list_from_json,
+        config_list_from_models,
+        config_list_openai_aoai,
+        filter_config,
+        get_config_list,
+    )
+    from agentkit.llm.wrapper import OpenAIWrapper
     from agentkit.retrieval import Hit, Library, MiniLMEmbedder, Source, evaluate, fetch, sources_from_paths
     from agentkit.runs import Run, start
     from agentkit.settings import Settings, load_settings
@@ -20,32 +49,65 @@ if TYPE_CHECKING:
     from agentkit.workspace import Workspace
 
 _HOME = {
+    "Agent": "agentkit.conversation",
+    "AgentNameConflict": "agentkit.errors",
     "AgentkitError": "agentkit.errors",
     "Answer": "agentkit.teams",
+    "AssistantAgent": "agentkit.agents",
+    "Cache": "agentkit.llm.cache",
+    "ChatResult": "agentkit.conversation",
     "Citation": "agentkit.teams",
+    "ConversableAgent": "agentkit.conversation",
     "Database": "agentkit.database",
+    "GroupChat": "agentkit.agents",
+    "GroupChatManager": "agentkit.agents",
     "Hit": "agentkit.retrieval",
+    "IOConsole": "agentkit.core.io",
+    "IOStream": "agentkit.core.io",
+    "InvalidCarryOverType": "agentkit.errors",
+    "LLMAgent": "agentkit.conversation",
     "Ledger": "agentkit.ledger",
     "Library": "agentkit.retrieval",
     "MiniLMEmbedder": "agentkit.retrieval",
     "Model": "agentkit.llm",
+    "ModelClient": "agentkit.llm",
+    "NoEligibleSpeaker": "agentkit.errors",
+    "OpenAIWrapper": "agentkit.llm.wrapper",
     "Run": "agentkit.runs",
+    "SenderRequired": "agentkit.errors",
     "Settings": "agentkit.settings",
     "Source": "agentkit.retrieval",
     "Task": "agentkit.teams",
     "Team": "agentkit.teams",
+    "UndefinedNextAgent": "agentkit.errors",
+    "UserProxyAgent": "agentkit.agents",
     "Workspace": "agentkit.workspace",
+    "a_initiate_chats": "agentkit.conversation",
     "call": "agentkit.llm",
+    "config_list_from_dotenv": "agentkit.llm.config_list",
+    "config_list_from_json": "agentkit.llm.config_list",
+    "config_list_from_models": "agentkit.llm.config_list",
+    "config_list_openai_aoai": "agentkit.llm.config_list",
     "evaluate": "agentkit.retrieval",
     "fetch": "agentkit.retrieval",
+    "filter_config": "agentkit.llm.config_list",
+    "gather_usage_summary": "agentkit.conversation",
+    "get_config_list": "agentkit.llm.config_list",
+    "initiate_chats": "agentkit.conversation",
     "load_settings": "agentkit.settings",
+    "register_function": "agentkit.conversation",
     "sources_from_paths": "agentkit.retrieval",
     "start": "agentkit.runs",
 }
 
 __all__ = [
-    "AgentkitError", "Answer", "Citation", "Database", "Hit", "Ledger", "Library", "MiniLMEmbedder", "Model", "Run", "Settings",
-    "Source", "Task", "Team", "Workspace", "call", "evaluate", "fetch", "load_settings", "sources_from_paths", "start",
+    "Agent", "AgentNameConflict", "AgentkitError", "Answer", "AssistantAgent", "Cache", "ChatResult", "Citation",
+    "ConversableAgent", "Database", "GroupChat", "GroupChatManager", "Hit", "IOConsole", "IOStream", "InvalidCarryOverType",
+    "LLMAgent", "Ledger", "Library", "MiniLMEmbedder", "Model", "ModelClient", "NoEligibleSpeaker", "OpenAIWrapper", "Run",
+    "SenderRequired", "Settings", "Source", "Task", "Team", "UndefinedNextAgent", "UserProxyAgent", "Workspace",
+    "a_initiate_chats", "call", "config_list_from_dotenv", "config_list_from_json", "config_list_from_models",
+    "config_list_openai_aoai", "evaluate", "fetch", "filter_config", "gather_usage_summary", "get_config_list",
+    "initiate_chats", "load_settings", "register_function", "sources_from_paths", "start",
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ Each message says what was wrong, with which value, and what to do about it.
     AgentkitError
     ├── ConfigError             a setting is missing, malformed or contradicts another
     ├── NotFound                a collection, document, chat, run or chunk that does not exist (for this owner)
+    │   └── UnknownModel        nothing is known about a model of that name (also a KeyError)
     ├── StoreError              the data folder cannot be used
     │   ├── DatabaseInUse       another process holds the database file
     │   └── DatabaseDamaged     the file is no database of ours, or is from a newer version
@@ -19,11 +20,25 @@ Each message says what was wrong, with which value, and what to do about it.
     │   └── FetchFailed         a URL could not be fetched, or may not be
     ├── ModelError              a model call failed
     │   ├── ModelUnreachable    no server answers at the address
+    │   │   └── ModelTimedOut   no answer in time (also a TimeoutError)
     │   ├── ModelAuthFailed     the server refuses the key
     │   ├── ModelNotFound       the server has no such model
     │   ├── RateLimited         too many requests, or the quota is used up
     │   ├── ContextTooLong      the request exceeds the model's context
     │   └── BadModelReply       the reply is malformed or empty
+    ├── ClientNotRegistered     a config names a client class that nobody has registered (also a RuntimeError)
+    ├── WrongArgument           an argument has an impossible value (also a ValueError and an AssertionError)
+    ├── WrongType               an argument has a wrong type (also a TypeError)
+    ├── UnknownName             an agent or function that is not there (also a KeyError)
+    ├── NoModelConfig           an agent without llm_config is to tell its model something (also a Runtime-, AssertionError)
+    ├── AsyncReplyInSyncChat    a sync chat meets a reply function that only async chats can run (also a RuntimeError)
+    ├── SenderRequired          a reply function is registered for a name, but there is no sender to compare it with
+    ├── InvalidCarryOverType    a carryover is neither a text nor a list
+    ├── AgentNameConflict       two agents of a group have the same name
+    ├── UndefinedNextAgent      the speakers that may follow are not in the group
+    ├── NoEligibleSpeaker       nobody may speak next; ends a group chat
+    ├── ExecutionError          code could not be run at all (what fails inside it is a result, no error)
+    │   └── NoIsolation         neither Docker nor bubblewrap is there to run code in (also a RuntimeError)
     └── Stopped                 the user stopped the run
 """
 
@@ -40,6 +55,12 @@ class ConfigError(AgentkitError):
 
 class NotFound(AgentkitError):
     """Something asked for by name or id does not exist for this owner."""
+
+
+class UnknownModel(NotFound, KeyError):
+    """Nothing is known about a model of that name; AutoGen raises KeyError there, this is both."""
+
+    __str__ = Exception.__str__  # KeyError's own would put the message into quotes
 
 
 class StoreError(AgentkitError):
@@ -101,6 +122,10 @@ class ModelUnreachable(ModelError):
     """No server answers at the address."""
 
 
+class ModelTimedOut(ModelUnreachable, TimeoutError):
+    """The server did not answer in time."""
+
+
 class ModelAuthFailed(ModelError):
     """The server refuses the key."""
 
@@ -121,5 +146,62 @@ class BadModelReply(ModelError):
     """The model's reply is malformed or empty."""
 
 
+class ClientNotRegistered(AgentkitError, RuntimeError):
+    """A config names a `model_client_cls` that nobody has registered."""
+
+
+class WrongArgument(AgentkitError, ValueError, AssertionError):
+    """An argument has an impossible value; AutoGen raises ValueError or AssertionError there, this is both."""
+
+
+class WrongType(AgentkitError, TypeError):
+    """An argument has a wrong type."""
+
+
+class UnknownName(AgentkitError, KeyError):
+    """An agent or a function that is not there."""
+
+    __str__ = Exception.__str__  # KeyError would quote it
+
+
+class NoModelConfig(AgentkitError, RuntimeError, AssertionError):
+    """An agent without `llm_config` is to tell its model about a function."""
+
+
+class AsyncReplyInSyncChat(AgentkitError, RuntimeError):
+    """A sync chat meets a reply function that only async chats can run."""
+
+
+class SenderRequired(AgentkitError):
+    """A reply function is registered for a name, but there is no sender to compare it with."""
+
+
+class InvalidCarryOverType(AgentkitError):
+    """A carryover is neither a text nor a list."""
+
+
+class AgentNameConflict(AgentkitError):
+    """Two agents of a group have the same name."""
+
+
+class UndefinedNextAgent(AgentkitError):
+    """The speakers that may follow are not in the group."""
+
+
+class NoEligibleSpeaker(AgentkitError):
+    """Nobody may speak next; ends a group chat."""
+
+
+class ExecutionError(AgentkitError):
+    """Code could not be run at all; what fails inside the code is a result, no error."""
+
+
+class NoIsolation(ExecutionError, RuntimeError):
+    """Neither Docker nor bubblewrap is there to run code in."""
+
+
 class Stopped(AgentkitError):
     """The user stopped the run; what was done so far is kept."""
+
+    partial: str = ""
+    """What a model had said by then, when the stop came in the middle of its reply."""

@@ -130,6 +130,73 @@ class Retrieved:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCalled:
+    """An agent begins to execute a function that a model asked for."""
+
+    call_id: str
+    agent: str
+    name: str
+    arguments: str
+    """As the model wrote them, usually JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReturned:
+    """The function of that call returned or failed."""
+
+    call_id: str
+    agent: str
+    name: str
+    ok: bool
+    content: str
+    """What the model is told."""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRan:
+    """An agent ran a block of code."""
+
+    agent: str
+    language: str
+    code: str
+    exit_code: int
+    output: str
+    executor: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerSelected:
+    """A group chat's manager gave the floor to somebody; `round` counts from 1."""
+
+    agent: str
+    speaker: str
+    method: str
+    round: int
+    candidates: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatEnded:
+    """A chat between two agents is over."""
+
+    sender: str
+    recipient: str
+    reason: str
+    """Why, in words: who sent a termination message, which limit was reached, what the human said."""
+    messages: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """Something an agent tells whoever watches: a warning, a limit reached, a capability at work."""
+
+    agent: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentProgress:
     """A document moved on; `done` of `total` units (bytes, pieces) of this stage are finished."""
 
@@ -156,11 +223,20 @@ class DocumentDone:
 
 @dataclass(frozen=True, slots=True)
 class HumanInputRequested:
-    """The run waits for a person."""
+    """The run waits for a person.
+
+    The answer is a text. With `options` it begins with one of them on a line of its own; below it may stand what goes with
+    it: the changed draft, or a reason.
+    """
 
     request_id: str
     agent: str
     prompt: str
+    options: list[str] = field(default_factory=list)
+    draft: str = ""
+    """What is to run when the person agrees; they may change it."""
+    language: str = ""
+    """Language of the draft, such as `python` or `json`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +271,8 @@ class RunStopped:
 
 Event = (
     RunStarted | MessageSent | ModelCalled | TokenDelta | ModelReplied | Retrieved | DocumentProgress | DocumentDone
-    | HumanInputRequested | HumanAnswered | RunFinished | RunFailed | RunStopped
+    | ToolCalled | ToolReturned | CodeRan | SpeakerSelected | ChatEnded | Noted | HumanInputRequested | HumanAnswered
+    | RunFinished | RunFailed | RunStopped
 )  # fmt: skip
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in Event.__args__}
 

@@ -41,6 +41,8 @@ def text_of(content: str | Iterable[Mapping[str, Any]] | None) -> str:
         return ""
     if isinstance(content, str):
         return content
+    if not isinstance(content, list | tuple):
+        return str(content)
     return "\n".join(
         str(part.get("text", "")) if part.get("type") == "text" else f"<{part.get('type', '?')}>" for part in content
     )

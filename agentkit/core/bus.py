@@ -19,6 +19,11 @@ def emit(event: Event) -> None:
         listener(event)
 
 
+def heard() -> bool:
+    """Whether anybody listens; lets hot paths skip building events for nobody."""
+    return bool(_listeners.get())
+
+
 @contextmanager
 def listening(*listeners: Listener) -> Iterator[None]:
     """Let these listeners hear all events of the enclosed work, beside those that listen already."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from agentkit.core import bus, stopping
@@ -36,8 +36,7 @@ class ModelClient(Protocol):
     def cost(self, response: Any) -> float | None:
         """US dollars; None when the price is unknown."""
 
-    @staticmethod
-    def get_usage(response: Any) -> Mapping[str, Any]:
+    def get_usage(self, response: Any) -> Mapping[str, Any]:
         """OpenAI's `usage` object as a dict; empty when the server sent none."""
 
 
@@ -56,6 +55,18 @@ class Model:
     """Tokens of prompt and reply together, if known."""
     is_language_model: bool = True
     """False for the extractive one, which only quotes."""
+    price_1k: tuple[float, float] | None = None
+    """US dollars for 1,000 prompt and 1,000 completion tokens, where the price list is not to be asked."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
+        """Itself: copies of a configuration share their connection."""
+        return self
+
+    def price(self, usage: Usage) -> float | None:
+        """US dollars for this usage; None when the price is unknown."""
+        if self.price_1k is None:
+            return price(self.name, self.provider, usage)
+        return (usage.prompt * self.price_1k[0] + usage.completion * self.price_1k[1]) / 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,32 +91,41 @@ class Reply:
     """The client's response; None when stopped."""
 
 
-def call(model: Model, messages: Sequence[Message], *, agent: str = "", stream: bool = True,
-         params: Mapping[str, Any] | None = None) -> Reply:  # fmt: skip
-    """Ask a model, up to three times where another try can help.
+def call(model: Model, messages: Sequence[Message], *, agent: str = "", stream: bool | None = True,
+         params: Mapping[str, Any] | None = None, attempts: int = ATTEMPTS, may_be_empty: bool = False) -> Reply:  # fmt: skip
+    """Ask a model, up to `attempts` times where another try can help; with `stream=None` the parameter is left out.
 
     Emits ModelCalled, TokenDelta for what is streamed, and one ModelReplied per attempt. Stopped on the way, it returns
-    the part that had come; stopped before or between attempts, it raises Stopped. Raises ModelError.
+    the part that had come; stopped before or between attempts, it raises Stopped. Raises ModelError, for a reply with
+    nothing in it unless it `may_be_empty`, and whatever a client of somebody else raises.
     """
-    asked = _Call(
-        model, list(messages), agent, {"model": model.name, "messages": list(messages), "stream": stream, **(params or {})}
-    )
+    said = {} if stream is None else {"stream": stream}
+    request = {"model": model.name, "messages": list(messages), **said, **(params or {})}
+    asked = _Call(model, list(messages), agent, request, may_be_empty)
     attempt = 1
     while True:
         stopping.check()
         try:
             return asked.attempt(attempt)
         except ModelError as error:
-            wait = _wait_s(error, attempt)
+            wait = _wait_s(error, attempt, attempts)
             if wait is None:
                 raise
         stopping.current().wait(wait)
         attempt += 1
 
 
-def _wait_s(error: ModelError, attempt: int) -> float | None:
+def recalled(model: Model, messages: Sequence[Message], response: ModelResponse, *, agent: str = "") -> Reply:
+    """The reply in a response out of a cache; heard as a call that took and cost nothing.
+
+    The Reply itself tells what the response took when it was made.
+    """
+    return _Call(model, list(messages), agent, {}, may_be_empty=True).recalled(response)
+
+
+def _wait_s(error: ModelError, attempt: int, attempts: int) -> float | None:
     """Seconds until the next attempt; None for no other."""
-    if attempt >= ATTEMPTS or error.retry_after_s is None or error.retry_after_s > _LONGEST_WAIT_S:
+    if attempt >= attempts or error.retry_after_s is None or error.retry_after_s > _LONGEST_WAIT_S:
         return None
     backoff: float = _FIRST_WAIT_S * 2 ** (attempt - 1)
     return max(error.retry_after_s, backoff)
@@ -119,13 +139,12 @@ class _Call:
     messages: list[Message]
     agent: str
     params: dict[str, Any]
+    may_be_empty: bool
     id: str = field(default_factory=new_id)
 
     def attempt(self, number: int) -> Reply:
         model = self.model
-        bus.emit(
-            ModelCalled(self.id, self.agent, model.provider, model.name, "chat", [dict(message) for message in self.messages])
-        )
+        self._report_call()
         with streaming(self.agent, self.id) as streamed:
             response: ModelResponse | None = None
             try:
@@ -142,6 +161,18 @@ class _Call:
         self._report(number, reply, "stopped" if reply.stopped else "ok", raw)
         return reply
 
+    def recalled(self, response: ModelResponse) -> Reply:
+        self._report_call()
+        with streaming(self.agent, self.id) as streamed:
+            reply = self._reply(response, streamed)
+        raw = dict(self.model.client.get_usage(response))
+        self._report(1, replace(reply, usage=Usage(), cost=0.0), "cached", raw)
+        return reply
+
+    def _report_call(self) -> None:
+        model, messages = self.model, [dict(message) for message in self.messages]
+        bus.emit(ModelCalled(self.id, self.agent, model.provider, model.name, "chat", messages))
+
     def _created(self, streamed: Streamed) -> ModelResponse:
         try:
             return self.model.client.create(self.params)
@@ -149,18 +180,27 @@ class _Call:
             streamed.seconds = time.monotonic() - streamed.began
 
     def _reply(self, response: ModelResponse, streamed: Streamed) -> Reply:
-        message = _message(self.model.client.message_retrieval(response), self.model.name)
+        message = _message(self.model.client.message_retrieval(response))
+        if not (self.may_be_empty or any(message.get(key) for key in ("content", "tool_calls", "function_call"))):
+            raise BadModelReply(
+                f"The model {self.model.name} sent an empty reply; ask again, allow more tokens, or choose another model."
+            )
         text = str(message.get("content") or "")
         return self._made(text, message, *self._costs(response, text), streamed, response)
 
     def _costs(self, response: ModelResponse, text: str) -> tuple[Usage, float | None]:
-        if raw := self.model.client.get_usage(response):
-            return usage_from(raw), self.model.client.cost(response)
-        return self._estimate(text)
+        client = self.model.client
+        cost = client.cost(response)  # before the usage: clients of AutoGen scripts note the cost in the response
+        raw = client.get_usage(response)
+        if not raw:
+            usage, estimate = self._estimate(text)
+            return usage, cost if estimate is None else estimate
+        usage = usage_from(raw)
+        return usage, self.model.price(usage) if self.model.price_1k else cost
 
     def _estimate(self, text: str) -> tuple[Usage, float | None]:
         usage = estimated_usage(self.messages, text, self.model.name)
-        return usage, price(self.model.name, self.model.provider, usage)
+        return usage, self.model.price(usage)
 
     def _partial(self, streamed: Streamed) -> Reply:
         message: Message = {"role": "assistant", "content": streamed.text}
@@ -197,16 +237,28 @@ class _Call:
         )  # fmt: skip
 
 
-def _message(retrieved: Sequence[Any], model: str) -> Message:
-    """The first of the retrieved messages as a Message; raises BadModelReply when there is nothing in it."""
-    first = retrieved[0] if retrieved else ""
-    if isinstance(first, str):
-        first = {"content": first}
-    elif not isinstance(first, Mapping):
-        first = {"content": first.content, "tool_calls": getattr(first, "tool_calls", None)}
-    message: Message = {"role": "assistant", "content": first.get("content")}
-    if calls := first.get("tool_calls"):
-        message["tool_calls"] = [made if isinstance(made, dict) else made.model_dump() for made in calls]
-    elif not message["content"]:
-        raise BadModelReply(f"The model {model} sent an empty reply; ask again, allow more tokens, or choose another model.")
+def _message(retrieved: Sequence[Any]) -> Message:
+    """The first of the retrieved messages; its content is the refusal where there is one."""
+    first: Any = retrieved[0] if retrieved else None
+    if first is None or isinstance(first, str):
+        return {"role": "assistant", "content": first}
+    message: Message = {"role": "assistant", "content": _part(first, "content") or _part(first, "refusal")}
+    if calls := _part(first, "tool_calls"):
+        message["tool_calls"] = [_plain(made) for made in calls]
+    if made := _part(first, "function_call"):
+        message["function_call"] = _plain(made)
     return message
+
+
+def _part(message: Any, key: str) -> Any:
+    return message.get(key) if isinstance(message, Mapping) else getattr(message, key, None)
+
+
+def _plain(made: Any) -> dict[str, Any]:
+    """A call as a dict: of the SDK, or any object with attributes."""
+    if isinstance(made, Mapping):
+        return dict(made)
+    if hasattr(made, "model_dump"):
+        dumped: dict[str, Any] = made.model_dump(exclude_none=True)
+        return dumped
+    return {key: _plain(value) if hasattr(value, "__dict__") else value for key, value in vars(made).items()}

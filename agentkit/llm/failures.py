@@ -14,6 +14,7 @@ from agentkit.errors import (
     ModelAuthFailed,
     ModelError,
     ModelNotFound,
+    ModelTimedOut,
     ModelUnreachable,
     RateLimited,
 )
@@ -35,8 +36,9 @@ def mapped(error: Exception, server: str, model: str, key: str) -> ModelError:
 
     if isinstance(error, openai.APITimeoutError):
         return _retry(
-            ModelUnreachable(
-                f"{server} did not answer in time; it may be overloaded or still loading the model. Try again later."
+            ModelTimedOut(
+                f"{server} did not answer in time; it may be overloaded or still loading the model. Try again later, or allow a "
+                "longer `timeout`."
             )
         )
     if isinstance(error, openai.APIConnectionError):

@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 
 from agentkit.core import stopping
 from agentkit.errors import BadModelReply, ModelError, ModelNotFound, Stopped
+from agentkit.llm.assembly import assembled
 from agentkit.llm.failures import mapped
 from agentkit.llm.prices import price
-from agentkit.llm.response import Choice, ModelResponse, Response, ResponseMessage
-from agentkit.llm.stream import delta
+from agentkit.llm.response import ModelResponse
 from agentkit.llm.usage import usage_from
 
 if TYPE_CHECKING:
@@ -31,11 +31,16 @@ _NO_KEY = "none"  # the SDK insists on one; local servers ignore it
 
 
 class OpenAIClient:
-    """Asks the server at `base_url`; the key is never shown. Times are in seconds; `read_timeout_s` is the longest silence."""
+    """Asks the server at `base_url`; the key is never shown. Times are in seconds; `read_timeout_s` is the longest silence.
+
+    `options` are further arguments of the SDK's own client, such as `organization` or `default_headers`; a stop cannot cut
+    the connections of an `http_client` given there, its reply is awaited.
+    """
 
     def __init__(self, base_url: str = OPENAI_URL, api_key: str = "", *, connect_timeout_s: float = 10.0,
-                 read_timeout_s: float = 300.0) -> None:  # fmt: skip
+                 read_timeout_s: float = 300.0, options: Mapping[str, Any] | None = None) -> None:  # fmt: skip
         self.base_url = base_url.rstrip("/")
+        self._options = dict(options or {})
         self.provider = provider_of(base_url)
         self._api_key = api_key
         self._timeouts = (connect_timeout_s, read_timeout_s)
@@ -46,8 +51,15 @@ class OpenAIClient:
         return f"OpenAIClient({self.provider})"
 
     def create(self, params: Mapping[str, Any]) -> ModelResponse:
-        """Ask; an empty model name means the first that the server lists. Raises ModelError and Stopped."""
+        """Ask; an empty model name means the first that the server lists. Raises ModelError and Stopped.
+
+        A `prompt` goes to the older completions API, unstreamed. `response_format` may be a pydantic model.
+        """
         request = {**params, "model": params.get("model") or self._first_model()}
+        if isinstance(request.get("response_format"), type):
+            request["response_format"] = _schema_of(request["response_format"])
+        if "prompt" in request:
+            request = {key: value for key, value in request.items() if key not in ("messages", "stream")}
         if not request.get("stream"):
             return self._ask(request, str(request["model"]), lambda response: _checked(response, self.base_url))
         if self._asks_for_usage and "stream_options" not in request:
@@ -80,8 +92,8 @@ class OpenAIClient:
             return len(data[0].embedding)
 
     def message_retrieval(self, response: ModelResponse) -> list[Any]:
-        """The messages of the choices."""
-        return [choice.message for choice in response.choices]
+        """The messages of the choices; texts where a prompt was completed."""
+        return [getattr(choice, "message", None) or getattr(choice, "text", None) for choice in response.choices]
 
     def cost(self, response: ModelResponse) -> float | None:
         """US dollars by the price list; None when it does not know the model."""
@@ -105,11 +117,12 @@ class OpenAIClient:
         return self._default_model
 
     def _stream(self, request: dict[str, Any]) -> ModelResponse:
-        return self._ask(request, str(request["model"]), lambda stream: _assembled(stream, str(request["model"])))
+        return self._ask(request, str(request["model"]), lambda stream: assembled(stream, str(request["model"])))
 
     def _ask(self, request: dict[str, Any], model: str, read: Callable[[Any], ModelResponse]) -> ModelResponse:
         with self._connected(model) as server:
-            return read(server.chat.completions.create(**request))
+            asked: Any = server.completions if "prompt" in request else server.chat.completions
+            return read(asked.create(**request))
 
     @contextmanager
     def _connected(self, model: str) -> Iterator[openai.OpenAI]:
@@ -118,14 +131,9 @@ class OpenAIClient:
         import openai
 
         wire = _Wire()
-        timeout = httpx2.Timeout(self._timeouts[1], connect=self._timeouts[0])
-        verify = _certificates() if self.base_url.startswith("https") else False
-        own = _is_loopback(self.base_url)
-        http = httpx2.Client(timeout=timeout, verify=verify, trust_env=not own, event_hooks={"request": [wire.watch]})
-        with http, stopping.current().on_stop(wire.cut):
-            server = openai.OpenAI(api_key=self._api_key or _NO_KEY, base_url=self.base_url, max_retries=0, http_client=http)
+        with self._http(wire) as http, stopping.current().on_stop(wire.cut):
             try:
-                yield server
+                yield self._sdk(http)
             except (
                 openai.OpenAIError,
                 httpx2.HTTPError,
@@ -140,6 +148,41 @@ class OpenAIClient:
                 raise mapped(error, self.base_url, model, self._api_key) from None
         if wire.is_cut:
             raise Stopped("stopped by the user")
+
+    @contextmanager
+    def _http(self, wire: _Wire) -> Iterator[httpx2.Client]:
+        import httpx2
+
+        if given := self._options.get("http_client"):
+            yield given
+            return
+        timeout = httpx2.Timeout(self._timeouts[1], connect=self._timeouts[0])
+        verify = _certificates() if self.base_url.startswith("https") else False
+        own = _is_loopback(self.base_url)
+        with httpx2.Client(timeout=timeout, verify=verify, trust_env=not own, event_hooks={"request": [wire.watch]}) as http:
+            yield http
+
+    def _sdk(self, http: httpx2.Client) -> openai.OpenAI:
+        import openai
+
+        own = {"api_key": self._api_key or _NO_KEY, "base_url": self.base_url, "max_retries": 0, "http_client": http}
+        return openai.OpenAI(**{**self._options, **own})
+
+
+class AzureClient(OpenAIClient):
+    """Asks a deployment at an Azure endpoint; `options` hold `api_version` and, for sign-in, `azure_ad_token` or a provider."""
+
+    def __init__(self, endpoint: str, api_key: str = "", *, deployment: str, connect_timeout_s: float = 10.0,
+                 read_timeout_s: float = 300.0, options: Mapping[str, Any] | None = None) -> None:  # fmt: skip
+        super().__init__(endpoint, api_key, connect_timeout_s=connect_timeout_s, read_timeout_s=read_timeout_s, options=options)
+        self.provider = "azure"
+        self._deployment = deployment
+
+    def _sdk(self, http: httpx2.Client) -> openai.OpenAI:
+        import openai
+
+        own = {"azure_endpoint": self.base_url, "azure_deployment": self._deployment, "max_retries": 0, "http_client": http}
+        return openai.AzureOpenAI(**{**self._options, **own, "api_key": self._api_key or None})
 
 
 class _Wire:
@@ -176,6 +219,14 @@ def _shut(opened: socket.socket) -> None:
         return  # the other side was faster, or TLS took the socket over
 
 
+def _schema_of(model: type[Any]) -> dict[str, Any]:
+    """The `response_format` that asks for JSON of a pydantic model."""
+    import openai
+
+    schema = openai.pydantic_function_tool(model)["function"]["parameters"]
+    return {"type": "json_schema", "json_schema": {"name": model.__name__, "schema": schema, "strict": True}}
+
+
 def _context_window(extra: Mapping[str, Any]) -> int | None:
     """As vLLM, llama.cpp and hosted servers add it to the list of models."""
     meta: Any = extra.get("meta")
@@ -189,39 +240,6 @@ def _checked(response: Any, server: str) -> ModelResponse:
         raise BadModelReply(f"{server} answers, but not as OpenAI's chat API does; check the address, which usually ends in /v1.")
     made: ModelResponse = response
     return made
-
-
-def _assembled(stream: Any, model: str) -> ModelResponse:
-    """Read a stream to its end, passing its text on; tool calls are put together from their pieces."""
-    texts: list[str] = []
-    calls: dict[int, dict[str, Any]] = {}
-    usage: dict[str, Any] = {}
-    reason, seen = None, False
-    for chunk in stream:
-        model, seen = getattr(chunk, "model", None) or model, True
-        if getattr(chunk, "usage", None):
-            usage = chunk.usage.model_dump(exclude_none=True)
-        for choice in (getattr(chunk, "choices", None) or [])[:1]:
-            reason = choice.finish_reason or reason
-            text = choice.delta.content or choice.delta.refusal or ""
-            texts.append(text)
-            delta(text)
-            for piece in choice.delta.tool_calls or []:
-                _add_piece(calls, piece)
-    if not seen:
-        raise BadModelReply(
-            f"The server ended its reply without a word from {model}; check the address, which usually ends in /v1."
-        )
-    message = ResponseMessage("".join(texts) or None, [calls[index] for index in sorted(calls)] or None)
-    return Response([Choice(message, reason)], model, usage)
-
-
-def _add_piece(calls: dict[int, dict[str, Any]], piece: Any) -> None:
-    made = calls.setdefault(piece.index, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
-    made["id"] = piece.id or made["id"]
-    if piece.function is not None:
-        made["function"]["name"] += piece.function.name or ""
-        made["function"]["arguments"] += piece.function.arguments or ""
 
 
 def provider_of(base_url: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 
@@ -26,6 +26,12 @@ class ResponseMessage:
     content: str | None
     tool_calls: list[dict[str, Any]] | None = None
     role: str = "assistant"
+    function_call: dict[str, Any] | None = None
+    """The only call, in the form that OpenAI had before tools."""
+
+    def model_dump(self) -> dict[str, Any]:
+        """The message as a dict, as the SDK's own messages give it."""
+        return asdict(self)
 
 
 @dataclass(slots=True)
@@ -37,9 +43,9 @@ class Choice:
     index: int = 0
 
 
-@dataclass(slots=True)
+@dataclass
 class Response:
-    """A whole reply with the server's own usage figures (empty: it sent none)."""
+    """A whole reply with the server's own usage figures (empty: it sent none); OpenAIWrapper adds further attributes."""
 
     choices: list[Choice]
     model: str

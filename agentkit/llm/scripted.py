@@ -44,7 +44,9 @@ class ScriptedClient:
             self._stream(text)
         usage = estimated_usage(params["messages"], text, str(params.get("model", "")))
         counted = {"prompt_tokens": usage.prompt, "completion_tokens": usage.completion}
-        choice = Choice(ResponseMessage(message.get("content"), message.get("tool_calls")))
+        choice = Choice(
+            ResponseMessage(message.get("content"), message.get("tool_calls"), function_call=message.get("function_call"))
+        )
         return Response([choice], str(params.get("model", "scripted")), counted)
 
     def message_retrieval(self, response: Response) -> list[ResponseMessage]:

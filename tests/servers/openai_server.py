@@ -34,6 +34,11 @@ class Answer:
 
     text: str = ""
     tool_calls: list[dict[str, Any]] = field(default_factory=list)
+    function_call: dict[str, Any] | None = None
+    """A call in the form that OpenAI had before tools."""
+    refusal: str | None = None
+    others: tuple[str, ...] = ()
+    """The texts of further choices, as for a request with `n`."""
     delay_s: float = 0.0
     """Pause before each word (streamed) or before the whole reply."""
     usage: bool = True
@@ -92,7 +97,9 @@ class OpenAIServer:
         routes = [
             Route("/v1/models", self._models),
             Route("/v1/chat/completions", self._chat, methods=["POST"]),
+            Route("/v1/completions", self._completions, methods=["POST"]),
             Route("/v1/embeddings", self._embeddings, methods=["POST"]),
+            Route("/openai/deployments/{name}/chat/completions", self._chat, methods=["POST"]),  # Azure's address
         ]
         config = uvicorn.Config(
             Starlette(routes=routes), log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none"
@@ -151,6 +158,15 @@ class OpenAIServer:
         await asyncio.sleep(answer.delay_s)
         return JSONResponse(_whole(body, answer))
 
+    async def _completions(self, request: Request) -> Response:
+        """The older API: a prompt is continued."""
+        body = json.loads(await request.body())
+        self.requests.append(Asked(request.url.path, body, dict(request.headers)))
+        text = self.script(body).text
+        choice = {"index": 0, "text": text, "finish_reason": "stop", "logprobs": None}
+        made = {"id": "cmpl-1", "object": "text_completion", "created": 0, "model": body["model"], "choices": [choice]}
+        return JSONResponse({**made, "usage": usage(text)})
+
     async def _events(self, body: dict[str, Any], answer: Answer) -> AsyncIterator[str]:
         asks_for_usage = bool((body.get("stream_options") or {}).get("include_usage"))
         try:
@@ -161,9 +177,10 @@ class OpenAIServer:
                     await self._halted()
                 await asyncio.sleep(answer.delay_s or self.delay_s)
                 yield _event(body, [{"index": 0, "delta": {"content": word}, "finish_reason": None}])
-            for delta in _tool_pieces(answer.tool_calls):
-                yield _event(body, [{"index": 0, "delta": {"tool_calls": [delta]}, "finish_reason": None}])
-            yield _event(body, [{"index": 0, "delta": {}, "finish_reason": "tool_calls" if answer.tool_calls else "stop"}])
+            for index, delta in _pieces(answer):
+                yield _event(body, [{"index": index, "delta": delta, "finish_reason": None}])
+            for index in range(1 + len(answer.others)):
+                yield _event(body, [{"index": index, "delta": {}, "finish_reason": _reason(answer)}])
             if answer.usage and asks_for_usage:
                 yield _event(body, [], usage(answer.text))
             yield "data: [DONE]\n\n"
@@ -193,18 +210,41 @@ def usage(text: str) -> dict[str, Any]:
 
 def _whole(body: dict[str, Any], answer: Answer) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": answer.text or None}
-    if answer.tool_calls:
-        message["tool_calls"] = answer.tool_calls
-    choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if answer.tool_calls else "stop"}
-    made = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": body["model"], "choices": [choice]}
+    for key in ("tool_calls", "function_call", "refusal"):
+        if value := getattr(answer, key):
+            message[key] = value
+    messages = [message, *({"role": "assistant", "content": text} for text in answer.others)]
+    choices = [{"index": index, "message": one, "finish_reason": _reason(answer)} for index, one in enumerate(messages)]
+    made = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": body.get("model", ""), "choices": choices}
     return {**made, "usage": usage(answer.text)} if answer.usage else made
 
 
 def _event(body: dict[str, Any], choices: list[dict[str, Any]], counted: dict[str, Any] | None = None) -> str:
-    chunk = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": body["model"], "choices": choices}
+    chunk = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 0,
+        "model": body.get("model", ""),
+        "choices": choices,
+    }
     if counted:
         chunk["usage"] = counted
     return f"data: {json.dumps(chunk)}\n\n"
+
+
+def _reason(answer: Answer) -> str:
+    return "tool_calls" if answer.tool_calls else "function_call" if answer.function_call else "stop"
+
+
+def _pieces(answer: Answer) -> list[tuple[int, dict[str, Any]]]:
+    """What is streamed after the first choice's text: index of the choice, and the delta."""
+    pieces: list[tuple[int, dict[str, Any]]] = [(0, {"tool_calls": [piece]}) for piece in _tool_pieces(answer.tool_calls)]
+    if answer.function_call:
+        first, rest = {**answer.function_call, "arguments": ""}, answer.function_call["arguments"]
+        pieces += [(0, {"function_call": piece}) for piece in (first, {"arguments": rest})]
+    if answer.refusal:
+        pieces.append((0, {"refusal": answer.refusal}))
+    return pieces + [(index, {"content": word}) for index, text in enumerate(answer.others, 1) for word in words(text)]
 
 
 def _tool_pieces(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:

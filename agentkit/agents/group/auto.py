@@ -1,0 +1,106 @@
+"""A model chooses the next speaker, in a small chat of its own in which its answers are checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentkit.agents.group import templates
+from agentkit.agents.group.mentions import mentions
+from agentkit.conversation import telling
+from agentkit.conversation.agent import Agent
+from agentkit.conversation.conversable import ConversableAgent
+from agentkit.core.io import IOStream
+from agentkit.core.twin import Mode
+
+if TYPE_CHECKING:
+    from agentkit.agents.group.chat import GroupChat
+
+
+async def asked_model(mode: Mode, chat: GroupChat, candidates: list[Agent], selector: Any) -> Agent | None:
+    """Whom the model names; None when there is no model, or no answer names exactly one of the candidates.
+
+    The model is that of `select_speaker_auto_llm_config`, else the selector's own, with its registered clients and its usage.
+    """
+    prompt = chat.select_speaker_prompt(candidates)
+    transcript = [dict(message) for message in chat.messages]
+    if prompt is not None:
+        question = {"content": prompt, "name": "checking_agent", "override_role": chat.role_for_select_speaker_messages}
+    elif transcript:
+        question = transcript.pop()
+    else:
+        return None
+    check = _Check(chat, candidates)
+    chooser = _chooser(chat, selector, chat.select_speaker_msg(candidates), {check.agent: transcript})
+    if chooser.client is None:
+        telling.note(getattr(selector, "name", ""), "has no model that could choose the next speaker", silent=True)
+        return None
+    check.agent.register_reply([chooser], check.reply)
+    silent = not chat.select_speaker_auto_verbose
+    turns = check.attempts + 1  # the last answer is checked in a turn of its own
+    await mode.peer(
+        check.agent,
+        "initiate_chat",
+        chooser,
+        clear_history=False,
+        silent=silent,
+        max_turns=turns,
+        summary_method=None,
+        message=question,
+    )
+    if check.chosen is None:
+        telling.note(selector.name, f"no answer of {check.attempts} named a next speaker", silent=True)
+    return check.chosen
+
+
+def _chooser(chat: GroupChat, selector: Any, system_message: str, history: dict[Agent, list[dict[str, Any]]]) -> ConversableAgent:
+    """The agent that the model speaks for."""
+    given = chat.select_speaker_auto_model_client_cls or []
+    classes = given if isinstance(given, list) else [given]
+    config: Any = chat.select_speaker_auto_llm_config
+    if config is None and classes:
+        config = getattr(selector, "llm_config", False)
+    chooser = ConversableAgent(
+        "speaker_selection_agent", system_message, human_input_mode="NEVER", llm_config=config or False, chat_messages=history
+    )
+    if config is None:
+        chooser.client = getattr(selector, "client", None)
+    if isinstance(config, dict):
+        wanted = {each.get("model_client_cls") for each in config.get("config_list") or [config]}
+        for client_class in classes:
+            if client_class.__name__ in wanted:
+                chooser.register_model_client(client_class)
+    if chat.select_speaker_transform_messages is not None:
+        chat.select_speaker_transform_messages.add_to_agent(chooser)
+    return chooser
+
+
+class _Check:
+    """Reads the model's answers and asks again while attempts are left."""
+
+    def __init__(self, chat: GroupChat, candidates: list[Agent]) -> None:
+        self.chat = chat
+        self.candidates = candidates
+        self.attempts = 1 + chat.max_retries_for_selecting_speaker
+        self.attempt = 0
+        self.chosen: Agent | None = None
+        self.agent = ConversableAgent("checking_agent", human_input_mode="NEVER", llm_config=False)
+
+    def reply(self, recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> tuple[bool, Any]:
+        """Reply function: nothing once a name is found or the attempts are used up, else what is wrong with the answer."""
+        self.attempt += 1
+        named = mentions(messages[-1].get("content"), [agent.name for agent in self.candidates])
+        if len(named) == 1:
+            self.chosen = next(agent for agent in self.candidates if agent.name in named)
+        self._tell(named)
+        if self.chosen is not None or self.attempt >= self.attempts:
+            return True, None
+        chat = self.chat
+        template = chat.select_speaker_auto_multiple_template if named else chat.select_speaker_auto_none_template
+        content = templates.filled(template, self.candidates)
+        return True, {"content": content, "name": recipient.name, "override_role": chat.role_for_select_speaker_messages}
+
+    def _tell(self, named: dict[str, int]) -> None:
+        if not self.chat.select_speaker_auto_verbose:
+            return
+        found = f"names {', '.join(named)}" if named else "names nobody"
+        IOStream.get_default().print(f">>>>>>>> Choice of the next speaker, attempt {self.attempt} of {self.attempts}: {found}")

@@ -1,0 +1,268 @@
+"""GroupChatManager: the agent that a group talks through; it hands on what is said and gives the floor."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from agentkit.agents.group import clearing, resuming
+from agentkit.agents.group.chat import GroupChat, signed
+from agentkit.agents.group.selection import Choice
+from agentkit.conversation import telling
+from agentkit.conversation.agent import Agent
+from agentkit.conversation.conversable import ConversableAgent
+from agentkit.conversation.human import InputMode
+from agentkit.conversation.tooling import conversation
+from agentkit.core.twin import Mode, faces
+from agentkit.errors import NoEligibleSpeaker, WrongArgument, WrongType
+from agentkit.events import SpeakerSelected
+
+Message = dict[str, Any]
+
+
+class GroupChatManager(ConversableAgent):
+    """Runs a group chat: whoever sends it a message hears nothing back until the group has talked it over.
+
+    Every message goes to all members but its speaker; then the next speaker is chosen and asked for a reply, until a message
+    terminates the chat, `max_round` messages were said, or nobody may speak or replies. A manager may be a member of another
+    group; its reply there is the last thing that its own group said. Raises WrongType for no group chat, WrongArgument for an
+    `llm_config` with functions. Names and defaults: AutoGen 0.2.
+    """
+
+    def __init__(
+        self,
+        groupchat: GroupChat,
+        name: str | None = "chat_manager",
+        max_consecutive_auto_reply: int | None = sys.maxsize,
+        human_input_mode: InputMode = "NEVER",
+        system_message: str | list[Any] | None = "Group chat manager.",
+        silent: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        if not isinstance(groupchat, GroupChat):
+            raise WrongType(f"{name}: groupchat must be a GroupChat, not {groupchat!r}.")
+        config = kwargs.get("llm_config")
+        if isinstance(config, dict) and (config.get("functions") or config.get("tools")):
+            raise WrongArgument(f"{name}: a manager calls no functions; take 'functions' and 'tools' out of its llm_config.")
+        super().__init__(
+            name or "chat_manager",
+            max_consecutive_auto_reply=max_consecutive_auto_reply,
+            human_input_mode=human_input_mode,
+            system_message=system_message,
+            **kwargs,
+        )
+        self._groupchat = groupchat
+        self._silent = silent
+        self._last_speaker: Agent | None = None
+        for reply_func in (GroupChatManager.run_chat, GroupChatManager.a_run_chat):
+            self.register_reply(Agent, reply_func, reset_config=self._reset_group, ignore_async_in_sync_chat=True)
+
+    @property
+    def groupchat(self) -> GroupChat:
+        """The group chat."""
+        return self._groupchat
+
+    @property
+    def last_speaker(self) -> Agent | None:
+        """Who said the newest message of the group: what members get from the manager, somebody else said."""
+        return self._last_speaker
+
+    def chat_messages_for_summary(self, agent: Agent) -> list[Message]:
+        """The transcript of the group, whoever asks."""
+        return self._groupchat.messages
+
+    def _reset_group(self, _config: Any) -> None:
+        self._groupchat.reset()
+
+    def _prepare_chat(
+        self, recipient: Agent, clear_history: bool, prepare_recipient: bool = True, reply_at_receive: bool = True
+    ) -> None:
+        super()._prepare_chat(recipient, clear_history, prepare_recipient, reply_at_receive)
+        if clear_history:
+            self._groupchat.reset()
+        for agent in self._groupchat.agents:
+            if agent is recipient or not isinstance(agent, ConversableAgent):
+                continue
+            if clear_history and agent in self.chat_messages:
+                self.clear_history(agent)
+            agent._prepare_chat(self, clear_history, False, reply_at_receive)
+
+    # The chat
+
+    async def _run_chat(
+        self, mode: Mode, messages: list[Message] | None = None, sender: Agent | None = None, config: GroupChat | None = None
+    ) -> tuple[bool, Any]:
+        """Reply function: let the group (`config`, by default the manager's) talk over the last message of the sender.
+
+        Replies nothing, except to the manager of another group: the last thing said. Raises WrongArgument without members or
+        sender, AsyncReplyInSyncChat (a RuntimeError) when a member needs an async chat.
+        """
+        chat = self._groupchat if config is None else config
+        messages = conversation(self, messages, sender)
+        self._check_start(mode, chat, sender)
+        if sender is None or not messages:
+            return True, None
+        message = messages[-1]  # what comes first is what the sender said, also when introductions follow it
+        with self._cache_lent(chat.agents):
+            if chat.send_introductions:
+                await self._broadcast(mode, chat, chat.introductions_msg(), self)
+            reason = await self._rounds(mode, chat, message, sender)
+        self._engine.human.reasons[sender] = reason
+        telling.note(self.name, f"group chat over: {reason}", silent=True)
+        return True, self._conclusion(chat, sender) if isinstance(sender, GroupChatManager) else None
+
+    run_chat, a_run_chat = faces(_run_chat)
+
+    def _check_start(self, mode: Mode, chat: GroupChat, sender: Agent | None) -> None:
+        if not chat.agents:
+            raise WrongArgument(f"{self.name}: the group chat has no agents; put some into GroupChat(agents=[...]).")
+        if sender is None:
+            raise WrongArgument(f"{self.name}: run_chat needs the sender whose message begins the group chat.")
+        if not mode.is_async:
+            for agent in chat.agents:
+                if isinstance(agent, ConversableAgent):
+                    agent._engine.replies.check_sync()
+
+    async def _rounds(self, mode: Mode, chat: GroupChat, message: Message, speaker: Agent) -> str:
+        """One message a round until the chat ends; gives the reason."""
+        for number in range(1, chat.max_round + 1):
+            self._last_speaker = speaker
+            chat.append(message, speaker)
+            await self._broadcast(mode, chat, signed(message, speaker), speaker)
+            if self._is_termination_msg(chat.messages[-1]):
+                return f"{speaker.name} sent a termination message"
+            if number == chat.max_round:
+                break
+            try:
+                speaker, reply = await self._next_reply(mode, chat, speaker, number)
+            except NoEligibleSpeaker as error:
+                return f"no eligible speaker: {error}"
+            if reply is None:
+                return self._why_silent(speaker)
+            if chat.enable_clear_history and clearing.asked_for(reply):
+                reply = {**reply, "content": self.clear_agents_history(reply, chat)}
+            await mode.peer(speaker, "send", reply, self, request_reply=False, silent=self._silent)
+            message = self.last_message(speaker) or {"content": ""}
+        return f"max_round reached ({chat.max_round})"
+
+    async def _broadcast(self, mode: Mode, chat: GroupChat, message: Message | str, speaker: Agent) -> None:
+        """Hand the message on to everybody but its speaker."""
+        for agent in chat.agents:
+            if agent is not speaker:
+                await mode.peer(self, "send", message, agent, request_reply=False, silent=True)
+
+    async def _next_reply(self, mode: Mode, chat: GroupChat, last_speaker: Agent, number: int) -> tuple[Agent, Any]:
+        """Who speaks next, and what; after an interruption at the keyboard the admin, if the group has one."""
+        try:
+            chat.last_choice = None
+            speaker = await mode.peer(chat, "select_speaker", last_speaker, self)
+            self._tell_choice(chat.last_choice, speaker, number)
+            return speaker, await mode.peer(speaker, "generate_reply", sender=self)
+        except KeyboardInterrupt:
+            admin = chat.agent_by_name(chat.admin_name)
+            if admin is None:
+                raise
+            return admin, await mode.peer(admin, "generate_reply", sender=self)
+
+    def _tell_choice(self, choice: Choice | None, speaker: Agent, number: int) -> None:
+        method, candidates = (choice.method, choice.candidates) if choice is not None else ("custom", [])
+        event = SpeakerSelected(self.name, speaker.name, method, number, candidates)
+        telling.tell(event, f"\nNext speaker: {speaker.name}\n", self._silent)
+
+    def _why_silent(self, speaker: Agent) -> str:
+        reasons = speaker._engine.human.reasons if isinstance(speaker, ConversableAgent) else {}
+        return reasons.get(self) or f"{speaker.name} gave no reply"
+
+    def _conclusion(self, chat: GroupChat, sender: Agent) -> str | None:
+        """The last thing that was said after the sender's message and is no termination message."""
+        for message in reversed(chat.messages):
+            if message["name"] == sender.name:
+                break
+            if message["content"] and not self._is_termination_msg(message):
+                return str(message["content"])
+        return None
+
+    @contextmanager
+    def _cache_lent(self, agents: list[Agent]) -> Iterator[None]:
+        """The members use the manager's cache of model replies, if it has one."""
+        members = [agent for agent in agents if isinstance(agent, ConversableAgent)] if self.client_cache is not None else []
+        before = [(agent, agent.client_cache) for agent in members]
+        for agent in members:
+            agent.client_cache = self.client_cache
+        try:
+            yield
+        finally:
+            for agent, cache in before:
+                agent.client_cache = cache
+
+    def clear_agents_history(self, reply: Message, groupchat: GroupChat) -> str:
+        """Obey CLEAR HISTORY in a person's reply and give the rest of its text.
+
+        Right behind the words may stand names of agents (else all forget, and the transcript) and how many messages stay. A
+        reply that answers a call leaves at least that call.
+        """
+        wanted = clearing.read(reply["content"], groupchat.agent_names)
+        preserve = max(wanted.preserve, 1) if reply.get("tool_responses") else wanted.preserve
+        for agent in groupchat.agents:
+            if isinstance(agent, ConversableAgent) and (not wanted.names or agent.name in wanted.names):
+                agent.clear_history(nr_messages_to_preserve=preserve)
+        if not wanted.names:
+            del groupchat.messages[: max(0, len(groupchat.messages) - preserve)]
+        who = ", ".join(wanted.names) or "all agents"
+        telling.note(self.name, f"clears the history of {who}" + (f" but for {preserve} messages" if preserve else ""))
+        return wanted.text
+
+    # Going on with an earlier chat
+
+    async def _resume(
+        self,
+        mode: Mode,
+        messages: list[Message] | str,
+        remove_termination_string: str | Callable[[str], str] | None = None,
+        silent: bool | None = False,
+    ) -> tuple[ConversableAgent, Message]:
+        """Bring the group to where these messages (a list, or JSON of `messages_to_string`) end; what it knew is forgotten.
+
+        Gives the last speaker and the last message: `agent.initiate_chat(manager, message=message, clear_history=False)` goes
+        on. `remove_termination_string` is deleted from that message, or a function over its text. Raises WrongType and
+        WrongArgument for messages that cannot be.
+        """
+        chat = self._groupchat
+        read = self.messages_from_string(messages) if isinstance(messages, str) else messages
+        *earlier, last = resuming.checked(read, chat.agent_names, self.name)
+        last = resuming.without_termination(last, remove_termination_string)
+        if chat.agents:
+            self._prepare_chat(chat.agents[0], True)
+        for message in earlier:
+            speaker = self._speaker_of(message)
+            if speaker is not self:
+                await mode.peer(speaker, "send", message, self, request_reply=False, silent=True)
+            await self._broadcast(mode, chat, message, speaker)
+            chat.append(message, speaker)
+        if not silent and self._is_termination_msg(last):
+            telling.note(
+                self.name, "the last message is a termination message; it will end the chat at once unless you change it"
+            )
+        speaker = self._speaker_of(last)
+        telling.note(self.name, f"resumes a chat of {len(earlier) + 1} messages, the last by {speaker.name}", bool(silent))
+        return speaker, last
+
+    resume, a_resume = faces(_resume)
+
+    def _speaker_of(self, message: Message) -> Any:
+        """The agent of that name; the manager itself for its own messages. Results of functions bear the function's name."""
+        if message.get("role") == "function":
+            able = (agent for agent in self._groupchat.agents if isinstance(agent, ConversableAgent))
+            return next((agent for agent in able if agent.can_execute_function(message["name"])), self)
+        return self._groupchat.agent_by_name(message["name"]) or self
+
+    def messages_from_string(self, message_string: str) -> list[Message]:
+        """The messages in a JSON text; raises WrongArgument for what is no list of messages."""
+        return resuming.parsed(message_string)
+
+    def messages_to_string(self, messages: list[Message]) -> str:
+        """The messages as a JSON text that `resume` takes."""
+        return json.dumps(messages)

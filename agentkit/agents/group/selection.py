@@ -1,0 +1,133 @@
+"""How the next speaker of a group chat is chosen: who may speak, and who of them does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agentkit.agents.group.auto import asked_model
+from agentkit.agents.group.settings import method_named
+from agentkit.conversation.agent import Agent
+from agentkit.conversation.human import ask
+from agentkit.core.twin import Mode
+from agentkit.errors import NoEligibleSpeaker, WrongArgument
+
+if TYPE_CHECKING:
+    from agentkit.agents.group.chat import GroupChat
+
+_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Who speaks next, and how it came to that."""
+
+    speaker: Agent
+    method: str
+    """`auto`, `manual`, `random`, `round_robin`, `custom` (a callable), `function` or `transition` (only one could)."""
+    candidates: list[str]
+    """Names of those who might have been chosen."""
+
+
+async def choose(mode: Mode, chat: GroupChat, last_speaker: Agent, selector: Any) -> Choice:
+    """The next speaker; raises NoEligibleSpeaker when nobody may speak, WrongArgument for what cannot be."""
+    method: Any = chat.speaker_selection_method
+    if callable(method):
+        answer = await mode.invoke(method, last_speaker, chat)
+        if isinstance(answer, Agent):
+            return _custom(chat, answer)
+        method = _method_of(answer)
+    if len(chat.agents) < 2:
+        raise WrongArgument(
+            f"A group chat needs at least two agents, this one has {len(chat.agents)}; add some, or let two agents talk directly."
+        )
+    candidates, only = _candidates(chat, last_speaker)
+    if len(candidates) == 1:
+        return Choice(candidates[0], only, [candidates[0].name])
+    speaker, method = await _by_method(mode, chat, method_named(method), last_speaker, selector, candidates)
+    return Choice(speaker, method, [agent.name for agent in candidates])
+
+
+def _custom(chat: GroupChat, agent: Agent) -> Choice:
+    if agent not in chat.agents:
+        raise WrongArgument(f"speaker_selection_method returned {agent.name!r}, which is not in the group {chat.agent_names}.")
+    return Choice(agent, "custom", chat.agent_names)
+
+
+def _method_of(answer: Any) -> str:
+    if answer is None:
+        raise NoEligibleSpeaker("speaker_selection_method returned None.")
+    if not isinstance(answer, str):
+        raise WrongArgument(f"speaker_selection_method must return an agent, the name of a method or None, not {answer!r}.")
+    return method_named(answer)
+
+
+def _candidates(chat: GroupChat, last_speaker: Agent) -> tuple[list[Agent], str]:
+    """Who may speak now, in the order of the group, and what is to blame when it is only one."""
+    able = _able(chat)
+    allowed = _allowed(chat, last_speaker)
+    if able is not None:  # a call must be answered: when no transition leads to who can, the call goes first
+        return [agent for agent in able if agent in allowed] or able, "function"
+    candidates = [agent for agent in chat.agents if agent in allowed]
+    if not candidates:
+        raise NoEligibleSpeaker(f"No transition leads on from {last_speaker.name}.")
+    return candidates, "transition"
+
+
+def _allowed(chat: GroupChat, last_speaker: Agent) -> list[Agent]:
+    """Who may follow; anybody may follow somebody from outside, or when nothing was said about transitions."""
+    if last_speaker not in chat.agents or (chat.speaker_transitions_type is None and chat.allow_repeat_speaker is True):
+        return chat.agents
+    return chat.allowed_speaker_transitions_dict.get(last_speaker, [])
+
+
+def _able(chat: GroupChat) -> list[Agent] | None:
+    """Who can execute what the last message calls: all of it, else some of it, else any function at all, so that the model
+    is told what went wrong; None when there is nothing to route."""
+    called = _called(chat.messages[-1]) if chat.func_call_filter and chat.messages else []
+    if not called:
+        return None
+    executors: list[Any] = [agent for agent in chat.agents if hasattr(agent, "can_execute_function")]
+    able = [agent for agent in executors if agent.can_execute_function(called)]
+    able = able or [agent for agent in executors if any(agent.can_execute_function(name) for name in called)]
+    able = able or [agent for agent in executors if getattr(agent, "function_map", None)]
+    if not able:
+        raise WrongArgument(
+            f"No agent of the group {chat.agent_names} can execute {', '.join(called)}; register the functions for execution."
+        )
+    return able
+
+
+def _called(message: dict[str, Any]) -> list[str]:
+    """Names of the functions that a message calls."""
+    calls = [message.get("function_call"), *(call.get("function") for call in message.get("tool_calls") or ())]
+    return [str(call["name"]) for call in calls if isinstance(call, dict) and call.get("name")]
+
+
+async def _by_method(
+    mode: Mode, chat: GroupChat, method: str, last_speaker: Agent, selector: Any, candidates: list[Agent]
+) -> tuple[Agent, str]:
+    if method == "round_robin":
+        return chat.next_agent(last_speaker, candidates), method
+    if method == "random":
+        chosen = chat.random_select_speaker(candidates)
+    elif method == "manual":
+        chosen = await mode.block(chat.manual_select_speaker, candidates)
+    else:
+        chosen = await asked_model(mode, chat, candidates, selector)
+    return (chosen, method) if chosen is not None else (chat.next_agent(last_speaker, candidates), "round_robin")
+
+
+def asked_person(agents: list[Agent]) -> Agent | None:
+    """The agent whose number a person gives; None for an empty answer or `q`, and after three wrong ones."""
+    listed = "\n".join(["Who speaks next?", *(f"{number}: {agent.name}" for number, agent in enumerate(agents, 1))])
+    question = f"{listed}\nNumber of the next speaker (1 to {len(agents)}; nothing or q: the next in line): "
+    wrong = ""
+    for _ in range(_TRIES):
+        answer = ask("the group chat", wrong + question).strip()
+        if answer in ("", "q"):
+            return None
+        if answer.isdecimal() and 1 <= int(answer) <= len(agents):
+            return agents[int(answer) - 1]
+        wrong = f"{answer!r} is no number from 1 to {len(agents)}. "
+    return None

@@ -1,0 +1,244 @@
+"""One command in a bubblewrap sandbox, from start to the certain end of all its processes. Linux only."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from agentkit.coding import footprint, seccomp
+from agentkit.coding.process import OUTPUT_BYTES, PIECE_BYTES, TIMEOUT_EXIT_CODE, TIMEOUT_MSG, CappedOutput
+from agentkit.core import stopping
+from agentkit.errors import ExecutionError
+
+MIB = 2**20
+KILLED_CODE = 137
+_LOOK_EVERY_S = 0.2
+_CHILD = Path(__file__).with_name("sandbox_child.py")
+_CHILD_INSIDE = "/sandbox_child.py"
+_SYSTEM = [f"/{name}" for name in ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix/store")]
+_SYSTEM += [f"/etc/{name}" for name in ("alternatives", "fonts", "localtime", "mime.types")]
+_SYSTEM += ["/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d"]
+_OF_PYTHON = ("bin", "lib", "lib64", "include", "share", "pyvenv.cfg")
+_NAMESPACES = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
+_AS_USER = ("--unshare-user",)
+_AS_ROOT = ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")  # in a user namespace only root itself would be there to become
+_UNUSED_USERS = range(60578, 61184)
+"""Numbers that Debian, Fedora and systemd give to nobody, and that fit into a container's 65,536."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one command may use: wall-clock seconds, memory of all its processes, processes, bytes of output that are kept,
+    and data that it adds to the working folder, in one file or in all."""
+
+    seconds: float = 60
+    memory_mb: int = 1024
+    processes: int = 64
+    output_bytes: int = OUTPUT_BYTES
+    file_mb: int = 100
+
+
+def unused_user() -> int | None:
+    """A user's number for a sandbox when this process is root, who is exempt from the limit of processes; else None."""
+    return random.choice(_UNUSED_USERS) if os.geteuid() == 0 else None
+
+
+def run(command: list[str], folder: Path, limits: Limits, user: int | None = None) -> tuple[int, str]:
+    """Run `command` in `folder`, the only place it can write to besides a private /tmp; `user` is from `unused_user`.
+
+    Gives its exit code and output (stderr included), ending in a line that names the limit which ended it: 124 after
+    a timeout, 137 for memory or disk. Raises Stopped when the enclosing run is stopped, ExecutionError when bubblewrap
+    cannot make a sandbox here. All processes that the command started are dead afterwards.
+    """
+    stopping.check()
+    output = CappedOutput(limits.output_bytes)
+    sandbox = _Sandbox(_arguments(command, folder, limits, user))
+    try:
+        ended_by = sandbox.watch(folder, limits, output)
+    finally:
+        sandbox.end(output)
+    if ended_by:
+        return ended_by.code, f"{output.text()}\n{ended_by.why}"
+    if sandbox.exit_code is None:
+        raise ExecutionError(
+            f"bubblewrap could not run {command[0]!r} in {folder}: {output.text().strip() or 'it was killed from outside'}."
+            " What it needs: agentkit.coding.isolation.how_to_isolate()."
+        )
+    return sandbox.exit_code, output.text()
+
+
+class _Ended(NamedTuple):
+    code: int
+    why: str
+
+
+class _Sandbox:
+    """A running sandbox. All its processes die with the first one of its process namespace, which a pidfd watches."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.exit_code: int | None = None
+        self._silent = False
+        status, status_inside = os.pipe()
+        inherited = {"--json-status-fd": status_inside}
+        if (call_filter := seccomp.open_filter()) is not None:
+            inherited["--seccomp"] = call_filter
+        options = [text for name, descriptor in inherited.items() for text in (name, str(descriptor))]
+        self._status = os.fdopen(status, "rb")
+        try:
+            self._process = _start([shutil.which("bwrap") or "bwrap", *options, *arguments], list(inherited.values()))
+        except OSError as error:
+            self._status.close()
+            raise ExecutionError(f"bubblewrap (the program bwrap) cannot be started: {error}.") from error
+        finally:
+            for descriptor in inherited.values():
+                os.close(descriptor)
+        assert self._process.stdout is not None
+        self._stdout = self._process.stdout
+        self._first = int(json.loads(self._status.readline() or b"{}").get("child-pid", self._process.pid))
+        self._life = _pidfd(self._first, self._process.pid)
+
+    def watch(self, folder: Path, limits: Limits, output: CappedOutput) -> _Ended | None:
+        """Collect the output until all is over; which limit ended it, if one did. Raises Stopped."""
+        end = time.monotonic() + limits.seconds
+        allowed = footprint.disk_bytes(folder) + limits.file_mb * MIB
+        looked = time.monotonic()
+        while self._wait(output):
+            stopping.check()
+            now = time.monotonic()
+            if now >= end:
+                return _Ended(TIMEOUT_EXIT_CODE, TIMEOUT_MSG)
+            if now - looked >= _LOOK_EVERY_S:
+                if ended := self._excess(folder, limits, allowed):
+                    return ended
+                looked = time.monotonic()
+        return None
+
+    def _wait(self, output: CappedOutput) -> bool:
+        """Wait for output or the end, but not longer than until the next look at the limits; False at the end."""
+        ready = select.poll()
+        ready.register(self._life, select.POLLIN)
+        if not self._silent:
+            ready.register(self._stdout, select.POLLIN)
+        events = dict(ready.poll(_LOOK_EVERY_S * 1000))
+        if self._stdout.fileno() in events:
+            self._read(output)
+        return self._life not in events
+
+    def _read(self, output: CappedOutput) -> None:
+        piece = os.read(self._stdout.fileno(), PIECE_BYTES)
+        self._silent = not piece
+        output.add(piece)
+
+    def _excess(self, folder: Path, limits: Limits, allowed: int) -> _Ended | None:
+        pids = footprint.descendants(self._first)
+        if footprint.memory_bytes(pids, limits.memory_mb * MIB) > limits.memory_mb * MIB:
+            return _Ended(KILLED_CODE, f"The code was stopped: its processes used more than {limits.memory_mb:,} MB of memory.")
+        if footprint.disk_bytes(folder) + footprint.deleted_bytes(pids) > allowed:
+            return _Ended(KILLED_CODE, f"The code was stopped: it wrote more than {limits.file_mb:,} MB into its folder.")
+        return None
+
+    def end(self, output: CappedOutput) -> None:
+        """Kill what still runs, wait until nothing does, and collect the rest of the output."""
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._life, signal.SIGKILL)
+        dead = select.poll()
+        dead.register(self._life, select.POLLIN)
+        dead.poll()
+        os.close(self._life)
+        while not self._silent:
+            self._read(output)
+        self._process.wait()
+        self._stdout.close()
+        with self._status:
+            for line in self._status:
+                self.exit_code = json.loads(line).get("exit-code", self.exit_code)
+
+
+def _start(command: list[str], inherited: list[int]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=_environment(),  # of bubblewrap too, since /proc/1/environ shows it inside
+        cwd="/",
+        pass_fds=inherited,
+        start_new_session=True,
+    )
+
+
+def _pidfd(pid: int, otherwise: int) -> int:
+    """A pidfd of `pid`, or of our own child `otherwise` when the first is gone already."""
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        return os.pidfd_open(otherwise)
+
+
+def _environment() -> dict[str, str]:
+    folders = [f"{prefix}/bin" for prefix in (sys.prefix, sys.base_prefix)]
+    return {
+        "PATH": ":".join(dict.fromkeys([*folders, "/usr/local/bin", "/usr/bin", "/bin"])),
+        "HOME": "/tmp",
+        "TMPDIR": "/tmp",
+        "USER": "sandbox",
+        "LOGNAME": "sandbox",
+        "LANG": "C.UTF-8",
+        "PYTHONUTF8": "1",
+        "PYTHONUNBUFFERED": "1",  # what was printed before a limit ended it is there to read
+        "PIP_RETRIES": "0",  # there is no network to wait for
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OPENBLAS_NUM_THREADS": "1",  # each thread would take its share of the address space
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+def _arguments(command: list[str], folder: Path, limits: Limits, user: int | None) -> list[str]:
+    """bubblewrap's options, then the first program, its limits, and the command."""
+    arguments = [*_NAMESPACES, *(_AS_ROOT if user is not None else _AS_USER), "--die-with-parent", "--hostname", "sandbox"]
+    space = ["--perms", "1777", "--size", str(limits.file_mb * MIB)]
+    arguments += ["--proc", "/proc", "--dev", "/dev", *space, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
+    arguments += [*space, "--tmpfs", "/tmp", *_mounts(folder), "--ro-bind", str(_CHILD), _CHILD_INSIDE]
+    arguments += ["--remount-ro", "/", "--chdir", str(folder), os.path.realpath(sys.executable), "-I", "-S", _CHILD_INSIDE]
+    figures = [-1 if user is None else user, limits.memory_mb * MIB, limits.file_mb * MIB]
+    figures += [_process_limit(limits.processes, user), int(limits.seconds * (os.cpu_count() or 1)) + 1]
+    return [*arguments, *map(str, figures), *command]
+
+
+def _mounts(folder: Path) -> Iterator[str]:
+    """The system and Python to read, `folder` to write; outer folders first, each way to them open to the sandbox's user."""
+    prefixes = [Path(text) for prefix in (sys.prefix, sys.base_prefix) for text in (prefix, os.path.realpath(prefix))]
+    places = {Path(text): "--ro-bind" for text in _SYSTEM}
+    places |= {prefix / part: "--ro-bind" for prefix in prefixes if prefix != Path("/usr") for part in _OF_PYTHON}
+    places[folder] = "--bind"
+    made = {Path("/"), Path("/tmp")}
+    for place in sorted(places, key=lambda place: len(place.parts)):
+        if place.is_symlink():
+            yield from ("--symlink", os.readlink(place), str(place))
+        elif place.exists():
+            for parent in reversed(place.parents):
+                if not made & {parent} and not parent.is_relative_to("/usr"):
+                    made.add(parent)
+                    yield from ("--perms", "0755", "--dir", str(parent))
+            yield from (places[place], str(place), str(place))
+            made.add(place)
+
+
+def _process_limit(processes: int, user: int | None) -> int:
+    """Before Linux 5.14 a user's processes outside of the sandbox count too."""
+    release = tuple(int(part) for part in os.uname().release.split(".")[:2])
+    if user is not None or release >= (5, 14):
+        return processes
+    return processes + footprint.threads_of(os.getuid())

@@ -1,0 +1,140 @@
+"""Finds the fenced blocks of code in Markdown and, where a fence names no language, guesses it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from agentkit.coding.base import CodeBlock
+from agentkit.errors import WrongArgument, WrongType
+
+UNKNOWN = "unknown"
+PICTURES = ("image_url", "input_image")
+TEXTS = ("text", "input_text", "output_text")
+
+# After a fence stands a word, or anything that touches it (```python title=x); other words are prose about backticks.
+OPENING = re.compile(r"(?P<indent>[ \t]*+)(?P<fence>`{3,}+|~{3,}+)(?P<info>[ \t]*+\w*+[ \t]*+|\S[^`]*+)")
+OPENING_IN_LINE = re.compile(r"(?P<indent>(?:[^`]|(?<!`)`{1,2}+(?!`))++)(?P<fence>`{3,}+)(?P<info>[ \t]*+\w*+[ \t]*+)")
+CLOSING = re.compile(r"[ \t]*+(?P<fence>`{3,}+|~{3,}+)(?P<rest>[^`]*+)")
+# ```sh in a block opens another one; "``` and so on" closes.
+NAMED = re.compile(r"[\w{][^\s]*")
+# How many fences to look at for the end of a block that holds others; keeps hostile texts linear.
+LOOKAHEAD = 200
+LANGUAGE = re.compile(r"\{?\s*\.?([^\s{}:,=]*)")
+SHELL_COMMAND = re.compile(r"(?:python[\d.]*|pip3?)\s")
+
+
+class MarkdownCodeExtractor:
+    """The blocks between fences of backticks or tildes, with the language that the fence names or the code suggests.
+
+    A block that is not closed is none: half a program is not run. A fence ends with its first line of at least as many of the
+    same marks; a block within the block (``` with a language, then ```) belongs to the outer one when both are closed.
+    Code under an indented fence loses that indent, and its lines end with \\n.
+    """
+
+    def extract_code_blocks(self, message: str | Sequence[Mapping[str, Any]] | None) -> list[CodeBlock]:
+        """The blocks in order; the language is empty when neither the fence nor the code tells it."""
+        found = fenced_blocks(content_str(message))
+        return [CodeBlock(code, language or _guess(code)) for language, code in found]
+
+
+def _guess(code: str) -> str:
+    language = infer_lang(code)
+    return "" if language == UNKNOWN else language
+
+
+def fenced_blocks(text: str) -> list[tuple[str, str]]:
+    """Language as the fence names it (may be empty) and code of every closed block; blocks without a line are left out."""
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    fences = [(at, match["fence"], match["rest"]) for at, line in enumerate(lines) if (match := CLOSING.fullmatch(line))]
+    blocks: list[tuple[str, str]] = []
+    at, never = 0, {"`": "-", "~": "-"}
+    while at < len(lines):
+        opening = OPENING.fullmatch(lines[at]) or OPENING_IN_LINE.fullmatch(lines[at])
+        at += 1
+        if not opening or opening["fence"].startswith(never[opening["fence"][0]]):
+            continue
+        end, reopens = _end(fences, at, opening["fence"])
+        if end is None:
+            never[opening["fence"][0]] = opening["fence"]
+            continue
+        if end > at:
+            indent = 0 if opening["indent"].strip() else len(opening["indent"])
+            blocks.append((_language(opening["info"]), "\n".join(_without(line, indent) for line in lines[at:end])))
+        at = end if reopens else end + 1
+    return blocks
+
+
+def _end(fences: list[tuple[int, str, str]], start: int, fence: str) -> tuple[int | None, bool]:
+    """Index of the line that closes a fence whose code begins at start, and whether that line opens the next block."""
+    depth, first, last = 1, None, len(fences)
+    for index in range(bisect_left(fences, start, key=itemgetter(0)), len(fences)):
+        at, marks, rest = fences[index]
+        if index > last:
+            break
+        if not marks.startswith(fence):
+            continue
+        named = NAMED.fullmatch(rest.rstrip()) is not None
+        if first is None:
+            first, last = (at, named), index + LOOKAHEAD
+        depth += 1 if named else -1
+        if depth == 0:
+            return at, False
+    return first or (None, False)
+
+
+def _without(line: str, indent: int) -> str:
+    blank = len(line) - len(line.lstrip(" \t"))
+    return line[min(indent, blank) :]
+
+
+def _language(info: str) -> str:
+    match = LANGUAGE.match(info)
+    return match[1] if match else ""
+
+
+def infer_lang(code: str) -> str:
+    """`sh` for a call of pip or python, `python` for what compiles as Python, else `unknown`."""
+    if SHELL_COMMAND.match(code):
+        return "sh"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        return UNKNOWN
+    return "python"
+
+
+def content_str(content: str | Sequence[Mapping[str, Any]] | None) -> str:
+    """The text of a message's content: None is empty, the parts of a list are joined, a picture is `<image>`.
+
+    Raises WrongType for anything else, and WrongArgument for a part without a type or with an unknown one.
+    """
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list | tuple):
+        raise WrongType(f"content must be None, str, or list, but got {type(content)}: {content!r}")
+    return "".join(_part_str(part) for part in content)
+
+
+def _part_str(part: object) -> str:
+    if not isinstance(part, Mapping):
+        raise WrongType(f"Wrong content format: every element should be dict if the content is a list, not {part!r}.")
+    kind = part.get("type")
+    if kind is None:
+        raise WrongArgument(f"Wrong content format. Missing 'type' key in content's dict: {part!r}")
+    if kind in PICTURES:
+        return "<image>"
+    if kind not in TEXTS:
+        raise WrongArgument(
+            f"Wrong content format: unknown type {kind} within the content; known are {', '.join(TEXTS + PICTURES)}."
+        )
+    return str(part.get("text") or "")

@@ -1,0 +1,177 @@
+"""Functions of ours that a model's code may import, with the packages and imports that they need."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, cast
+
+from agentkit.errors import WrongArgument
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+DECORATOR = "with_requirements"
+
+
+@dataclass(frozen=True)
+class Alias:
+    """`name as alias` of an import."""
+
+    name: str
+    alias: str
+
+
+@dataclass(frozen=True)
+class ImportFromModule:
+    """`from module import ...`."""
+
+    module: str
+    imports: Sequence[str | Alias]
+
+
+Import = str | ImportFromModule | Alias
+"""A module by name, with another name, or names of a module."""
+
+
+class FunctionWithRequirementsStr:
+    """A function given as source, for one that cannot be imported here; it is parsed, never run by us.
+
+    Raises WrongArgument when the source does not compile or does not hold exactly one function.
+    """
+
+    def __init__(self, func: str, python_packages: Sequence[str] = (), global_imports: Sequence[Import] = ()) -> None:
+        self.func = func
+        self.python_packages = list(python_packages)
+        self.global_imports = list(global_imports)
+        _function_in(func)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise NotImplementedError: a function that is only source runs where the code runs."""
+        raise NotImplementedError("String based function with requirement objects are not directly callable")
+
+
+@dataclass
+class FunctionWithRequirements(Generic[T, P]):
+    """A function with what has to be installed and imported for it; it can be called like the function."""
+
+    func: Callable[P, T]
+    python_packages: Sequence[str] = field(default_factory=list)
+    global_imports: Sequence[Import] = field(default_factory=list)
+
+    @classmethod
+    def from_callable(
+        cls, func: Callable[P, T], python_packages: Sequence[str] = (), global_imports: Sequence[Import] = ()
+    ) -> FunctionWithRequirements[T, P]:
+        """A function of this program."""
+        return cls(func, list(python_packages), list(global_imports))
+
+    @staticmethod
+    def from_str(
+        func: str, python_packages: Sequence[str] = (), global_imports: Sequence[Import] = ()
+    ) -> FunctionWithRequirementsStr:
+        """A function given as source."""
+        return FunctionWithRequirementsStr(func, python_packages, global_imports)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        """What the function returns."""
+        return self.func(*args, **kwargs)
+
+
+Function = FunctionWithRequirements[Any, Any] | Callable[..., Any] | FunctionWithRequirementsStr
+
+
+def with_requirements(
+    python_packages: Sequence[str] = (), global_imports: Sequence[Import] = ()
+) -> Callable[[Callable[P, T]], FunctionWithRequirements[T, P]]:
+    """Decorator: name the packages that pip installs and the imports that stand above the function."""
+
+    def wrap(func: Callable[P, T]) -> FunctionWithRequirements[T, P]:
+        wrapped = FunctionWithRequirements(func, list(python_packages), list(global_imports))
+        return cast("FunctionWithRequirements[T, P]", functools.update_wrapper(wrapped, func))
+
+    return wrap
+
+
+def packages_of(functions: Iterable[Function]) -> list[str]:
+    """The packages that the functions need, each once, sorted."""
+    needing = [function for function in functions if isinstance(function, FunctionWithRequirements | FunctionWithRequirementsStr)]
+    return sorted({package for function in needing for package in function.python_packages})
+
+
+def functions_file(functions: Iterable[Function]) -> str:
+    """The source of a module with the functions under their imports."""
+    functions = list(functions)
+    needing = [function for function in functions if isinstance(function, FunctionWithRequirements | FunctionWithRequirementsStr)]
+    imports = dict.fromkeys(_import_line(name) for function in needing for name in function.global_imports)
+    return "\n\n\n".join(["\n".join(imports), *(source_of(function).strip("\n") for function in functions)]).lstrip("\n") + "\n"
+
+
+def _import_line(what: Import) -> str:
+    if isinstance(what, ImportFromModule):
+        return f"from {what.module} import {', '.join(map(_imported, what.imports))}"
+    return f"import {_imported(what)}"
+
+
+def _imported(name: str | Alias) -> str:
+    return f"{name.name} as {name.alias}" if isinstance(name, Alias) else name
+
+
+def source_of(function: Function) -> str:
+    """The source of the function alone, without `@with_requirements`.
+
+    Raises WrongArgument when it has none (written in a console, built in) or is no `def`.
+    """
+    if isinstance(function, FunctionWithRequirementsStr):
+        return textwrap.dedent(function.func)
+    func = _callable(function)
+    try:
+        source = textwrap.dedent(inspect.getsource(func))
+    except (OSError, TypeError) as error:
+        raise WrongArgument(
+            f"there is no source of the function {func!r}; write it into a file, or give it as a text."
+        ) from error
+    if not func.__name__.isidentifier():
+        raise WrongArgument(f"the function {func!r} has no name to import it by; write it with def.")
+    node = _function_in(source)
+    drop = {line for item in node.decorator_list if _is_ours(item) for line in range(item.lineno, (item.end_lineno or 0) + 1)}
+    return "\n".join(line for number, line in enumerate(source.split("\n"), 1) if number not in drop)
+
+
+def _callable(function: FunctionWithRequirements[Any, Any] | Callable[..., Any]) -> Callable[..., Any]:
+    return function.func if isinstance(function, FunctionWithRequirements) else function
+
+
+def _is_ours(decorator: ast.expr) -> bool:
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return (target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")) == DECORATOR
+
+
+def _function_in(source: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    try:
+        body = ast.parse(textwrap.dedent(source)).body
+    except (SyntaxError, ValueError) as error:
+        raise WrongArgument(f"Could not compile function: {error}; its source is {source[:200]!r}.") from error
+    found = [node for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    if len(found) != 1:
+        raise WrongArgument(f"The string must contain exactly one function, but this has {len(found)}: {source[:200]!r}")
+    return found[0]
+
+
+def to_stub(func: Function) -> str:
+    """The head and the docstring of a function as a model should see them, with `...` for its body."""
+    if isinstance(func, FunctionWithRequirementsStr):
+        node = _function_in(func.func)
+        doc, name = ast.get_docstring(node), node.name
+        returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+        signature, is_async = f"({ast.unparse(node.args)}){returns}", isinstance(node, ast.AsyncFunctionDef)
+    else:
+        plain = _callable(func)
+        doc, name = inspect.getdoc(plain), plain.__name__
+        signature, is_async = str(inspect.signature(plain)), inspect.iscoroutinefunction(plain)
+    described = textwrap.indent(f'"""{doc}"""\n', "    ") if doc else ""
+    return f"{'async ' if is_async else ''}def {name}{signature}:\n{described}    ..."

@@ -1,0 +1,73 @@
+"""Which isolation this machine offers for running code, and how to get one when it offers none."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import weakref
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from agentkit.coding import bubblewrap
+from agentkit.coding.base import CodeExecutor
+from agentkit.coding.engine import engine
+from agentkit.errors import ExecutionError
+
+_TRY_S = 10.0
+_HOW = """\
+Code of others runs only in isolation, and neither bubblewrap nor Docker nor podman works here. Get one of them:
+  Debian, Ubuntu:  sudo apt-get install bubblewrap        (0.7 or newer), or: sudo apt-get install docker.io
+  Fedora:          sudo dnf install bubblewrap            or: sudo dnf install podman
+  macOS, Windows:  install Docker Desktop (on macOS: brew install --cask docker) and start it
+bubblewrap is installed but refused? The system forbids user namespaces. Ubuntu 24.04 allows them by
+  sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0
+older Debian by sudo sysctl kernel.unprivileged_userns_clone=1. Inside of a container use the Docker of its host.
+Docker is installed but refused? Start it (sudo systemctl start docker) and join its group (sudo usermod -aG docker $USER)."""
+
+
+@cache
+def bubblewrap_works() -> bool:
+    """Whether bubblewrap can make a sandbox here; found out once, by making one (30 ms)."""
+    if sys.platform != "linux" or shutil.which("bwrap") is None:
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        limits = bubblewrap.Limits(seconds=_TRY_S)
+        try:
+            return bubblewrap.run(["true"], Path(folder).resolve(), limits, bubblewrap.unused_user()) == (0, "")
+        except (ExecutionError, OSError):
+            return False
+
+
+def docker_works() -> bool:
+    """Whether Docker or podman is installed and its service answers; asked anew each time, as it may be started meanwhile."""
+    return engine() is not None
+
+
+def how_to_isolate() -> str:
+    """The commands that bring isolation to Debian, Ubuntu, Fedora, macOS and Windows, for a person to read."""
+    return _HOW
+
+
+def isolated_executor(**options: Any) -> CodeExecutor:
+    """A sandbox where one works, else a container; never code without isolation.
+
+    `options` go to the one that is made; `timeout` and `work_dir` suit both. Without `work_dir` it is a temporary folder.
+    A container keeps its network. Raises NoIsolation, which says how to get isolation.
+    """
+    from agentkit.coding.docker import DockerCommandLineCodeExecutor
+    from agentkit.coding.sandbox import SandboxCommandLineCodeExecutor
+
+    if bubblewrap_works():
+        return SandboxCommandLineCodeExecutor(**options)
+    if options.get("work_dir") is not None:
+        return DockerCommandLineCodeExecutor(**options)
+    temporary = tempfile.TemporaryDirectory(prefix="agentkit-", ignore_cleanup_errors=True)
+    try:
+        executor = DockerCommandLineCodeExecutor(**{**options, "work_dir": temporary.name})
+    except BaseException:
+        temporary.cleanup()
+        raise
+    weakref.finalize(executor, temporary.cleanup)
+    return executor

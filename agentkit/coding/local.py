@@ -1,0 +1,90 @@
+"""Runs code on this machine with the rights of this program, after a look for commands that destroy."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+from agentkit.coding.base import CodeBlock
+from agentkit.coding.command_line import SHELLS, CommandLineExecutor
+from agentkit.coding.functions import Function
+from agentkit.coding.process import run_command
+from agentkit.core.bus import emit
+from agentkit.errors import WrongArgument
+from agentkit.events import Noted
+
+NO_ISOLATION = (
+    "code runs on this machine without isolation: it can read, change and send all that you can. "
+    "For code that a model wrote, prefer SandboxCommandLineCodeExecutor or DockerCommandLineCodeExecutor."
+)
+DANGEROUS = [
+    (re.compile(pattern), reason)
+    for pattern, reason in (
+        (
+            r"(?<![\w-])rm(?=[^\n;&|]*\s-(?:\w*[rR]|-recursive))(?=[^\n;&|]*\s-(?:\w*f|-force))[^\n;&|]*",
+            "Use of 'rm -rf' command is not allowed.",
+        ),
+        (r"(?<![\w-])mv\b[^\n;&|]*\s/dev/null(?!\S)", "Moving files to /dev/null is not allowed."),
+        (r"(?<![\w.-])dd\s[^\n;&|]*\b[io]f=\S*", "Use of 'dd' command is not allowed."),
+        (r"(?<![\w-])mkfs(?:\.\w+)?\s[^\n;&|]*", "Use of 'mkfs' command is not allowed."),
+        (r">\s*/dev/(?:[shv]d|xvd|nvme|mmcblk)\w*", "Overwriting disk blocks directly is not allowed."),
+        (r"(:|\b\w+)\s*\(\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}", "Fork bombs are not allowed."),
+    )
+]
+
+
+class LocalCommandLineCodeExecutor(CommandLineExecutor):
+    """Runs shell and Python blocks as child processes of this program; nothing isolates them.
+
+    A look for destructive shell commands precedes the run. It stops accidents, not an attacker.
+    Output is stdout with stderr as they came, at most 1 MiB of a block. A timeout or a stop kills all that a block started.
+    """
+
+    def __init__(
+        self,
+        timeout: float = 60,
+        virtual_env_context: SimpleNamespace | None = None,
+        work_dir: Path | str = Path(),
+        functions: Sequence[Function] = (),
+        functions_module: str = "functions",
+        execution_policies: Mapping[str, bool] | None = None,
+    ) -> None:
+        """`virtual_env_context` is what `create_virtual_env` gave: its Python and its programs come first."""
+        super().__init__(timeout, work_dir, functions, functions_module, execution_policies)
+        self._virtual_env_context = virtual_env_context
+        warnings.warn(f"LocalCommandLineCodeExecutor: {NO_ISOLATION}", UserWarning, stacklevel=2)
+
+    @staticmethod
+    def sanitize_command(lang: str, code: str) -> None:
+        """Raise WrongArgument for shell code with a command that destroys files or the machine."""
+        if lang.lower() not in SHELLS:
+            return
+        for pattern, reason in DANGEROUS:
+            if match := pattern.search(code):
+                raise WrongArgument(
+                    f"Potentially dangerous command detected: {reason} It was {match[0]!r}; do without it, or run it yourself."
+                )
+
+    def _begin(self, code_blocks: Sequence[CodeBlock]) -> None:
+        super()._begin(code_blocks)
+        for block in code_blocks:
+            self.sanitize_command(block.language, block.code)
+        emit(Noted(type(self).__name__, NO_ISOLATION))
+
+    def _python(self) -> str:
+        return str(self._virtual_env_context.env_exe) if self._virtual_env_context else super()._python()
+
+    def _run(self, command: list[str], work_dir: Path, timeout: float) -> tuple[int, str]:
+        return run_command(command, work_dir, timeout, environment=self._environment())
+
+    def _environment(self) -> dict[str, str]:
+        """Ours, with the programs of the virtual environment first; Python writes at once, so that lines keep their order."""
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        if context := self._virtual_env_context:
+            environment["VIRTUAL_ENV"] = str(context.env_dir)
+            environment["PATH"] = os.pathsep.join([str(context.bin_path), environment.get("PATH", os.defpath)])
+        return environment

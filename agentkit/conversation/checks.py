@@ -1,0 +1,72 @@
+"""What the agents' methods may be given; each check raises at once and names the agent, the argument and the value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from agentkit.errors import WrongArgument, WrongType
+
+_FLAGS = (True, False, None)
+
+
+def check_kind(owner: str, argument: str, value: Any, kinds: Any, what: str) -> None:
+    """Raise WrongType for a value that is of none of the kinds; `what` says in words what it must be."""
+    if not isinstance(value, kinds):
+        raise WrongType(f"{owner}: {argument} must be {what}, not {value!r:.200}.")
+
+
+def check_text(owner: str, argument: str, value: Any) -> None:
+    """Raise WrongType for what is neither a text nor None."""
+    check_kind(owner, argument, value, str | None, "a text")
+
+
+def check_flag(owner: str, argument: str, value: Any) -> None:
+    """Raise WrongType for anything but True, False and None."""
+    if value not in _FLAGS:
+        raise WrongType(f"{owner}: {argument} must be True, False or None, not {value!r:.200}.")
+
+
+def check_count(owner: str, argument: str, value: Any) -> None:
+    """Raise WrongType for what is no whole number (or infinite), WrongArgument for a negative one."""
+    if isinstance(value, bool) or not (isinstance(value, int) or value == math.inf):
+        raise WrongType(f"{owner}: {argument} must be a whole number, not {value!r:.200}.")
+    if value < 0:
+        raise WrongArgument(f"{owner}: {argument} must be 0 or more, not {value!r}.")
+
+
+def check_agent(owner: str, argument: str, value: Any, *, needed: bool = False) -> None:
+    """Raise WrongType for what is no agent; None is one unless `needed`, and anything with a name passes."""
+    if not hasattr(value, "name") and (needed or value is not None):
+        raise WrongType(f"{owner}: {argument} must be an agent, not {value!r:.200}.")
+
+
+def check_messages(owner: str, messages: Any) -> None:
+    """Raise WrongType for what is no list of messages; of the messages only the last is looked at."""
+    check_kind(owner, "messages", messages, list | tuple, "a list of messages")
+    if messages and not isinstance(messages[-1], Mapping):
+        raise WrongType(f"{owner}: each of the messages must be a dict, not {messages[-1]!r:.200}.")
+
+
+def check_conversations(owner: str, chat_messages: Any) -> None:
+    """Raise WrongType for what is no dict of agents and their lists of messages."""
+    check_kind(owner, "chat_messages", chat_messages, Mapping | None, "a dict of agents and their messages")
+    for peer, messages in (chat_messages or {}).items():
+        check_agent(owner, "each key of chat_messages", peer)
+        check_kind(owner, "each value of chat_messages", messages, list | tuple, "a list of messages")
+        for message in messages:
+            check_kind(owner, "each message in chat_messages", message, Mapping, "a dict")
+
+
+def check_all(owner: str, argument: str, values: Any, kinds: Any, what: str) -> None:
+    """Raise WrongType for what is no list, or has something in it that is of none of the kinds."""
+    check_kind(owner, argument, values, list | tuple, f"a list, each of it {what}")
+    for value in values:
+        check_kind(owner, f"each of {argument}", value, kinds, what)
+
+
+def check_ids(owner: str, argument: str, values: Any) -> None:
+    """Raise WrongType for what is no collection of ids: a text is not meant as its letters."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise WrongType(f"{owner}: {argument} must be a list, not {values!r:.200}.")

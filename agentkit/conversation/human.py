@@ -1,0 +1,143 @@
+"""When a chat ends and when a person is asked, and how often an agent has replied without one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+from agentkit import runs
+from agentkit.conversation import telling
+from agentkit.conversation.agent import Agent
+from agentkit.conversation.checks import check_count
+from agentkit.conversation.history import Stored
+from agentkit.core import bus
+from agentkit.core.io import IOConsole, IOStream
+from agentkit.core.twin import Mode
+from agentkit.errors import WrongArgument, WrongType
+from agentkit.events import HumanAnswered, HumanInputRequested
+from agentkit.messages import new_id
+
+if TYPE_CHECKING:
+    from agentkit.conversation.conversable import ConversableAgent
+
+InputMode = Literal["ALWAYS", "NEVER", "TERMINATE"]
+INTERRUPTED = "USER INTERRUPTED"
+
+
+class Human:
+    """The person behind an agent: when to ask, what was answered, how many replies went without."""
+
+    def __init__(self, owner: str, input_mode: InputMode, limit: int, is_termination_msg: Callable[[Stored], bool]) -> None:
+        if input_mode not in ("ALWAYS", "NEVER", "TERMINATE"):
+            raise WrongArgument(f"{owner}: human_input_mode must be 'ALWAYS', 'NEVER' or 'TERMINATE', not {input_mode!r}.")
+        check_count(owner, "max_consecutive_auto_reply", limit)
+        if not callable(is_termination_msg):
+            raise WrongType(f"{owner}: is_termination_msg must be callable, not {is_termination_msg!r}.")
+        self.input_mode = input_mode
+        self.limit = limit
+        self.is_termination_msg = is_termination_msg
+        self.inputs: list[str] = []
+        self.counters: dict[Agent | None, int] = defaultdict(int)
+        self.limits: dict[Agent | None, int] = defaultdict(lambda: self.limit)
+        self.reasons: dict[Agent | None, str] = {}
+        """Why this agent last stopped replying to somebody."""
+
+    def set_limit(self, value: int, sender: Agent | None) -> None:
+        """Allow so many automatic replies in a row, to one sender or to all."""
+        if sender is not None:
+            self.limits[sender] = value
+            return
+        self.limit = value
+        for known in self.limits:
+            self.limits[known] = value
+
+    def reset_counter(self, sender: Agent | None) -> None:
+        """Count from 0 again, for one sender or for all."""
+        if sender is None:
+            self.counters.clear()
+        else:
+            self.counters[sender] = 0
+
+    async def check(self, mode: Mode, agent: ConversableAgent, message: Stored, sender: Agent | None) -> tuple[bool, Any]:
+        """`(True, None)` ends the chat, `(True, reply)` is what the person said, `(False, None)` goes on without."""
+        reply = await self._heard(mode, agent, message, sender)
+        if reply == "exit":
+            self.counters[sender] = 0
+            return True, None
+        if reply or self.limits[sender] == 0:
+            self.counters[sender] = 0
+            return True, _as_user(reply, message)
+        self.counters[sender] += 1
+        return False, None
+
+    async def _heard(self, mode: Mode, agent: ConversableAgent, message: Stored, sender: Agent | None) -> str:
+        """What the person says; `exit` ends the chat, an empty text goes on."""
+        who = "the sender" if sender is None else sender.name
+        full = self.counters[sender] >= self.limits[sender]
+        if self.input_mode == "ALWAYS":
+            reply = await self._ask(mode, agent, sender, (
+                f"Replying as {agent.name}. Provide feedback to {who}. Press enter to skip and use auto-reply, or type 'exit' "
+                "to end the conversation: "))  # fmt: skip
+            return reply or self._end_on(message, sender, who)
+        final = self.is_termination_msg(message) if self.input_mode == "TERMINATE" or not full else False
+        if not full and not final:
+            return ""
+        if self.input_mode == "NEVER":
+            why = f"{who} sent a termination message" if final else f"{agent.name} reached its limit of automatic replies"
+            self.reasons[sender] = why + ("" if final else f" ({self.limits[sender]})")
+            return "exit"
+        skip = "" if final else "skip and use auto-reply, or type 'exit' to "
+        or_exit = "or type 'exit' to " if final else ""
+        reply = await self._ask(
+            mode, agent, sender, f"Please give feedback to {who}. Press enter {or_exit}{skip}stop the conversation: "
+        )
+        if not reply and final:
+            self.reasons[sender] = f"{who} sent a termination message"
+            return "exit"
+        return reply
+
+    def _end_on(self, message: Stored, sender: Agent | None, who: str) -> str:
+        if not self.is_termination_msg(message):
+            return ""
+        self.reasons[sender] = f"{who} sent a termination message"
+        return "exit"
+
+    async def _ask(self, mode: Mode, agent: ConversableAgent, sender: Agent | None, prompt: str) -> str:
+        reply: str = await mode.peer(agent, "get_human_input", prompt)
+        if reply == "exit":
+            self.reasons[sender] = f"the person behind {agent.name} ended the chat"
+        elif not reply:
+            telling.note(agent.name, "no human input")
+        return reply
+
+    def read(self, agent: str, prompt: str) -> str:
+        """One answer of a person, which is remembered."""
+        answer = ask(agent, prompt)
+        self.inputs.append(answer)
+        return answer
+
+
+def ask(agent: str, prompt: str) -> str:
+    """Ask a person: who watches the run, unless a stream of its own is set; else who sits at the console."""
+    stream = IOStream.get_default()
+    if runs.current() is not None and isinstance(stream, IOConsole):
+        return runs.ask_human(agent, prompt)
+    request = HumanInputRequested(new_id(), agent, prompt)
+    bus.emit(request)
+    answer = stream.input(prompt)
+    bus.emit(HumanAnswered(request.request_id, answer))
+    return answer
+
+
+def _as_user(reply: str, message: Stored) -> dict[str, Any]:
+    """A person's words as a message; calls that they came in the way of are answered as interrupted."""
+    response: dict[str, Any] = {"role": "user", "content": reply}
+    returns: list[dict[str, Any]] = []
+    if call := message.get("function_call"):
+        returns.append({"role": "function", "name": call.get("name", ""), "content": INTERRUPTED})
+    calls = message.get("tool_calls") or ()
+    returns += [{"role": "tool", "tool_call_id": call.get("id", ""), "content": INTERRUPTED} for call in calls]
+    if returns:
+        response["tool_responses"] = returns
+    return response

@@ -1,0 +1,96 @@
+"""An agent's language model: its configuration, its client, and the reply that it makes from a history."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentkit.conversation.history import Stored
+from agentkit.conversation.tooling import normalized_name
+from agentkit.errors import WrongArgument, WrongType
+
+_EMPTY: tuple[Any, ...] = ({}, {"config_list": []}, {"config_list": [{"model": ""}]})
+_TOOLS = ("tools", "functions")
+
+
+class Voice:
+    """The model that speaks for an agent; `client` is None when there is none."""
+
+    def __init__(self, owner: str, config: dict[str, Any] | bool) -> None:
+        """Raises WrongType or WrongArgument for a configuration that cannot be."""
+        if config is not False and not isinstance(config, dict):
+            raise WrongArgument(f"{owner}: llm_config must be a dict, False or None, not {config!r}.")
+        if config in _EMPTY:
+            raise WrongArgument(
+                f"{owner}: llm_config names no model; give a non-empty 'model' in llm_config or in each config of 'config_list', "
+                "or use llm_config=False for an agent without a model."
+            )
+        self.owner = owner
+        self.config: dict[str, Any] | bool = _copied(config)
+        self.client: Any = None
+        self.cache: Any = None
+        if isinstance(self.config, dict):
+            from agentkit.llm.wrapper import OpenAIWrapper
+
+            self.client = OpenAIWrapper(**{key: value for key, value in self.config.items() if key not in _TOOLS})
+
+    def offered(self) -> dict[str, Any]:
+        """The functions that the model is told about, as parameters of a call."""
+        if not isinstance(self.config, dict):
+            return {}
+        return {key: self.config[key] for key in _TOOLS if self.config.get(key)}
+
+
+def model_reply(client: Any, messages: Sequence[Stored], cache: Any, agent: Any, offered: Mapping[str, Any]) -> Any:
+    """Ask the client; the reply is a text or a message with calls, None when there was nothing in it.
+
+    Raises what the client raises.
+    """
+    response = client.create(context=_context(messages), messages=sendable(messages), cache=cache, agent=agent, **offered)
+    extracted = client.extract_text_or_completion_object(response)
+    reply = extracted[0] if extracted else None
+    if reply is None:
+        warnings.warn(f"{agent.name if agent else 'An agent'} got an empty reply from its model.", UserWarning, stacklevel=2)
+        return None
+    return reply if isinstance(reply, str) else _accepted(reply)
+
+
+def sendable(messages: Sequence[Stored]) -> list[Stored]:
+    """The messages as the chat API takes them: every tool response one message, nothing but the API's keys."""
+    sent: list[Stored] = []
+    for message in messages:
+        responses = message.get("tool_responses") or []
+        sent += responses
+        # The content of a message of role tool only repeats the responses.
+        if not responses or message.get("role") != "tool":
+            sent.append({key: value for key, value in message.items() if key not in ("tool_responses", "context")})
+    return sent
+
+
+def _context(messages: Sequence[Stored]) -> dict[str, Any] | None:
+    """The contexts of all messages in one, later ones count: so a message can renew what an earlier one refers to."""
+    contexts = [message["context"] for message in messages if "context" in message]
+    return {key: value for context in contexts for key, value in context.items()} if contexts else None
+
+
+def _accepted(reply: Any) -> Any:
+    """A message with calls in a form that servers take back."""
+    made = reply.model_dump() if hasattr(reply, "model_dump") else reply
+    if not isinstance(made, dict):
+        raise WrongType(f"The model client gave a {type(reply).__name__} as its message; it must be a text or a message.")
+    if made.get("function_call"):
+        made["function_call"]["name"] = normalized_name(made["function_call"]["name"])
+    for call in made.get("tool_calls") or []:
+        call["function"]["name"] = normalized_name(call["function"]["name"])
+        for key in ("id", "type"):
+            if call.get(key, "") is None:
+                del call[key]
+    return made
+
+
+def _copied(config: Any) -> Any:
+    """A copy of the nested dicts and lists; what lies in them is shared."""
+    if type(config) is dict:
+        return {key: _copied(value) for key, value in config.items()}
+    return [_copied(each) for each in config] if type(config) is list else config

@@ -1,0 +1,110 @@
+"""Chats inside a reply: a queue of inner chats runs, and the last summary is the reply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agentkit.conversation.agent import Agent
+from agentkit.conversation.chats import a_initiate_chats, check_chats, initiate_chats
+from agentkit.conversation.checks import check_flag
+from agentkit.conversation.history import Stored
+from agentkit.conversation.summary import reflect, with_carryover
+from agentkit.core.twin import Mode
+from agentkit.errors import WrongArgument
+from agentkit.messages import text_of
+
+if TYPE_CHECKING:
+    from agentkit.conversation.conversable import ConversableAgent
+
+DEFAULT = "summary_from_nested_chats"
+Queue = list[dict[str, Any]]
+
+
+def reply_function(owner: str, queue: Queue, reply_func: str | Callable[..., Any], use_async: bool | None) -> Callable[..., Any]:
+    """The reply function for a queue.
+
+    Raises WrongType for what is no queue, WrongArgument for an unknown function and for async queues without chat ids.
+    """
+    check_chats(owner, queue)
+    check_flag(owner, "use_async", use_async)
+    if use_async:
+        for chat in queue:
+            if chat.get("chat_id") is None:
+                raise WrongArgument(
+                    f"{owner}: with use_async each chat of chat_queue needs a chat_id; this has none: {chat!r:.200}."
+                )
+    if reply_func == DEFAULT:
+        reply_func = a_nested_summary if use_async else nested_summary
+    if not callable(reply_func):
+        raise WrongArgument(f"{owner}: reply_func_from_nested_chats must be {DEFAULT!r} or a callable, not {reply_func!r}.")
+    function = reply_func
+    if use_async:
+
+        async def a_nested_reply(recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> Any:
+            return await Mode("a_", True).invoke(function, queue, recipient, messages, sender, config)
+
+        return a_nested_reply
+
+    def nested_reply(recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> Any:
+        return function(queue, recipient, messages, sender, config)
+
+    return nested_reply
+
+
+def nested_summary(queue: Queue, recipient: ConversableAgent, messages: list[Stored], sender: Agent,
+                   config: Any) -> tuple[bool, Any]:  # fmt: skip
+    """Run the queue one chat after the other; `(False, None)` when no chat of it has a message."""
+    chats = chats_to_run(queue, recipient, messages, sender, config)
+    return (True, initiate_chats(chats)[-1].summary) if chats else (True, None)
+
+
+async def a_nested_summary(queue: Queue, recipient: ConversableAgent, messages: list[Stored], sender: Agent,
+                           config: Any) -> tuple[bool, Any]:  # fmt: skip
+    """Run the queue by its prerequisites."""
+    chats = chats_to_run(queue, recipient, messages, sender, config)
+    if not chats:
+        return True, None
+    finished = await a_initiate_chats(chats)
+    return True, finished[chats[-1]["chat_id"]].summary
+
+
+def chats_to_run(queue: Queue, recipient: ConversableAgent, messages: list[Stored], sender: Agent, config: Any) -> Queue:
+    """The chats of the queue that have a message; the first takes the last message of the outer chat when it has none."""
+    chats: Queue = []
+    for index, given in enumerate(queue):
+        chat = dict(given)
+        chat.setdefault("sender", None)
+        if chat["sender"] is None:
+            chat["sender"] = recipient
+        message = chat.get("message")
+        if message is None and index == 0:
+            message = messages[-1].get("content")
+        if callable(message):
+            message = message(recipient, messages, sender, config)
+        if index == 0 and "carryover_config" in chat:
+            message = with_carryover(message, _carryover(chat.pop("carryover_config"), recipient, messages, sender))
+        if message:
+            chats.append({**chat, "message": message})
+    return chats
+
+
+def _carryover(config: dict[str, Any], recipient: ConversableAgent, messages: list[Stored], sender: Any) -> str:
+    """What of the outer chat goes into the first inner one."""
+    method, args = config.get("summary_method"), config.get("summary_args") or {}
+    if method == "all":
+        return _joined(messages)
+    if method == "last_msg":
+        return text_of(messages[-1].get("content"))
+    if method == "reflection_with_llm":
+        prompt = args.get("summary_prompt") or recipient.DEFAULT_SUMMARY_PROMPT
+        return str(reflect(recipient, prompt, messages, sender, args.get("cache"), args.get("summary_role")))
+    if callable(method):
+        return str(method(recipient, messages, args))
+    raise WrongArgument(
+        f"carryover_config: summary_method must be 'all', 'last_msg', 'reflection_with_llm' or a callable, not {method!r}."
+    )
+
+
+def _joined(messages: Sequence[Stored]) -> str:
+    return "\n".join(text_of(message.get("content")) for message in messages if message.get("content"))

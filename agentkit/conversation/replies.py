@@ -1,0 +1,158 @@
+"""The ordered table of an agent's reply functions: the first that matches the sender and is final makes the reply."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Collection
+from functools import lru_cache
+from typing import Any
+
+from agentkit.conversation.agent import Agent
+from agentkit.conversation.checks import check_kind
+from agentkit.conversation.history import Stored
+from agentkit.core.twin import Mode, core_of
+from agentkit.errors import AsyncReplyInSyncChat, SenderRequired, WrongArgument, WrongType
+
+ReplyFunction = Callable[..., Any]
+"""`(recipient, messages, sender, config) -> (final, reply)`, sync or async."""
+Entry = dict[str, Any]
+"""`trigger`, `reply_func`, `config`, `init_config`, `reset_config`, `ignore_async_in_sync_chat`, as in AutoGen."""
+
+
+class ReplyTable:
+    """The reply functions in the order in which they are asked."""
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self.entries: list[Entry] = []
+
+    def register(self, trigger: Any, reply_func: ReplyFunction, position: int, config: Any, reset_config: Any, *,
+                 ignore_async: bool, remove_others: bool) -> None:  # fmt: skip
+        """Insert a function; raises WrongArgument for what is no trigger and WrongType for what is no function."""
+        check_trigger(self.owner, trigger)
+        if not callable(reply_func):
+            raise WrongType(f"{self.owner}: reply_func must be callable, not {reply_func!r}.")
+        check_kind(self.owner, "position", position, int, "a whole number")
+        check_kind(self.owner, "reset_config", reset_config, Callable | None, "callable or None")
+        if remove_others:
+            self.entries.clear()
+        self.entries.insert(
+            position,
+            {
+                "trigger": trigger,
+                "reply_func": reply_func,
+                "config": copy.copy(config),
+                "init_config": config,
+                "reset_config": reset_config,
+                "ignore_async_in_sync_chat": ignore_async and is_async(reply_func),
+            },
+        )
+
+    def replace(self, old: ReplyFunction, new: ReplyFunction) -> None:
+        """Exchange a function wherever it is registered; without effect when it is not."""
+        check_kind(self.owner, "new_reply_func", new, Callable, "callable")
+        for entry in self.entries:
+            if entry["reply_func"] == old:
+                entry["reply_func"] = new
+
+    def reset(self) -> None:
+        """Put the configs back to what was registered."""
+        for entry in self.entries:
+            if entry["reset_config"] is not None:
+                entry["reset_config"](entry["config"])
+            else:
+                entry["config"] = copy.copy(entry["init_config"])
+
+    def check_sync(self) -> None:
+        """Raise AsyncReplyInSyncChat when a function is registered that a sync chat may neither call nor ignore."""
+        barred = {
+            entry["reply_func"].__name__
+            for entry in self.entries
+            if is_async(entry["reply_func"]) and not entry["ignore_async_in_sync_chat"]
+        }
+        if barred:
+            raise AsyncReplyInSyncChat(
+                f"{self.owner} has async reply functions ({', '.join(sorted(barred))}), which a sync chat cannot call; use "
+                "a_initiate_chat, or register them with ignore_async_in_sync_chat=True."
+            )
+
+    async def answer(self, mode: Mode, agent: Agent, messages: list[Stored], sender: Agent | None,
+                     exclude: Collection[ReplyFunction]) -> tuple[bool, Any]:  # fmt: skip
+        """The first final reply as `(True, reply)`; `(False, None)` when no function has one.
+
+        A method that exists as a sync and an async face is one function: each mode asks its own face of it.
+        """
+        done = {core_of(function) for function in exclude}
+        if mode.is_async:  # of a pair that is registered by both faces, only the async one is asked
+            done.update(core_of(entry["reply_func"]) for entry in self.entries if is_async(entry["reply_func"]))
+        for entry in list(self.entries):
+            function = entry["reply_func"]
+            core = core_of(function)
+            if is_async(function):
+                if not mode.is_async or function in exclude:
+                    continue
+            elif (core is not None and core in done) or function in exclude:
+                continue
+            if not matches(entry["trigger"], sender):
+                continue
+            if core is not None:
+                final, reply = await core(agent, mode, messages=messages, sender=sender, config=entry["config"])
+            else:
+                final, reply = await mode.invoke(function, agent, messages=messages, sender=sender, config=entry["config"])
+            if final:
+                return True, reply
+        return False, None
+
+
+@lru_cache(4096)
+def is_async(function: ReplyFunction) -> bool:
+    """Whether it is a coroutine function."""
+    return inspect.iscoroutinefunction(function)
+
+
+def check_trigger(owner: str, trigger: Any) -> None:
+    """Raise WrongArgument for what can be no trigger."""
+    if isinstance(trigger, list):
+        for each in trigger:
+            check_trigger(owner, each)
+    elif trigger is not None and not isinstance(trigger, str) and not callable(trigger) and not isinstance(trigger, Agent):
+        raise WrongArgument(
+            f"{owner}: a trigger is an agent class, a name, an agent, a callable, None or a list of these, not {trigger!r}."
+        )
+
+
+def matches(trigger: Any, sender: Agent | None) -> bool:
+    """Whether a message of this sender (None: of nobody) triggers.
+
+    Raises SenderRequired for a name when there is no sender, WrongType when a callable gives no bool.
+    """
+    if isinstance(trigger, list):
+        return any(matches(each, sender) for each in trigger)
+    if trigger is None:
+        return sender is None
+    if isinstance(trigger, type):
+        return sender is not None and _is_kind(trigger, sender)
+    if isinstance(trigger, str):
+        if sender is None:
+            raise SenderRequired(f"The trigger {trigger!r} is a name; generate_reply needs a sender to compare it with.")
+        return trigger == sender.name
+    if callable(trigger) and not _is_kind(Agent, trigger):
+        answer = trigger(sender)
+        if not isinstance(answer, bool):
+            raise WrongType(f"The trigger {trigger!r} must return True or False, not {answer!r}.")
+        return answer
+    return bool(trigger == sender)
+
+
+_kinds: dict[tuple[type, type], bool] = {}
+
+
+def _is_kind(kind: type, value: Any) -> bool:
+    """isinstance, remembered by type: protocols are slow to compare."""
+    key = (kind, type(value))
+    if key not in _kinds:
+        if len(_kinds) > 4096:
+            _kinds.clear()
+        _kinds[key] = isinstance(value, kind)
+    return _kinds[key]

@@ -1,0 +1,116 @@
+"""What stays of a chat when it is over, and how it goes into the next one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from agentkit.conversation.history import Stored
+from agentkit.conversation.model import model_reply
+from agentkit.errors import InvalidCarryOverType, ModelError, WrongArgument
+from agentkit.messages import text_of
+
+if TYPE_CHECKING:
+    from agentkit.conversation.conversable import ConversableAgent
+
+SummaryMethod = str | Callable[..., Any] | None
+
+
+def last_message_summary(sender: ConversableAgent, recipient: ConversableAgent, _args: dict[str, Any]) -> str:
+    """The text of the recipient's last message, without TERMINATE."""
+    last = recipient.last_message(sender) if sender in recipient.chat_messages else None
+    content = (last or {}).get("content")
+    if isinstance(content, list):
+        return "\n".join(str(part["text"]).replace("TERMINATE", "") for part in content if "text" in part)
+    return content.replace("TERMINATE", "") if isinstance(content, str) else ""
+
+
+def reflection_summary(sender: ConversableAgent, recipient: ConversableAgent, args: dict[str, Any]) -> Any:
+    """What the model of the recipient, else of the sender, makes of the chat."""
+    prompt, role = args.get("summary_prompt"), args.get("summary_role")
+    if prompt is None:
+        prompt = sender.DEFAULT_SUMMARY_PROMPT
+    messages = recipient.chat_messages_for_summary(sender)
+    try:
+        return reflect(sender, prompt, messages, recipient, args.get("cache"), role)
+    except ModelError as error:
+        warnings.warn(f"{sender.name}: no summary by reflection, the model failed: {error}", UserWarning, stacklevel=2)
+        return ""
+
+
+def reflect(agent: ConversableAgent, prompt: str, messages: list[Stored], llm_agent: Any, cache: Any, role: str | None) -> Any:
+    """What the model of `llm_agent`, else of the agent, replies to the messages with the prompt behind them."""
+    speaker = next((each for each in (llm_agent, agent) if each is not None and each.client is not None), None)
+    if speaker is None:
+        raise WrongArgument(f"{agent.name}: neither agent has a model to reflect with; give one of them an llm_config.")
+    asked = [*messages, {"role": role or "system", "content": prompt}]
+    return model_reply(speaker.client, asked, cache, speaker, speaker._engine.voice.offered())
+
+
+def summarize(
+    agent: ConversableAgent, method: SummaryMethod, args: dict[str, Any], recipient: ConversableAgent, cache: Any
+) -> Any:
+    """The summary of the chat with the recipient; empty without a method."""
+    if method is None:
+        return ""
+    args = {"cache": cache, **args}
+    if method == "last_msg":
+        method = last_message_summary
+    elif method == "reflection_with_llm":
+        method = reflection_summary
+    return check_method(agent.name, method)(agent, recipient, args)
+
+
+def check_method(owner: str, method: SummaryMethod) -> Callable[..., Any]:
+    """The method, if it can be one; raises WrongArgument."""
+    if method in (None, "last_msg", "reflection_with_llm") or callable(method):
+        return method  # type: ignore[return-value]  # the names are replaced by the caller
+    raise WrongArgument(f"{owner}: summary_method must be 'last_msg', 'reflection_with_llm', a callable or None, not {method!r}.")
+
+
+def check_reflection(owner: str, args: Mapping[str, Any]) -> None:
+    """Raise WrongArgument for a prompt or a role of a reflection that is no text."""
+    for name in ("summary_prompt", "summary_role"):
+        if not isinstance(args.get(name), str | None):
+            raise WrongArgument(f"{owner}: {name} must be a text, not {args[name]!r}.")
+
+
+def check_carryover(owner: str, carryover: Any) -> None:
+    """Raise InvalidCarryOverType for what is neither a text nor a list; nothing at all may be written in any way."""
+    if carryover and not isinstance(carryover, str | list):
+        raise InvalidCarryOverType(f"{owner}: carryover must be a text or a list, not {carryover!r:.200}.")
+
+
+def with_carryover(message: Any, carryover: Any) -> Any:
+    """The first message of a chat with what is carried over from others behind it.
+
+    Raises InvalidCarryOverType for a message or a carryover that cannot be combined.
+    """
+    if not carryover:
+        return message
+    if isinstance(message, str):
+        return message + _context(carryover)
+    if isinstance(message, dict):
+        content = message.get("content")
+        if isinstance(content, list):
+            return {**message, "content": [{"type": "text", "text": _context(carryover)}, *content]}
+        if isinstance(content, str):
+            return {**message, "content": content + _context(carryover)}
+        return message
+    raise InvalidCarryOverType(f"A carryover goes with a text or a dict as message, not with {type(message).__name__}.")
+
+
+def _context(carryover: Any) -> str:
+    if isinstance(carryover, str):
+        return "\nContext: \n" + carryover
+    if isinstance(carryover, list):
+        return "\nContext: \n" + "\n".join(carried(item) for item in carryover)
+    raise InvalidCarryOverType(f"A carryover must be a text or a list, not {type(carryover).__name__} ({carryover!r:.80}).")
+
+
+def carried(item: Any) -> str:
+    """One item of a carryover as text."""
+    if isinstance(item, dict) and "content" in item:
+        return text_of(item["content"]) if not isinstance(item["content"], str) else item["content"]
+    return str(item)

@@ -1,0 +1,94 @@
+"""What agents do is told twice: as an event to whoever listens, and, unless it is silent, on the console."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from agentkit.conversation.agent import Agent
+from agentkit.conversation.history import Stored
+from agentkit.core import bus
+from agentkit.core.io import IOStream
+from agentkit.events import Event, MessageSent, Noted
+from agentkit.messages import new_id, text_of
+
+_RULE = "-" * 80
+_thread: ContextVar[list[str | None] | None] = ContextVar("agentkit_thread", default=None)
+
+
+@contextmanager
+def following(parent_id: str | None) -> Iterator[Callable[[], str | None]]:
+    """Messages that are told in the block follow one another, the first of them `parent_id`; gives the id of the last."""
+    last: list[str | None] = [parent_id]
+    token = _thread.set(last)
+    try:
+        yield lambda: last[0]
+    finally:
+        _thread.reset(token)
+
+
+def tell_message(message: Stored, sender: Agent, recipient: Agent, silent: bool) -> None:
+    """Tell that `sender` said this to `recipient`."""
+    if bus.heard():
+        bus.emit(_event(message, sender, recipient, silent))
+    if not silent:
+        IOStream.get_default().print(_page(message, sender.name, recipient.name), flush=True)
+
+
+def tell(event: Event, line: str, silent: bool = False) -> None:
+    """Tell something else, with the line that stands for it on the console."""
+    bus.emit(event)
+    if not silent:
+        IOStream.get_default().print(line, flush=True)
+
+
+def note(agent: str, text: str, silent: bool = False) -> None:
+    """Tell a remark."""
+    tell(Noted(agent, text), f">>>> {agent}: {text}", silent)
+
+
+def _event(message: Stored, sender: Agent, recipient: Agent, silent: bool) -> MessageSent:
+    extra: dict[str, Any] = {"inner": True}
+    for key in ("tool_calls", "function_call"):
+        if message.get(key):
+            extra[key] = message[key]
+    if silent:
+        extra["silent"] = True
+    thread = _thread.get()
+    parent = thread[0] if thread else None
+    event = MessageSent(new_id(), parent, sender.name, recipient.name, str(message.get("role") or "assistant"),
+                        shown(message), extra=extra)  # fmt: skip
+    if thread and not silent:
+        thread[0] = event.id
+    return event
+
+
+def shown(message: Stored) -> str:
+    """The text of a message for people: what a content function gives, and the results of tools."""
+    content = message.get("content")
+    if callable(content):
+        content = content(message.get("context") or {})
+    return text_of(content)
+
+
+def _page(message: Stored, sender: str, recipient: str) -> str:
+    """A message as it stands on the console."""
+    lines = [f"{sender} (to {recipient}):", ""]
+    responses = message.get("tool_responses") or ([message] if message.get("role") in ("tool", "function") else [])
+    for response in responses:
+        label = response.get("tool_call_id") or response.get("name") or response.get("role", "tool")
+        lines += [f"***** Response from {label} *****", str(response.get("content")), "*" * 40]
+    if not responses and (text := shown(message)):
+        lines.append(text)
+    for call in [*_legacy(message), *(message.get("tool_calls") or ())]:
+        function = call.get("function") or {}
+        lines += [f"***** Suggested call of {function.get('name')} ({call.get('id') or 'no id'}) *****",
+                  f"Arguments: {function.get('arguments')}", "*" * 40]  # fmt: skip
+    return "\n".join([*lines, "", _RULE])
+
+
+def _legacy(message: Stored) -> list[dict[str, Any]]:
+    call = message.get("function_call")
+    return [{"function": call}] if isinstance(call, dict) else []

@@ -1,0 +1,228 @@
+"""The functions an agent may execute, and those its model is told about."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from agentkit.conversation.agent import Agent
+from agentkit.conversation.checks import check_agent, check_all, check_kind, check_messages
+from agentkit.conversation.history import Stored
+from agentkit.core import bus, tools
+from agentkit.core.io import IOStream
+from agentkit.core.twin import Mode
+from agentkit.errors import NoModelConfig, Stopped, WrongArgument, WrongType
+from agentkit.events import ToolCalled, ToolReturned
+from agentkit.messages import new_id
+
+if TYPE_CHECKING:
+    from agentkit.conversation.conversable import ConversableAgent
+
+F = TypeVar("F", bound=Callable[..., Any])
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+class Toolbox:
+    """The functions that an agent executes, by the names under which models ask for them."""
+
+    def __init__(self, owner: str, functions: Mapping[str, Callable[..., Any]] | None = None) -> None:
+        self.owner = owner
+        self.functions: dict[str, Callable[..., Any]] = {}
+        if functions is not None:
+            self.register(functions)
+
+    def register(self, functions: Mapping[str, Callable[..., Any] | None]) -> None:
+        """Add, replace or (None) remove functions; raises WrongArgument for bad names, WrongType for what is no function."""
+        if not isinstance(functions, Mapping):
+            raise WrongType(f"{self.owner}: function_map must be a dict of names and functions, not {functions!r}.")
+        for name, function in functions.items():
+            check_name(name)
+            if function is not None and not callable(function):
+                raise WrongType(f"{self.owner}: the function {name!r} must be callable or None, not {function!r}.")
+        for name, function in functions.items():
+            if function is None:
+                if self.functions.pop(name, None) is None:
+                    warnings.warn(f"{self.owner} has no function {name!r} to remove.", UserWarning, stacklevel=3)
+                continue
+            if name in self.functions:
+                warnings.warn(f"{self.owner}: function {name!r} is being replaced.", UserWarning, stacklevel=3)
+            self.functions[name] = function
+
+    async def execute(self, mode: Mode, call: Mapping[str, Any], verbose: bool) -> tuple[bool, dict[str, Any]]:
+        """Run one call and give whether it went well, and the result as a message; errors become its content."""
+        name, arguments = str(call.get("name") or ""), call.get("arguments")
+        call_id, began = new_id(), time.monotonic()
+        if bus.heard():
+            bus.emit(ToolCalled(call_id, self.owner, name, arguments if isinstance(arguments, str) else tools.to_text(arguments)))
+        ok, content = await self._run(mode, name, arguments)
+        if bus.heard():
+            seconds = time.monotonic() - began
+            bus.emit(ToolReturned(call_id, self.owner, name, ok, tools.to_text(content), seconds))
+        if verbose:
+            IOStream.get_default().print(f"\nInput arguments: {arguments}\nOutput:\n{content}", flush=True)
+        return ok, {"name": name, "role": "function", "content": content}
+
+    async def _run(self, mode: Mode, name: str, arguments: Any) -> tuple[bool, Any]:
+        function = self.functions.get(name)
+        if function is None:
+            known = ", ".join(sorted(self.functions)) or "none"
+            return False, f"Error: Function {name} not found. Functions that {self.owner} can execute: {known}."
+        try:
+            given = tools.parse_arguments(arguments)
+        except WrongArgument as error:
+            return False, f"Error: {error}"
+        try:
+            return True, await mode.invoke(function, **given)
+        except Stopped:
+            raise
+        except Exception as error:  # noqa: BLE001 (whatever a tool raises is for the model to read)
+            return False, f"Error: {str(error) or type(error).__name__}"
+
+    def can_execute(self, names: list[str] | str) -> bool:
+        """Whether all of the functions are there."""
+        return all(name in self.functions for name in ([names] if isinstance(names, str) else names))
+
+
+async def tool_calls_reply(mode: Mode, agent: ConversableAgent, message: Stored) -> tuple[bool, Stored | None]:
+    """Execute all calls of the message, in async mode side by side, and answer with one tool message."""
+    calls = message.get("tool_calls") or []
+    if not calls:
+        return False, None
+    check_all(agent.name, "tool_calls", calls, Mapping, "a dict")
+    returns = await mode.gather(*(_one_call(mode, agent, call) for call in calls))
+    content = "\n\n".join(str(each["content"]) for each in returns)
+    return True, {"role": "tool", "tool_responses": returns, "content": content}
+
+
+async def _one_call(mode: Mode, agent: ConversableAgent, call: Mapping[str, Any]) -> dict[str, Any]:
+    _, returned = await mode.peer(agent, "execute_function", dict(call.get("function") or {}))
+    content = returned.get("content", "")
+    response = {"role": "tool", "content": "" if content is None else content}
+    return response if call.get("id") is None else {"tool_call_id": call["id"], **response}
+
+
+async def function_call_reply(mode: Mode, agent: ConversableAgent, message: Stored) -> tuple[bool, Stored | None]:
+    """Execute the call of the older form, `function_call`."""
+    call = message.get("function_call")
+    if not call:
+        return False, None
+    check_kind(agent.name, "function_call", call, Mapping, "a dict")
+    _, returned = await mode.peer(agent, "execute_function", call)
+    return True, returned if returned.get("content") is not None else {**returned, "content": ""}
+
+
+def check_name(name: Any) -> str:
+    """The name, if the APIs take it for a function; raises WrongArgument."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise WrongArgument(f"Invalid name: {name!r}. Use 1 to 64 letters, digits, '_' and '-'.")
+    return name
+
+
+def normalized_name(name: str) -> str:
+    """The name with what the APIs do not take replaced by `_`, at most 64 characters."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64]
+
+
+def wrapped(function: F) -> F:
+    """The function with its JSON arguments made into objects before and its result made into text after."""
+    loaded = tools.load_arguments(function)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> str:
+        return tools.to_text(loaded(*args, **kwargs))
+
+    @functools.wraps(function)
+    async def a_call(*args: Any, **kwargs: Any) -> str:
+        result = loaded(*args, **kwargs)
+        return tools.to_text(await result if inspect.isawaitable(result) else result)
+
+    chosen: Any = a_call if tools.is_async(function) else call
+    chosen._origin = function  # AutoGen's way back to the function
+    made: F = chosen
+    return made
+
+
+class Signatures:
+    """What an agent's model is told about functions: `tools` and `functions` of its `llm_config`."""
+
+    def __init__(self, owner: str, config: dict[str, Any] | bool) -> None:
+        self.owner = owner
+        self.config = config
+
+    def update(self, key: str, signature: Any, is_remove: bool | None) -> None:
+        """Add, replace or remove a signature under `tools` or `functions`.
+
+        Raises NoModelConfig without an llm_config, WrongArgument for a signature or name that cannot be.
+        """
+        config = self.config
+        if not isinstance(config, dict) or not config:
+            raise NoModelConfig(f"{self.owner} needs an llm_config before its model can be told about a function.")
+        known: list[dict[str, Any]] = config.get(key) or []
+        name = signature if is_remove else self._checked(key, signature)
+        check_kind(self.owner, "the name of a function to remove", name, str | dict, "a text")
+        if is_remove and not known:
+            raise WrongArgument(f"{self.owner}: there is no function {name!r} to remove from its {key}.")
+        kept = [each for each in known if _name_of(key, each) != name]
+        if not is_remove:
+            if len(kept) < len(known):
+                warnings.warn(f"{self.owner}: function {name!r} is being overridden.", UserWarning, stacklevel=4)
+            kept.append(signature)
+        config[key] = kept
+        if not kept:
+            del config[key]
+
+    def _checked(self, key: str, signature: Any) -> str:
+        if not isinstance(signature, dict):
+            raise WrongArgument(f"{self.owner}: a signature must be a dict, not {type(signature).__name__} ({signature!r:.80}).")
+        name = _name_of(key, signature)
+        if name is None:
+            raise WrongArgument(f"{self.owner}: the signature has no name: {signature!r:.200}.")
+        return check_name(name)
+
+
+def _name_of(key: str, signature: Mapping[str, Any]) -> Any:
+    inner = signature.get("function") if key == "tools" else signature
+    return inner.get("name") if isinstance(inner, Mapping) else None
+
+
+def named(function: Callable[..., Any], name: str | None, description: str | None) -> tuple[str, str]:
+    """The name and the description of a function for the model: those given now, else those of an earlier decorator.
+
+    They are remembered on the function where it takes attributes. Raises WrongArgument when nobody described it.
+    """
+    own = name_of(function, name)
+    text = description or getattr(function, "_description", None)
+    if text is None:
+        raise WrongArgument(f"The function {own!r} needs a description; the first decorator must give one.")
+    remember(function, own, text)
+    return own, text
+
+
+def name_of(function: Callable[..., Any], name: str | None) -> str:
+    """The name given now, else that of an earlier decorator, else the function's own; raises WrongArgument without any."""
+    own: str | None = name or getattr(function, "_name", None) or getattr(function, "__name__", None)
+    if not own:
+        raise WrongArgument(f"{function!r} has no name of its own; give it one by name=.")
+    return own
+
+
+def remember(function: Callable[..., Any], name: str, description: str | None = None) -> None:
+    """Keep the name and the description for the next decorator; bound methods and built-ins cannot keep any."""
+    if inspect.isfunction(function) or isinstance(function, functools.partial):
+        function._name = name  # type: ignore[union-attr]
+        if description is not None:
+            function._description = description  # type: ignore[union-attr]
+
+
+def conversation(agent: ConversableAgent, messages: list[Stored] | None, sender: Agent | None) -> list[Stored]:
+    """The messages that a reply function works on: those given, else the conversation with the sender."""
+    if messages is not None:
+        check_messages(agent.name, messages)
+        return messages
+    check_agent(agent.name, "sender", sender)
+    return agent.chat_messages[sender] if sender is not None else []

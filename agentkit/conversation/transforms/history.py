@@ -1,0 +1,47 @@
+"""A limit on the number of messages."""
+
+from __future__ import annotations
+
+from agentkit.conversation.transforms.base import Messages
+from agentkit.conversation.transforms.groups import head_and_rest
+from agentkit.errors import WrongArgument, WrongType
+
+
+class MessageHistoryLimiter:
+    """Keeps the newest messages, at most `max_messages` (None: all), and drops the older ones.
+
+    A system message at the head is kept and counts; so does whatever message is first with `keep_first_message`. A tool
+    call and its results stay or go together. A model cannot go on without the newest of them: where there is room for a
+    message, the newest call is kept with all its results, even above the limit. Raises WrongArgument below 1.
+    """
+
+    def __init__(self, max_messages: int | None = None, keep_first_message: bool = False) -> None:
+        if max_messages is not None and not isinstance(max_messages, int):
+            raise WrongType(f"MessageHistoryLimiter: max_messages={max_messages!r} is no whole number.")
+        if max_messages is not None and max_messages < 1:
+            raise WrongArgument(f"MessageHistoryLimiter: max_messages={max_messages} must be None or at least 1.")
+        self._max_messages = max_messages
+        self._keep_first_message = keep_first_message
+
+    def apply_transform(self, messages: Messages) -> Messages:
+        """The messages that remain, in order, as a new list of the same dicts."""
+        if self._max_messages is None or len(messages) <= self._max_messages:
+            return list(messages)
+        head, rest = head_and_rest(messages, keep_first=self._keep_first_message)
+        if rest and len(head) > self._max_messages:
+            head = []
+        room = self._max_messages - len(head)
+        kept: list[Messages] = []
+        for group in reversed(rest):
+            if room <= 0 or (kept and len(group) > room):
+                break
+            kept.append(group)
+            room -= len(group)
+        return head + [message for group in reversed(kept) for message in group]
+
+    def get_logs(self, pre_transform_messages: Messages, post_transform_messages: Messages) -> tuple[str, bool]:
+        """How many messages were removed, and whether any were."""
+        before, after = len(pre_transform_messages), len(post_transform_messages)
+        if before <= after:
+            return "No messages were removed.", False
+        return f"Removed {before - after} messages. Number of messages reduced from {before} to {after}.", True

@@ -1,0 +1,78 @@
+"""The speaker's name in the text, for models that ignore the field `name`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentkit.conversation.transforms.base import Messages
+from agentkit.conversation.transforms.groups import applies
+from agentkit.errors import WrongArgument
+
+
+class TextMessageContentName:
+    """Puts the name of each message's speaker before (`position="start"`) or behind (`"end"`) its text.
+
+    `format_string` holds `{name}` and no other field. With `deduplicate` a text that has it there already is left
+    alone, as are messages without a name or a text; of a list of parts, the first or the last text gets it. For
+    `filter_dict` see `agentkit.conversation.transforms.groups.applies`. Raises WrongArgument for other arguments.
+    """
+
+    def __init__(
+        self,
+        position: str = "start",
+        format_string: str = "{name}:\n",
+        deduplicate: bool = True,
+        filter_dict: dict[str, Any] | None = None,
+        exclude_filter: bool = True,
+    ) -> None:
+        if position not in ("start", "end"):
+            raise WrongArgument(f"TextMessageContentName: position={position!r} must be 'start' or 'end'.")
+        if not _is_format(format_string):
+            raise WrongArgument(
+                f"TextMessageContentName: format_string={format_string!r} must be a text with {{name}} alone in it."
+            )
+        self._at_start = position == "start"
+        self._format_string = format_string
+        self._deduplicate = deduplicate
+        self._filter_dict = filter_dict
+        self._exclude_filter = exclude_filter
+
+    def apply_transform(self, messages: Messages) -> Messages:
+        """All messages, as a new list; those that are changed are new dicts."""
+        return [
+            self._named(message) if applies(message, self._filter_dict, self._exclude_filter) else message for message in messages
+        ]
+
+    def get_logs(self, pre_transform_messages: Messages, post_transform_messages: Messages) -> tuple[str, bool]:
+        """How many messages were changed, and whether any were."""
+        pairs = zip(pre_transform_messages, post_transform_messages, strict=False)
+        changed = sum(before.get("content") != after.get("content") for before, after in pairs)
+        if not changed:
+            return "No messages changed to incorporate name.", False
+        return f"{changed} message(s) changed to incorporate name.", True
+
+    def _named(self, message: dict[str, Any]) -> dict[str, Any]:
+        content, name = message.get("content"), message.get("name")
+        if not content or not name:
+            return message
+        label = self._format_string.format(name=name)
+        if isinstance(content, str):
+            return {**message, "content": self._labelled(content, label)}
+        places = [index for index, part in enumerate(content) if isinstance(part, dict) and part.get("text")]
+        if not places:
+            return message
+        place = places[0 if self._at_start else -1]
+        part = {**content[place], "text": self._labelled(content[place]["text"], label)}
+        return {**message, "content": [*content[:place], part, *content[place + 1 :]]}
+
+    def _labelled(self, text: str, label: str) -> str:
+        if self._deduplicate and (text.startswith(label) if self._at_start else text.endswith(label)):
+            return text
+        return label + text if self._at_start else text + label
+
+
+def _is_format(text: str) -> bool:
+    try:
+        return "{name}" in str(text) and bool(text.format(name="x"))
+    except (LookupError, ValueError):
+        return False

@@ -1,0 +1,85 @@
+"""Where agents print and read when they work on a console: a stream that can be exchanged, as in AutoGen."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol, runtime_checkable
+
+from agentkit.errors import WrongType
+
+
+@runtime_checkable
+class OutputStream(Protocol):
+    """Something to print to."""
+
+    def print(self, *objects: Any, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
+        """Print as the built-in does."""
+
+
+@runtime_checkable
+class InputStream(Protocol):
+    """Something to read a person's answer from."""
+
+    def input(self, prompt: str = "", *, password: bool = False) -> str:
+        """Ask and return one line; with `password` it is not shown."""
+
+
+class StreamLike(InputStream, OutputStream, Protocol):
+    """Anything with both; it need not be made an IOStream."""
+
+
+@runtime_checkable
+class IOStream(StreamLike, Protocol):
+    """The console of the agents; the default one is the process's own terminal.
+
+    `set_default` exchanges it for a block of code (and the tasks begun in it), `set_global_default` for the process.
+    """
+
+    @staticmethod
+    def set_global_default(stream: StreamLike) -> None:
+        """The stream that is used where no other is set."""
+        _Default.stream = stream
+
+    @staticmethod
+    def get_global_default() -> StreamLike:
+        """The stream of the process."""
+        return _Default.stream
+
+    @staticmethod
+    def get_default() -> StreamLike:
+        """The stream that is used here."""
+        return _stream.get() or _Default.stream
+
+    @staticmethod
+    @contextmanager
+    def set_default(stream: StreamLike | None) -> Iterator[None]:
+        """Use this stream while the block runs; None is the process's own. Raises WrongType for what is no stream."""
+        if stream is not None and not all(callable(getattr(stream, name, None)) for name in ("print", "input")):
+            raise WrongType(f"set_default: {stream!r} is no stream; it needs the methods print and input.")
+        token = _stream.set(stream)
+        try:
+            yield
+        finally:
+            _stream.reset(token)
+
+
+class IOConsole(IOStream):
+    """The terminal."""
+
+    def print(self, *objects: Any, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
+        """Print to standard output."""
+        print(*objects, sep=sep, end=end, flush=flush)  # noqa: T201 (this is the console)
+
+    def input(self, prompt: str = "", *, password: bool = False) -> str:
+        """Read a line from standard input."""
+        return getpass.getpass(prompt or "Password: ") if password else input(prompt)
+
+
+class _Default:
+    stream: StreamLike = IOConsole()
+
+
+_stream: ContextVar[StreamLike | None] = ContextVar("agentkit_iostream", default=None)

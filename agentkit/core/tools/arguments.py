@@ -1,0 +1,65 @@
+"""The arguments of a tool call as models write them: JSON, and what models take for it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from agentkit.errors import WrongArgument
+
+_FENCED = re.compile(r"\s*```\w*[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
+_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
+_AROUND = 20
+
+
+def parse_arguments(text: str | Mapping[str, Any] | None) -> dict[str, Any]:
+    """The arguments as a dict; an empty text, None and `null` are no arguments, a dict is taken as it is.
+
+    Forgives what has only one meaning: a code fence around, line breaks and control characters inside texts, a backslash
+    that begins no escape (as in `C:\\data`). Raises WrongArgument with a text that tells the model what is wrong and where.
+    """
+    if isinstance(text, Mapping):
+        return dict(text)
+    if text is not None and not isinstance(text, str):
+        raise WrongArgument(f"The arguments must be a JSON object, but they are {text!r}.")
+    fenced = _FENCED.fullmatch(text or "")
+    value = _decoded(fenced[1] if fenced else text or "")
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise WrongArgument(f'The arguments must be a JSON object like {{"name": value}}, but they are {_KINDS[type(value)]}.')
+    return value
+
+
+_KINDS = {list: "an array", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
+
+
+def _decoded(text: str) -> Any:
+    if not text.strip():
+        return None
+    try:
+        return json.loads(text, strict=False)
+    except json.JSONDecodeError as error:
+        if error.msg.startswith("Invalid \\escape"):
+            repaired = _ESCAPE.sub(lambda found: found[0] if len(found[0]) > 1 else "\\\\", text)
+            if repaired != text:
+                return _decoded(repaired)
+        raise WrongArgument(_complaint(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise WrongArgument(f"The arguments cannot be read as JSON: {error}. Write a smaller JSON object.") from error
+
+
+def _complaint(error: json.JSONDecodeError) -> str:
+    text, at = error.doc, error.pos
+    cut_off = error.msg.startswith("Unterminated string") or not text[at:].strip()
+    if cut_off:
+        return (
+            f"The arguments are not valid JSON: they end too early, at line {text.count(chr(10)) + 1} after "
+            f"{text[-_AROUND:]!r}. Write the whole JSON object, shorter if it was cut off."
+        )
+    return (
+        f"The arguments are not valid JSON: {error.msg.lower()} at line {error.lineno}, column {error.colno}, near "
+        f"{text[max(0, at - _AROUND) : at + _AROUND]!r}. Write one JSON object, with keys and texts in double quotes."
+    )

@@ -1,0 +1,239 @@
+"""OpenAIWrapper with caches, and with the clients of scripts and of the app."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+
+from agentkit.core import bus
+from agentkit.core.io import IOStream
+from agentkit.errors import (
+    ClientNotRegistered,
+    WrongArgument,
+)
+from agentkit.events import Event, ModelCalled, ModelReplied
+from agentkit.llm.cache import Cache
+from agentkit.llm.scripted import scripted_model
+from agentkit.llm.wrapper import OpenAIWrapper
+from tests.llm.wrapper_kit import ASK, COST, KEY, PRICE, Console, by_model, config, texts, wrapper
+from tests.servers.openai_server import OpenAIServer
+
+
+@pytest.fixture(autouse=True)
+def console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Console]:
+    """A console of our own, an empty folder for caches on disk, and no key in the environment."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_VERSION", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+    own = Console()
+    with IOStream.set_default(own):
+        yield own
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[OpenAIServer]:
+    with OpenAIServer(by_model) as server:
+        yield server
+
+
+@pytest.fixture
+def server(running: OpenAIServer) -> OpenAIServer:
+    running.requests.clear()
+    return running
+
+
+@pytest.fixture
+def heard() -> Iterator[list[Event]]:
+    events: list[Event] = []
+    with bus.listening(events.append):
+        yield events
+
+
+# -- caches --
+
+
+class Remembering:
+    """A cache of a script's own."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Any] = {}
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self.kept.get(key, default)
+
+    def set(self, key: str, value: Any) -> None:
+        self.kept[key] = value
+
+    def close(self) -> None:
+        raise AssertionError("whoever opened it closes it")
+
+    __enter__ = __exit__ = close
+
+
+def test_a_cached_call_is_a_row_that_costs_nothing(server: OpenAIServer, heard: list[Event]) -> None:
+    asked = wrapper(server, "m", cache_seed=42, price=PRICE)
+    first, second = (asked.create(messages=ASK) for _ in range(2))
+    assert len(server.chats) == 1
+    assert (texts(second), second.cost, second.config_id) == (texts(first), first.cost, 0)
+    rows = [event for event in heard if isinstance(event, ModelReplied)]
+    assert [(row.status, row.text, row.usage.total) for row in rows] == [("ok", "from m", 127), ("cached", "from m", 0)]
+    assert [row.cost for row in rows] == [pytest.approx(COST), 0]
+    assert sum(isinstance(event, ModelCalled) for event in heard) == 2
+    assert len({row.call_id for row in rows}) == 2
+    other = wrapper(server, "m", cache_seed=42, price=PRICE)
+    other.create(messages=ASK)
+    assert other.actual_usage_summary is None
+    assert other.total_usage_summary is not None
+
+
+def test_calls_survive_the_cache_on_disk(server: OpenAIServer) -> None:
+    asked = wrapper(server, "calling", cache_seed=42)
+    kept = [texts(asked.create(messages=ASK))[0].model_dump()["tool_calls"] for _ in range(2)]
+    assert kept[0] == kept[1]
+    assert len(server.chats) == 1
+
+
+def test_autogens_default_seed_is_used_and_none_is_none(server: OpenAIServer, tmp_path: Path) -> None:
+    OpenAIWrapper(**config(server, "m")).create(messages=ASK)
+    assert [path.name for path in (tmp_path / ".cache").iterdir()] == ["41"]
+    wrapper(server, "m").create(messages=ASK)
+    assert len(server.chats) == 2
+
+
+def test_a_model_of_the_app_is_not_cached_unless_asked(tmp_path: Path) -> None:
+    asked = OpenAIWrapper(config_list=[{"model": scripted_model(["one", "two", "three"])}])
+    assert [texts(asked.create(messages=ASK)) for _ in range(2)] == [["one"], ["two"]]
+    assert not list(tmp_path.iterdir())
+    with Cache.memory() as cache:
+        assert [texts(asked.create(messages=ASK, cache=cache)) for _ in range(2)] == [["three"], ["three"]]
+
+
+def test_the_key_parts_models_servers_and_parameters_and_holds_no_secret(server: OpenAIServer) -> None:
+    mine = Remembering()
+    with OpenAIServer(by_model) as second:
+        for place, model, more in [(server, "m1", {}), (server, "m2", {}), (second, "m1", {}), (server, "m1", {"top_p": 1})]:
+            wrapper(place, model).create(messages=ASK, cache=mine, extra_headers={"x-secret": KEY}, **more)
+        assert len(mine.kept) == len(server.chats) + len(second.chats) == 4
+    address = server.base_url.replace("http://", f"http://me:{KEY}@")
+    OpenAIWrapper(**{**config(server, "m1"), "base_url": address}).create(messages=ASK, cache=mine)
+    assert len(mine.kept) == 4
+    assert KEY not in "".join(mine.kept)
+
+
+def test_a_filter_judges_cached_answers_too_and_the_cached_object_stays_clean(server: OpenAIServer) -> None:
+    mine = Remembering()
+    wrapper(server, "m1").create(messages=ASK, cache=mine)
+    kept = copy.copy(next(iter(mine.kept.values())))
+    asked = wrapper(server, "m1", "m2")
+    response = asked.create(messages=ASK, cache=mine, filter_func=lambda context, response: response.model == "m2")
+    assert (response.config_id, response.pass_filter) == (1, True)
+    assert next(iter(mine.kept.values())).pass_filter == kept.pass_filter is True
+
+
+# -- clients of scripts --
+
+
+class Mine:
+    """As AutoGen's documentation shows it."""
+
+    made: ClassVar[list[dict[str, Any]]] = []
+    asked: ClassVar[list[dict[str, Any]]] = []
+
+    def __init__(self, config: dict[str, Any], **kwargs: Any) -> None:
+        self.config = config
+        self.made.append({**config, **kwargs})
+
+    def create(self, params: dict[str, Any]) -> Any:
+        self.asked.append(params)
+        choice = SimpleNamespace(message=SimpleNamespace(content="mine", function_call=None))
+        return SimpleNamespace(choices=[choice], model=self.config["model"])
+
+    def message_retrieval(self, response: Any) -> list[Any]:
+        return [choice.message.content for choice in response.choices]
+
+    def cost(self, response: Any) -> float:
+        return 0.25
+
+    @staticmethod
+    def get_usage(response: Any) -> dict[str, Any]:
+        return {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3, "cost": response.cost, "model": response.model}
+
+
+LOCAL = {"model": "loc", "model_client_cls": "Mine", "device": "cpu"}
+
+
+def test_a_registered_client_gets_its_config_and_all_parameters(heard: list[Event]) -> None:
+    asked = OpenAIWrapper(config_list=[LOCAL], cache_seed=3)
+    with pytest.raises(ClientNotRegistered, match="'Mine'"):
+        asked.create(messages=ASK)
+    asked.register_model_client(Mine, tail=3)
+    assert Mine.made[-1] == {**LOCAL, "tail": 3}
+    for _ in range(2):
+        response = asked.create(messages=ASK, top_p=2, context={"a": 1}, agent="Bob")
+    assert Mine.asked == [{**LOCAL, "messages": ASK, "top_p": 2}]
+    assert (texts(response), response.cost, response.model) == (["mine"], 0.25, "loc")
+    counted = {"cost": 0.25, "prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
+    assert asked.actual_usage_summary == {"total_cost": 0.25, "loc": counted}
+    rows = [event for event in heard if isinstance(event, ModelReplied)]
+    assert [(row.provider, row.model, row.status, row.cost) for row in rows] == [
+        ("custom", "loc", "ok", 0.25), ("custom", "loc", "cached", 0.0)
+    ]  # fmt: skip
+
+
+def test_clients_are_registered_in_the_order_of_their_entries() -> None:
+    asked = OpenAIWrapper(config_list=[LOCAL, {**LOCAL, "model": "second"}], cache_seed=None)
+    for _ in range(2):
+        asked.register_model_client(Mine)
+    assert [made["model"] for made in Mine.made[-2:]] == ["loc", "second"]
+    with pytest.raises(WrongArgument, match="is registered for all its entries"):
+        asked.register_model_client(Mine)
+    with pytest.raises(WrongArgument, match='add "model_client_cls": "Console"'):
+        asked.register_model_client(Console)
+
+
+def test_a_clients_own_error_goes_on_and_comes_out_at_last(server: OpenAIServer, heard: list[Event]) -> None:
+    class Bad(Mine):
+        def create(self, params: dict[str, Any]) -> Any:
+            raise ZeroDivisionError("mine broke")
+
+    bad = {"model": "loc", "model_client_cls": "Bad"}
+    asked = OpenAIWrapper(config_list=[bad, config(server, "good")], cache_seed=None)
+    asked.register_model_client(Bad)
+    assert asked.create(messages=ASK).config_id == 1
+    alone = OpenAIWrapper(config_list=[bad], cache_seed=None)
+    alone.register_model_client(Bad)
+    with pytest.raises(ZeroDivisionError, match="mine broke"):
+        alone.create(messages=ASK)
+    assert [event.error_type for event in heard if isinstance(event, ModelReplied)] == [
+        "ZeroDivisionError",
+        "",
+        "ZeroDivisionError",
+    ]
+
+
+def test_a_client_that_counts_nothing_is_in_no_sum() -> None:
+    class Silent(Mine):
+        @staticmethod
+        def get_usage(response: Any) -> dict[str, Any]:
+            return {}
+
+    asked = OpenAIWrapper(config_list=[{"model": "loc", "model_client_cls": "Silent"}], cache_seed=None)
+    asked.register_model_client(Silent)
+    assert asked.create(messages=ASK).cost == 0.25
+    assert asked.actual_usage_summary is None
+
+
+def test_a_model_of_the_app_speaks(heard: list[Event]) -> None:
+    model = scripted_model(["hi", {"content": None, "function_call": {"name": "f", "arguments": "{}"}}])
+    entry = copy.deepcopy({"model": model})
+    assert entry["model"] is model
+    asked = OpenAIWrapper(config_list=[entry], temperature=0)
+    assert texts(asked.create(messages=ASK)) == ["hi"]
+    assert texts(asked.create(messages=ASK))[0].model_dump()["function_call"]["name"] == "f"
+    assert model.client.requests[0]["temperature"] == 0  # type: ignore[attr-defined]  # a ScriptedClient
+    assert [(event.provider, event.cost) for event in heard if isinstance(event, ModelReplied)] == [("scripted", 0.0)] * 2
