@@ -39,7 +39,7 @@ from tests.core.tools.samples import (
         (Currency(currency="USD"), '{"currency":"USD","amount":100.0}'),
         ([Inner(x=1), Point(1)], '[{"x": 1}, {"x": 1, "y": 1.0}]'),
         (Point(1), '{"x": 1, "y": 1.0}'),
-        ({"b", "c", "a"}, '["a", "b", "c"]'),
+        pytest.param({"b", "c", "a"}, '["a", "b", "c"]', id="a set"),
         (Color.RED, "red"),
         (Level.LOW, "1"),
         (datetime.datetime(2020, 1, 2, tzinfo=datetime.UTC), "2020-01-02T00:00:00+00:00"),
