@@ -22,6 +22,7 @@ bench:  ## measure speed and size (minutes)
 	$(BIN)/python tests/bench/bench_start.py
 	$(BIN)/python tests/bench/bench_ingest.py
 	$(BIN)/pytest -sq tests/bench/bench_rerun.py
+	$(BIN)/python -m tests.bench.bench_chat
 
 clean:  ## remove the virtual environment and caches; documents and chats in data/ stay
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

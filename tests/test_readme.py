@@ -13,7 +13,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_python_example_answers_with_a_citation(tmp_path: Path) -> None:
-    [example] = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    example, _agents = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)  # the other one: tests/examples
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "samples").symlink_to(ROOT / "data" / "samples")
     done = subprocess.run(

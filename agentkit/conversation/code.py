@@ -83,7 +83,10 @@ class Coder:
         if not found:
             return None
         began = time.monotonic()
-        result = self.executor.execute_code_blocks(found)
+        try:
+            result = self.executor.execute_code_blocks(found)
+        except WrongArgument as error:  # an executor that refuses dangerous code: for the model to read, no end of the chat
+            result = coding.CodeResult(1, str(error))
         code = "\n\n".join(block.code for block in found)
         self._told(found[0].language, code, result.exit_code, result.output, type(self.executor).__name__, began)
         return result.exit_code, result.output

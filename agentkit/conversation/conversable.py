@@ -20,7 +20,6 @@ from agentkit.conversation.chats import (
 from agentkit.conversation.checks import (
     check_agent,
     check_all,
-    check_conversations,
     check_count,
     check_flag,
     check_kind,
@@ -37,7 +36,7 @@ from agentkit.conversation.replies import ReplyTable
 from agentkit.conversation.summary import SummaryMethod, reflect, summarize, with_carryover
 from agentkit.conversation.tooling import Signatures, Toolbox, conversation
 from agentkit.core import stopping, tools
-from agentkit.core.io import IOStream
+from agentkit.core.io import IOStream, quietly
 from agentkit.core.twin import Mode, faces, threaded
 from agentkit.errors import NoModelConfig, UnknownName, WrongArgument, WrongType
 from agentkit.events import ChatEnded
@@ -100,11 +99,10 @@ class ConversableAgent(LLMAgent):
         check_kind(name, "default_auto_reply", default_auto_reply, str | dict | None, "a text or a message")
         check_text(name, "description", description)
         check_kind(name, "context_variables", context_variables, dict | None, "a dict")
-        check_conversations(name, chat_messages)
         check_flag(name, "silent", silent)
         limit = self.MAX_CONSECUTIVE_AUTO_REPLY if max_consecutive_auto_reply is None else max_consecutive_auto_reply
         self._engine = Engine(
-            History(chat_messages),
+            History(name, chat_messages),
             ReplyTable(name),
             Hooks(name),
             Human(name, human_input_mode, limit, is_termination_msg or _is_terminate),
@@ -314,7 +312,7 @@ class ConversableAgent(LLMAgent):
         message = self._engine.hooks.before_send(self, message, recipient, bool(self._is_silent(self, silent)))
         if not self._append_oai_message(message, "assistant", recipient, is_sending=True):
             raise _no_message(self.name, message, recipient.name)
-        await mode.peer(recipient, "receive", message, self, request_reply, silent)
+        return mode.tail(recipient, "receive", message, self, request_reply, silent)  # type: ignore[no-any-return]
 
     send, a_send = faces(_send)
 
@@ -336,12 +334,13 @@ class ConversableAgent(LLMAgent):
         check_flag(self.name, "silent", silent)
         self._process_received_message(message, sender, silent)
         if request_reply is False or (request_reply is None and not self.reply_at_receive[sender]):
-            return
-        reply = await mode.peer(self, "generate_reply", messages=self._oai_messages[sender], sender=sender)
+            return None
+        with quietly(bool(self._is_silent(self, silent))):
+            reply = await mode.peer(self, "generate_reply", messages=self._oai_messages[sender], sender=sender)
         if reply is not None:
-            await mode.peer(self, "send", reply, sender, silent=silent)
-        else:
-            self._engine.human.reasons.setdefault(sender, f"{self.name} gave no reply")
+            return mode.tail(self, "send", reply, sender, silent=silent)  # type: ignore[no-any-return]
+        self._engine.human.reasons.setdefault(sender, f"{self.name} gave no reply")
+        return None
 
     receive, a_receive = faces(_receive)
 
@@ -453,7 +452,8 @@ class ConversableAgent(LLMAgent):
         for turn in range(max_turns):
             if turn > 0:
                 history = self._oai_messages[recipient]
-                opening = await mode.peer(self, "generate_reply", messages=history, sender=recipient)
+                with quietly(bool(self._is_silent(self, silent))):
+                    opening = await mode.peer(self, "generate_reply", messages=history, sender=recipient)
             if opening is None:
                 return self._why_ended(recipient)
             await mode.peer(self, "send", opening, recipient, True, silent)
@@ -480,7 +480,7 @@ class ConversableAgent(LLMAgent):
         """The first message of a chat with its `carryover`; None asks the person for one."""
         if message is None:
             message = await mode.peer(self, "get_human_input", ">")
-        return with_carryover(message, kwargs.get("carryover"))
+        return with_carryover(self.name, message, kwargs.get("carryover"))
 
     generate_init_message, a_generate_init_message = faces(_generate_init_message)
 
@@ -672,6 +672,8 @@ class ConversableAgent(LLMAgent):
 
     def print_usage_summary(self, mode: str | list[str] = ["actual", "total"]) -> None:  # noqa: B006 (AutoGen's default)
         """Print what the model calls took and cost, without (`actual`) and with (`total`) those that a cache answered."""
+        if mode not in ("actual", "total") and not (isinstance(mode, list | tuple) and {*mode} <= {"actual", "total"}):
+            raise WrongArgument(f"{self.name}: mode must be 'actual', 'total' or a list of these, not {mode!r:.200}.")
         stream = IOStream.get_default()
         if self.client is None:
             stream.print(f"No cost incurred from agent '{self.name}'.")

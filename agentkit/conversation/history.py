@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agentkit.conversation.agent import Agent
+from agentkit.conversation.checks import check_conversations
 from agentkit.errors import UnknownName, WrongArgument, WrongType
 
 Stored = dict[str, Any]
@@ -17,14 +18,16 @@ _KEPT = ("content", "function_call", "tool_calls", "tool_responses", "tool_call_
 class History:
     """The conversations of one agent; each is a list, oldest message first."""
 
-    def __init__(self, chat_messages: Mapping[Agent, Sequence[Stored]] | None = None) -> None:
-        """Begin with earlier conversations, whose lists are copied."""
+    def __init__(self, owner: str, chat_messages: Mapping[Agent, Sequence[Stored]] | None = None) -> None:
+        """Begin with earlier conversations, whose lists are copied; raises WrongType for what is none."""
+        check_conversations(owner, chat_messages)
+        self.owner = owner
         self.messages: dict[Agent, list[Stored]] = defaultdict(list)
         self.messages.update({agent: list(messages) for agent, messages in (chat_messages or {}).items()})
 
     def add(self, message: Stored | str, role: str, peer: Agent, speaker: str) -> bool:
         """Store a message of the conversation with `peer`; False when it has neither content nor a call."""
-        if (stored := stored_form(as_dict(message), role, speaker)) is None:
+        if (stored := stored_form(as_dict(self.owner, message), role, speaker)) is None:
             return False
         self.messages[peer].append(stored)
         return True
@@ -36,10 +39,15 @@ class History:
         """
         if peer is None:
             if len(self.messages) > 1:
-                raise WrongArgument("There is more than one conversation; name the agent whose last message you want.")
+                raise WrongArgument(
+                    f"{self.owner} is in more than one conversation; name the agent whose last message you want as agent=."
+                )
             return next((messages[-1] for messages in self.messages.values() if messages), None)
         if peer not in self.messages:
-            raise UnknownName(f"The agent {peer.name!r} is in no conversation; there is no history with it.")
+            known = [each.name for each in self.messages]
+            raise UnknownName(
+                f"{self.owner}: the agent {peer.name!r} is in no conversation with it; those with {known} are known."
+            )
         return self.messages[peer][-1] if self.messages[peer] else None
 
     def clear(self, peer: Agent | None, preserve: int | None, told: Callable[[str], None]) -> None:
@@ -65,7 +73,7 @@ def _answers_a_call(message: Stored) -> bool:
     return "tool_responses" in message or message.get("role") in ("tool", "function")
 
 
-def as_dict(message: Any) -> Stored:
+def as_dict(owner: str, message: Any) -> Stored:
     """A message given as text or mapping as a dict; raises WrongType for anything else."""
     if isinstance(message, str):
         return {"content": message}
@@ -73,7 +81,22 @@ def as_dict(message: Any) -> Stored:
         return message
     if isinstance(message, Mapping):
         return dict(message)
-    raise WrongType(f"A message is a text or a dict, not {type(message).__name__} ({message!r:.80}).")
+    raise WrongType(f"{owner}: message must be a text or a dict, not {message!r:.80}.")
+
+
+def _check(stored: Stored, role: Any, speaker: str) -> None:
+    """Raise WrongType for a content or a context that no model could be told; functions may return anything."""
+    content = stored.get("content")
+    if isinstance(content, list | tuple):
+        fits = all(isinstance(part, Mapping) for part in content)
+    else:
+        fits = content is None or isinstance(content, str) or callable(content)
+    if not fits and role not in ("function", "tool"):
+        raise WrongType(
+            f"{speaker}: the content of a message must be a text, a list of parts or a callable, not {content!r:.80}."
+        )
+    if not isinstance(stored.get("context", {}), Mapping):
+        raise WrongType(f"{speaker}: the context of a message must be a dict, not {stored['context']!r:.80}.")
 
 
 def stored_form(message: Stored, role: str, speaker: str) -> Stored | None:
@@ -82,8 +105,8 @@ def stored_form(message: Stored, role: str, speaker: str) -> Stored | None:
     `role` is what it gets unless it is the result of a tool or says `override_role`; `speaker` names who said it.
     """
     stored = {key: message[key] for key in _KEPT if message.get(key) is not None}
-    if "context" in stored and not isinstance(stored["context"], Mapping):
-        raise WrongType(f"{speaker}: the context of a message must be a dict, not {stored['context']!r:.80}.")
+    if type(stored.get("content")) is not str or "context" in stored:
+        _check(stored, message.get("role"), speaker)
     if "content" not in stored:
         if "function_call" not in stored and "tool_calls" not in stored:
             return None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentkit.conversation import telling
 from agentkit.conversation.history import Stored
 from agentkit.conversation.tooling import normalized_name
-from agentkit.errors import WrongArgument, WrongType
+from agentkit.core.io import is_quiet
+from agentkit.errors import BadModelReply, WrongArgument, WrongType
 
 _EMPTY: tuple[Any, ...] = ({}, {"config_list": []}, {"config_list": [{"model": ""}]})
 _TOOLS = ("tools", "functions")
@@ -51,9 +52,9 @@ def model_reply(client: Any, messages: Sequence[Stored], cache: Any, agent: Any,
     extracted = client.extract_text_or_completion_object(response)
     reply = extracted[0] if extracted else None
     if reply is None:
-        warnings.warn(f"{agent.name if agent else 'An agent'} got an empty reply from its model.", UserWarning, stacklevel=2)
+        telling.note(agent.name, "the model gave an empty reply", is_quiet())
         return None
-    return reply if isinstance(reply, str) else _accepted(reply)
+    return reply if isinstance(reply, str) else _accepted(agent.name if agent else "the model", reply)
 
 
 def sendable(messages: Sequence[Stored]) -> list[Stored]:
@@ -65,6 +66,8 @@ def sendable(messages: Sequence[Stored]) -> list[Stored]:
         # The content of a message of role tool only repeats the responses.
         if not responses or message.get("role") != "tool":
             sent.append({key: value for key, value in message.items() if key not in ("tool_responses", "context")})
+            if message.get("role") == "function":
+                sent[-1]["content"] = str(message.get("content"))
     return sent
 
 
@@ -74,15 +77,17 @@ def _context(messages: Sequence[Stored]) -> dict[str, Any] | None:
     return {key: value for context in contexts for key, value in context.items()} if contexts else None
 
 
-def _accepted(reply: Any) -> Any:
-    """A message with calls in a form that servers take back."""
+def _accepted(owner: str, reply: Any) -> Any:
+    """A message with calls in a form that servers take back; raises WrongType or BadModelReply for what can be none."""
     made = reply.model_dump() if hasattr(reply, "model_dump") else reply
     if not isinstance(made, dict):
-        raise WrongType(f"The model client gave a {type(reply).__name__} as its message; it must be a text or a message.")
-    if made.get("function_call"):
-        made["function_call"]["name"] = normalized_name(made["function_call"]["name"])
-    for call in made.get("tool_calls") or []:
-        call["function"]["name"] = normalized_name(call["function"]["name"])
+        raise WrongType(f"{owner}: its model client gave {reply!r:.200} as its message; it must be a text or a message.")
+    calls = made.get("tool_calls") or []
+    for function in [*filter(None, [made.get("function_call")]), *(call.get("function") for call in calls)]:
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            raise BadModelReply(f"{owner}: its model called a function without a name: {function!r:.200}; ask again.")
+        function["name"] = normalized_name(function["name"])
+    for call in calls:
         for key in ("id", "type"):
             if call.get(key, "") is None:
                 del call[key]

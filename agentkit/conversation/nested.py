@@ -83,7 +83,9 @@ def chats_to_run(queue: Queue, recipient: ConversableAgent, messages: list[Store
         if callable(message):
             message = message(recipient, messages, sender, config)
         if index == 0 and "carryover_config" in chat:
-            message = with_carryover(message, _carryover(chat.pop("carryover_config"), recipient, messages, sender))
+            message = with_carryover(
+                recipient.name, message, _carryover(chat.pop("carryover_config"), recipient, messages, sender)
+            )
         if message:
             chats.append({**chat, "message": message})
     return chats

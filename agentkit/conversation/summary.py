@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from agentkit.conversation import telling
 from agentkit.conversation.history import Stored
 from agentkit.conversation.model import model_reply
 from agentkit.errors import InvalidCarryOverType, ModelError, WrongArgument
@@ -35,7 +35,7 @@ def reflection_summary(sender: ConversableAgent, recipient: ConversableAgent, ar
     try:
         return reflect(sender, prompt, messages, recipient, args.get("cache"), role)
     except ModelError as error:
-        warnings.warn(f"{sender.name}: no summary by reflection, the model failed: {error}", UserWarning, stacklevel=2)
+        telling.note(sender.name, f"no summary by reflection, the model failed: {error}")
         return ""
 
 
@@ -82,13 +82,14 @@ def check_carryover(owner: str, carryover: Any) -> None:
         raise InvalidCarryOverType(f"{owner}: carryover must be a text or a list, not {carryover!r:.200}.")
 
 
-def with_carryover(message: Any, carryover: Any) -> Any:
+def with_carryover(owner: str, message: Any, carryover: Any) -> Any:
     """The first message of a chat with what is carried over from others behind it.
 
     Raises InvalidCarryOverType for a message or a carryover that cannot be combined.
     """
     if not carryover:
         return message
+    check_carryover(owner, carryover)
     if isinstance(message, str):
         return message + _context(carryover)
     if isinstance(message, dict):
@@ -98,15 +99,11 @@ def with_carryover(message: Any, carryover: Any) -> Any:
         if isinstance(content, str):
             return {**message, "content": content + _context(carryover)}
         return message
-    raise InvalidCarryOverType(f"A carryover goes with a text or a dict as message, not with {type(message).__name__}.")
+    raise InvalidCarryOverType(f"{owner}: a carryover needs a text or a dict as message, not {message!r:.200}.")
 
 
-def _context(carryover: Any) -> str:
-    if isinstance(carryover, str):
-        return "\nContext: \n" + carryover
-    if isinstance(carryover, list):
-        return "\nContext: \n" + "\n".join(carried(item) for item in carryover)
-    raise InvalidCarryOverType(f"A carryover must be a text or a list, not {type(carryover).__name__} ({carryover!r:.80}).")
+def _context(carryover: str | list[Any]) -> str:
+    return "\nContext: \n" + (carryover if isinstance(carryover, str) else "\n".join(carried(item) for item in carryover))
 
 
 def carried(item: Any) -> str:

@@ -70,7 +70,7 @@ def shown(message: Stored) -> str:
     content = message.get("content")
     if callable(content):
         content = content(message.get("context") or {})
-    return text_of(content)
+    return text_of(content if message.get("role") != "function" or content is None else str(content))
 
 
 def _page(message: Stored, sender: str, recipient: str) -> str:

@@ -41,7 +41,7 @@ class Toolbox:
         if not isinstance(functions, Mapping):
             raise WrongType(f"{self.owner}: function_map must be a dict of names and functions, not {functions!r}.")
         for name, function in functions.items():
-            check_name(name)
+            check_name(self.owner, name)
             if function is not None and not callable(function):
                 raise WrongType(f"{self.owner}: the function {name!r} must be callable or None, not {function!r}.")
         for name, function in functions.items():
@@ -116,10 +116,10 @@ async def function_call_reply(mode: Mode, agent: ConversableAgent, message: Stor
     return True, returned if returned.get("content") is not None else {**returned, "content": ""}
 
 
-def check_name(name: Any) -> str:
+def check_name(owner: str, name: Any) -> str:
     """The name, if the APIs take it for a function; raises WrongArgument."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise WrongArgument(f"Invalid name: {name!r}. Use 1 to 64 letters, digits, '_' and '-'.")
+        raise WrongArgument(f"{owner}: {name!r} cannot be the name of a function; use 1 to 64 letters, digits, '_' and '-'.")
     return name
 
 
@@ -178,11 +178,11 @@ class Signatures:
 
     def _checked(self, key: str, signature: Any) -> str:
         if not isinstance(signature, dict):
-            raise WrongArgument(f"{self.owner}: a signature must be a dict, not {type(signature).__name__} ({signature!r:.80}).")
+            raise WrongArgument(f"{self.owner}: the signature of a function must be a dict, not {signature!r:.80}.")
         name = _name_of(key, signature)
         if name is None:
             raise WrongArgument(f"{self.owner}: the signature has no name: {signature!r:.200}.")
-        return check_name(name)
+        return check_name(self.owner, name)
 
 
 def _name_of(key: str, signature: Mapping[str, Any]) -> Any:

@@ -78,8 +78,24 @@ class IOConsole(IOStream):
         return getpass.getpass(prompt or "Password: ") if password else input(prompt)
 
 
+def is_quiet() -> bool:
+    """Whether a chat goes on here that is to print nothing, not even what a model streams."""
+    return _quiet.get()
+
+
+@contextmanager
+def quietly(on: bool) -> Iterator[None]:
+    """Say whether what is done in the block belongs to a chat that prints nothing."""
+    token = _quiet.set(on)
+    try:
+        yield
+    finally:
+        _quiet.reset(token)
+
+
 class _Default:
     stream: StreamLike = IOConsole()
 
 
 _stream: ContextVar[StreamLike | None] = ContextVar("agentkit_iostream", default=None)
+_quiet: ContextVar[bool] = ContextVar("agentkit_quiet", default=False)

@@ -35,6 +35,10 @@ class Mode:
         """Await this to call the method `name` of an agent by the face of this mode: `name` or `a_name`."""
         return Ask(self, agent, name, args, kwargs)
 
+    def tail(self, agent: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Return this from a core whose last step is to call a method of an agent: nothing of the core is kept meanwhile."""
+        return Ask(self, agent, name, args, kwargs)
+
     async def invoke(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call a sync or async callable of somebody else and give its result."""
         result = function(*args, **kwargs)
@@ -100,7 +104,9 @@ def drive(core: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
         except StopIteration as returned:
             del stack[-1]
             value, error = returned.value, None
-            continue
+            if not isinstance(value, Ask):
+                continue
+            asked = value  # a tail call: the core is gone, whom it asked gives its result
         except BaseException as raised:  # noqa: BLE001 (it goes to the core that asked, or out at the end)
             del stack[-1]
             value, error = None, raised

@@ -41,6 +41,10 @@ def mapped(error: Exception, server: str, model: str, key: str) -> ModelError:
                 "longer `timeout`."
             )
         )
+    if _broke_off(error):
+        return _retry(
+            ModelUnreachable(f"{server} broke the connection off before its answer was whole ({_cause(error)}); try again.")
+        )
     if isinstance(error, openai.APIConnectionError):
         return _retry(
             ModelUnreachable(f"{server} cannot be reached ({_cause(error)}); check that it runs and that the address is right.")
@@ -132,6 +136,15 @@ def _said(error: openai.APIStatusError) -> str:
         body = next((body[key] for key in ("error", "message", "detail", "msg") if body.get(key)), "")
     text = body if isinstance(body, str) and body else error.message
     return " ".join(re.sub(r"<[^>]+>", " ", text).split())[:300].rstrip(".") or "no reason given"
+
+
+def _broke_off(error: BaseException | None) -> bool:
+    """Whether the server was there and went away while it answered."""
+    import httpx2
+
+    while error is not None and not isinstance(error, httpx2.RemoteProtocolError | httpx2.ReadError):
+        error = error.__cause__
+    return error is not None
 
 
 def _cause(error: Exception) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from agentkit.core import bus
-from agentkit.core.io import IOStream
+from agentkit.core.io import IOStream, is_quiet
 from agentkit.errors import ClientNotRegistered, Stopped, WrongArgument, WrongType
 from agentkit.events import Event, Noted, TokenDelta
 from agentkit.llm.cache import AbstractCache, Cache
@@ -279,7 +279,10 @@ def _described(value: Any) -> Any:
 
 @contextmanager
 def _shown() -> Iterator[None]:
-    """While the block runs, what is streamed goes to the agents' console, in green."""
+    """While the block runs, what is streamed goes to the agents' console, in green, unless the chat prints nothing."""
+    if is_quiet():
+        yield
+        return
     out = IOStream.get_default()
 
     def show(event: Event) -> None:

@@ -7,6 +7,7 @@ import contextvars
 import inspect
 import sys
 import threading
+import tracemalloc
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -60,6 +61,45 @@ def test_a_long_exchange_does_not_recurse() -> None:
     rounds = 20 * sys.getrecursionlimit()
     assert Player(rounds).hit("ball", Player(rounds)) == 2 * rounds - 1
     assert asyncio.run(Player(rounds).a_hit("ball", Player(rounds))) == 2 * rounds - 1
+
+
+class Relay(Player):
+    """Hands the ball on as its last step."""
+
+    async def _hit(self, mode: Mode, ball: str, other: Player) -> int:
+        self.seen.append(ball)
+        if len(self.seen) >= self.limit:
+            return len(self.seen)
+        return mode.tail(other, "hit", ball, other=self)  # type: ignore[no-any-return]
+
+    hit, a_hit = faces(_hit)
+
+
+def test_a_tail_call_keeps_nothing_of_the_core() -> None:
+    def peak(rounds: int) -> float:
+        one, other = Relay(rounds), Relay(rounds)
+        tracemalloc.start()
+        assert one.hit("ball", other) == rounds
+        size = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return size / rounds
+
+    peak(10)
+    assert peak(5_000) < 100  # bytes: two places in a list
+    assert asyncio.run(Relay(7).a_hit("ball", Relay(7))) == 7
+
+
+def test_a_tail_call_that_does_not_fit_raises() -> None:
+    class Wrong(Player):
+        async def _hit(self, mode: Mode, ball: str, other: Player) -> int:
+            return mode.tail(other, "hit")  # type: ignore[no-any-return]
+
+        hit, a_hit = faces(_hit)
+
+    with pytest.raises(TypeError):
+        Wrong().hit("ball", Player())
+    with pytest.raises(TypeError):
+        asyncio.run(Wrong().a_hit("ball", Player()))
 
 
 def test_the_faces_look_like_methods_written_by_hand() -> None:
