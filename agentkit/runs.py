@@ -8,7 +8,7 @@ import queue
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, Generic, TypeVar
 
@@ -75,11 +75,12 @@ class Run(Generic[T]):
         self._stop.set()
         self._answers.put("")
 
-    def answer(self, text: str) -> None:
-        """Answer what the run asked; raises NotFound when it asks nothing."""
+    def answer(self, text: str, request_id: str = "") -> None:
+        """Answer what the run asked; raises NotFound when it asks nothing, or something else than the request of that id."""
         with self._changed:
-            if self.waiting_for is None:
-                raise NotFound(f"Run {self.id} asks nothing at the moment.")
+            asked = self.waiting_for
+            if asked is None or request_id not in ("", asked.request_id):
+                raise NotFound(f"Run {self.id} asks nothing (else) at the moment; the question was answered already.")
             self.waiting_for = None  # a second answer must not reach the next question
         self._answers.put(text)
 
@@ -189,13 +190,16 @@ def current() -> Run[Any] | None:
     return _current.get()
 
 
-def ask_human(agent: str, prompt: str) -> str:
-    """Wait for a person's answer to the current run; raises Stopped when the run is stopped meanwhile, NotFound outside runs."""
+def ask_human(agent: str, prompt: str, *, options: Sequence[str] = (), draft: str = "", language: str = "") -> str:
+    """Wait for a person's answer to the current run; `options`, `draft` and `language` as in HumanInputRequested.
+
+    Raises Stopped when the run is stopped meanwhile, NotFound outside of runs.
+    """
     run = _current.get()
     if run is None:
         raise NotFound("Nobody can be asked outside of a run.")
     stopping.check()
-    request = HumanInputRequested(new_id(), agent, prompt)
+    request = HumanInputRequested(new_id(), agent, prompt, list(options), draft, language)
     run.waiting_for = request
     bus.emit(request)
     try:

@@ -107,14 +107,13 @@ class Workspace:
             run = runs.current()
             assert run is not None  # started below
             asked = self._say_question(question, thread, attachments, keep_attachments)
+            task = Task(question, model, self._retriever(owner, chat), history(thread), run.message_id, asked)
             try:
+                chosen.check(model)
                 self._attach(owner, chat, collection, attachments, keep_attachments)
-                searched = [collection, *self._attached(owner, chat.id)]
-                return chosen.work(
-                    Task(question, model, self._retriever(owner, searched), history(thread), run.message_id, asked)
-                )
+                return chosen.work(task)
             except Exception as error:
-                _say_end(run.message_id, asked, chosen.agents[-1], error)
+                _say_end(run.message_id, task.parent_id or asked, chosen.agents[-1], error)
                 raise
 
         return runs.start(work, kind="chat", title=question[:TITLE], owner=owner, chat_id=chat.id, ledger=self.ledger)
@@ -139,8 +138,11 @@ class Workspace:
                 for folder in ("uploads", "fetched"):
                     _discard(source.path, self.settings.data / folder)
 
-    def _retriever(self, owner: str, collections: Sequence[str]) -> Callable[[str], list[Hit]]:
-        return lambda query: self.library.retrieve(owner, collections, query, top_k=PASSAGES)
+    def _retriever(self, owner: str, chat: Chat) -> Callable[[str], list[Hit]]:
+        """Looks into the chat's collection and into what is attached to the chat by then."""
+        return lambda query: self.library.retrieve(
+            owner, [chat.collection, *self._attached(owner, chat.id)], query, top_k=PASSAGES
+        )
 
     def _chat(self, owner: str, chat_id: str | None, question: str, team_id: str, model_id: str, collection: str) -> Chat:
         if chat_id is None:

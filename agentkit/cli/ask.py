@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agentkit.cli.asking import asked
 from agentkit.cli.output import dollars, note, put, put_json
 from agentkit.cli.store import chosen_collection, opened, stopped_by_interrupt
-from agentkit.events import MessageSent, TokenDelta
+from agentkit.events import HumanInputRequested, MessageSent, TokenDelta
 
 if TYPE_CHECKING:
     from agentkit.ledger.queries import Totals
@@ -22,7 +23,7 @@ def ask(
     context: typer.Context,
     question: Annotated[str, typer.Argument(help="What you want to know.")],
     collection: Annotated[str | None, typer.Option(help='Where to look; by default "Documents", or the only one.')] = None,
-    team: Annotated[str, typer.Option(help="Who answers.")] = "answer",
+    team: Annotated[str, typer.Option(help="Who answers: answer, research, assistant, tools, or group.")] = "answer",
     model: Annotated[str, typer.Option(help="Which model; by default the first that is configured.")] = "",
     chat: Annotated[str | None, typer.Option(help="The id of a chat to go on with.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end.")] = False,
@@ -53,6 +54,8 @@ def _follow(run: Run[Answer], silent: bool) -> None:
     shown = ""
     for recorded in run:
         match recorded.event:
+            case HumanInputRequested() as request:
+                _answer(run, request)
             case TokenDelta(text=text, agent=agent) if not silent and agent in speakers:
                 put(text, end="")
                 shown += text
@@ -61,6 +64,15 @@ def _follow(run: Run[Answer], silent: bool) -> None:
                     note(f"{sender}: {content}")
                 else:
                     put(content.removeprefix(shown) if content.startswith(shown) else f"\n{content}")
+
+
+def _answer(run: Run[Answer], request: HumanInputRequested) -> None:
+    answer = asked(request)
+    if answer is not None:
+        run.answer(answer, request.request_id)
+    else:
+        note("There is nobody to ask (the input is at its end), so the run is stopped.")
+        run.stop()
 
 
 def _taken(workspace: Workspace, run: Run[Answer]) -> Totals:

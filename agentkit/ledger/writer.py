@@ -82,7 +82,7 @@ class LedgerWriter:
         match recorded.event:
             case RunStarted() as started:
                 self._open_run(started, at)
-            case MessageSent() as sent if self.chat_id:
+            case MessageSent() as sent if self.chat_id and not sent.extra.get("silent"):
                 self._add_message(sent, at)
             case ModelReplied() as replied:
                 self._add_call(replied, at)

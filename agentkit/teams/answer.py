@@ -31,8 +31,11 @@ def work(task: Task) -> Answer:
     return answer_from(task, hits, AGENT)
 
 
-def answer_from(task: Task, hits: Sequence[Hit], agent: str) -> Answer:
-    """Let the model answer from the hits and send the final message, also when it was stopped on the way."""
+def answer_from(task: Task, hits: Sequence[Hit], agent: str, ended: str = "") -> Answer:
+    """Let the model answer from the hits and send the final message, also when it was stopped on the way.
+
+    `ended` says in words what ended the work before, if that is worth telling.
+    """
     prompt = [
         message("system", INSTRUCTIONS + format_passages(passages(hits))),
         *task.history[-HISTORY:],
@@ -46,9 +49,9 @@ def answer_from(task: Task, hits: Sequence[Hit], agent: str) -> Answer:
         reply.text,
         status="stopped" if reply.stopped else "complete",
         final=True,
-        extra=_extra(task.model, citations),
+        extra=_extra(task.model, citations) | ({"ended": ended} if ended else {}),
     )
-    return Answer(reply.text, citations, _reason(reply, citations))
+    return Answer(reply.text, citations, ended or _reason(reply, citations))
 
 
 def standalone_question(task: Task) -> str:

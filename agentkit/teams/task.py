@@ -8,13 +8,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from agentkit.core import bus
+from agentkit.errors import ConfigError
 from agentkit.events import MessageSent, MessageStatus
 from agentkit.llm.client import Model
 from agentkit.llm.passages import Passage
 from agentkit.messages import Message, new_id
 from agentkit.retrieval import Hit
 
-_MARKER = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+MARKER = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a team answered; `stopped_because` is `answered`, `no evidence` or `stopped`."""
+    """What a team answered; `stopped_because` is `answered`, `no evidence`, `stopped`, or in words what else ended the chat."""
 
     text: str
     citations: tuple[Citation, ...] = ()
@@ -76,10 +77,33 @@ class Team:
     """A ready-made team: its name, what it is good for, who is in it, and how it works on a task."""
 
     id: str
+    """Of a team that comes in several variants, `<kind>:<variant>`."""
     name: str
     description: str
     agents: tuple[str, ...]
+    """Their names; the last one writes the answer."""
     work: Callable[[Task], Answer]
+    needs_language_model: bool = False
+    variant: str = ""
+    """What sets it apart from the other teams of its kind, in words."""
+
+    @property
+    def title(self) -> str:
+        """The name, with what sets the variant apart."""
+        return f"{self.name} ({self.variant[0].lower()}{self.variant[1:]})" if self.variant else self.name
+
+    @property
+    def kind(self) -> str:
+        """The part of the id that all variants share."""
+        return self.id.partition(":")[0]
+
+    def check(self, model: Model) -> None:
+        """Raise ConfigError when the team cannot work with this model."""
+        if self.needs_language_model and not model.is_language_model:
+            raise ConfigError(
+                f"The team “{self.name}” needs a language model, and {model.label} is none: it only quotes. "
+                "Connect a model in the settings and choose it below, or choose another team."
+            )
 
 
 def passages(hits: Sequence[Hit]) -> list[Passage]:
@@ -95,7 +119,7 @@ def source_line(hit: Hit) -> str:
 
 def cited(text: str, hits: Sequence[Hit]) -> tuple[Citation, ...]:
     """The citations for the markers `[n]` that occur in `text`, by marker; numbers that name no hit are left out."""
-    used = {int(number) for group in _MARKER.findall(text) for number in group.split(",")}
+    used = {int(number) for group in MARKER.findall(text) for number in group.split(",")}
     return tuple(
         Citation(
             n,

@@ -13,8 +13,8 @@ from agentkit.ledger import Chat, queries
 from agentkit.ledger.queries import Totals
 from agentkit.runs import Run
 from agentkit.teams import team
-from agentkit.ui import composer, draw, figures, markdown, source, state
-from agentkit.ui.turns import Turn, last_turns, live_turn, steps, stored_turns
+from agentkit.ui import asking, composer, draw, figures, markdown, source, state
+from agentkit.ui.turns import Asked, Turn, last_turns, live_turn, steps, stored_turns
 
 SHOWN = 30  # messages; more come with "Earlier messages"
 POLL_S = 0.3
@@ -98,11 +98,14 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
 
 
 def _draw_steps(turn: Turn) -> None:
+    level = composer.level()
+    if level == "answer":
+        return
     folded = st.expander("Steps", type="compact", icon=":material/account_tree:", key=f"steps-{turn.run_id}", on_change="rerun")
     if folded.open:
         with folded:
             try:
-                draw.draw_steps(steps(queries.events(state.workspace().ledger, state.owner(), turn.run_id)))
+                draw.draw_steps(steps(queries.events(state.workspace().ledger, state.owner(), turn.run_id)), level)
             except NotFound as error:
                 st.caption(markdown.literal(str(error)))
 
@@ -113,6 +116,7 @@ def _draw_result(turn: Turn) -> None:
         st.markdown(markdown.answer(turn.answer.content, turn.answer.id, markers))
     if turn.citations and turn.answer:
         source.draw_chips(turn.answer.id, turn.citations)
+    _draw_remarks(turn)
     match turn.status:
         case "stopped":
             written = turn.answer is not None and turn.answer.content
@@ -124,6 +128,19 @@ def _draw_result(turn: Turn) -> None:
                 st.page_link(state.PAGES / "settings.py", label="Look at the model's settings", icon=":material/tune:")
         case "interrupted":
             st.warning("The app was closed before this was answered.", icon=":material/warning:")
+
+
+def _draw_remarks(turn: Turn) -> None:
+    """What the agents want the person to know, and why their chat ended."""
+    extra = turn.answer.extra if turn.answer else {}
+    for note in extra.get("notes", ()):
+        first, _, rest = str(note).partition("\n")
+        with st.container(border=True):
+            st.markdown(f":material/info: {markdown.literal(first)}")
+            if rest:
+                st.code(rest, language=None, wrap_lines=True)
+    if turn.status == "complete" and extra.get("ended"):
+        st.caption(f":material/flag: Ended: {markdown.literal(extra['ended'])}.")
 
 
 def _draw_again(chosen: composer.Choice, turn: Turn) -> None:
@@ -143,29 +160,32 @@ def _draw_live(run: Run[Any], agent: str) -> None:
 
 
 def _draw_progress(run: Run[Any], turn: Turn) -> None:
-    with st.expander("Stopping" if run.stopping else _doing(turn), type="compact", icon="spinner"):
-        draw.draw_steps(turn.steps)
+    request = run.waiting_for  # looked at once: the run goes on meanwhile
+    label, level = "Stopping" if run.stopping else _doing(turn), composer.level()
+    if level == "answer":
+        st.caption(f":material/hourglass_top: {markdown.literal(label)}")
+    else:
+        with st.expander(label, type="compact", icon=":material/pending:" if request else "spinner"):
+            draw.draw_steps([step for step in turn.steps if not request or step != Asked(request)], level)
     for part in markdown.finished(turn.text):
         if part:
             st.markdown(markdown.answer(part, run.message_id, ()))
-    if run.waiting_for:
-        _draw_question(run)
+    if request:
+        _draw_said_last(turn, whole=not request.draft)
+        asking.draw_question(run, request)
     st.button("Stop", key=f"stop-{run.id}", icon=":material/stop_circle:", on_click=run.stop, disabled=run.stopping)
 
 
+def _draw_said_last(turn: Turn, *, whole: bool) -> None:
+    """What the person has to know to answer: what was said last."""
+    said = next((step for step in reversed(turn.steps) if isinstance(step, MessageSent)), None)
+    if said and (whole or draw.excerpt(said)):
+        draw.draw(said, "everything" if whole else "calls")
+
+
 def _doing(turn: Turn) -> str:
+    if turn.steps and draw.doing(turn.steps[-1]) == "Waiting for you":
+        return "Waiting for you"
     if turn.text:
         return "Writing the answer"
     return draw.doing(turn.steps[-1]) if turn.steps else "Looking up passages"
-
-
-def _draw_question(run: Run[Any]) -> None:
-    """The run waits for a person: ask, and hand the answer on."""
-    request = run.waiting_for
-    if request is None:
-        return
-    with st.form(f"human-{request.request_id}"):
-        st.markdown(f"**{markdown.literal(request.agent)}** asks: {markdown.prose(request.prompt)}")
-        text = st.text_input("Your answer", key=f"answer-{run.id}")
-        if st.form_submit_button("Answer", type="primary", icon=":material/reply:", key=f"give-{run.id}"):
-            run.answer(text)

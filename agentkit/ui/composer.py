@@ -13,12 +13,12 @@ from agentkit.documents import SUPPORTED
 from agentkit.errors import AgentkitError
 from agentkit.ledger import Chat
 from agentkit.retrieval import Source
-from agentkit.teams import TEAMS, team
-from agentkit.ui import figures, markdown, state, uploads
+from agentkit.teams import TEAMS, team, variants
+from agentkit.ui import draw, figures, markdown, state, uploads
 from agentkit.workspace import DEFAULT_COLLECTION
 
 WIDTH = 736  # pixels: the reading column
-_PROBLEM, _QUEUED = "chat-problem", "chat-queued"
+_PROBLEM, _QUEUED, _LEVEL = "chat-problem", "chat-queued", "steps-level"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,17 +147,59 @@ def _submit(chat: Chat | None) -> None:
 
 def _draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:
     now, models = choice(chat, known), {model.id: model.label for model in state.workspace().models()}
-    label = " · ".join(markdown.literal(part) for part in (now.collection, team(now.team).name, models[now.model]))
+    chosen = team(now.team)
+    label = " · ".join(markdown.literal(part) for part in (now.collection, chosen.title, models[now.model]))
     with st.popover(label, icon=":material/tune:", type="tertiary", help="Collection, team and model of this chat", key="choice"):
         names = list(known) or [now.collection]
         for what, value in asdict(now).items():
             st.session_state[_key(what, chat)] = value
         _select("Collection", "collection", chat, names, lambda name: f"{name} ({figures.count(known.get(name, 0), 'document')})")
-        _select("Team", "team", chat, [known_team.id for known_team in TEAMS], lambda team_id: team(team_id).name)
-        st.caption(team(now.team).description)
+        _draw_team(chat, now)
         _select("Model", "model", chat, list(models), models.__getitem__)
         if now.model == "offline":
             st.caption("This is no language model: it quotes the sentences that answer, word for word.")
+        _draw_level()
+
+
+def _draw_team(chat: Chat | None, now: Choice) -> None:
+    """One entry for each kind of team, and below it the variants of the chosen one."""
+    chosen, offline = team(now.team), now.model == "offline"
+    kinds = [chosen.id if known.kind == chosen.kind else known.id for known in TEAMS if team(known.kind) is known]
+
+    def named(team_id: str) -> str:
+        return team(team_id).name + (" (needs a language model)" if offline and team(team_id).needs_language_model else "")
+
+    _select("Team", "team", chat, kinds, named)
+    st.caption(chosen.description)
+    if chosen.variant:
+        st.session_state[_key("variant", chat)] = chosen.id
+        others = [known.id for known in variants(chosen.kind)]
+        st.selectbox(
+            "Who speaks next", others, format_func=lambda team_id: team(team_id).variant, key=_key("variant", chat),
+            on_change=_keep_variant, args=(chat,),
+        )  # fmt: skip
+    if offline and chosen.needs_language_model:
+        st.warning("This team needs a language model. Choose one below, or connect one first.", icon=":material/warning:")
+        st.page_link(state.PAGES / "settings.py", label="Connect a model", icon=":material/tune:")
+
+
+def level() -> draw.Level:
+    """How much of the steps this session wants to see."""
+    chosen: draw.Level = st.session_state.get(_LEVEL, "calls")
+    return chosen
+
+
+def _draw_level() -> None:
+    st.session_state["level-choice"] = level()
+    names = {"answer": "Answer only", "calls": "Calls", "everything": "Everything"}
+    st.segmented_control(
+        "What is shown above an answer", list(names), format_func=names.__getitem__, key="level-choice", on_change=_keep_level,
+        required=True,
+    )  # fmt: skip
+
+
+def _keep_level() -> None:
+    st.session_state[_LEVEL] = st.session_state["level-choice"]
 
 
 def _select(label: str, what: str, chat: Chat | None, options: list[str], show: Any) -> None:
@@ -167,6 +209,11 @@ def _select(label: str, what: str, chat: Chat | None, options: list[str], show: 
 def _keep(what: str, chat: Chat | None) -> None:
     if chat:
         state.workspace().ledger.update_chat(state.owner(), chat.id, **{what: st.session_state[_key(what, chat)]})
+
+
+def _keep_variant(chat: Chat | None) -> None:
+    st.session_state[_key("team", chat)] = st.session_state[_key("variant", chat)]
+    _keep("team", chat)
 
 
 def _key(what: str, chat: Chat | None) -> str:

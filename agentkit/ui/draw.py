@@ -1,24 +1,32 @@
-"""How what happens in a run looks: `draw(event)` for live and for stored runs alike, and a whole turn of a chat."""
+"""How what happens in a run looks: `draw(step)` for live and for stored runs alike, and a whole turn of a chat."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import streamlit as st
 
 from agentkit.events import (
+    ChatEnded,
+    CodeRan,
     DocumentDone,
     DocumentProgress,
-    Event,
-    HumanAnswered,
-    HumanInputRequested,
     MessageSent,
     ModelCalled,
     ModelReplied,
+    Noted,
     Retrieved,
+    SpeakerSelected,
 )
+from agentkit.llm.passages import parse_passages
+from agentkit.teams.approval import APPROVE, APPROVE_ALL, EDIT, REJECT
 from agentkit.ui import figures, markdown
-from agentkit.ui.turns import Said, Turn
+from agentkit.ui.turns import Asked, Said, Step, ToolUse, Turn
+
+Level = Literal["answer", "calls", "everything"]
+"""How much is shown above an answer: nothing, what was done, or also who told whom what and every model call."""
 
 PERSON, AGENT = ":material/person:", ":material/auto_stories:"
 STAGES = {
@@ -29,36 +37,68 @@ STAGES = {
     "commit": "being stored",
     "index": "being indexed",
 }
+CHOSEN = {
+    "auto": "chosen by the model",
+    "round_robin": "in turn",
+    "random": "by chance",
+    "manual": "chosen by you",
+    "function": "to run what was asked for",
+    "custom": "to go on with what was found",
+    "transition": "the only one who may",
+}
+"""How a group gave the floor, in words."""
+DECIDED = {APPROVE: "yes", APPROVE_ALL: "yes, and all of this kind", EDIT: "yes, with changes", REJECT: "no"}
+"""What the person said about what was to run."""
+LANGUAGES = {"python": "Python", "py": "Python", "sh": "shell", "bash": "shell", "shell": "shell", "json": "JSON"}
+_SHOWN = 300  # characters of a message between agents, or of a passage
+_CODE_BLOCK = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 
 
-def draw(event: Event) -> None:
-    """One step as one small line, an inner message as a quotation; events that are no step draw nothing."""
-    if isinstance(event, MessageSent):
-        st.markdown(f":material/forum: :small[**{markdown.literal(event.sender)}** to {markdown.literal(event.recipient)}]")
-        st.caption(markdown.prose(event.content))
-    elif line := describe(event):
-        st.caption(line)
+def draw(step: Step, level: Level = "calls") -> None:
+    """One step as one small line, tools and code to unfold, an inner message as a quotation; what is no step draws nothing."""
+    match step:
+        case MessageSent():
+            _draw_message(step, whole=level == "everything")
+        case ToolUse():
+            _draw_tool(step)
+        case CodeRan():
+            _draw_code(step)
+        case _ if line := describe(step):
+            st.caption(line)
 
 
-def describe(event: Event) -> str:
-    """The line for a step, in Markdown; empty for events that are no step."""
-    match event:
+def describe(step: Step) -> str:
+    """The line for a step, in Markdown; empty for what is no step."""
+    match step:
         case Retrieved():
-            found = figures.count(len(event.hits), "passage")
-            return f":material/search: Looked up “{markdown.literal(event.query)}”: {found}, {figures.seconds(event.seconds)}"
+            found = figures.count(len(step.hits), "passage")
+            return f":material/search: Looked up “{markdown.literal(step.query)}”: {found}, {figures.seconds(step.seconds)}"
         case ModelCalled():
-            return f":material/edit_note: {markdown.literal(event.agent or 'The team')} asks {markdown.literal(event.model)}"
+            return f":material/edit_note: {markdown.literal(step.agent or 'The team')} asks {markdown.literal(step.model)}"
         case ModelReplied():
-            return _reply_line(event)
+            return _reply_line(step)
         case DocumentProgress():
-            share = f", {event.done / event.total:.0%}" if event.total else ""
-            return f":material/attach_file: {markdown.literal(event.document)} is {STAGES[event.stage]}{share}"
+            share = f", {step.done / step.total:.0%}" if step.total else ""
+            return f":material/attach_file: {markdown.literal(step.document)} is {STAGES[step.stage]}{share}"
         case DocumentDone():
-            return _document_line(event)
-        case HumanInputRequested():
-            return f":material/contact_support: {markdown.literal(event.agent)} asked you: {markdown.literal(event.prompt)}"
-        case HumanAnswered():
-            return f":material/reply: You answered: {markdown.literal(event.text)}"
+            return _document_line(step)
+        case _:
+            return _talk_line(step)
+
+
+def _talk_line(step: Step) -> str:
+    """The line for what agents and the person do with one another."""
+    match step:
+        case Asked():
+            return _asked_line(step)
+        case SpeakerSelected():
+            how = CHOSEN.get(step.method, f"by {markdown.literal(step.method)}")
+            return f":material/record_voice_over: Round {step.round}: **{markdown.literal(step.speaker)}** speaks, {how}"
+        case ChatEnded():
+            pair = f"{markdown.literal(step.sender)} and {markdown.literal(step.recipient)}"
+            return f":material/flag: {pair} are done: {markdown.literal(step.reason)}"
+        case Noted():
+            return f":material/info: {markdown.literal(step.agent)}: {markdown.literal(step.text)}"
         case _:
             return ""
 
@@ -73,13 +113,103 @@ def draw_turn(turn: Turn, answer: Callable[[], None]) -> None:
         answer()
 
 
-def draw_steps(events: Sequence[Event]) -> None:
-    """All steps of a turn."""
+def draw_steps(steps: Sequence[Step], level: Level = "calls") -> None:
+    """All steps of a turn that this level shows."""
+    shown = [step for step in steps if level == "everything" or not _is_small_print(step)]
     with st.container(border=True, gap="xsmall"):
-        if not events:
+        if not shown:
             st.caption("Nothing was done yet.")
-        for event in events:
-            draw(event)
+        for step in shown:
+            draw(step, level)
+
+
+def _is_small_print(step: Step) -> bool:
+    match step:
+        case ModelCalled() | ChatEnded():
+            return True
+        case SpeakerSelected():
+            return step.method in ("function", "custom")  # the same one goes on
+        case ModelReplied():
+            return step.status != "failed"
+        case MessageSent():
+            return not excerpt(step)
+        case _:
+            return False
+
+
+def _draw_message(said: MessageSent, *, whole: bool) -> None:
+    st.markdown(f":material/forum: :small[**{markdown.literal(said.sender)}** to {markdown.literal(said.recipient)}]")
+    if not whole:
+        st.caption(excerpt(said))
+        return
+    if said.content:
+        st.caption(markdown.prose(said.content))
+    for call in said.extra.get("tool_calls", ()):
+        st.caption(f"asks for `{_call(call['function']['name'], call['function']['arguments'])}`")
+
+
+def excerpt(said: MessageSent) -> str:
+    """The message without its code, which is shown where it runs; cut when it is long."""
+    text = _CODE_BLOCK.sub("", said.content).strip()
+    return markdown.prose(text) if len(text) <= _SHOWN else markdown.literal(_cut(text))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[:_SHOWN].rsplit(" ", 1)[0] + " …"
+
+
+def _draw_tool(use: ToolUse) -> None:
+    called, returned = use.called, use.returned
+    icon = ":material/build:" if returned is None or returned.ok else ":material/error:"
+    state = "running" if returned is None else figures.seconds(returned.seconds) + ("" if returned.ok else ", failed")
+    with st.expander(f"`{_call(called.name, called.arguments)}` · {state}", type="compact", icon=icon):
+        st.caption("Arguments")
+        st.code(called.arguments, language="json", wrap_lines=True)
+        if returned is None:
+            return
+        st.caption("Result")
+        if passages := parse_passages(returned.content):
+            for passage in passages:
+                source = markdown.literal(f"[{passage.marker}] {passage.source}")
+                st.caption(f"**{source}** {markdown.literal(_cut(passage.text))}")
+        else:
+            _draw_output(returned.content)
+
+
+def _draw_code(ran: CodeRan) -> None:
+    icon = ":material/terminal:" if ran.exit_code == 0 else ":material/error:"
+    language = LANGUAGES.get(ran.language, ran.language)
+    label = f"Ran {markdown.literal(language)} · exit code {ran.exit_code} · {figures.seconds(ran.seconds)}"
+    with st.expander(label, type="compact", icon=icon):
+        st.code(ran.code, language=ran.language, wrap_lines=True)
+        st.caption("Output")
+        _draw_output(ran.output)
+
+
+def _draw_output(text: str) -> None:
+    if not text.strip():
+        st.caption("There was none.")
+        return
+    is_long = text.count("\n") > 14 or len(text) > 2000
+    st.code(text.strip("\n"), language=None, wrap_lines=True, height=300 if is_long else "content")
+
+
+def _call(name: str, arguments: str) -> str:
+    """A call in one short line, to stand between backticks."""
+    inside = " ".join(arguments.replace("`", "'").split())
+    inside = inside.removeprefix("{").removesuffix("}").strip()
+    return f"{name}({inside if len(inside) <= 60 else inside[:59] + '…'})"
+
+
+def _asked_line(asked: Asked) -> str:
+    question = f":material/contact_support: {markdown.literal(asked.request.agent)} asked: {markdown.prose(asked.request.prompt)}"
+    if asked.answered is None:
+        return question
+    choice, _, rest = asked.answered.text.partition("\n")
+    if asked.request.draft:
+        choice = DECIDED.get(choice, choice)
+    said = f"{choice}: {rest}" if rest and choice != DECIDED[EDIT] else choice
+    return f"{question} **You:** {markdown.literal(said or 'nothing')}"
 
 
 def _draw_attachments(question: Said) -> None:
@@ -106,16 +236,18 @@ def _document_line(event: DocumentDone) -> str:
     return f":material/attach_file: {name}: {figures.count(event.chunks, 'chunk')}, {figures.seconds(event.seconds)}"
 
 
-def doing(event: Event) -> str:
+def doing(step: Step) -> str:
     """What is going on while this is the latest step, in a few words that do not change at every tick."""
-    match event:
+    match step:
         case DocumentProgress():
             return "Reading the attached files"
         case DocumentDone():
             return "Looking up passages"
-        case HumanInputRequested():
-            return "Waiting for you"
+        case Asked():
+            return "Working on it" if step.answered else "Waiting for you"
+        case ToolUse(returned=None):
+            return f"Running {step.called.name}"
         case ModelCalled():
-            return f"{event.agent or 'The team'} is thinking"
+            return f"{step.agent or 'The team'} is thinking"
         case _:
             return "Working on the answer"

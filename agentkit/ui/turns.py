@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from agentkit.events import (
+    ChatEnded,
+    CodeRan,
     DocumentDone,
     DocumentProgress,
     Event,
@@ -15,14 +17,38 @@ from agentkit.events import (
     MessageSent,
     ModelCalled,
     ModelReplied,
+    Noted,
     Recorded,
     Retrieved,
+    SpeakerSelected,
     TokenDelta,
+    ToolCalled,
+    ToolReturned,
 )
 from agentkit.ledger import StoredMessage
 from agentkit.runs import Run
+from agentkit.teams.ending import without_ending
 
 Said = StoredMessage | MessageSent
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A call of a tool with what came back, as soon as it has."""
+
+    called: ToolCalled
+    returned: ToolReturned | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question to the person with their answer, as soon as there is one."""
+
+    request: HumanInputRequested
+    answered: HumanAnswered | None = None
+
+
+Step = Event | ToolUse | Asked
 
 
 @dataclass(slots=True)
@@ -36,7 +62,7 @@ class Turn:
     answer: Said | None = None
     text: str = ""
     """The answer so far, while it is being written."""
-    steps: list[Event] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
     """What was done, in order; of stored turns it is looked up when somebody wants to see it."""
 
     @property
@@ -54,7 +80,7 @@ def stored_turns(thread: Iterable[StoredMessage]) -> list[Turn]:
     """The turns of a stored branch, oldest first."""
     turns: list[Turn] = []
     for said in thread:
-        if said.role == "user" or not turns:
+        if _is_question(said) or not turns:
             turns.append(Turn(said.run_id or said.id))
         _place(turns[-1], said)
     return turns
@@ -67,6 +93,8 @@ def live_turn(run: Run[Any], agent: str) -> Turn:
         match recorded.event:
             case MessageSent() as said:
                 _place(turn, said)
+                if said.sender == agent:  # what it wrote was for another agent; the answer, if it is one, is set below
+                    turn.text = ""
             case ModelCalled(purpose="chat") as called if called.agent == agent:
                 writing, turn.text = called.call_id, ""
             case ModelReplied(status="failed") as replied if replied.call_id == writing:
@@ -77,17 +105,22 @@ def live_turn(run: Run[Any], agent: str) -> Turn:
                 pass
     if turn.answer and turn.answer.content:
         turn.text = turn.answer.content
+    turn.text = without_ending(turn.text)
     turn.steps = steps(run.events())
     return turn
 
 
-def steps(events: Iterable[Recorded]) -> list[Event]:
-    """The events worth showing above an answer: each thing once, in its latest state."""
-    shown: dict[str, Event] = {}
-    for recorded in events:
-        if key := _step_key(recorded.event, recorded.seq):
-            shown[key] = recorded.event
-    return list(shown.values())
+def steps(events: Iterable[Recorded]) -> list[Step]:
+    """The events worth showing above an answer: each thing once, in its latest state, calls with what they returned.
+
+    Left out is what only repeats: the question and the answer among the agents, and messages that hand on a result.
+    """
+    heard = list(events)
+    outer = {without_ending(said.content) for said in (recorded.event for recorded in heard) if _is_outer(said)}
+    shown = _Steps(outer)
+    for recorded in heard:
+        shown.add(recorded.event, recorded.seq)
+    return list(shown.steps.values())
 
 
 def last_turns(turns: Sequence[Turn], messages: int) -> list[Turn]:
@@ -100,8 +133,13 @@ def last_turns(turns: Sequence[Turn], messages: int) -> list[Turn]:
     return list(turns)
 
 
+def _is_question(said: Said) -> bool:
+    """Whether the person asked it; agents may speak in the role of a user among themselves."""
+    return said.role == "user" and not said.extra.get("inner")
+
+
 def _place(turn: Turn, said: Said) -> None:
-    if said.role == "user":
+    if _is_question(said):
         turn.question = said
     elif said.extra.get("inner"):
         turn.inner.append(said)
@@ -109,16 +147,66 @@ def _place(turn: Turn, said: Said) -> None:
         turn.answer = said
 
 
-def _step_key(event: Event, seq: int) -> str:
-    """Events with the same key are states of one step; an empty key means no step."""
-    match event:
-        case ModelCalled(purpose="chat") | ModelReplied(purpose="chat"):
-            return event.call_id
-        case DocumentProgress() | DocumentDone():
-            return event.document_id
-        case HumanInputRequested() | HumanAnswered() | Retrieved():
-            return f"step {seq}"
-        case MessageSent() if event.extra.get("inner"):
-            return event.id
-        case _:
-            return ""
+def _is_outer(event: Event) -> TypeGuard[MessageSent]:
+    return isinstance(event, MessageSent) and not event.extra.get("inner")
+
+
+class _Steps:
+    """Steps as they come in; later states of one replace the earlier ones in their place."""
+
+    def __init__(self, outer: Collection[str]) -> None:
+        self.steps: dict[str, Step] = {}
+        self._outer = outer
+        self._did = ""
+        """Who has just done something whose result its next message hands on."""
+        self._in_call = False
+
+    def add(self, event: Event, seq: int) -> None:
+        match event:
+            case ModelCalled(purpose="chat") | ModelReplied(purpose="chat"):
+                self.steps[event.call_id] = event
+            case DocumentProgress() | DocumentDone():
+                self.steps[event.document_id] = event
+            case MessageSent():
+                self._add_message(event)
+            case SpeakerSelected() | ChatEnded() | Noted():
+                self._drop_said_before(event)
+                self.steps[f"step {seq}"] = event
+            case Retrieved() if not self._in_call:  # the call and its result say the same
+                self.steps[f"step {seq}"] = event
+            case _:
+                self._add_deed(event, seq)
+
+    def _drop_said_before(self, event: Event) -> None:
+        """A group says why it is over, then its chat does so too."""
+        last = next(reversed(self.steps), "")
+        before = self.steps.get(last)
+        if isinstance(event, ChatEnded) and isinstance(before, Noted) and before.text.endswith(event.reason):
+            del self.steps[last]
+
+    def _add_message(self, event: MessageSent) -> None:
+        hands_on = event.role == "tool" or event.sender == self._did
+        self._did = ""
+        if hands_on or event.extra.get("silent") or without_ending(event.content) in self._outer:
+            return
+        self.steps[event.id] = event
+
+    def _add_deed(self, event: Event, seq: int) -> None:
+        match event:
+            case ToolCalled():
+                self.steps[event.call_id], self._in_call = ToolUse(event), True
+            case ToolReturned():
+                use = self.steps.get(event.call_id)
+                called = use.called if isinstance(use, ToolUse) else ToolCalled(event.call_id, event.agent, event.name, "")
+                self.steps[event.call_id], self._in_call = ToolUse(called, event), False
+                self._did = event.agent
+            case CodeRan():
+                self.steps[f"step {seq}"], self._did = event, event.agent
+            case HumanInputRequested():
+                self.steps[event.request_id] = Asked(event)
+            case HumanAnswered():
+                asked = self.steps.get(event.request_id)
+                if isinstance(asked, Asked):
+                    self.steps[event.request_id], self._did = Asked(asked.request, event), asked.request.agent
+            case _:
+                pass

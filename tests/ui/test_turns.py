@@ -6,10 +6,27 @@ import threading
 
 from agentkit import runs
 from agentkit.core import bus
-from agentkit.events import DocumentDone, DocumentProgress, MessageSent, ModelCalled, ModelReplied, Retrieved, TokenDelta
+from agentkit.events import (
+    ChatEnded,
+    CodeRan,
+    DocumentDone,
+    DocumentProgress,
+    Event,
+    HumanAnswered,
+    HumanInputRequested,
+    MessageSent,
+    ModelCalled,
+    ModelReplied,
+    Noted,
+    Recorded,
+    Retrieved,
+    TokenDelta,
+    ToolCalled,
+    ToolReturned,
+)
 from agentkit.ledger import StoredMessage
 from agentkit.ledger.store import utc_now
-from agentkit.ui.turns import last_turns, live_turn, stored_turns
+from agentkit.ui.turns import Asked, ToolUse, last_turns, live_turn, steps, stored_turns
 
 
 def stored(key: str, role: str, run: str, *, inner: bool = False) -> StoredMessage:
@@ -29,6 +46,12 @@ def test_messages_are_grouped_by_their_question() -> None:
     assert [turn.status for turn in turns] == ["complete", "interrupted", "complete"]
     assert [turn.run_id for turn in last_turns(turns, 3)] == ["r2", "r3"]
     assert last_turns([], 30) == []
+
+
+def test_what_agents_say_in_the_role_of_a_user_is_no_question() -> None:
+    (turn,) = stored_turns([stored("q", "user", "r"), stored("i", "user", "r", inner=True), stored("a", "assistant", "r")])
+    assert turn.question is not None
+    assert (turn.question.content, [said.content for said in turn.inner]) == ("q", ["i"])
 
 
 def test_a_live_turn_shows_the_answering_agent_alone_and_each_step_once() -> None:
@@ -62,3 +85,65 @@ def test_a_live_turn_shows_the_answering_agent_alone_and_each_step_once() -> Non
     assert turn.question.content == "How hot?"
     assert turn.text == "80 degrees"
     assert [type(step).__name__ for step in turn.steps] == ["DocumentDone", "ModelReplied", "Retrieved", "ModelCalled"]
+
+
+def recorded(*events: Event) -> list[Recorded]:
+    return [Recorded(number, 0.0, event) for number, event in enumerate(events, start=1)]
+
+
+def said(sender: str, text: str, *, role: str = "user", **extra: object) -> MessageSent:
+    return MessageSent(f"{sender}: {text}", None, sender, "someone", role, text, extra={"inner": True, **extra})
+
+
+def test_calls_are_paired_with_what_they_returned_and_questions_with_their_answer() -> None:
+    request = HumanInputRequested("r", "Runner", "May it run?", ["Approve"], "{}", "json")
+    called, returned = ToolCalled("t", "Runner", "clock", "{}"), ToolReturned("t", "Runner", "clock", True, "noon")
+    answered = HumanAnswered("r", "Approve")
+    assert steps(recorded(request)) == [Asked(request)]
+    assert steps(recorded(request, answered, called)) == [Asked(request, answered), ToolUse(called)]
+    assert steps(recorded(request, answered, called, returned)) == [Asked(request, answered), ToolUse(called, returned)]
+    assert steps(recorded(returned)) == [ToolUse(ToolCalled("t", "Runner", "clock", ""), returned)]
+
+
+def test_what_only_repeats_is_left_out() -> None:
+    question = MessageSent("q", None, "user", "team", "user", "How hot?")
+    answer = MessageSent("a", None, "Writer", "user", "assistant", "80 degrees", extra={"inner": False})
+    called = ToolCalled("t", "Runner", "search", "{}")
+    returned = ToolReturned("t", "Runner", "search", True, "80")
+    ran = CodeRan("Runner", "python", "print(80)", 0, "80")
+    over = ChatEnded("User", "Group", "Writer sent a termination message")
+    shown = steps(recorded(
+        question, said("Runner", "How hot?"), said("Assistant", "", tool_calls=[{}]), called,
+        Retrieved("hot", "Kitchen", "hybrid", [], 0.1), returned, said("Runner", "80", role="tool"),
+        said("Assistant", "I compute:"), ran, said("Runner", "exitcode: 0"), said("Group", "I compute:", silent=True),
+        said("Writer", "80 degrees\nTERMINATE"), Noted("Group", f"group chat over: {over.reason}"), over, answer,
+    ))  # fmt: skip
+    assert shown == [
+        said("Assistant", "", tool_calls=[{}]),
+        ToolUse(called, returned),
+        said("Assistant", "I compute:"),
+        ran,
+        over,
+    ]
+    assert [type(step) for step in steps(recorded(Retrieved("hot", "Kitchen", "hybrid", [], 0.1)))] == [Retrieved]
+
+
+def test_a_live_answer_is_not_what_was_written_for_another_agent() -> None:
+    halt, halted = threading.Event(), threading.Event()
+
+    def work() -> None:
+        bus.emit(ModelCalled("c1", "Assistant", "p", "m"))
+        bus.emit(TokenDelta("print(1)", "Assistant", "c1"))
+        bus.emit(said("Assistant", "print(1)"))
+        halted.set()
+        assert halt.wait(10)
+        halted.clear()
+        bus.emit(ModelCalled("c2", "Assistant", "p", "m"))
+        bus.emit(TokenDelta("It is 1.\nTERMINATE", "Assistant", "c2"))
+
+    run = runs.start(work, kind="chat", owner="turns", chat_id="chat")
+    assert halted.wait(10)
+    assert live_turn(run, "Assistant").text == ""
+    halt.set()
+    run.result()
+    assert live_turn(run, "Assistant").text == "It is 1."

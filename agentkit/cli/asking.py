@@ -1,0 +1,35 @@
+"""A run asks the person at the terminal: what it wants to know goes to stderr, the answer is read from stdin."""
+
+from __future__ import annotations
+
+import sys
+
+from agentkit.cli.output import note, plain
+from agentkit.events import HumanInputRequested
+
+_WITHOUT_EDITOR = "Edit"  # needs more than a line; who wants to change something rejects with a reason
+
+
+def asked(request: HumanInputRequested) -> str | None:
+    """The person's answer, in the form that the request describes; None when nobody is there (end of input)."""
+    note(f"\n{request.agent} asks: {request.prompt}")
+    if request.draft:
+        note("\n".join(f"    {line}" for line in request.draft.splitlines()))
+    options = [option for option in request.options if option != _WITHOUT_EDITOR]
+    if not options:
+        return _line("> ")
+    for number, option in enumerate(options, 1):
+        note(f"  {number}: {option}")
+    while (text := _line(f"1 to {len(options)}, and a reason behind it if you like: ")) is not None:
+        chosen, _, rest = text.strip().partition(" ")
+        if chosen.isdecimal() and 1 <= int(chosen) <= len(options):
+            return f"{options[int(chosen) - 1]}\n{rest}" if rest else options[int(chosen) - 1]
+        note(f"{text!r} does not begin with a number from 1 to {len(options)}.")
+    return None
+
+
+def _line(prompt: str) -> str | None:
+    sys.stderr.write(plain(prompt))
+    sys.stderr.flush()
+    line = sys.stdin.readline()
+    return line.rstrip("\n") if line else None

@@ -1,0 +1,55 @@
+"""The assistant: answers from the conversation, and looks into the documents where that is needed."""
+
+from __future__ import annotations
+
+from agentkit.agents import AssistantAgent
+from agentkit.conversation import ConversableAgent, register_function
+from agentkit.teams import answer, findings
+from agentkit.teams.conversing import converse, earlier, opening, remember, voice
+from agentkit.teams.ending import is_ending
+from agentkit.teams.findings import Findings
+from agentkit.teams.task import Answer, Task, Team
+
+ASSISTANT, LIBRARY = answer.AGENT, "Library"
+SEARCHES = 8
+
+INSTRUCTIONS = f"""You are the assistant of somebody who has a collection of documents.
+Whenever the answer may stand in the documents, look it up with {findings.SEARCH} before you answer, once for each thing
+that is asked; when nothing fits, try other words once. Never guess what the documents say.
+{findings.CITE}
+What needs no documents (about this conversation, greetings, rewording) you answer directly, without looking anything up.
+Be brief and exact: keep names, numbers and units as they stand. Answer in the language of the question."""
+
+
+def work(task: Task) -> Answer:
+    """Talk with the library until there is an answer; without a language model, answer from the passages at once."""
+    if not task.model.is_language_model:
+        return answer.work(task)
+    found = Findings(task.retrieve)
+    assistant = AssistantAgent(ASSISTANT, INSTRUCTIONS, voice(task))
+    library = ConversableAgent(
+        LIBRARY,
+        human_input_mode="NEVER",
+        llm_config=False,
+        max_consecutive_auto_reply=SEARCHES,
+        is_termination_msg=lambda message: not message.get("tool_calls") or is_ending(str(message.get("content") or "")),
+    )
+    register_function(
+        found.search_documents, caller=assistant, executor=library, name=findings.SEARCH, description=findings.DESCRIPTION
+    )
+    remember(assistant, library, earlier(task), ASSISTANT)
+    return converse(
+        task,
+        lambda: library.initiate_chat(assistant, message=opening(task), clear_history=False, summary_method=None),
+        ASSISTANT,
+        found,
+    )
+
+
+TEAM = Team(
+    "assistant",
+    "Assistant",
+    "One agent that talks with you and looks into the documents when it needs to.",
+    (LIBRARY, ASSISTANT),
+    work,
+)

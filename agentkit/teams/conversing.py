@@ -1,0 +1,114 @@
+"""Agents of the conversation engine at work on a question of the app: what all teams that converse have in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agentkit.conversation import ChatResult, ConversableAgent, telling
+from agentkit.core import bus
+from agentkit.core.io import IOConsole, IOStream
+from agentkit.errors import AgentkitError, Stopped
+from agentkit.events import Event, MessageSent, MessageStatus, ModelCalled
+from agentkit.messages import Message, text_of
+from agentkit.teams.answer import HISTORY, answer_from
+from agentkit.teams.ending import without_ending
+from agentkit.teams.findings import Findings
+from agentkit.teams.task import MARKER, Answer, Task, cited
+
+USER = "User"
+
+
+def voice(task: Task) -> dict[str, Any]:
+    """The `llm_config` for agents that the task's model speaks for."""
+    return {"config_list": [{"model": task.model}], "cache_seed": None, "stream": True}
+
+
+def earlier(task: Task) -> list[Message]:
+    """The last turns of the chat, without markers: those of earlier answers would point to other passages now."""
+    turns: list[Message] = []
+    for turn in task.history[-HISTORY:]:
+        text = text_of(turn.get("content"))
+        turns.append({**turn, "content": MARKER.sub("", text) if turn.get("role") == "assistant" else text})
+    return turns
+
+
+def opening(task: Task) -> dict[str, Any]:
+    """The question as the message that begins a chat, in the name of the person whoever hands it on."""
+    return {"content": task.question, "name": USER}
+
+
+def remember(agent: ConversableAgent, peer: ConversableAgent, turns: Sequence[Message], name: str) -> None:
+    """Let the agent know earlier turns as if it had had them with the peer; `name` is who answered then."""
+    for turn in turns:
+        answered = turn["role"] == "assistant"
+        role = "assistant" if answered and agent.name == name else "user"
+        agent.chat_messages[peer].append({"content": turn["content"], "role": role, "name": name if answered else USER})
+
+
+def converse(task: Task, begin: Callable[[], ChatResult], speaker: str, findings: Findings, notes: Sequence[str] = ()) -> Answer:
+    """Let agents talk, then send what `speaker` said last as the answer; `notes` are for the person who asked.
+
+    Without such a text the model answers from what was found. Stopped, it sends what the speaker had written by then; raises
+    Stopped when that is nothing, and AgentkitError when there is no answer at all.
+    """
+    heard = _Heard(speaker)
+    try:
+        reason = _talk(task, begin, heard)
+    except Stopped as stopped:
+        text = stopped.partial if heard.writing == speaker and stopped.partial.strip() else heard.text
+        if not text:
+            raise
+        return _say(task, speaker, text, findings, "stopped", "stopped", notes)
+    if heard.text:
+        return _say(task, speaker, heard.text, findings, reason, "complete", notes)
+    if findings.hits:
+        return answer_from(task, findings.hits, speaker, ended=reason)
+    raise AgentkitError(f"The team came to no answer: {reason}. Ask again in other words, or choose another model or team.")
+
+
+def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> str:
+    with IOStream.set_default(_Quiet()), telling.following(task.parent_id) as last, bus.listening(heard):
+        try:
+            reason = begin().stop_reason
+        finally:
+            task.parent_id = last()
+    if reason.endswith("sent a termination message"):
+        return "answered"
+    reason = re.sub(r"^max_round reached \((\d+)\)", r"the limit of \1 messages was reached", reason)
+    return reason.removeprefix("no eligible speaker: ").rstrip(".")
+
+
+def _say(
+    task: Task, speaker: str, text: str, findings: Findings, reason: str, status: MessageStatus, notes: Sequence[str]
+) -> Answer:
+    citations = cited(text, findings.hits)
+    extra: dict[str, Any] = {"citations": [citation.to_json() for citation in citations], "model": task.model.id}
+    extra |= {"ended": f"{speaker} was done" if reason == "answered" else reason}
+    task.say(speaker, "user", text, status=status, final=True, extra=extra | ({"notes": list(notes)} if notes else {}))
+    return Answer(text, citations, reason)
+
+
+class _Heard:
+    """Listens for what the speaker said last to the others; a call of tools shows that it is not done yet."""
+
+    def __init__(self, speaker: str) -> None:
+        self.speaker = speaker
+        self.text = ""
+        self.writing = ""
+        """Whom the model speaks for at the moment."""
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case ModelCalled(purpose="chat"):
+                self.writing = event.agent
+            case MessageSent() if event.sender == self.speaker and not event.extra.get("silent"):
+                self.text = "" if event.extra.get("tool_calls") else without_ending(event.content)
+
+
+class _Quiet(IOConsole):
+    """Prints nothing: the events tell everything. Questions still reach the person who watches the run."""
+
+    def print(self, *objects: Any, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
+        """Nothing."""

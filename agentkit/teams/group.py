@@ -1,0 +1,120 @@
+"""The group of three: a researcher, a critic and a writer talk a question over."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from agentkit import runs
+from agentkit.agents import AssistantAgent, GroupChat, GroupChatManager
+from agentkit.conversation import Agent, ChatResult, ConversableAgent, register_function
+from agentkit.errors import NoEligibleSpeaker
+from agentkit.messages import text_of
+from agentkit.teams import findings
+from agentkit.teams.conversing import USER, converse, earlier, opening, remember, voice
+from agentkit.teams.ending import is_ending
+from agentkit.teams.findings import Findings
+from agentkit.teams.task import Answer, Task, Team
+
+RESEARCHER, CRITIC, WRITER = "Researcher", "Critic", "Writer"
+GROUP = "Group"
+ROUNDS = 16
+"""Messages that one discussion may have, the question and the results of searches included."""
+FINISH = "Finish here"
+METHODS = {"auto": "The model decides", "round_robin": "In turn", "random": "By chance", "manual": "You decide"}
+"""How the next speaker is chosen, and its name for people; the usual one first."""
+
+_TOGETHER = """A researcher, a critic and a writer answer a question about the user's documents together; you are the {role}.
+Speak for yourself only. Keep passage numbers such as [1] as they are. Answer in the language of the question.
+"""
+ROLES = {
+    RESEARCHER: (
+        "Looks facts up in the documents. Speaks first, and whenever something has to be looked up.",
+        f"""Look up what the question needs with {findings.SEARCH}, once for each thing that is asked, then report in a few
+sentences what the passages say, and what they do not say. Never guess, and leave the answer itself to the writer.
+{findings.CITE}""",
+    ),
+    CRITIC: (
+        "Checks what was found and written: what is missing, unsupported or contradictory.",
+        """Check what was found and written so far against the question and the passages. Name at most three points that are
+missing, unsupported or wrong, each in one sentence; if there are none, say so in one sentence.""",
+    ),
+    WRITER: (
+        "Writes the answer for the user, once enough was found and checked.",
+        f"""Write the answer for the user from what the researcher reported, with the critic's points heeded, so that it can be
+read on its own; do not speak about the group. If something is not in the documents, say so.
+{findings.CITE}
+Put TERMINATE on the last line when nothing has to be looked up any more.""",
+    ),
+}
+
+
+def work(task: Task, method: str) -> Answer:
+    """Let the three talk until the writer is done."""
+    found = Findings(task.retrieve)
+    members = {name: _member(task, name) for name in ROLES}
+    researcher = members[RESEARCHER]
+    register_function(
+        found.search_documents, caller=researcher, executor=researcher, name=findings.SEARCH, description=findings.DESCRIPTION
+    )
+    return converse(task, partial(_discuss, task, list(members.values()), method), WRITER, found)
+
+
+def _member(task: Task, name: str) -> AssistantAgent:
+    description, instructions = ROLES[name]
+    return AssistantAgent(
+        name,
+        _TOGETHER.format(role=name.lower()) + instructions,
+        voice(task),
+        is_termination_msg=lambda message: False,  # the group decides when it is over
+        description=description,
+    )
+
+
+def _discuss(task: Task, members: list[ConversableAgent], method: str) -> ChatResult:
+    turns = earlier(task)
+    said = [{"content": turn["content"], "role": "user", "name": USER if turn["role"] == "user" else WRITER} for turn in turns]
+    group = _Group(
+        list(members), said, max_round=ROUNDS, speaker_selection_method=partial(_next, method), allow_repeat_speaker=False
+    )
+    manager = GroupChatManager(group, GROUP, llm_config=voice(task), is_termination_msg=_is_final)
+    for member in members:
+        remember(member, manager, turns, WRITER)
+    user = ConversableAgent(USER, human_input_mode="NEVER", llm_config=False)
+    result: ChatResult = user.initiate_chat(manager, message=opening(task), clear_history=False, summary_method=None)
+    return result
+
+
+class _Group(GroupChat):
+    """Asks the person who watches the run by the names of the agents."""
+
+    def manual_select_speaker(self, agents: list[Agent] | None = None) -> Agent | None:
+        """The agent that the person names; raises NoEligibleSpeaker when they want to hear nobody any more."""
+        candidates = self.agents if agents is None else agents
+        answer = runs.ask_human(GROUP, "Who speaks next?", options=[*(agent.name for agent in candidates), FINISH])
+        if answer == FINISH:
+            raise NoEligibleSpeaker("you ended the discussion")
+        return next((agent for agent in candidates if agent.name == answer), None)
+
+
+def _next(method: str, last_speaker: Agent, group: GroupChat) -> Agent | str:
+    """Whoever has looked something up goes on; else as the method says."""
+    return last_speaker if group.messages[-1].get("role") == "tool" else method
+
+
+def _is_final(message: dict[str, Any]) -> bool:
+    return message.get("name") == WRITER and is_ending(text_of(message.get("content")))
+
+
+TEAMS = tuple(
+    Team(
+        f"group:{method}",
+        "Group of three",
+        f"A researcher, a critic and a writer talk it over, in at most {ROUNDS} messages.",
+        (RESEARCHER, CRITIC, WRITER),
+        partial(work, method=method),
+        needs_language_model=True,
+        variant=words,
+    )
+    for method, words in METHODS.items()
+)

@@ -1,0 +1,189 @@
+"""The assistant with tools and code: a runner does what it asks for, after the person has approved it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from agentkit import coding
+from agentkit.agents import AssistantAgent
+from agentkit.conversation import ConversableAgent, register_function
+from agentkit.core import bus
+from agentkit.core.tools import parse_arguments
+from agentkit.errors import ExecutionError, NoIsolation, WrongArgument
+from agentkit.events import CodeRan, Noted
+from agentkit.messages import text_of
+from agentkit.teams import answer, findings
+from agentkit.teams.approval import Approval
+from agentkit.teams.conversing import converse, earlier, opening, remember, voice
+from agentkit.teams.ending import is_ending
+from agentkit.teams.findings import Findings
+from agentkit.teams.task import Answer, Task, Team
+
+ASSISTANT, RUNNER = answer.AGENT, "Runner"
+STEPS = 12
+CODE_S = 60
+RUNNABLE = {"python": "Python", "py": "Python", "sh": "shell", "bash": "shell", "shell": "shell"}
+"""Languages of code that is run; code in other blocks is only shown."""
+
+INSTRUCTIONS = f"""You are an assistant who solves tasks with tools and code. The user has a collection of documents.
+- What may stand in the documents you look up with {findings.SEARCH}, once for each thing that is asked.
+- To compute, to transform data or to check something, send one whole program in a block marked python (or sh), and print
+  what you need; its output comes back to you. It runs in isolation, without network. Put code that is only meant to be read
+  into a block marked text.
+- The user sees everything before it runs and may change or reject it. Take a rejection as it is: do not ask for the same
+  again, use the reason, or go on without.
+{findings.CITE}
+When you are done, give the answer in full, without code to run, and write TERMINATE on the last line.
+Be brief and exact. Answer in the language of the question."""
+
+
+def todays_date() -> str:
+    """Weekday, date and local time."""
+    return datetime.now().astimezone().strftime("%A, %Y-%m-%d %H:%M %Z")
+
+
+class Runner(ConversableAgent):
+    """Executes tool calls and code blocks of others once the person has approved them; code only in isolation."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            name,
+            is_termination_msg=_is_final,
+            human_input_mode="NEVER",
+            code_execution_config={},
+            llm_config=False,
+            max_consecutive_auto_reply=STEPS,
+        )
+        self.notes: list[str] = []
+        """What the person should know, such as why no code was run."""
+        self._approval = Approval(name)
+        self._executor: Any = None
+
+    def execute_function(self, func_call: dict[str, Any], verbose: bool = False) -> tuple[bool, dict[str, Any]]:
+        """Execute a call when the person agrees, with the arguments that they want; a rejection is the result."""
+        name, arguments = str(func_call.get("name") or ""), _readable(func_call.get("arguments"))
+        if arguments is None or not self.can_execute_function(name):
+            return super().execute_function(func_call, verbose)  # an error for the model to read; nothing runs
+        decision = self._approval.decide(name, f"May `{name}` run with these arguments?", arguments, "json")
+        if not decision.approved:
+            return False, {"name": name, "role": "function", "content": _rejected("this call", decision.reason)}
+        if not decision.changed:
+            return super().execute_function(func_call, verbose)
+        ok, result = super().execute_function({**func_call, "arguments": decision.draft}, verbose)
+        return ok, {**result, "content": f"The user changed the arguments to {decision.draft}\n{result['content']}"}
+
+    def execute_code_blocks(self, code_blocks: list[tuple[str, str]]) -> tuple[int, str]:
+        """Run the blocks that can be run, each as the person approves it, until one fails or is rejected."""
+        exit_code, output = 0, ""
+        for language, code in _runnable(code_blocks):
+            exit_code, said = self._run_approved(language, code)
+            output += said
+            if exit_code != 0:
+                break
+        return exit_code, output
+
+    def _run_approved(self, language: str, code: str) -> tuple[int, str]:
+        if not self._isolated():
+            return 1, "No code can be run on this machine, because there is nothing to isolate it. Go on without code.\n"
+        decision = self._approval.decide("code", f"May this {RUNNABLE[language]} code run?", code, language)
+        if not decision.approved:
+            return 1, _rejected("this code", decision.reason) + "\n"
+        exit_code, output = self._run(language, decision.draft)
+        changed = f"The user changed the code to:\n{decision.draft}\nIts output:\n" if decision.changed else ""
+        return exit_code, f"{changed}{output}\n"
+
+    def _run(self, language: str, code: str) -> tuple[int, str]:
+        began = time.monotonic()
+        try:
+            result = self._executor.execute_code_blocks([coding.CodeBlock(code, language)])
+        except (ExecutionError, WrongArgument) as error:  # such as a file name outside of its folder: for the model to mend
+            result = coding.CodeResult(1, str(error))
+        where, seconds = type(self._executor).__name__, time.monotonic() - began
+        bus.emit(CodeRan(self.name, language, code, result.exit_code, result.output, where, seconds))
+        return result.exit_code, result.output
+
+    def _isolated(self) -> bool:
+        """Whether there is a place to run code in, made on first use; if not, the person is told how to get one."""
+        if self._executor is None and not self.notes:
+            try:
+                self._executor = coding.isolated_executor(timeout=CODE_S)
+            except NoIsolation as error:
+                self.notes.append(f"Code was not run. {error}")
+                bus.emit(Noted(self.name, self.notes[-1]))
+        return self._executor is not None
+
+    def close(self) -> None:
+        """Let go of the place where code ran."""
+        if hasattr(self._executor, "stop"):
+            self._executor.stop()
+
+
+def work(task: Task) -> Answer:
+    """Let the assistant and the runner work until there is an answer."""
+    found = Findings(task.retrieve)
+    assistant, runner = AssistantAgent(ASSISTANT, INSTRUCTIONS, voice(task)), Runner(RUNNER)
+    offered = (
+        (found.search_documents, findings.SEARCH, findings.DESCRIPTION),
+        (todays_date, "todays_date", "The date of today with weekday and local time."),
+    )
+    for function, name, description in offered:
+        register_function(function, caller=assistant, executor=runner, name=name, description=description)
+    remember(assistant, runner, earlier(task), ASSISTANT)
+    try:
+        return converse(
+            task,
+            lambda: runner.initiate_chat(assistant, message=opening(task), clear_history=False, summary_method=None),
+            ASSISTANT,
+            found,
+            runner.notes,
+        )
+    finally:
+        runner.close()
+
+
+def _is_final(message: dict[str, Any]) -> bool:
+    """Whether a message leaves nothing to run: the assistant says that it is done, or asks for nothing."""
+    if message.get("tool_calls"):
+        return False
+    text = text_of(message.get("content"))
+    return is_ending(text) or not _runnable(_blocks(text))
+
+
+def _blocks(text: str) -> list[tuple[str, str]]:
+    """(language, code) of the fenced blocks; the language as the fence names it."""
+    from agentkit.coding.legacy import extract_code
+
+    return extract_code(text)
+
+
+def _runnable(blocks: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Those whose language says that they are meant to run; what names no language may be anything, such as an output."""
+    return [(language.lower(), code) for language, code in blocks if language.lower() in RUNNABLE]
+
+
+def _readable(arguments: Any) -> str | None:
+    """Arguments as the person reads and edits them; None for what is no JSON object."""
+    try:
+        given = parse_arguments(arguments if isinstance(arguments, str) else dict(arguments or {}))
+    except WrongArgument:
+        return None
+    return json.dumps(given, ensure_ascii=False, indent=2)
+
+
+def _rejected(what: str, reason: str) -> str:
+    because = f"They say: {reason}" if reason else "They gave no reason."
+    return f"The user rejected {what}; it was not run. {because}"
+
+
+TEAM = Team(
+    "tools",
+    "Assistant with tools and code",
+    "Looks things up and runs code in isolation. You see and approve everything before it runs.",
+    (RUNNER, ASSISTANT),
+    work,
+    needs_language_model=True,
+)

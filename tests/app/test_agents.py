@@ -1,0 +1,251 @@
+"""Teams of conversing agents on the chat page: chosen, asked, approved, and shown as far as one wants to see."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from agentkit import coding, runs
+from agentkit.errors import NotFound
+from agentkit.llm.scripted import scripted_model
+from agentkit.runs import Run
+from agentkit.teams import Answer
+from tests.app.conftest import ScriptableWorkspace
+from tests.app.driver import OWNER, open_page, settle
+from tests.teams.stage import call
+
+Ingest = Callable[[str, dict[str, str]], None]
+TEA = "Green tea is steeped at 80 degrees."
+QUESTION = "How hot for green tea?"
+CODE = "```python\nprint(6 * 7)\n```"
+
+
+@pytest.fixture
+def kitchen(workspace: ScriptableWorkspace, ingest: Ingest) -> ScriptableWorkspace:
+    ingest("Kitchen", {"tea.txt": TEA})
+    return workspace
+
+
+def scripted(workspace: ScriptableWorkspace, *replies: Any) -> None:
+    workspace.added.insert(0, scripted_model(replies))
+
+
+def texts(app: AppTest) -> list[str]:
+    shown = [*app.markdown, *app.caption, *app.error, *app.warning]
+    return [re.sub(r"\\(.)", r"\1", one.value) for one in shown]
+
+
+def begin(team: str) -> tuple[AppTest, Run[Answer]]:
+    """Choose the team for a new chat and ask; gives the page and the run."""
+    app = open_page("chat")
+    app.selectbox(key="team-new").set_value("group:auto" if team.startswith("group:") else team).run()
+    if team.startswith("group:"):
+        app.selectbox(key="variant-new").set_value(team).run()
+    app.chat_input[0].set_value(QUESTION).run()
+    assert not app.exception, app.exception[0].stack_trace
+    (run,) = [run for run in runs._registry.values() if run.chat_id == app.query_params["chat"]]
+    return app, run
+
+
+def until_asked(app: AppTest, run: Run[Answer], earlier: str = "") -> str:
+    """Wait until the run asks something (else than before), draw the page, and give the id of the question."""
+    for _ in range(600):
+        if (request := run.waiting_for) and request.request_id != earlier:
+            app.run()
+            assert not app.exception, app.exception[0].stack_trace
+            return request.request_id
+        assert not run.wait(0.05), "the run ended without asking"
+    raise AssertionError("the run asks nothing")
+
+
+def press(app: AppTest, what: str, request: str) -> None:
+    app.button(key=f"{what}-{request}").click().run()
+    assert not app.exception, app.exception[0].stack_trace
+
+
+def open_steps(app: AppTest, run: Run[Answer]) -> None:
+    app.session_state[f"steps-{run.id}"] = True  # what a click on the expander does
+    app.run()
+    assert not app.exception, app.exception[0].stack_trace
+
+
+def labels(app: AppTest) -> list[str]:
+    return [expander.label for expander in app.expander]
+
+
+APPROVE, APPROVE_ALL, EDIT, REJECT = (f"option-{number}" for number in range(4))
+
+
+def test_the_assistant_cites_what_it_looked_up(kitchen: ScriptableWorkspace) -> None:
+    scripted(kitchen, call("search_documents", query="green tea"), "80 degrees [1].\nTERMINATE")
+    app, run = begin("assistant")
+    settle(app)
+    assert f"80 degrees [[1]](#cite-{run.message_id}-1)." in [shown.value for shown in app.markdown]
+    assert any("Ended: Assistant was done." in text for text in texts(app))
+    open_steps(app, run)
+    assert any(label.startswith('`search_documents("query": "green tea")` ·') for label in labels(app))
+    assert any("[1] tea.txt" in text for text in texts(app))
+
+
+def test_how_much_is_shown_is_a_choice(kitchen: ScriptableWorkspace) -> None:
+    scripted(kitchen, call("search_documents", query="green tea"), "80 degrees [1].")
+    app, run = begin("assistant")
+    settle(app)
+    open_steps(app, run)
+    assert not any("tokens in" in text and "Assistant, scripted" in text for text in texts(app))
+    app.segmented_control(key="level-choice").set_value("everything").run()
+    assert any("tokens in" in text and "Assistant, scripted" in text for text in texts(app))
+    assert any("asks for `search_documents" in text for text in texts(app))
+    app.segmented_control(key="level-choice").set_value("answer").run()
+    assert "Steps" not in labels(app)
+    assert any("80 degrees" in text for text in texts(app))
+
+
+@pytest.mark.skipif(not (coding.bubblewrap_works() or coding.docker_works()), reason="nothing to isolate code with")
+def test_code_is_shown_approved_and_shown_with_its_output(kitchen: ScriptableWorkspace) -> None:
+    scripted(kitchen, f"I compute it.\n{CODE}", "It is 42.\nTERMINATE")
+    app, run = begin("tools")
+    request = until_asked(app, run)
+    assert "print(6 * 7)" in [code.value for code in app.code]
+    assert any("Runner** asks: May this Python code run?" in text for text in texts(app))
+    assert "I compute it." in texts(app)
+    press(app, APPROVE, request)
+    settle(app)
+    open_steps(app, run)
+    assert any(label.startswith("Ran Python · exit code 0") for label in labels(app))
+    assert {"print(6 * 7)", "42"} <= {code.value for code in app.code}
+    assert any("Runner asked: May this Python code run? **You:** yes" in text for text in texts(app))
+    assert "It is 42." in texts(app)
+
+
+def test_arguments_are_edited_and_must_stay_json(kitchen: ScriptableWorkspace) -> None:
+    scripted(kitchen, call("search_documents", query="coffee"), "80 degrees [1].")
+    app, run = begin("tools")
+    request = until_asked(app, run)
+    press(app, EDIT, request)
+    app.text_area(key=f"draft-{request}").set_value("query: green tea")
+    press(app, "run", request)
+    assert any("This is no JSON" in text for text in texts(app))
+    app.text_area(key=f"draft-{request}").set_value('{"query": "green tea"}')
+    press(app, "run", request)
+    settle(app)
+    open_steps(app, run)
+    assert any('search_documents("query": "green tea")' in label for label in labels(app))
+    assert any("**You:** yes, with changes" in text for text in texts(app))
+
+
+def test_a_rejection_takes_a_reason_to_the_model(kitchen: ScriptableWorkspace) -> None:
+    heard: list[str] = []
+
+    def answer(request: Mapping[str, Any]) -> str:
+        heard.append(str(request["messages"][-1]["content"]))
+        return "Then not."
+
+    scripted(kitchen, call("search_documents", query="coffee"), answer)
+    app, run = begin("tools")
+    request = until_asked(app, run)
+    press(app, REJECT, request)
+    press(app, "back", request)
+    press(app, REJECT, request)
+    app.text_input(key=f"reason-{request}").set_value("I drink no coffee")
+    press(app, "no", request)
+    settle(app)
+    assert "I drink no coffee" in heard[0]
+    open_steps(app, run)
+    assert any("**You:** no: I drink no coffee" in text for text in texts(app))
+
+
+def test_all_of_a_kind_are_approved_at_once(kitchen: ScriptableWorkspace) -> None:
+    scripted(kitchen, *[call("search_documents", query="tea")] * 3, "80 degrees [1].")
+    app, run = begin("tools")
+    press(app, APPROVE_ALL, until_asked(app, run))
+    settle(app)
+    assert any("80 degrees" in text for text in texts(app))
+
+
+def test_a_question_survives_a_refresh_and_is_answered_once(kitchen: ScriptableWorkspace) -> None:
+    scripted(kitchen, call("search_documents", query="tea"), "80 degrees [1].")
+    app, run = begin("tools")
+    request = until_asked(app, run)
+    again = open_page("chat", chat=app.query_params["chat"])
+    assert any("asks: May `search_documents` run" in text for text in texts(again))
+    press(again, APPROVE, request)
+    assert run.wait(30)
+    with pytest.raises(NotFound):
+        run.answer("Approve", request)
+    app.run()
+    assert not app.exception, app.exception[0].stack_trace
+
+
+def test_stopping_a_run_that_waits_ends_it(kitchen: ScriptableWorkspace) -> None:
+    scripted(kitchen, call("search_documents", query="tea"))
+    app, run = begin("tools")
+    until_asked(app, run)
+    press(app, "stop", run.id)
+    settle(app)
+    assert any("Stopped. Nothing had been written yet." in text for text in texts(app))
+
+
+def test_a_group_remembers_how_its_speakers_are_chosen(kitchen: ScriptableWorkspace) -> None:
+    scripted(kitchen, "It is 80.", "Fine.", "80 degrees.\nTERMINATE")
+    app = open_page("chat")
+    app.selectbox(key="team-new").set_value("group:auto").run()
+    app.selectbox(key="variant-new").set_value("group:round_robin").run()
+    app.chat_input[0].set_value(QUESTION).run()
+    settle(app)
+    chat_id = app.query_params["chat"]
+    assert kitchen.ledger.chat(OWNER, chat_id).team == "group:round_robin"
+    assert any("Group of three (in turn)" in text for text in texts(app))
+    stored = kitchen.database.value("select count(*) from messages where chat_id = ?", [chat_id])
+    assert stored == 6, "what a group hands on to each of its members is not stored once more"
+    again = open_page("chat", chat=chat_id)
+    assert again.selectbox(key=f"team-{chat_id}").value == "group:round_robin"
+    again.selectbox(key=f"variant-{chat_id}").set_value("group:random").run()
+    assert kitchen.ledger.chat(OWNER, chat_id).team == "group:random"
+    again.selectbox(key=f"team-{chat_id}").set_value("answer").run()
+    assert kitchen.ledger.chat(OWNER, chat_id).team == "answer"
+
+
+def test_in_a_group_one_picks_the_next_speaker_by_buttons(kitchen: ScriptableWorkspace) -> None:
+    scripted(kitchen, "Green tea: 80 degrees.", "A fine answer: 80 degrees.")
+    app, run = begin("group:manual")
+    request = until_asked(app, run)
+    press(app, "option-0", request)
+    request = until_asked(app, run, request)
+    assert "Green tea: 80 degrees." in texts(app)
+    assert QUESTION in texts(app)
+    assert [app.button(key=f"option-{number}-{request}").label for number in range(3)] == ["Critic", "Writer", "Finish here"]
+    press(app, "option-1", request)
+    press(app, "option-2", until_asked(app, run, request))
+    settle(app)
+    assert "A fine answer: 80 degrees." in texts(app)
+    assert any("Ended: you ended the discussion." in text for text in texts(app))
+    open_steps(app, run)
+    assert any("Round 1: **Researcher** speaks, chosen by you" in text for text in texts(app))
+
+
+@pytest.mark.parametrize("team", ["tools", "group:auto"])
+def test_without_a_language_model_a_team_says_so_and_leads_to_the_settings(kitchen: ScriptableWorkspace, team: str) -> None:
+    app, run = begin(team)
+    settle(app)
+    assert any("needs a language model" in text for text in texts(app) if text.startswith("No answer."))
+    assert any("Choose one below, or connect one first." in text for text in texts(app))
+    options = app.selectbox(key=f"team-{run.chat_id}").options
+    assert [option for option in options if option.endswith("(needs a language model)")] == [
+        "Assistant with tools and code (needs a language model)", "Group of three (needs a language model)",
+    ]  # fmt: skip
+    stored = kitchen.ledger.thread(OWNER, str(run.chat_id))
+    assert [(said.role, said.status) for said in stored] == [("user", "complete"), ("assistant", "failed")]
+
+
+def test_an_error_in_the_middle_keeps_what_was_said_before(kitchen: ScriptableWorkspace) -> None:
+    scripted(kitchen, call("search_documents", query="tea"))
+    app, run = begin("assistant")
+    settle(app)
+    assert any(text.startswith("No answer.") for text in texts(app))
+    stored = kitchen.ledger.thread(OWNER, str(run.chat_id))
+    assert [said.sender for said in stored] == ["user", "Library", "Assistant", "Library", "Assistant"]

@@ -1,0 +1,135 @@
+"""The assistant with tools and code in the browser: what is to run is seen, survives a reload, and is approved or rejected."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from agentkit import coding
+from agentkit.messages import text_of
+from tests.browser import driver, papers
+from tests.browser.serving import App, serving
+from tests.servers.openai_server import Answer, OpenAIServer
+
+CODE = "fares = [4.5, 6.0, 9.5]\nprint('total', sum(fares))"
+QUESTION = "When does the last ferry leave, and what do the three tickets cost together?"
+REASON = "count it in your head"
+pytestmark = pytest.mark.skipif(not (coding.bubblewrap_works() or coding.docker_works()), reason="nothing to isolate code with")
+
+
+def _play(body: dict[str, Any]) -> Answer:
+    """Look up, compute, answer; after a rejection, answer without code."""
+    last = body["messages"][-1]
+    text = text_of(last.get("content"))
+    if last["role"] == "tool":
+        return Answer(f"Now the sum of the fares:\n\n```python\n{CODE}\n```")
+    if text.startswith("exitcode: 0"):
+        output = text.strip().splitlines()[-1].removeprefix("Code output: ")
+        return Answer(f"The last ferry leaves at 21:40 [1]; output was: {output}.\n\nTERMINATE")
+    if "rejected" in text:
+        return Answer(f"As you wish ({text.rpartition('They say: ')[2].strip()}): about 20 euros.\n\nTERMINATE")
+    arguments = json.dumps({"query": "last ferry to Skarholm"})
+    return Answer(tool_calls=[{"id": "c1", "type": "function", "function": {"name": "search_documents", "arguments": arguments}}])
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer(_play) as running:
+        yield running
+
+
+@pytest.fixture
+def app(tmp_path: Path, server: OpenAIServer) -> Iterator[App]:
+    environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-browser", "OPENAI_MODEL": "test-model"}
+    with serving(tmp_path, environment) as served:
+        yield served
+
+
+def test_nothing_runs_before_the_person_agrees(app: App, page: Page, server: OpenAIServer) -> None:
+    page.goto(f"{app.url}/documents")
+    driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
+    driver.go(page, "Chat")
+    _choose_team(page, "Assistant with tools and code")
+    _approved(page)
+    _edited_over_a_reload(page, server)
+    _rejected(page, server)
+
+
+def _choose_team(page: Page, name: str) -> None:
+    page.locator(".st-key-choice button").first.click()
+    page.get_by_role("combobox", name="Team").click()
+    page.get_by_role("option", name=name).click()
+    page.keyboard.press("Escape")
+    expect(page.locator(".st-key-choice")).to_contain_text(name)
+    driver.settled(page)
+
+
+def _press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def _waits(page: Page, what: str) -> Locator:
+    """The card in which the run asks whether this may run."""
+    card = page.locator("[class*='st-key-asks-']")
+    expect(card).to_contain_text(what)
+    return card
+
+
+def _approved(page: Page) -> None:
+    turn = driver.ask(page, QUESTION)
+    expect(_waits(page, "May search_documents run with these arguments?")).to_contain_text("last ferry to Skarholm")
+    _press(page, "Approve")
+    expect(_waits(page, "May this Python code run?")).to_contain_text("sum(fares)")
+    expect(turn).to_contain_text("Now the sum of the fares:")
+    _press(page, "Approve")
+    driver.answered(page, turn)
+    expect(turn).to_contain_text("output was: total 20.0")
+    expect(turn).to_contain_text("Ended: Assistant was done.")
+    expect(turn.locator("a[href^='#cite-']")).to_have_count(1)
+    turn.get_by_text("Steps").click()
+    turn.get_by_text("Ran Python · exit code 0").click()
+    expect(turn.get_by_test_id("stCode").filter(has_text="total 20.0")).to_be_visible()
+
+
+def _edited_over_a_reload(page: Page, server: OpenAIServer) -> None:
+    driver.ask(page, "And once more?")
+    _waits(page, "May search_documents run")
+    _press(page, "Approve all")
+    card = _waits(page, "May this Python code run?")
+    asked = len(server.chats)
+    page.reload()
+    expect(card).to_contain_text("sum(fares)")
+    _press(page, "Edit")
+    box = card.get_by_role("textbox", name="Code")
+    box.fill("print('total', 11)")
+    page.wait_for_timeout(1500)  # the page looks at the run meanwhile, several times
+    expect(box).to_have_value("print('total', 11)")
+    assert len(server.chats) == asked, "the model was asked before the person had answered"
+    _press(page, "Run this")
+    turn = page.locator("[class*='st-key-turn-']").last
+    driver.answered(page, turn)
+    expect(turn).to_contain_text("output was: total 11.")
+    assert "The user changed the code" in text_of(server.chats[-1]["messages"][-1]["content"])
+
+
+def _rejected(page: Page, server: OpenAIServer) -> None:
+    turn = driver.ask(page, "A third time?")
+    _waits(page, "May search_documents run")
+    _press(page, "Approve")
+    card = _waits(page, "May this Python code run?")
+    _press(page, "Reject")
+    box = card.get_by_label("Why not?")
+    box.fill(REASON)
+    page.wait_for_timeout(1000)
+    expect(box).to_have_value(REASON)
+    _press(page, "Reject")
+    driver.answered(page, turn)
+    expect(turn).to_contain_text(f"As you wish ({REASON})")
+    turn.get_by_text("Steps").click()
+    expect(turn).to_contain_text(f"You: no: {REASON}")
+    assert "sum(fares)" not in text_of(server.chats[-1]["messages"][-1]["content"])

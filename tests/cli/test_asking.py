@@ -1,0 +1,66 @@
+"""A run that asks the person at the terminal: approving, rejecting, choosing, and nobody there."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentkit.cli.asking import asked
+from agentkit.events import HumanInputRequested
+from tests.cli.conftest import Cli
+from tests.servers.openai_server import Answer, OpenAIServer
+
+PROGRAM = "```python\nprint(6 * 7)\n```"
+
+
+def _typing(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+
+
+@pytest.fixture
+def server(shared_server: OpenAIServer, data: Path, monkeypatch: pytest.MonkeyPatch) -> OpenAIServer:
+    """A model that writes a program, then says how it went."""
+    monkeypatch.setenv("OPENAI_BASE_URL", shared_server.base_url)
+    monkeypatch.setenv("OPENAI_MODEL", "test-model")
+
+    def script(body: dict[str, Any]) -> Answer:
+        said = str(body["messages"][-1]["content"])
+        if "exitcode: 0" in said and "42" in said:
+            return Answer("It is 42. TERMINATE")
+        return Answer("You did not want it. TERMINATE") if "too dear" in said else Answer(PROGRAM)
+
+    shared_server.script = script
+    return shared_server
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"), [("1\n", "It is 42."), ("no\n1\n", "It is 42."), ("3 too dear\n", "You did not want it.")]
+)
+def test_code_runs_when_the_person_agrees(
+    cli: Cli, papers: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, typed: str, answer: str
+) -> None:
+    assert cli("ingest", papers / "rivers.md").code == 0
+    _typing(monkeypatch, typed)
+    ended = cli("ask", "What is 6 times 7?", "--team", "tools")
+    assert (ended.code, answer in ended.out) == (0, True), ended.err
+    assert "    print(6 * 7)" in ended.err
+    assert "1: Approve" in ended.err
+    assert ("'no' does not begin with a number" in ended.err) == typed.startswith("no")
+
+
+def test_when_nobody_is_there_the_run_is_stopped(
+    cli: Cli, papers: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli("ingest", papers / "rivers.md").code == 0
+    _typing(monkeypatch, "")
+    ended = cli("ask", "What is 6 times 7?", "--team", "tools")
+    assert ended.code == 130
+    assert "nobody to ask" in ended.err
+
+
+def test_a_question_without_options_takes_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    _typing(monkeypatch, "as you like\n")
+    assert asked(HumanInputRequested("1", "Clerk", "Shall I?")) == "as you like"

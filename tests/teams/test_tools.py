@@ -1,0 +1,165 @@
+"""The assistant with tools and code: nothing runs unseen, and the person's word reaches the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from agentkit import coding
+from agentkit.errors import Stopped
+from agentkit.events import CodeRan, Noted, ToolCalled, ToolReturned
+from agentkit.llm.scripted import scripted_model
+from agentkit.teams import tools
+from tests.teams.stage import asked, call, play
+
+CODE = "```python\nprint(6 * 7)\n```"
+isolated = pytest.mark.skipif(not (coding.bubblewrap_works() or coding.docker_works()), reason="nothing to isolate code with")
+
+
+@pytest.fixture
+def nothing_to_isolate(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine on which neither bubblewrap nor Docker is installed."""
+    coding.bubblewrap_works.cache_clear()
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere")
+    yield
+    coding.bubblewrap_works.cache_clear()
+
+
+def last_said(model: object) -> str:
+    return str(asked(model)[-1][-1]["content"])  # type: ignore[arg-type]
+
+
+def test_a_call_runs_when_it_is_approved() -> None:
+    model = scripted_model([call("search_documents", query="Danube"), "2,850 km [1].\nTERMINATE"])
+    played = play("tools", model, answers=["Approve"])
+    (question,) = played.questions
+    assert (question.agent, question.options, question.language) == (
+        "Runner",
+        ["Approve", "Approve all", "Edit", "Reject"],
+        "json",
+    )
+    assert json.loads(question.draft) == {"query": "Danube"}
+    assert "`search_documents`" in question.prompt
+    assert len(played.of(ToolReturned)) == 1
+    assert (played.final.content, len(played.final.extra["citations"])) == ("2,850 km [1].", 1)
+
+
+def test_a_rejected_call_does_not_run_and_the_model_is_told_why() -> None:
+    model = scripted_model([call("search_documents", query="Danube"), "Then I cannot say."])
+    played = play("tools", model, answers=["Reject\nask about the Volga"])
+    assert played.of(ToolCalled) == []
+    assert asked(model)[-1][-1]["role"] == "tool"
+    assert "rejected this call" in last_said(model)
+    assert "ask about the Volga" in last_said(model)
+
+
+def test_changed_arguments_are_what_runs() -> None:
+    model = scripted_model([call("search_documents", query="Danube"), "It is longer [1]."])
+    played = play("tools", model, answers=['Edit\n{"query": "Volga"}'])
+    assert [json.loads(event.arguments) for event in played.of(ToolCalled)] == [{"query": "Volga"}]
+    assert "changed the arguments" in last_said(model)
+    assert "longest river" in last_said(model)
+
+
+def test_approving_all_of_a_kind_asks_for_the_other_kinds_still() -> None:
+    model = scripted_model([
+        call("search_documents", query="Danube"), call("search_documents", query="Volga"), call("todays_date"), "Both [1][2].",
+    ])  # fmt: skip
+    played = play("tools", model, answers=["Approve all", "Approve"])
+    assert ["search_documents" in question.prompt for question in played.questions] == [True, False]
+    assert [event.name for event in played.of(ToolCalled)] == ["search_documents", "search_documents", "todays_date"]
+
+
+@pytest.mark.parametrize("answer", ["", "maybe", "reject", "Approved"])
+def test_what_is_no_consent_runs_nothing(answer: str) -> None:
+    played = play("tools", scripted_model([call("todays_date"), "Fine."]), answers=[answer])
+    assert played.of(ToolCalled) == []
+
+
+@pytest.mark.parametrize("arguments", ["not json", "[1]"])
+def test_arguments_that_cannot_be_run_are_not_asked_about(arguments: str) -> None:
+    broken = {"id": "c", "type": "function", "function": {"name": "search_documents", "arguments": arguments}}
+    model = scripted_model([{"content": None, "tool_calls": [broken]}, "Sorry."])
+    played = play("tools", model)
+    assert played.questions == []
+    assert "Error" in last_said(model)
+
+
+@isolated
+def test_code_runs_in_isolation_when_it_is_approved() -> None:
+    model = scripted_model([f"Let me see.\n{CODE}", "It is 42.\nTERMINATE"])
+    played = play("tools", model, answers=["Approve"])
+    assert (played.questions[0].draft, played.questions[0].language) == ("print(6 * 7)", "python")
+    (ran,) = played.of(CodeRan)
+    assert (ran.code, ran.exit_code, ran.output.strip()) == ("print(6 * 7)", 0, "42")
+    assert last_said(model).startswith("exitcode: 0")
+    assert played.final.content == "It is 42."
+
+
+@isolated
+def test_changed_code_is_what_runs() -> None:
+    model = scripted_model([CODE, "It is 43."])
+    played = play("tools", model, answers=["Edit\nprint(43)"])
+    assert [ran.code for ran in played.of(CodeRan)] == ["print(43)"]
+    assert "The user changed the code to:\nprint(43)" in last_said(model)
+
+
+@isolated
+def test_blocks_are_asked_about_one_by_one_until_one_is_rejected() -> None:
+    model = scripted_model([f"{CODE}\n```sh\necho two\n```\n```python\nprint(3)\n```", "Enough."])
+    played = play("tools", model, answers=["Approve", "Reject"])
+    assert [question.language for question in played.questions] == ["python", "sh"]
+    assert [ran.output.strip() for ran in played.of(CodeRan)] == ["42"]
+    assert "42" in last_said(model)
+    assert "They gave no reason." in last_said(model)
+
+
+@isolated
+def test_failing_code_is_told_with_its_exit_code() -> None:
+    model = scripted_model(["```python\nraise SystemExit(3)\n```", "It failed."])
+    play("tools", model, answers=["Approve all"])
+    assert last_said(model).startswith("exitcode: 3")
+
+
+@isolated
+def test_code_that_cannot_be_run_is_the_models_to_mend() -> None:
+    model = scripted_model(["```python\n# filename: ../../outside.py\nprint(1)\n```", "Sorry."])
+    played = play("tools", model, answers=["Approve"])
+    assert last_said(model).startswith("exitcode: 1")
+    assert [ran.exit_code for ran in played.of(CodeRan)] == [1]
+    assert played.final.content == "Sorry."
+
+
+@pytest.mark.parametrize("text", ["```\n42\n```", "```text\nprint(1)\n```", f"Run this:\n{CODE}\nTERMINATE", "Just words."])
+def test_what_is_only_shown_or_comes_with_the_end_is_not_run(text: str) -> None:
+    played = play("tools", scripted_model([text]))
+    assert played.questions == []
+    assert played.of(CodeRan) == []
+
+
+def test_stopped_while_it_waits_for_the_person_what_was_written_is_kept() -> None:
+    played = play("tools", scripted_model([f"Let me see.\n{CODE}"]))
+    assert (played.final.status, played.final.content) == ("stopped", f"Let me see.\n{CODE}")
+    alone = play("tools", scripted_model([call("todays_date")]))
+    assert isinstance(alone.error, Stopped)
+
+
+@pytest.mark.usefixtures("nothing_to_isolate")
+def test_without_isolation_code_is_refused_and_tools_go_on() -> None:
+    model = scripted_model([CODE, call("todays_date"), "Without code then.\nTERMINATE"])
+    played = play("tools", model, answers=["Approve"])
+    assert [question.language for question in played.questions] == ["json"]
+    assert "nothing to isolate" in str(asked(model)[1][-1]["content"])
+    (noted,) = played.of(Noted)
+    assert "bubblewrap" in noted.text
+    assert "Docker" in noted.text
+    assert played.final.extra["notes"] == [noted.text]
+
+
+def test_steps_have_a_limit() -> None:
+    played = play("tools", scripted_model(lambda request: call("todays_date")), answers=["Approve all"])
+    assert len(played.of(ToolCalled)) == tools.STEPS
+    assert "limit of automatic replies" in str(played.error)
