@@ -20,6 +20,12 @@ if TYPE_CHECKING:
         initiate_chats,
         register_function,
     )
+    from agentkit.conversation.transforms import (
+        MessageHistoryLimiter,
+        MessageTokenLimiter,
+        TextMessageContentName,
+        TransformMessages,
+    )
     from agentkit.core.io import IOConsole, IOStream
     from agentkit.database import Database
     from agentkit.errors import (
@@ -68,6 +74,8 @@ _HOME = {
     "LLMAgent": "agentkit.conversation",
     "Ledger": "agentkit.ledger",
     "Library": "agentkit.retrieval",
+    "MessageHistoryLimiter": "agentkit.conversation.transforms",
+    "MessageTokenLimiter": "agentkit.conversation.transforms",
     "MiniLMEmbedder": "agentkit.retrieval",
     "Model": "agentkit.llm",
     "ModelClient": "agentkit.llm",
@@ -79,6 +87,8 @@ _HOME = {
     "Source": "agentkit.retrieval",
     "Task": "agentkit.teams",
     "Team": "agentkit.teams",
+    "TextMessageContentName": "agentkit.conversation.transforms",
+    "TransformMessages": "agentkit.conversation.transforms",
     "UndefinedNextAgent": "agentkit.errors",
     "UserProxyAgent": "agentkit.agents",
     "Workspace": "agentkit.workspace",
@@ -103,11 +113,12 @@ _HOME = {
 __all__ = [
     "Agent", "AgentNameConflict", "AgentkitError", "Answer", "AssistantAgent", "Cache", "ChatResult", "Citation",
     "ConversableAgent", "Database", "GroupChat", "GroupChatManager", "Hit", "IOConsole", "IOStream", "InvalidCarryOverType",
-    "LLMAgent", "Ledger", "Library", "MiniLMEmbedder", "Model", "ModelClient", "NoEligibleSpeaker", "OpenAIWrapper", "Run",
-    "SenderRequired", "Settings", "Source", "Task", "Team", "UndefinedNextAgent", "UserProxyAgent", "Workspace",
-    "a_initiate_chats", "call", "config_list_from_dotenv", "config_list_from_json", "config_list_from_models",
-    "config_list_openai_aoai", "evaluate", "fetch", "filter_config", "gather_usage_summary", "get_config_list",
-    "initiate_chats", "load_settings", "register_function", "sources_from_paths", "start",
+    "LLMAgent", "Ledger", "Library", "MessageHistoryLimiter", "MessageTokenLimiter", "MiniLMEmbedder", "Model",
+    "ModelClient", "NoEligibleSpeaker", "OpenAIWrapper", "Run", "SenderRequired", "Settings", "Source", "Task", "Team",
+    "TextMessageContentName", "TransformMessages", "UndefinedNextAgent", "UserProxyAgent", "Workspace", "a_initiate_chats",
+    "call", "config_list_from_dotenv", "config_list_from_json", "config_list_from_models", "config_list_openai_aoai",
+    "evaluate", "fetch", "filter_config", "gather_usage_summary", "get_config_list", "initiate_chats", "load_settings",
+    "register_function", "sources_from_paths", "start",
 ]  # fmt: skip
 
 

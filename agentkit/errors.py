@@ -29,7 +29,8 @@ Each message says what was wrong, with which value, and what to do about it.
     ├── ClientNotRegistered     a config names a client class that nobody has registered (also a RuntimeError)
     ├── WrongArgument           an argument has an impossible value (also a ValueError and an AssertionError)
     ├── WrongType               an argument has a wrong type (also a TypeError)
-    ├── UnknownName             an agent or function that is not there (also a KeyError)
+    ├── UnknownName             an agent, function or result that is not there (also a KeyError and an IndexError)
+    ├── NobodyToAsk             a person is to be asked, and there is no console (also an EOFError)
     ├── NoModelConfig           an agent without llm_config is to tell its model something (also a Runtime-, AssertionError)
     ├── AsyncReplyInSyncChat    a sync chat meets a reply function that only async chats can run (also a RuntimeError)
     ├── SenderRequired          a reply function is registered for a name, but there is no sender to compare it with
@@ -158,10 +159,14 @@ class WrongType(AgentkitError, TypeError):
     """An argument has a wrong type."""
 
 
-class UnknownName(AgentkitError, KeyError):
-    """An agent or a function that is not there."""
+class UnknownName(AgentkitError, KeyError, IndexError):
+    """An agent, a function or a result that is not there."""
 
     __str__ = Exception.__str__  # KeyError would quote it
+
+
+class NobodyToAsk(AgentkitError, EOFError):
+    """A person is to be asked, and there is no console to answer at."""
 
 
 class NoModelConfig(AgentkitError, RuntimeError, AssertionError):

@@ -33,7 +33,8 @@ _SYSTEM += ["/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d"]
 _OF_PYTHON = ("bin", "lib", "lib64", "include", "share", "pyvenv.cfg")
 _NAMESPACES = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
 _AS_USER = ("--unshare-user",)
-_AS_ROOT = ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")  # in a user namespace only root itself would be there to become
+# In a user namespace only root itself would be there to become. The third right is to enter the folder, which is that user's.
+_AS_ROOT = ("--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_DAC_READ_SEARCH")
 _UNUSED_USERS = range(60578, 61184)
 """Numbers that Debian, Fedora and systemd give to nobody, and that fit into a container's 65,536."""
 
@@ -106,8 +107,22 @@ class _Sandbox:
                 os.close(descriptor)
         assert self._process.stdout is not None
         self._stdout = self._process.stdout
-        self._first = int(json.loads(self._status.readline() or b"{}").get("child-pid", self._process.pid))
-        self._life = _pidfd(self._first, self._process.pid)
+        self._first = self._process.pid
+        try:
+            self._first = int(json.loads(self._status.readline() or b"{}").get("child-pid", self._process.pid))
+            self._life = _pidfd(self._first, self._process.pid)
+        except BaseException as error:
+            self._give_up()
+            if isinstance(error, OSError):
+                raise ExecutionError(f"the sandbox cannot be watched, so it was ended: {error}.") from error
+            raise
+
+    def _give_up(self) -> None:
+        for process in (self._first, self._process.pid):  # so early, the first does not yet die with the other
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        self._process.communicate()
+        self._status.close()
 
     def watch(self, folder: Path, limits: Limits, output: CappedOutput) -> _Ended | None:
         """Collect the output until all is over; which limit ended it, if one did. Raises Stopped."""

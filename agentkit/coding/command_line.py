@@ -6,9 +6,10 @@ import hashlib
 import os
 import re
 import sys
-import tempfile
+import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from string import Template
 from typing import ClassVar
@@ -29,6 +30,8 @@ PIP_INSTALL = {
 }
 SHELLS = ("bash", "sh", "shell")
 POWERSHELLS = ("pwsh", "powershell", "ps1")
+LONGEST_S = 31_536_000
+"""A year; threads wait no longer than some centuries."""
 
 
 class CommandLineExecutor(ABC):
@@ -191,11 +194,13 @@ class CommandLineExecutor(ABC):
 
 
 def check_timeout(timeout: float) -> None:
-    """Raise WrongType or WrongArgument unless this is a number of seconds of at least 1."""
+    """Raise WrongType or WrongArgument unless this is a number of seconds of at least 1, and of a year at most."""
     if not isinstance(timeout, int | float):
         raise WrongType(f"timeout={timeout!r} is no number; give seconds, such as 60.")
     if timeout < 1:
         raise WrongArgument(f"timeout={timeout!r}: Timeout must be greater than or equal to 1 second.")
+    if not timeout <= LONGEST_S:
+        raise WrongArgument(f"timeout={timeout!r}: there is always a limit; give at most {LONGEST_S:,} seconds, a year.")
 
 
 def make_folder(folder: Path | str) -> Path:
@@ -252,27 +257,49 @@ def write_file(work_dir: Path, name: str, code: str) -> Path:
     """Write code to a file of that name in the work folder, folders between made; gives the absolute path.
 
     Raises WrongArgument for a name that leads out of the folder or cannot be written. The file is moved into place: a link
-    or a pipe that code planted under the name is replaced, never written through.
+    or a pipe that code planted under the name is replaced, never written through; nor is a link followed that code which
+    still runs puts in the place of a folder meanwhile.
     """
     file = inside(work_dir, name)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        _replace(file, code.encode("utf-8", "replace"))
+        with _opened(work_dir.resolve(), file.parent) as folder:
+            _replace(folder, file, code.encode("utf-8", "replace"))
     except OSError as error:
         raise WrongArgument(f"the file {name!r} cannot be written: {error}; choose another name.") from error
     return file
 
 
-def _replace(file: Path, content: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=file.parent)
+@contextmanager
+def _opened(root: Path, folder: Path) -> Iterator[int | None]:
+    """The folder below root, made when missing, each on the way opened in the one before; None on Windows, which cannot."""
+    if os.open not in os.supports_dir_fd:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield None
+        return
+    with ExitStack() as opened:
+        inner = os.open(root, os.O_DIRECTORY)
+        opened.callback(os.close, inner)
+        for part in folder.relative_to(root).parts:
+            with suppress(FileExistsError):
+                os.mkdir(part, dir_fd=inner)
+            inner = os.open(part, os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=inner)
+            opened.callback(os.close, inner)
+        yield inner
+
+
+def _replace(folder: int | None, file: Path, content: bytes) -> None:
+    final = file if folder is None else Path(file.name)
+    temporary = final.with_name(f".{uuid.uuid4().hex}")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644, dir_fd=folder)
     try:
         with os.fdopen(handle, "wb") as stream:
+            if folder is not None:
+                os.fchmod(handle, 0o644)  # whatever our umask: code may run as another user
             stream.write(content)
-        # Code may run as another user.
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(file)
+        os.replace(temporary, final, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=folder)
         raise
 
 

@@ -10,21 +10,25 @@ import os
 import resource
 import sys
 
+_FIRST = 1
+"""The sandbox's own first process: it has the code's user unless we are root, so that code could make it work beyond limits."""
+
 
 def main() -> None:
     """Never returns: the process is the command then, or ends with 127 and a sentence when there is no such command."""
     user, memory, file_size, processes, seconds = map(int, sys.argv[1:6])
     command = sys.argv[6:]
-    if user >= 0:  # root is exempt from the limit of processes
-        os.setgroups([])
-        os.setresgid(user, user, user)
-        os.setresuid(user, user, user)
     limits = (("CORE", 0), ("FSIZE", file_size), ("NOFILE", 256), ("CPU", seconds), ("NPROC", processes), ("AS", memory))
     for name, value in limits:
         kind = getattr(resource, f"RLIMIT_{name}")
         hard = resource.getrlimit(kind)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (value, value))
+        for process in (_FIRST, 0):
+            resource.prlimit(process, kind, (value, value))
+    if user >= 0:  # root is exempt from the limit of processes
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
     try:
         os.execvp(command[0], command)
     except OSError as error:

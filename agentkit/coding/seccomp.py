@@ -21,7 +21,8 @@ _FAMILIES = (1, 2, 10, 16)
 @dataclass(frozen=True, slots=True)
 class _Machine:
     """Numbers of system calls; `refused` are unshare, setns, add_key, request_key, keyctl, bpf, perf_event_open,
-    userfaultfd, io_uring_setup (linux: asm/unistd_64.h, asm-generic/unistd.h)."""
+    userfaultfd, io_uring_setup, then those whose memory no process shows as its own: shmget, semget, msgget, memfd_create
+    (linux: asm/unistd_64.h, asm-generic/unistd.h)."""
 
     audit: int
     clone: int
@@ -31,8 +32,8 @@ class _Machine:
 
 _CLONE3 = 435
 _MACHINES = {
-    "x86_64": _Machine(0xC000003E, 56, 41, (272, 308, 248, 249, 250, 321, 298, 323, 425)),
-    "aarch64": _Machine(0xC00000B7, 220, 198, (97, 268, 217, 218, 219, 280, 241, 282, 425)),
+    "x86_64": _Machine(0xC000003E, 56, 41, (272, 308, 248, 249, 250, 321, 298, 323, 425, 29, 64, 68, 319)),
+    "aarch64": _Machine(0xC00000B7, 220, 198, (97, 268, 217, 218, 219, 280, 241, 282, 425, 194, 190, 186, 279)),
 }
 
 

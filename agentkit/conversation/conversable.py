@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import ExitStack
 from typing import Any, Literal, TypeVar
 
 from agentkit.coding import legacy
@@ -28,7 +29,7 @@ from agentkit.conversation.checks import (
 )
 from agentkit.conversation.code import Coder
 from agentkit.conversation.engine import Engine, part
-from agentkit.conversation.history import History, Stored
+from agentkit.conversation.history import History, Stored, as_dict
 from agentkit.conversation.hooks import Hooks
 from agentkit.conversation.human import Human, InputMode
 from agentkit.conversation.model import Voice, model_reply
@@ -134,6 +135,9 @@ class ConversableAgent(LLMAgent):
 
     # Who the agent is
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._name!r})"
+
     @property
     def name(self) -> str:
         """The agent's name."""
@@ -207,8 +211,6 @@ class ConversableAgent(LLMAgent):
     ) -> None:
         """Reply to the trigger with the last summary of a queue of inner chats; `use_async` runs them by `a_initiate_chats`."""
         reply_func = nested.reply_function(self.name, chat_queue, reply_func_from_nested_chats, use_async)
-        if use_async:
-            kwargs.setdefault("ignore_async_in_sync_chat", True)
         self.register_reply(trigger, reply_func, position, kwargs.pop("config", None), kwargs.pop("reset_config", None), **kwargs)
 
     async def _generate_reply(
@@ -354,9 +356,15 @@ class ConversableAgent(LLMAgent):
         """Store and tell a message that came in."""
         if not self._append_oai_message(message, "user", sender, is_sending=False):
             raise _no_message(self.name, message, sender.name)
-        telling.tell_message(
-            message if isinstance(message, dict) else {"content": message}, sender, self, bool(self._is_silent(sender, silent))
-        )
+        said = message if isinstance(message, dict) else {"content": message}
+        is_silent = bool(self._is_silent(sender, silent))
+        telling.tell_message(said, sender, self, is_silent)
+        if not is_silent:
+            self._print_received_message(said, sender)
+
+    def _print_received_message(self, message: dict[str, Any] | str, sender: Agent) -> None:
+        """Show a message that came in on the console; AutoGen's user interfaces override this."""
+        telling.show_message(as_dict(self.name, message), sender, self)
 
     @staticmethod
     def _is_silent(agent: Agent, silent: bool | None = False) -> bool | None:
@@ -420,16 +428,13 @@ class ConversableAgent(LLMAgent):
         if not mode.is_async:
             for agent in pair:
                 agent._engine.replies.check_sync()
-        caches = [(agent, agent.client_cache) for agent in pair]
-        for agent in pair:
-            agent.client_cache = cache
-        try:
+        with ExitStack() as lent:
+            for agent in pair:
+                lent.enter_context(agent._engine.voice.lent(cache))
             self._prepare_chat(recipient, clear_history, reply_at_receive=max_turns is None)
             reason = await self._converse(mode, recipient, max_turns, message, silent, kwargs)
             summary = await mode.block(summarize, self, summary_method, summary_args or {}, recipient, cache)
-        finally:
-            for agent, before in caches:
-                agent.client_cache = before
+            summary = await mode.invoke(lambda: summary)  # an async summary_method gave something to wait for
         history = self._oai_messages[recipient]
         ended = ChatEnded(self.name, recipient.name, reason, len(history))
         telling.tell(ended, f"{self.name} and {recipient.name} are done: {reason}.", bool(self._is_silent(self, silent)))
@@ -455,7 +460,7 @@ class ConversableAgent(LLMAgent):
                 with quietly(bool(self._is_silent(self, silent))):
                     opening = await mode.peer(self, "generate_reply", messages=history, sender=recipient)
             if opening is None:
-                return self._why_ended(recipient)
+                return self._engine.human.reasons.get(recipient) or f"{self.name} gave no reply"
             await mode.peer(self, "send", opening, recipient, True, silent)
         return f"the limit of {max_turns} turns was reached"
 

@@ -113,8 +113,8 @@ def stored_form(message: Stored, role: str, speaker: str) -> Stored | None:
         stored["content"] = None
     if message.get("role") in ("function", "tool"):
         stored["role"] = message["role"]
-        for response in stored.get("tool_responses", ()):
-            response["content"] = str(response["content"])
+        if "tool_responses" in stored:
+            stored["tool_responses"] = [{**each, "content": str(each.get("content", ""))} for each in stored["tool_responses"]]
     else:
         stored["role"] = message.get("override_role", role)
     if stored.get("function_call") or stored.get("tool_calls"):

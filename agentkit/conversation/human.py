@@ -14,7 +14,7 @@ from agentkit.conversation.history import Stored
 from agentkit.core import bus
 from agentkit.core.io import IOConsole, IOStream
 from agentkit.core.twin import Mode
-from agentkit.errors import WrongArgument, WrongType
+from agentkit.errors import NobodyToAsk, WrongArgument, WrongType
 from agentkit.events import HumanAnswered, HumanInputRequested
 from agentkit.messages import new_id
 
@@ -125,7 +125,13 @@ def ask(agent: str, prompt: str) -> str:
         return runs.ask_human(agent, prompt)
     request = HumanInputRequested(new_id(), agent, prompt)
     bus.emit(request)
-    answer = stream.input(prompt)
+    try:
+        answer = stream.input(prompt)
+    except EOFError:
+        raise NobodyToAsk(
+            f"{agent} wants to ask a person ({prompt.strip()!r}), and there is no console to answer at; set "
+            "human_input_mode='NEVER', give max_turns, or set an IOStream that answers."
+        ) from None
     bus.emit(HumanAnswered(request.request_id, answer))
     return answer
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from agentkit.conversation import telling
@@ -31,10 +32,26 @@ class Voice:
         self.config: dict[str, Any] | bool = _copied(config)
         self.client: Any = None
         self.cache: Any = None
+        self._own_cache: Any = None
+        self._lent: list[list[Any]] = []
         if isinstance(self.config, dict):
             from agentkit.llm.wrapper import OpenAIWrapper
 
             self.client = OpenAIWrapper(**{key: value for key, value in self.config.items() if key not in _TOOLS})
+
+    @contextmanager
+    def lent(self, cache: Any) -> Iterator[None]:
+        """Use the cache of a chat while it lasts, then the one from before; chats may overlap and end in any order."""
+        if not self._lent:
+            self._own_cache = self.cache
+        loan = [cache]
+        self._lent.append(loan)
+        self.cache = cache
+        try:
+            yield
+        finally:
+            self._lent = [each for each in self._lent if each is not loan]
+            self.cache = self._lent[-1][0] if self._lent else self._own_cache
 
     def offered(self) -> dict[str, Any]:
         """The functions that the model is told about, as parameters of a call."""

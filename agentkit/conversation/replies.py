@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Collection
-from functools import lru_cache
 from typing import Any
 
 from agentkit.conversation.agent import Agent
@@ -83,32 +82,41 @@ class ReplyTable:
 
         A method that exists as a sync and an async face is one function: each mode asks its own face of it.
         """
-        done = {core_of(function) for function in exclude}
-        if mode.is_async:  # of a pair that is registered by both faces, only the async one is asked
-            done.update(core_of(entry["reply_func"]) for entry in self.entries if is_async(entry["reply_func"]))
-        for entry in list(self.entries):
+        for entry in self._asked(mode, exclude):
             function = entry["reply_func"]
             core = core_of(function)
-            if is_async(function):
-                if not mode.is_async or function in exclude:
-                    continue
-            elif (core is not None and core in done) or function in exclude:
-                continue
             if not matches(entry["trigger"], sender):
                 continue
             if core is not None:
-                final, reply = await core(agent, mode, messages=messages, sender=sender, config=entry["config"])
+                verdict = await core(agent, mode, messages=messages, sender=sender, config=entry["config"])
             else:
-                final, reply = await mode.invoke(function, agent, messages=messages, sender=sender, config=entry["config"])
-            if final:
-                return True, reply
+                verdict = await mode.invoke(function, agent, messages=messages, sender=sender, config=entry["config"])
+            if not isinstance(verdict, tuple | list) or len(verdict) != 2:
+                name = getattr(function, "__qualname__", repr(function))
+                raise WrongType(f"{self.owner}: the reply function {name} must return (final, reply), not {verdict!r:.200}.")
+            if verdict[0]:
+                return True, verdict[1]
         return False, None
 
+    def _asked(self, mode: Mode, exclude: Collection[ReplyFunction]) -> list[Entry]:
+        """The entries that a chat of this mode asks; excluding one face of a method excludes both."""
+        excluded = {core_of(function) for function in exclude} - {None}
+        paired = {core_of(entry["reply_func"]) for entry in self.entries if is_async(entry["reply_func"])} - {None}
+        asked = []
+        for entry in self.entries:
+            function = entry["reply_func"]
+            core = core_of(function)
+            # Of a pair that is registered by both faces, an async chat asks the async one.
+            for_other_mode = (mode.is_async and core in paired) if not is_async(function) else not mode.is_async
+            if not for_other_mode and core not in excluded and function not in exclude:
+                asked.append(entry)
+        return asked
 
-@lru_cache(4096)
+
 def is_async(function: ReplyFunction) -> bool:
-    """Whether it is a coroutine function."""
-    return inspect.iscoroutinefunction(function)
+    """Whether it is a coroutine function; for functions and methods without the slow search of `inspect`."""
+    code = getattr(function, "__code__", None)
+    return inspect.iscoroutinefunction(function) if code is None else bool(code.co_flags & inspect.CO_COROUTINE)
 
 
 def check_trigger(owner: str, trigger: Any) -> None:

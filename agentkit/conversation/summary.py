@@ -19,7 +19,8 @@ SummaryMethod = str | Callable[..., Any] | None
 
 def last_message_summary(sender: ConversableAgent, recipient: ConversableAgent, _args: dict[str, Any]) -> str:
     """The text of the recipient's last message, without TERMINATE."""
-    last = recipient.last_message(sender) if sender in recipient.chat_messages else None
+    known = sender in getattr(recipient, "chat_messages", ())  # agents of another make may keep nothing
+    last = recipient.last_message(sender) if known else None
     content = (last or {}).get("content")
     if isinstance(content, list):
         return "\n".join(str(part["text"]).replace("TERMINATE", "") for part in content if "text" in part)

@@ -30,11 +30,14 @@ def following(parent_id: str | None) -> Iterator[Callable[[], str | None]]:
 
 
 def tell_message(message: Stored, sender: Agent, recipient: Agent, silent: bool) -> None:
-    """Tell that `sender` said this to `recipient`."""
+    """Tell as an event that `sender` said this to `recipient`."""
     if bus.heard():
         bus.emit(_event(message, sender, recipient, silent))
-    if not silent:
-        IOStream.get_default().print(_page(message, sender.name, recipient.name), flush=True)
+
+
+def show_message(message: Stored, sender: Agent, recipient: Agent) -> None:
+    """Print a message on the console."""
+    IOStream.get_default().print(_page(message, sender.name, recipient.name), flush=True)
 
 
 def tell(event: Event, line: str, silent: bool = False) -> None:

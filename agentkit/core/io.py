@@ -51,7 +51,8 @@ class IOStream(StreamLike, Protocol):
     @staticmethod
     def get_default() -> StreamLike:
         """The stream that is used here."""
-        return _stream.get() or _Default.stream
+        stream = _stream.get()
+        return _Default.stream if stream is None else stream
 
     @staticmethod
     @contextmanager
@@ -70,8 +71,12 @@ class IOConsole(IOStream):
     """The terminal."""
 
     def print(self, *objects: Any, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
-        """Print to standard output."""
-        print(*objects, sep=sep, end=end, flush=flush)  # noqa: T201 (this is the console)
+        """Print to standard output; characters that it cannot show become `?`."""
+        text = sep.join(map(str, objects))
+        try:
+            print(text, end=end, flush=flush)  # noqa: T201 (this is the console)
+        except UnicodeEncodeError as error:  # a narrow console must not end a chat
+            print(text.encode(error.encoding, "replace").decode(error.encoding), end=end, flush=flush)  # noqa: T201
 
     def input(self, prompt: str = "", *, password: bool = False) -> str:
         """Read a line from standard input."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 
 from agentkit.errors import Stopped
@@ -24,14 +24,15 @@ class StopSignal:
         return self._set.is_set()
 
     def set(self) -> None:
-        """Tell the work to stop and run the callbacks; a second call does nothing."""
+        """Tell the work to stop and run the callbacks, all of them even if one raises; a second call does nothing."""
         with self._lock:
             if self._set.is_set():
                 return
             self._set.set()
             callbacks = list(self._callbacks)
-        for callback in callbacks:
-            callback()
+        with ExitStack() as stack:
+            for callback in reversed(callbacks):
+                stack.callback(callback)
 
     def wait(self, seconds: float) -> bool:
         """Wait at most so long; True when told to stop meanwhile."""

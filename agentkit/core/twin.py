@@ -14,7 +14,10 @@ import inspect
 import threading
 import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import suppress
 from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from agentkit.core import stopping
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -53,7 +56,11 @@ class Mode:
     async def gather(self, *cores: Coroutine[Any, Any, T]) -> list[T]:
         """Run cores, in async mode side by side, and give their results in order; the first error ends the others."""
         if not self.is_async:
-            return [await core for core in cores]
+            try:
+                return [await core for core in cores]
+            finally:  # what an error left unasked
+                for core in cores:
+                    core.close()
         tasks = [asyncio.ensure_future(_driven(core)) for core in cores]
         try:
             return await asyncio.gather(*tasks)
@@ -128,11 +135,31 @@ async def _driven(core: Coroutine[Any, Any, T]) -> T:
     return await drive(core)
 
 
+async def _stoppable(awaitable: Awaitable[T]) -> T:
+    """Await in a task of its own, which a stop cancels."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+
+    def cancel() -> None:
+        with suppress(RuntimeError):  # the loop has just ended
+            loop.call_soon_threadsafe(task.cancel)
+
+    with stopping.current().on_stop(cancel):
+        try:
+            return await awaitable
+        except asyncio.CancelledError:
+            stopping.check()
+            raise
+
+
 def wait_for(awaitable: Awaitable[T]) -> T:
-    """The result of an awaitable from sync code, also inside a running loop: then on a thread of its own, same context."""
+    """The result of an awaitable from sync code, also inside a running loop: then on a thread of its own, same context.
+
+    A stop of the enclosing run cancels it and raises Stopped.
+    """
 
     async def main() -> T:
-        return await awaitable
+        return await _stoppable(awaitable)
 
     try:
         asyncio.get_running_loop()

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
+from agentkit.core.address import without_login
 from agentkit.errors import ConfigError, WrongArgument, WrongType
 from agentkit.llm.client import ATTEMPTS, Model, ModelClient
 from agentkit.llm.openai_client import OPENAI_URL, AzureClient, OpenAIClient, provider_of
@@ -57,7 +57,8 @@ class Entry:
 def entry_of(given: Any, base: Mapping[str, Any], cache_seed: int) -> Entry:
     """The entry for a configuration; `base` holds what all have in common. Raises WrongType, WrongArgument, ConfigError."""
     if not isinstance(given, Mapping):
-        raise WrongType(f"config_list holds {given!r}; each entry must be a dict with at least a 'model'.")
+        kind = type(given).__name__  # not the value, in which keys may stand
+        raise WrongType(f"config_list holds a {kind}; each entry must be a dict with at least a 'model'.")
     config = {**base, **given}
     params = {key: value for key, value in config.items() if key not in CLIENT_KEYS}
     retries = config.get("max_retries", ATTEMPTS - 1)
@@ -75,7 +76,13 @@ def entry_of(given: Any, base: Mapping[str, Any], cache_seed: int) -> Entry:
 def custom_model(client: Any, config: Mapping[str, Any]) -> Model:
     """The model that a script's own client asks."""
     name, kind = str(config.get("model") or ""), type(client).__qualname__
-    return Model(f"{kind}/{name}", name or kind, CustomClient(client), name, "custom")
+    server = without_login(str(config["base_url"])) + "/" if config.get("base_url") else ""
+    return Model(f"{kind}/{server}{name}", name or kind, CustomClient(client), name, "custom")
+
+
+def made_by(model: Model, model_client_cls: type[Any]) -> bool:
+    """Whether it asks a client of exactly this class of a script."""
+    return isinstance(model.client, CustomClient) and type(model.client.client) is model_client_cls
 
 
 class CustomClient:
@@ -105,9 +112,10 @@ class CustomClient:
 
 def _openai_model(config: Mapping[str, Any]) -> Model:
     kind = str(config.get("api_type") or "openai").lower()
-    if kind == "bedrock" and not config.get("base_url"):
+    if kind not in ADDRESSES and kind != "openai" and not config.get("base_url"):
         raise WrongArgument(
-            "api_type is 'bedrock', which has no address of OpenAI's API; give base_url, or your own client in model_client_cls."
+            f"api_type is {config.get('api_type')!r}, whose address is not known; use one of openai, azure, "
+            f"{', '.join(sorted(ADDRESSES))}, or give base_url."
         )
     base_url = str(config.get("base_url") or ADDRESSES.get(kind) or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL)
     variable = f"{kind.upper()}_API_KEY" if kind in ADDRESSES else "OPENAI_API_KEY"
@@ -117,7 +125,7 @@ def _openai_model(config: Mapping[str, Any]) -> Model:
     connect, read = _timeouts(config.get("timeout"))
     options = {key: config[key] for key in SDK_OPTIONS if config.get(key) is not None}
     client = OpenAIClient(base_url, api_key, connect_timeout_s=connect, read_timeout_s=read, options=options)
-    return Model(f"{_without_login(base_url)}/{name}", name, client, name, provider_of(base_url))
+    return Model(f"{without_login(base_url)}/{name}", name, client, name, provider_of(base_url))
 
 
 def _azure_model(config: Mapping[str, Any]) -> Model:
@@ -138,7 +146,7 @@ def _azure_model(config: Mapping[str, Any]) -> Model:
         str(endpoint), api_key, deployment=deployment, connect_timeout_s=connect, read_timeout_s=read,
         options={**options, "api_version": str(version)},
     )  # fmt: skip
-    return Model(f"{_without_login(str(endpoint))}/{deployment}", name, client, name, "azure")
+    return Model(f"{without_login(str(endpoint))}/{deployment}", name, client, name, "azure")
 
 
 def _timeouts(timeout: Any) -> tuple[float, float]:
@@ -148,8 +156,3 @@ def _timeouts(timeout: Any) -> tuple[float, float]:
         if value is not None and (not isinstance(value, (int, float)) or value <= 0):
             raise WrongArgument(f"timeout is {timeout!r}; it must be a number of seconds above 0.")
     return min(_CONNECT_S, connect or _CONNECT_S), read or _READ_S
-
-
-def _without_login(url: str) -> str:
-    parts = urlsplit(url.rstrip("/"))
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from agentkit.core import stopping
+from agentkit.core.address import without_login
 from agentkit.errors import BadModelReply, ModelError, ModelNotFound, Stopped
 from agentkit.llm.assembly import assembled
 from agentkit.llm.failures import mapped
@@ -40,6 +41,7 @@ class OpenAIClient:
     def __init__(self, base_url: str = OPENAI_URL, api_key: str = "", *, connect_timeout_s: float = 10.0,
                  read_timeout_s: float = 300.0, options: Mapping[str, Any] | None = None) -> None:  # fmt: skip
         self.base_url = base_url.rstrip("/")
+        self._shown = without_login(base_url)
         self._options = dict(options or {})
         self.provider = provider_of(base_url)
         self._api_key = api_key
@@ -61,7 +63,7 @@ class OpenAIClient:
         if "prompt" in request:
             request = {key: value for key, value in request.items() if key not in ("messages", "stream")}
         if not request.get("stream"):
-            return self._ask(request, str(request["model"]), lambda response: _checked(response, self.base_url))
+            return self._ask(request, str(request["model"]), lambda response: _checked(response, self._shown))
         if self._asks_for_usage and "stream_options" not in request:
             try:
                 return self._stream({**request, "stream_options": {"include_usage": True}})
@@ -77,7 +79,7 @@ class OpenAIClient:
             listed = getattr(server.models.list(), "data", None)
             if listed is None:
                 raise BadModelReply(
-                    f"{self.base_url} answers, but lists no models as OpenAI does; the address usually ends in /v1."
+                    f"{self._shown} answers, but lists no models as OpenAI does; the address usually ends in /v1."
                 )
             return {model.id: _context_window(model.model_extra or {}) for model in listed}
 
@@ -86,9 +88,7 @@ class OpenAIClient:
         with self._connected(model) as server:
             data = getattr(server.embeddings.create(model=model, input="ready", encoding_format="float"), "data", None)
             if not data:
-                raise BadModelReply(
-                    f"{self.base_url} answers, but sends no vector for {model!r}; choose another embedding model."
-                )
+                raise BadModelReply(f"{self._shown} answers, but sends no vector for {model!r}; choose another embedding model.")
             return len(data[0].embedding)
 
     def message_retrieval(self, response: ModelResponse) -> list[Any]:
@@ -112,7 +112,7 @@ class OpenAIClient:
         if not self._default_model:
             listed = self.models()
             if not listed:
-                raise ModelNotFound(f"{self.base_url} lists no models; load one there, or name one in the settings.")
+                raise ModelNotFound(f"{self._shown} lists no models; load one there, or name one in the settings.")
             self._default_model = next(iter(listed))
         return self._default_model
 
@@ -145,7 +145,7 @@ class OpenAIClient:
                 if wire.is_cut:
                     raise Stopped("stopped by the user") from None
                 # Not chained: the original may quote the key.
-                raise mapped(error, self.base_url, model, self._api_key) from None
+                raise mapped(error, self._shown, model, self._api_key) from None
         if wire.is_cut:
             raise Stopped("stopped by the user")
 

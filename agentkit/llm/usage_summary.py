@@ -21,6 +21,12 @@ class UsageSummary:
         self._models: dict[str, dict[str, Any]] = {}
         self._cost: float = 0
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> UsageSummary:
+        made = UsageSummary()
+        with self._lock:
+            made._models, made._cost = {model: dict(sums) for model, sums in self._models.items()}, self._cost
+        return made
+
     def add(self, model: str, cost: float | None, usage: Usage) -> None:
         """Count a call; an unknown cost counts as 0."""
         added = {

@@ -18,7 +18,7 @@ from agentkit.errors import ClientNotRegistered, Stopped, WrongArgument, WrongTy
 from agentkit.events import Event, Noted, TokenDelta
 from agentkit.llm.cache import AbstractCache, Cache
 from agentkit.llm.client import Model, Reply, call, recalled
-from agentkit.llm.entries import CLIENT_KEYS, Entry, custom_model, entry_of
+from agentkit.llm.entries import CLIENT_KEYS, Entry, custom_model, entry_of, made_by
 from agentkit.llm.templates import instantiate, instantiated
 from agentkit.llm.usage_summary import UsageSummary, print_summaries
 from agentkit.messages import Message
@@ -47,7 +47,8 @@ class OpenAIWrapper:
 
     def __init__(self, *, config_list: Sequence[Mapping[str, Any]] | None = None, **base_config: Any) -> None:
         if not isinstance(config_list, (list, tuple, type(None))):
-            raise WrongType(f"config_list is {config_list!r}; it must be a list of dicts.")
+            kind = type(config_list).__name__  # not the value, in which keys may stand
+            raise WrongType(f"config_list is a {kind}; it must be a list of dicts, such as [{{'model': ..., 'api_key': ...}}].")
         self._entries = [entry_of(given, base_config, DEFAULT_CACHE_SEED) for given in config_list or [{}]]
         self._actual, self._total = UsageSummary(), UsageSummary()
 
@@ -64,8 +65,8 @@ class OpenAIWrapper:
     def register_model_client(self, model_client_cls: type[Any], **kwargs: Any) -> None:
         """Make a client of a script's own class for the next entry that names it in `model_client_cls`.
 
-        The class gets the entry's dict and `kwargs`. Raises WrongArgument when no entry
-        names it, or all that do have one.
+        The class gets the entry's dict and `kwargs`. Once more the same
+        class changes nothing. Raises WrongArgument when no entry names it, or all that do have another.
         """
         name = model_client_cls.__name__
         named = [
@@ -77,6 +78,8 @@ class OpenAIWrapper:
             )
         waiting = next((entry for entry in named if entry.model is None), None)
         if waiting is None:
+            if any(entry.model is not None and made_by(entry.model, model_client_cls) for entry in named):
+                return  # the same class once more, as when a notebook's cell is run again
             raise WrongArgument(f"The model client {name!r} is registered for all its entries; add one to use another of them.")
         config = dict(waiting.config)
         waiting.model = custom_model(model_client_cls(config, **kwargs), {**waiting.params, **config})

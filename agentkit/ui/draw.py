@@ -93,7 +93,7 @@ def _talk_line(step: Step) -> str:
             return _asked_line(step)
         case SpeakerSelected():
             how = CHOSEN.get(step.method, f"by {markdown.literal(step.method)}")
-            return f":material/record_voice_over: Round {step.round}: **{markdown.literal(step.speaker)}** speaks, {how}"
+            return f":material/record_voice_over: **{markdown.literal(step.speaker)}** speaks, {how} · message {step.round}"
         case ChatEnded():
             pair = f"{markdown.literal(step.sender)} and {markdown.literal(step.recipient)}"
             return f":material/flag: {pair} are done: {markdown.literal(step.reason)}"

@@ -225,7 +225,7 @@ def test_in_a_group_one_picks_the_next_speaker_by_buttons(kitchen: ScriptableWor
     assert "A fine answer: 80 degrees." in texts(app)
     assert any("Ended: you ended the discussion." in text for text in texts(app))
     open_steps(app, run)
-    assert any("Round 1: **Researcher** speaks, chosen by you" in text for text in texts(app))
+    assert any("**Researcher** speaks, chosen by you · message 1" in text for text in texts(app))
 
 
 @pytest.mark.parametrize("team", ["tools", "group:auto"])

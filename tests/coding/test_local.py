@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 import time
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from agentkit.coding import CodeBlock, CommandLineCodeResult, LocalCommandLineCodeExecutor
-from agentkit.coding.command_line import file_name_in, silence_pip
+from agentkit.coding.command_line import file_name_in, silence_pip, write_file
 from agentkit.coding.legacy import create_virtual_env
 from agentkit.coding.process import CappedOutput, run_command
 from agentkit.core.bus import listening
@@ -84,6 +86,8 @@ def test_policies_say_what_is_run(tmp_path: Path) -> None:
     [
         ({"timeout": 0}, WrongArgument, "greater than or equal to 1"),
         ({"timeout": "x"}, WrongType, "no number"),
+        ({"timeout": float("inf")}, WrongArgument, "at most 31,536,000 seconds"),
+        ({"timeout": float("nan")}, WrongArgument, "at most 31,536,000 seconds"),
         ({"execution_policies": {"cobol": True}}, WrongArgument, "cobol"),
         ({"work_dir": "/dev/null/x"}, WrongArgument, "cannot be made"),
     ],
@@ -247,3 +251,38 @@ def test_output_within_the_limit_is_whole() -> None:
     output.add(b"a" * 60)
     output.add(b"b" * 40)
     assert output.text() == "a" * 60 + "b" * 40
+
+
+SWAP = """
+import os, shutil
+os.chdir("work")
+os.mkdir("folder")
+os.symlink("../outside", "link")
+print("begun", flush=True)
+while True:
+    for name in ("folder", "link"):
+        try:
+            os.rename(name, "a")
+            os.rename("a", name)
+        except OSError:
+            shutil.rmtree("a", ignore_errors=True)
+"""
+
+
+@pytest.mark.skipif(os.open not in os.supports_dir_fd, reason="no way to hold a folder here")
+def test_a_link_put_in_a_folder_s_place_meanwhile_is_not_followed(tmp_path: Path) -> None:
+    """As code could that goes on in a container, whose files are ours too."""
+    work, outside = tmp_path / "work", tmp_path / "outside"
+    work.mkdir()
+    outside.mkdir()
+    swapping = subprocess.Popen([sys.executable, "-c", SWAP], cwd=tmp_path, stdout=subprocess.PIPE)
+    try:
+        assert swapping.stdout is not None
+        swapping.stdout.readline()
+        for _ in range(2000):
+            with suppress(WrongArgument):
+                write_file(work, "a/x.py", "pass")
+        assert list(outside.iterdir()) == []
+    finally:
+        swapping.kill()
+        swapping.communicate()

@@ -20,7 +20,7 @@ from agentkit.coding.base import CodeBlock
 from agentkit.coding.isolation import bubblewrap_works, how_to_isolate, isolated_executor
 from agentkit.coding.sandbox import SandboxCommandLineCodeExecutor
 from agentkit.core.stopping import StopSignal, stoppable
-from agentkit.errors import NoIsolation, Stopped, WrongArgument
+from agentkit.errors import ExecutionError, NoIsolation, Stopped, WrongArgument
 
 ROOT = Path(__file__).parents[2]
 
@@ -241,6 +241,34 @@ def test_the_kernel_s_back_doors_are_shut(sandbox: SandboxCommandLineCodeExecuto
     keyctl = 250 if platform.machine() == "x86_64" else 219
     keyring = f"import ctypes\nc = ctypes.CDLL(None, use_errno=True)\nprint(c.syscall({keyctl}, 0, -3, 1), ctypes.get_errno())"
     assert run(sandbox, keyring) == (0, "-1 1\n")
+
+
+def test_a_sandbox_that_cannot_be_watched_is_ended(
+    sandbox: SandboxCommandLineCodeExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(pid: int, flags: int = 0) -> int:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(os, "pidfd_open", refuse)
+    with pytest.raises(ExecutionError, match="Too many open files"):
+        run(sandbox, "sleep 54.321", "sh")
+    assert not _alive("sleep\x0054.321")
+
+
+def test_memory_that_no_process_shows_is_refused(sandbox: SandboxCommandLineCodeExecutor) -> None:
+    cannot(sandbox, "os.memfd_create('hidden')", "not permitted")
+    calls = "[(c.shmget(0, 4096, 0o1600), c.semget(0, 9, 0o1600), c.msgget(0, 0o1600)), ctypes.get_errno()]"
+    assert run(sandbox, f"import ctypes\nc = ctypes.CDLL(None, use_errno=True)\nprint({calls})") == (0, "[(-1, -1, -1), 1]\n")
+
+
+def test_the_first_process_has_the_limits_and_no_more_rights_than_it_needs(sandbox: SandboxCommandLineCodeExecutor) -> None:
+    """A normal user's code may write into its memory."""
+    code, output = run(sandbox, "cat /proc/1/limits; grep CapPrm /proc/1/status", "sh")
+    limits = {line[:26].strip(): line[26:].split()[:2] for line in output.splitlines()}
+    assert (code, limits["Max processes"]) == (0, ["32", "32"])
+    assert limits["Max file size"] == [str(10 * 2**20)] * 2
+    assert limits["Max address space"] == [str(256 * 2**20)] * 2
+    assert int(output.split()[-1], 16) & ~0b1100_0100 == 0  # CAP_DAC_READ_SEARCH, CAP_SETGID, CAP_SETUID
 
 
 def test_root_inside_is_nobody(sandbox: SandboxCommandLineCodeExecutor) -> None:

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletion
 
@@ -162,6 +162,7 @@ _json = st.recursive(
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(key=st.text(), value=_json)
+@example(key="", value=float("inf"))
 def test_any_text_is_a_key_and_any_data_a_value(opened: Opened, key: str, value: Any) -> None:
     with opened("1") as cache:
         cache.set(key, value)

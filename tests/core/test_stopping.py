@@ -38,6 +38,18 @@ def test_a_callback_runs_once_and_only_while_its_block_runs() -> None:
     assert calls == ["inside"]
 
 
+def test_a_failing_callback_keeps_no_other_from_running() -> None:
+    signal, calls = StopSignal(), list[str]()
+
+    def fail() -> None:
+        raise OSError("gone")
+
+    first, last = (lambda: calls.append("first")), (lambda: calls.append("last"))
+    with signal.on_stop(first), signal.on_stop(fail), signal.on_stop(last), pytest.raises(OSError, match="gone"):
+        signal.set()
+    assert calls == ["first", "last"]
+
+
 def test_a_callback_that_comes_late_runs_at_once() -> None:
     signal, calls = StopSignal(), list[str]()
     signal.set()

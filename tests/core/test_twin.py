@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import gc
 import inspect
 import sys
 import threading
 import tracemalloc
+import warnings
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
+from agentkit.core.stopping import StopSignal, stoppable
 from agentkit.core.twin import ASYNC, SYNC, Mode, core_of, faces, threaded, wait_for
+from agentkit.errors import Stopped
 
 
 class Player:
@@ -296,3 +300,37 @@ def test_a_core_that_suspends_in_sync_mode_says_so() -> None:
 
 def test_the_modes() -> None:
     assert (SYNC.prefix, ASYNC.prefix, SYNC.is_async, ASYNC.is_async) == ("", "a_", False, True)
+
+
+@pytest.mark.parametrize("inside_a_loop", [False, True])
+def test_a_stop_ends_what_sync_code_waits_for(inside_a_loop: bool) -> None:
+    ended: list[str] = []
+
+    async def hangs() -> None:
+        try:
+            await asyncio.sleep(30)
+        finally:
+            ended.append("cancelled")
+
+    async def inside() -> None:
+        wait_for(hangs())
+
+    def ask() -> None:
+        asyncio.run(inside()) if inside_a_loop else wait_for(hangs())
+
+    signal = StopSignal()
+    threading.Timer(0.1, signal.set).start()
+    with stoppable(signal), pytest.raises(Stopped):
+        ask()
+    assert ended == ["cancelled"]
+
+
+def test_what_the_first_error_leaves_unasked_is_closed() -> None:
+    def fails() -> None:
+        raise ValueError("no")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="no"):
+            Player().all([fails, lambda: "never asked"])
+        gc.collect()

@@ -75,6 +75,20 @@ def test_a_pickle_that_others_could_have_written_is_not_loaded(tmp_path: Path, w
     assert cache.get("plain") == "text"
 
 
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no file owners here")
+def test_a_pickle_in_a_folder_of_others_is_not_loaded(tmp_path: Path) -> None:
+    """A journal that lies beside the file is written into it when it is opened."""
+    before = os.umask(0o002)
+    try:
+        cache = DiskCache(tmp_path / "mine")
+        cache.set("k", Fraction(1, 3))
+    finally:
+        os.umask(before)
+    assert cache.get("k") == Fraction(1, 3)
+    cache.path.parent.chmod(0o775)
+    assert cache.get("k", "miss") == "miss"
+
+
 @pytest.mark.parametrize("entry", [b"", b"J{", b"Pnonsense", b"X", b'J{"$kind": "os:system", "value": {}}', b'J{"$kind": 1}'])
 def test_a_damaged_entry_is_a_miss_that_set_repairs(tmp_path: Path, entry: bytes, warned: pytest.LogCaptureFixture) -> None:
     cache = DiskCache(tmp_path)
@@ -176,6 +190,8 @@ def test_a_redis_server_that_is_away_is_a_warning(warned: pytest.LogCaptureFixtu
 def test_a_malformed_redis_url_and_a_missing_library_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match="'nonsense' is no address of a Redis server"):
         Cache.redis(1, "nonsense")
+    with pytest.raises(ConfigError, match="'redis//host'"):
+        Cache.redis(1, "redis//:secret@host")
     monkeypatch.setitem(sys.modules, "redis", None)
     with pytest.raises(ConfigError, match="pip install redis"):
         Cache.redis(1)

@@ -262,7 +262,9 @@ def test_azure_deployments_have_no_dots(server: OpenAIServer) -> None:
     ("configs", "kind", "words"),
     [
         ("m", WrongType, "must be a list"),
+        ({"model": "m", "api_key": KEY}, WrongType, "config_list is a dict; it must be a list"),
         (["m"], WrongType, "each entry must be a dict"),
+        ([[{"model": "m", "api_key": KEY}]], WrongType, "holds a list; each entry must be a dict"),
         ([{"model": "m"}], ConfigError, "no api_key"),
         ([{"model": "m", "api_type": "groq", "base_url": "http://x/v1", "timeout": "5"}], WrongArgument, "timeout is '5'"),
         ([{"model": "m", "api_key": "k", "max_retries": -1}], WrongArgument, "max_retries is -1"),
@@ -272,8 +274,17 @@ def test_azure_deployments_have_no_dots(server: OpenAIServer) -> None:
     ],
 )
 def test_impossible_configurations_are_told(configs: Any, kind: type[AgentkitError], words: str) -> None:
-    with pytest.raises(kind, match=words):
+    with pytest.raises(kind, match=words) as raised:
         OpenAIWrapper(config_list=configs)
+    assert KEY not in str(raised.value)
+
+
+def test_an_address_with_a_login_is_told_without_it() -> None:
+    address = f"http://me:{KEY}@127.0.0.1:9/v1?key={KEY}"
+    asked = OpenAIWrapper(config_list=[{"model": "m", "base_url": address, "max_retries": 0}], cache_seed=None)
+    with pytest.raises(ModelUnreachable, match=r"http://127\.0\.0\.1:9/v1 cannot be reached") as raised:
+        asked.create(messages=ASK)
+    assert KEY not in str(raised.value)
 
 
 def test_impossible_calls_are_told(server: OpenAIServer) -> None:

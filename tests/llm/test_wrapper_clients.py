@@ -185,13 +185,24 @@ def test_a_registered_client_gets_its_config_and_all_parameters(heard: list[Even
     ]  # fmt: skip
 
 
+def test_two_servers_of_a_scripts_client_share_no_cached_answer() -> None:
+    mine = Remembering()
+    for server in ("http://one/v1", "http://two/v1"):
+        asked = OpenAIWrapper(config_list=[{**LOCAL, "base_url": server}], cache=mine)
+        asked.register_model_client(Mine)
+        asked.create(messages=ASK)
+    assert len(mine.kept) == 2
+
+
 def test_clients_are_registered_in_the_order_of_their_entries() -> None:
     asked = OpenAIWrapper(config_list=[LOCAL, {**LOCAL, "model": "second"}], cache_seed=None)
     for _ in range(2):
         asked.register_model_client(Mine)
     assert [made["model"] for made in Mine.made[-2:]] == ["loc", "second"]
+    asked.register_model_client(Mine)  # once more, as in a notebook: nothing changes
+    assert [made["model"] for made in Mine.made[-2:]] == ["loc", "second"]
     with pytest.raises(WrongArgument, match="is registered for all its entries"):
-        asked.register_model_client(Mine)
+        asked.register_model_client(type("Mine", (Mine,), {}))
     with pytest.raises(WrongArgument, match='add "model_client_cls": "Console"'):
         asked.register_model_client(Console)
 

@@ -58,7 +58,8 @@ class GroupChatManager(ConversableAgent):
         self._silent = silent
         self._last_speaker: Agent | None = None
         for reply_func in (GroupChatManager.run_chat, GroupChatManager.a_run_chat):
-            self.register_reply(Agent, reply_func, reset_config=self._reset_group, ignore_async_in_sync_chat=True)
+            self.register_reply(Agent, reply_func, config=groupchat, reset_config=GroupChat.reset, ignore_async_in_sync_chat=True)
+            self._reply_func_list[0]["config"] = groupchat  # itself, no copy: later changes of the group count
 
     @property
     def groupchat(self) -> GroupChat:
@@ -73,9 +74,6 @@ class GroupChatManager(ConversableAgent):
     def chat_messages_for_summary(self, agent: Agent) -> list[Message]:
         """The transcript of the group, whoever asks."""
         return self._groupchat.messages
-
-    def _reset_group(self, _config: Any) -> None:
-        self._groupchat.reset()
 
     def _prepare_chat(
         self, recipient: Agent, clear_history: bool, prepare_recipient: bool = True, reply_at_receive: bool = True

@@ -10,7 +10,7 @@ from typing import Any
 from agentkit.errors import WrongArgument
 
 _FENCED = re.compile(r"\s*```\w*[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
-_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
+_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u(?=[0-9a-fA-F]))|\\')
 _AROUND = 20
 
 
@@ -18,7 +18,8 @@ def parse_arguments(text: str | Mapping[str, Any] | None) -> dict[str, Any]:
     """The arguments as a dict; an empty text, None and `null` are no arguments, a dict is taken as it is.
 
     Forgives what has only one meaning: a code fence around, line breaks and control characters inside texts, a backslash
-    that begins no escape (as in `C:\\data`). Raises WrongArgument with a text that tells the model what is wrong and where.
+    that begins no escape (as in `C:\\data` and `C:\\users`). Raises WrongArgument with a text that tells the model what is
+    wrong and where.
     """
     if isinstance(text, Mapping):
         return dict(text)
@@ -42,7 +43,7 @@ def _decoded(text: str) -> Any:
     try:
         return json.loads(text, strict=False)
     except json.JSONDecodeError as error:
-        if error.msg.startswith("Invalid \\escape"):
+        if error.msg.startswith(("Invalid \\escape", "Invalid \\u")):
             repaired = _ESCAPE.sub(lambda found: found[0] if len(found[0]) > 1 else "\\\\", text)
             if repaired != text:
                 return _decoded(repaired)

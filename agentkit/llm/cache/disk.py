@@ -27,7 +27,7 @@ class DiskCache(AbstractCache):
     """Keeps values in `<folder>/replies.sqlite`, which the first `set` makes, readable by this user only.
 
     A damaged file is put aside as `replies.sqlite.damaged` by the next `set`. Only keys' hashes are stored. Pickled
-    values are loaded only from a file that no other user can write.
+    values are loaded only from a file in a folder that no other user can write.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -69,7 +69,7 @@ class DiskCache(AbstractCache):
             yield database
 
     def _write(self, key: str, data: bytes) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.parent.mkdir(0o700, parents=True, exist_ok=True)
         os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # conversations are nobody else's
         with self._opened() as database:
             database.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (_hashed(key), data))
@@ -81,11 +81,14 @@ class DiskCache(AbstractCache):
         self.path.replace(damaged)
 
     def _is_ours(self) -> bool:
-        """Whether only we (or root) can have written the file; loading a pickle runs what its writer put into it."""
+        """Whether only we (or root) can have written the file; loading a pickle runs what its writer put into it.
+
+        Whoever may write to the folder can lay a journal beside the file, which SQLite then writes into it.
+        """
         if not hasattr(os, "getuid"):
             return True
-        found = self.path.stat()
-        return found.st_uid in (0, os.getuid()) and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        found = (self.path.stat(), self.path.parent.stat())
+        return all(one.st_uid in (0, os.getuid()) and not one.st_mode & (stat.S_IWGRP | stat.S_IWOTH) for one in found)
 
 
 def _hashed(key: str) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import logging
 from typing import Any
 
+from agentkit.core.address import without_login
 from agentkit.errors import ConfigError, StoreError, WrongType
 from agentkit.llm.cache.base import AbstractCache
 from agentkit.llm.cache.values import decode, encode
@@ -26,13 +27,17 @@ class RedisCache(AbstractCache):
         try:
             import redis
         except ImportError as error:
-            raise ConfigError(f"A cache at {redis_url!r} needs the package redis; run: pip install redis") from error
+            raise ConfigError(
+                f"A cache at {without_login(redis_url)!r} needs the package redis; run: pip install redis"
+            ) from error
         self._failed: type[Exception] = redis.RedisError
         self._prefix = f"agentkit:{seed}:"
         try:
             self._client = redis.Redis.from_url(redis_url, socket_timeout=_WAIT_S, socket_connect_timeout=_WAIT_S)
         except ValueError as error:
-            message = f"redis_url={redis_url!r} is no address of a Redis server; it looks like redis://localhost:6379/0."
+            message = (
+                f"redis_url={without_login(redis_url)!r} is no address of a Redis server; it looks like redis://localhost:6379/0."
+            )
             raise ConfigError(message) from error
 
     def get(self, key: str, default: Any | None = None) -> Any | None:

@@ -20,7 +20,7 @@ _KIND, _VALUE = "$kind", "value"
 def encode(value: Any, *, pickled: bool) -> bytes:
     """The value as bytes; `pickled` allows pickle for what JSON cannot hold. Raises WrongType when neither can."""
     try:
-        data = json.dumps(_packed(value), allow_nan=False).encode()
+        data = json.dumps(_packed(value)).encode()
         if _unpacked(json.loads(data)) == value:
             return _JSON + data
     except (TypeError, ValueError, AttributeError, RecursionError):

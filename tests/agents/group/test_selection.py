@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentkit import runs
-from agentkit.agents.group import GroupChat
+from agentkit.agents.group import GroupChat, GroupChatManager
 from agentkit.core import bus
 from agentkit.core.io import IOStream
 from agentkit.errors import NoEligibleSpeaker, WrongArgument
@@ -201,8 +201,7 @@ def test_a_subclass_may_choose_in_its_own_way(face: str) -> None:
         async def a_select_speaker(self, last_speaker: Any, selector: Any) -> Any:
             return self.select_speaker(last_speaker, selector)
 
-    manager = group(members("ab"))
-    manager._groupchat = Last(members("abc"), [])
+    manager = GroupChatManager(Last(members("abc"), []), llm_config=False, silent=True)
     result = chat_with(manager, face=face)
     assert speakers(manager) == "acc"
     assert result.stop_reason == "no eligible speaker: enough."

@@ -53,6 +53,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         ('{"s": "line1\nline2\tend\r\x00"}', {"s": "line1\nline2\tend\r\x00"}),
         ('{"s": "a\\nb \\"q\\"\nnew"}', {"s": 'a\nb "q"\nnew'}),
         (r'{"s": "C:\data"}', {"s": "C:\\data"}),
+        (r'{"s": "C:\users\u00e9"}', {"s": "C:\\users\u00e9"}),
         (r'{"s": "\\d+ \d+ \u00e9 \n"}', {"s": "\\d+ \\d+ é \n"}),
         ('{"s": "one \\\ntwo"}', {"s": "one \\\ntwo"}),
         ('{"s": "```python\\nx\\n```"}', {"s": "```python\nx\n```"}),

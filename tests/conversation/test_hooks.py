@@ -1,0 +1,119 @@
+"""Functions that are hung into an agent: what they see, what they may change, in which order."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from agentkit.conversation.hooks import HOOKABLE, Hooks
+from agentkit.errors import WrongArgument, WrongType
+from tests.conversation.cast import agent, call, said, speaker
+
+BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+
+
+def plain(content: Any, **more: Any) -> dict[str, Any]:
+    return {"content": content, "role": "user", **more}
+
+
+def test_only_known_methods_take_hooks_and_each_hook_once() -> None:
+    hooks = Hooks("ann")
+    for name in HOOKABLE:
+        hooks.register(name, print)
+        with pytest.raises(WrongArgument, match=f"ann: .*print.* is already registered as a hook of {name}"):
+            hooks.register(name, print)
+    with pytest.raises(WrongArgument, match="ann: 'generate_reply' is not a hookable method; choose one of process_last"):
+        hooks.register("generate_reply", print)
+    with pytest.raises(WrongType, match="ann: a hook must be callable, not None"):
+        hooks.register("update_agent_state", None)  # type: ignore[arg-type]
+
+
+def test_hooks_run_in_the_order_of_their_registration() -> None:
+    hooks = Hooks("ann")
+    for letter in "abc":
+        hooks.register("process_last_received_message", lambda content, letter=letter: content + letter)
+        hooks.register("process_all_messages_before_reply", lambda messages, letter=letter: [*messages, plain(letter)])
+    messages = [plain("x")]
+    assert [m["content"] for m in hooks.last_message(messages)] == ["xabc"]
+    assert [m["content"] for m in hooks.all_messages(messages)] == ["x", "a", "b", "c"]
+    assert messages == [plain("x")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        plain("exit"), plain(None, tool_calls=[1]), plain("x", function_call={"name": "f"}), plain("x", context={"a": 1}),
+        plain(lambda context: "x", context={}), {"role": "user"},
+    ],
+)  # fmt: skip
+def test_the_last_message_is_left_alone(message: dict[str, Any]) -> None:
+    hooks = Hooks("ann")
+    hooks.register("process_last_received_message", lambda content: "changed")
+    assert hooks.last_message([message]) == [message]
+    assert hooks.last_message([]) == []
+
+
+def test_parts_of_a_message_can_be_processed() -> None:
+    hooks = Hooks("ann")
+    hooks.register("process_last_received_message", lambda content: [*content, {"type": "text", "text": "more"}])
+    messages = [plain([{"type": "text", "text": "x"}])]
+    assert len(hooks.last_message(messages)[0]["content"]) == 2
+    assert len(messages[0]["content"]) == 1
+
+
+@BOTH
+def test_what_is_sent_is_what_the_hooks_made_of_it(is_async: bool) -> None:
+    seen: list[Any] = []
+
+    def censor(sender: Any, message: Any, recipient: Any, silent: bool) -> Any:
+        seen.append((sender.name, message, recipient.name, silent))
+        return {"content": f"[{message}]"}
+
+    ann, bob = agent("ann"), agent("bob")
+    ann.register_hook("process_message_before_send", censor)
+    call(is_async, ann, "send", "x", bob, silent=True)
+    assert seen == [("ann", "x", "bob", True)]
+    assert said(ann, bob) == said(bob, ann) == ["[x]"]
+
+
+@BOTH
+def test_a_hook_may_be_async(is_async: bool) -> None:
+    async def shout(content: str) -> str:
+        await asyncio.sleep(0)
+        return content.upper()
+
+    bob = speaker("bob", None)
+    bob.register_hook("process_last_received_message", shout)
+    heard: list[Any] = []
+
+    def look(recipient: Any, messages: Any, sender: Any, config: Any) -> Any:
+        heard.append(messages[-1]["content"])
+        return False, None
+
+    bob.register_reply(None, look)
+    call(is_async, bob, "generate_reply", messages=[plain("x")])
+    assert heard == ["X"]
+
+
+@BOTH
+def test_the_state_is_updated_before_each_reply(is_async: bool) -> None:
+    bob = agent("bob", default_auto_reply="on")
+    bob.register_hook("update_agent_state", lambda who, messages: who.set_context("seen", messages[-1]["content"]))
+    call(is_async, bob, "generate_reply", messages=[plain("x")])
+    assert bob.get_context("seen") == "x"
+
+
+def test_context_variables() -> None:
+    given = {"a": 1}
+    ann = agent("ann", context_variables=given)
+    ann.update_context({"b": 2})
+    ann.set_context("c", 3)
+    assert (ann.get_context("a"), ann.pop_context("b"), ann.pop_context("b", "gone"), ann.get_context("z", "none")) == (
+        1,
+        2,
+        "gone",
+        "none",
+    )
+    assert given == {"a": 1, "c": 3}  # shared, as in AutoGen: agents may work on the same variables
