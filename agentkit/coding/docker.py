@@ -43,7 +43,7 @@ class DockerCommandLineCodeExecutor(CommandLineExecutor):
         """Starts the container. `container_name` None makes one up; `bind_dir` is the path of `work_dir` for the Docker
         service where that is another (we run in a container too); `auto_remove` removes the container when it stops,
         `stop_container` stops it with this object or program. Raises NoIsolation without a service, ExecutionError when
-        the container does not start.
+        the container does not start, Stopped when the run is stopped meanwhile.
         """
         super().__init__(timeout, work_dir, execution_policies=execution_policies)
         program = engine()
@@ -86,10 +86,16 @@ class DockerCommandLineCodeExecutor(CommandLineExecutor):
     def _start(self, image: str, auto_remove: bool) -> None:
         options = ["--detach", "--init", "--name", self._name, "--entrypoint", "/bin/sh", "--workdir", INSIDE]
         options += ["--volume", f"{self._bind_dir.resolve()}:{INSIDE}", *(["--rm"] if auto_remove else [])]
-        code, output = call(self._program, "run", *options, image, *_FOR_EVER, seconds=_START_S)
+        try:
+            code, output = run_command([self._program, "run", *options, image, *_FOR_EVER], self.work_dir.resolve(), _START_S)
+        except Stopped:
+            self.stop()  # it may have come up all the same
+            raise
+        if code == TIMEOUT_EXIT_CODE:
+            self.stop()
         if code:
             raise ExecutionError(
-                f"Failed to start container {self._name} from image {image}: {output}."
+                f"Failed to start container {self._name} from image {image}: {output.strip()}."
                 " See that the image's name is right and can be fetched, and that no other container has the name."
             )
 

@@ -34,7 +34,7 @@ class KernelDied(Exception):
 
 
 class Kernel:
-    """One kernel process and our end of its channels, usable from any thread, one at a time.
+    """One kernel process and our end of its channels, usable from any thread; who comes while a block runs waits for its turn.
 
     Its state lives until `kill` or its own death. Jupyter's client is asynchronous; it runs on an event loop in a thread of
     the kernel's own, so that callers inside of a running loop are served too.
@@ -45,6 +45,7 @@ class Kernel:
         check_installed(name)
         self._name = name
         self._live: _Live | None = None
+        self._turn = threading.Lock()
 
     def run(self, code: str, timeout: float, take: Callable[[str, Message], None]) -> bool:
         """Run a block; `take(type, content)` gets each message about its output. False when it took longer than `timeout`.
@@ -53,6 +54,14 @@ class Kernel:
         when the run is stopped and KernelDied when the process ends; the next block begins with a new kernel.
         """
         stopping.check()
+        while not self._turn.acquire(timeout=_LOOK_EVERY_S):
+            stopping.check()
+        try:
+            return self._run(code, timeout, take)
+        finally:
+            self._turn.release()
+
+    def _run(self, code: str, timeout: float, take: Callable[[str, Message], None]) -> bool:
         try:
             live = self._ready()
             request = live.client.execute(code, allow_stdin=False, stop_on_error=True)

@@ -227,7 +227,8 @@ class ConversableAgent(LLMAgent):
         self.update_agent_state_before_reply(messages)
         messages = self.process_all_messages_before_reply(self.process_last_received_message(messages))
         exclude: Collection[Callable[..., Any]] = kwargs.get("exclude") or ()
-        check_kind(self.name, "exclude", exclude, Collection, "a list of reply functions")
+        if exclude:
+            check_kind(self.name, "exclude", exclude, Collection, "a list of reply functions")
         final, reply = await self._engine.replies.answer(mode, self, messages, sender, exclude)
         return reply if final else self._default_auto_reply
 

@@ -100,6 +100,8 @@ class ReplyTable:
 
     def _asked(self, mode: Mode, exclude: Collection[ReplyFunction]) -> list[Entry]:
         """The entries that a chat of this mode asks; excluding one face of a method excludes both."""
+        if not mode.is_async and not exclude:
+            return [entry for entry in self.entries if not is_async(entry["reply_func"])]
         excluded = {core_of(function) for function in exclude} - {None}
         paired = {core_of(entry["reply_func"]) for entry in self.entries if is_async(entry["reply_func"])} - {None}
         asked = []
@@ -115,14 +117,16 @@ class ReplyTable:
 
 def is_async(function: ReplyFunction) -> bool:
     """Whether it is a coroutine function; for functions and methods without the slow search of `inspect`."""
-    code = getattr(function, "__code__", None)
-    return inspect.iscoroutinefunction(function) if code is None else bool(code.co_flags & inspect.CO_COROUTINE)
+    try:
+        return bool(function.__code__.co_flags & inspect.CO_COROUTINE)
+    except AttributeError:
+        return inspect.iscoroutinefunction(function)
 
 
 def check_trigger(owner: str, trigger: Any) -> None:
     """Raise WrongArgument for what can be no trigger."""
     if isinstance(trigger, list):
-        for each in trigger:
+        for each in trigger:  # noqa: SIM110 (a generator costs more than the rest of this function)
             check_trigger(owner, each)
     elif trigger is not None and not isinstance(trigger, str) and not callable(trigger) and not isinstance(trigger, Agent):
         raise WrongArgument(
@@ -136,7 +140,10 @@ def matches(trigger: Any, sender: Agent | None) -> bool:
     Raises SenderRequired for a name when there is no sender, WrongType when a callable gives no bool.
     """
     if isinstance(trigger, list):
-        return any(matches(each, sender) for each in trigger)
+        for each in trigger:  # noqa: SIM110 (a generator costs more than the rest of this function)
+            if matches(each, sender):
+                return True
+        return False
     if trigger is None:
         return sender is None
     if isinstance(trigger, type):

@@ -222,7 +222,8 @@ def remember(function: Callable[..., Any], name: str, description: str | None = 
 def conversation(agent: ConversableAgent, messages: list[Stored] | None, sender: Agent | None) -> list[Stored]:
     """The messages that a reply function works on: those given, else the conversation with the sender."""
     if messages is not None:
-        check_messages(agent.name, messages)
+        if type(messages) is not list or (messages and type(messages[-1]) is not dict):  # each reply function asks
+            check_messages(agent.name, messages)
         return messages
     check_agent(agent.name, "sender", sender)
     return agent.chat_messages[sender] if sender is not None else []

@@ -26,6 +26,7 @@ info) exit 0;;
 run) shift
     while [ $# -gt 0 ]; do case $1 in
         --name) name=$2; shift 2;; --volume) bound=${{2%:/workspace}}; shift 2;;
+        slow:image) echo > $state/$name; exec sleep 60;;
         nosuch:image) echo "pull access denied for nosuch" >&2; exit 125;;
         *) shift;; esac; done
     echo "$bound" > $state/$name; echo 0123456789ab;;
@@ -136,6 +137,17 @@ def test_a_container_that_has_gone_is_an_error_that_says_so(state: Path, tmp_pat
 def test_an_image_that_cannot_be_had(state: Path, tmp_path: Path) -> None:
     with pytest.raises(ExecutionError, match="from image nosuch:image: pull access denied"):
         DockerCommandLineCodeExecutor("nosuch:image", work_dir=tmp_path / "w")
+
+
+def test_a_stop_while_the_image_is_fetched_leaves_no_container(state: Path, tmp_path: Path) -> None:
+    signal = StopSignal()
+    stopper = threading.Timer(0.5, signal.set)
+    stopper.start()
+    with stoppable(signal), pytest.raises(Stopped):
+        DockerCommandLineCodeExecutor("slow:image", container_name="box", work_dir=tmp_path / "w")
+    assert calls(state)[-1] == "stop -t 1 box"
+    assert not (state / "box").exists()
+    stopper.join()
 
 
 def test_podman_stands_in(state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,12 @@ def test_other_threads_may_use_it(kernel: JupyterCodeExecutor) -> None:
     thread.start()
     thread.join()
     assert outputs == ["5\n"]
+
+
+def test_several_threads_take_turns(kernel: JupyterCodeExecutor) -> None:
+    with ThreadPoolExecutor(3) as threads:
+        outputs = threads.map(lambda number: run(kernel, f"import time\ntime.sleep(0.2)\nprint({number})").output, range(3))
+    assert list(outputs) == ["0\n", "1\n", "2\n"]
 
 
 def test_watchers_are_told_that_nothing_isolates(kernel: JupyterCodeExecutor) -> None:

@@ -30,7 +30,8 @@ def name_of(f: Callable[..., Any]) -> str:
 def parameters_of(f: Callable[..., Any]) -> list[inspect.Parameter]:
     """The parameters without `self`; annotations written as text are resolved, and stay text where a name is unknown.
 
-    Raises WrongType for what cannot be called, and WrongArgument for a built-in that does not tell its parameters.
+    Raises WrongType for what cannot be called or has an annotation that cannot be evaluated, and WrongArgument for a
+    built-in that does not tell its parameters.
     """
     try:
         parameters = inspect.signature(f).parameters.values()
@@ -38,6 +39,8 @@ def parameters_of(f: Callable[..., Any]) -> list[inspect.Parameter]:
         raise WrongType(f"{f!r} is no function; a tool must be something that can be called.") from error
     except ValueError as error:
         raise WrongArgument(f"{f!r} does not tell its parameters; wrap it in a function with annotations.") from error
+    except NameError as error:  # since Python 3.14 annotations are evaluated here, no more where the function is defined
+        raise WrongType(f"{f!r} has an annotation that is unknown: {error}; define or import it before the function.") from error
     layers = _layers(f)
     # What a partial has bound by name is settled, and may be a secret: no model needs to know of it.
     settled = {name for layer in layers if isinstance(layer, functools.partial) for name in layer.keywords}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import inspect
 import json
 import logging
 import pathlib
@@ -266,6 +267,20 @@ def test_types_that_have_no_schema(annotation: Any, message: str) -> None:
     with pytest.raises(WrongType, match=message):
         parameters(taking(annotation))
     assert load_arguments(taking(annotation))(value=len) is len
+
+
+def test_an_annotation_that_fails_only_when_it_is_looked_at_is_refused() -> None:
+    """As those of a function do since Python 3.14."""
+
+    class Tool:
+        @property
+        def __signature__(self) -> inspect.Signature:
+            raise NameError("name 'City' is not defined")
+
+        def __call__(self) -> None: ...
+
+    with pytest.raises(WrongType, match="name 'City' is not defined; define or import it"):
+        function_schema(Tool(), description="d")
 
 
 def test_what_cannot_be_called_is_refused() -> None:
