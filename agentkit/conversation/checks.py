@@ -17,6 +17,11 @@ def check_kind(owner: str, argument: str, value: Any, kinds: Any, what: str) -> 
         raise WrongType(f"{owner}: {argument} must be {what}, not {value!r:.200}.")
 
 
+def discreet(value: Any) -> str:
+    """A wrong value as an error may show it: of what may hold keys for servers, only what it is."""
+    return f"a {type(value).__name__}" if isinstance(value, Iterable) and not isinstance(value, str) else f"{value!r:.80}"
+
+
 def check_text(owner: str, argument: str, value: Any) -> None:
     """Raise WrongType for what is neither a text nor None."""
     check_kind(owner, argument, value, str | None, "a text")

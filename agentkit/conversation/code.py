@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentkit import coding
 from agentkit.coding import legacy
+from agentkit.conversation.checks import discreet
 from agentkit.conversation.history import Stored
 from agentkit.core import bus
 from agentkit.core.twin import Mode
@@ -30,7 +31,7 @@ class Coder:
     def __init__(self, owner: str, config: Any) -> None:
         """Raises WrongArgument for settings that cannot be, NoIsolation when `use_docker` is asked for and cannot be had."""
         if config is not False and config is not None and not isinstance(config, dict):
-            raise WrongArgument(f"{owner}: code_execution_config must be a dict or False, not {config!r}.")
+            raise WrongArgument(f"{owner}: code_execution_config must be a dict or False, not {discreet(config)}.")
         self.owner = owner
         self.config: dict[str, Any] | bool = False if config is False else dict(config or {})
         self.executor: coding.CodeExecutor | None = None

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from agentkit.conversation import telling
+from agentkit.conversation.checks import discreet
 from agentkit.conversation.history import Stored
 from agentkit.conversation.tooling import normalized_name
 from agentkit.core.io import is_quiet
@@ -22,7 +23,7 @@ class Voice:
     def __init__(self, owner: str, config: dict[str, Any] | bool) -> None:
         """Raises WrongType or WrongArgument for a configuration that cannot be."""
         if config is not False and not isinstance(config, dict):
-            raise WrongArgument(f"{owner}: llm_config must be a dict, False or None, not {config!r}.")
+            raise WrongArgument(f"{owner}: llm_config must be a dict, False or None, not {discreet(config)}.")
         if config in _EMPTY:
             raise WrongArgument(
                 f"{owner}: llm_config names no model; give a non-empty 'model' in llm_config or in each config of 'config_list', "

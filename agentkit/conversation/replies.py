@@ -126,7 +126,7 @@ def is_async(function: ReplyFunction) -> bool:
 def check_trigger(owner: str, trigger: Any) -> None:
     """Raise WrongArgument for what can be no trigger."""
     if isinstance(trigger, list):
-        for each in trigger:  # noqa: SIM110 (a generator costs more than the rest of this function)
+        for each in trigger:
             check_trigger(owner, each)
     elif trigger is not None and not isinstance(trigger, str) and not callable(trigger) and not isinstance(trigger, Agent):
         raise WrongArgument(

@@ -359,3 +359,9 @@ def test_what_only_looks_wrong_is_taken() -> None:
         agent.initiate_chat(BOB, message=lambda *_: "x", carryover=5, max_turns=1, silent=True).chat_history[0]["content"] == "x"
     )
     agent.clear_history(nr_messages_to_preserve=0)
+
+
+def test_no_key_is_shown_of_a_config_in_the_wrong_shape() -> None:
+    with pytest.raises(WrongArgument, match="a list") as raised:
+        ConversableAgent("ann", llm_config=[{"model": "m", "api_key": "sk-secret"}])  # type: ignore[arg-type]
+    assert "sk-secret" not in str(raised.value)
