@@ -186,6 +186,8 @@ class ChatEnded:
     reason: str
     """Why, in words: who sent a termination message, which limit was reached, what the human said."""
     messages: int = 0
+    silent: bool = False
+    """Whether the chat was not meant to be shown, as the inner one that chooses a speaker."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ class Run(Generic[T]):
         self.waiting_for: HumanInputRequested | None = None
         self._stop = StopSignal()
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._asking = threading.Lock()
         self._events: list[Recorded] = []
         self._changed = threading.Condition()
         self._ended = False
@@ -73,7 +74,6 @@ class Run(Generic[T]):
     def stop(self) -> None:
         """End the run early; what was done so far is kept."""
         self._stop.set()
-        self._answers.put("")
 
     def answer(self, text: str, request_id: str = "") -> None:
         """Answer what the run asked; raises NotFound when it asks nothing, or something else than the request of that id."""
@@ -128,6 +128,10 @@ class Run(Generic[T]):
             except BaseException as error:  # noqa: BLE001 (the caller gets it from result(); a thread must not lose it)
                 self._error = error
                 _emit_end(error)
+
+    def _wake(self) -> None:
+        """Let a question go on that waits for an answer: there will be none."""
+        self._answers.put("")
 
     def _finish(self) -> None:
         with self._changed:
@@ -193,22 +197,25 @@ def current() -> Run[Any] | None:
 def ask_human(agent: str, prompt: str, *, options: Sequence[str] = (), draft: str = "", language: str = "") -> str:
     """Wait for a person's answer to the current run; `options`, `draft` and `language` as in HumanInputRequested.
 
-    Raises Stopped when the run is stopped meanwhile, NotFound outside of runs.
+    A run asks one question at a time: others wait until it is answered. Raises Stopped when the run is stopped meanwhile,
+    NotFound outside of runs.
     """
     run = _current.get()
     if run is None:
         raise NotFound("Nobody can be asked outside of a run.")
-    stopping.check()
     request = HumanInputRequested(new_id(), agent, prompt, list(options), draft, language)
-    run.waiting_for = request
-    bus.emit(request)
-    try:
-        text = run._answers.get()
-    finally:
-        run.waiting_for = None
-    if run.stopping:
-        raise Stopped("stopped by the user")
-    bus.emit(HumanAnswered(request.request_id, text))
+    with run._asking, stopping.current().on_stop(run._wake):
+        while not run._answers.empty():  # what woke up a question that nobody waits for any more
+            run._answers.get()
+        stopping.check()
+        run.waiting_for = request
+        try:
+            bus.emit(request)
+            text = run._answers.get()
+        finally:
+            run.waiting_for = None
+        stopping.check()
+        bus.emit(HumanAnswered(request.request_id, text))
     return text
 
 

@@ -5,6 +5,7 @@ The app, the command line and the tests work through this; each question or inge
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -33,6 +34,7 @@ class Workspace:
 
     def __init__(self, settings: Settings, embedder: Embedder | None = None) -> None:
         self.settings = settings
+        self._asking = threading.Lock()
         self.database = Database(settings.data / "agentkit.duckdb")
         self.ledger = Ledger(self.database)
         self.ledger.interrupt_orphans()
@@ -98,25 +100,26 @@ class Workspace:
             raise ConfigError("The question is empty; type what you want to know.")
         chosen, model = team(team_id), self.model(model_id)
         self.library.collection(owner, collection)
-        if chat_id and runs.live(owner, chat_id=chat_id):
-            raise ConfigError("This chat is still answering; stop it or wait for the end before you ask on.")
-        thread = self.ledger.thread(owner, chat_id, parent_id) if chat_id and parent_id != "" else []
-        chat = self._chat(owner, chat_id, question, team_id, model.id, collection)
+        with self._asking:  # of two questions to one chat at the same moment, one must see the other
+            if chat_id and runs.live(owner, chat_id=chat_id):
+                raise ConfigError("This chat is still answering; stop it or wait for the end before you ask on.")
+            thread = self.ledger.thread(owner, chat_id, parent_id) if chat_id and parent_id != "" else []
+            chat = self._chat(owner, chat_id, question, team_id, model.id, collection)
 
-        def work() -> Answer:
-            run = runs.current()
-            assert run is not None  # started below
-            asked = self._say_question(question, thread, attachments, keep_attachments)
-            task = Task(question, model, self._retriever(owner, chat), history(thread), run.message_id, asked)
-            try:
-                chosen.check(model)
-                self._attach(owner, chat, collection, attachments, keep_attachments)
-                return chosen.work(task)
-            except Exception as error:
-                _say_end(run.message_id, task.parent_id or asked, chosen.agents[-1], error)
-                raise
+            def work() -> Answer:
+                run = runs.current()
+                assert run is not None  # started below
+                asked = self._say_question(question, thread, attachments, keep_attachments)
+                task = Task(question, model, self._retriever(owner, chat), history(thread), run.message_id, asked)
+                try:
+                    chosen.check(model)
+                    self._attach(owner, chat, collection, attachments, keep_attachments)
+                    return chosen.work(task)
+                except Exception as error:
+                    _say_end(run.message_id, task.parent_id, chosen.agents[-1], error)
+                    raise
 
-        return runs.start(work, kind="chat", title=question[:TITLE], owner=owner, chat_id=chat.id, ledger=self.ledger)
+            return runs.start(work, kind="chat", title=question[:TITLE], owner=owner, chat_id=chat.id, ledger=self.ledger)
 
     def delete_chat(self, owner: str, chat_id: str) -> None:
         """Remove a chat with the documents that were attached to it alone; raises NotFound."""
@@ -192,7 +195,7 @@ def attachment_collection(chat_id: str) -> str:
     return f"chat:{chat_id}"
 
 
-def _say_end(message_id: str, parent_id: str, agent: str, error: Exception) -> None:
+def _say_end(message_id: str, parent_id: str | None, agent: str, error: Exception) -> None:
     """The chat shows why there is no answer, also after a refresh."""
     extra = {"error": str(error) or type(error).__name__, "error_type": type(error).__name__}
     stopped = isinstance(error, Stopped)

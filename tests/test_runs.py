@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import pytest
 
 from agentkit import runs
 from agentkit.core import bus, stopping
+from agentkit.core.twin import ASYNC
 from agentkit.database import Database
 from agentkit.errors import ModelAuthFailed, NotFound, Stopped
 from agentkit.events import (
@@ -186,6 +190,44 @@ def test_a_stopped_run_asks_nobody_any_more() -> None:
     assert sum(isinstance(event, HumanInputRequested) for event in events(run)) == 1
 
 
+def two_who_ask() -> list[str]:
+    both = threading.Barrier(2, timeout=30)
+
+    def ask(name: str) -> str:
+        both.wait()
+        try:
+            return runs.ask_human(name, "Well?")
+        except Stopped:
+            return f"{name} stopped"
+
+    contexts = [(contextvars.copy_context(), name) for name in ("Ann", "Bob")]
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda each: each[0].run(ask, each[1]), contexts))
+
+
+def test_two_who_ask_at_once_are_answered_one_after_the_other() -> None:
+    run = runs.start(two_who_ask, kind="chat")
+    for recorded in run:
+        if isinstance(recorded.event, HumanInputRequested):
+            assert not run.wait(0.05)  # time for the other one to ask, too
+            assert run.waiting_for == recorded.event
+            run.answer(f"for {recorded.event.agent}", recorded.event.request_id)
+    assert run.result() == ["for Ann", "for Bob"]
+    pairs = [event for event in events(run) if isinstance(event, HumanInputRequested | HumanAnswered)]
+    assert [type(event) for event in pairs] == [HumanInputRequested, HumanAnswered] * 2
+    assert pairs[0].request_id == pairs[1].request_id != pairs[2].request_id == pairs[3].request_id
+
+
+def test_a_stop_frees_the_one_who_waits_for_their_turn_to_ask_too() -> None:
+    run = runs.start(two_who_ask, kind="chat")
+    until(run, HumanInputRequested)
+    assert not run.wait(0.05)
+    run.stop()
+    assert run.wait(30)
+    assert run.result() == ["Ann stopped", "Bob stopped"]
+    assert sum(isinstance(event, HumanInputRequested) for event in events(run)) == 1
+
+
 def test_outside_of_runs_nobody_can_be_asked() -> None:
     assert runs.current() is None
     with pytest.raises(NotFound, match="outside of a run"):
@@ -291,3 +333,22 @@ def test_many_runs_at_a_time_keep_apart(ledger: Ledger, owner: str) -> None:
         assert {event.text for event in events(run) if isinstance(event, TokenDelta)} == {str(number)}
         sent = [one.event for one in queries.events(ledger, owner, run.id) if isinstance(one.event, MessageSent)]
         assert [one.content for one in sent] == [str(number)]
+
+
+def test_a_cancelled_question_gives_way_to_the_next() -> None:
+    """An async chat that is cancelled while a person is asked: nobody waits for that answer any more."""
+
+    async def chats() -> str:
+        first = asyncio.create_task(ASYNC.block(runs.ask_human, "Planner", "First?"))
+        while (run := runs.current()) is not None and run.waiting_for is None:  # noqa: ASYNC110 (set by another thread)
+            await asyncio.sleep(0.01)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        return await ASYNC.block(runs.ask_human, "Planner", "Second?")
+
+    run = runs.start(lambda: asyncio.run(chats()), kind="chat")
+    for recorded in run:
+        if isinstance(recorded.event, HumanInputRequested) and recorded.event.prompt == "Second?":
+            run.answer("yes", recorded.event.request_id)
+    assert run.result() == "yes"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -307,6 +309,29 @@ def test_a_chat_answers_one_question_at_a_time(workspace: Workspace, owner: str,
     workspace.delete_chat(owner, run.chat_id)
     assert run.ended
     assert workspace.ledger.database.value("select count(*) from messages") == 0
+
+
+def test_of_two_questions_to_a_chat_at_the_same_moment_one_is_refused(
+    workspace: Workspace, owner: str, server: OpenAIServer
+) -> None:
+    first = workspace.ask(owner, "How long is the Danube?", collection="Documents")
+    first.result()
+    server.script = lambda body: Answer("one " * 2_000, delay_s=0.02)
+    ready = threading.Barrier(2, timeout=30)
+
+    def ask(question: str) -> Run[Any] | None:
+        ready.wait()
+        try:
+            return workspace.ask(owner, question, collection="Documents", chat_id=first.chat_id)
+        except ConfigError:
+            return None
+
+    with ThreadPoolExecutor(2) as pool:
+        started = [run for run in pool.map(ask, ("And then?", "And now?")) if run]
+    for run in started:
+        run.stop()
+        run.wait(30)
+    assert len(started) == 1
 
 
 def test_closing_ends_what_goes_on_and_opening_finds_it(

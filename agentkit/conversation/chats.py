@@ -12,6 +12,7 @@ from agentkit.conversation import telling
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_all, check_flag, check_ids, check_kind
 from agentkit.conversation.summary import carried, check_carryover, check_method, check_reflection
+from agentkit.core.twin import Mode, faces
 from agentkit.errors import WrongArgument, WrongType
 
 Chat = dict[str, Any]
@@ -94,14 +95,22 @@ def initiate_chats(chat_queue: list[Chat]) -> list[ChatResult]:
     Every dict holds the arguments of `initiate_chat` and `sender`; `finished_chat_indexes_to_exclude_from_carryover` leaves
     summaries out. Raises WrongArgument before the first chat begins.
     """
+    return _in_order_sync(chat_queue)
+
+
+async def in_order(chat_queue: list[Chat], mode: Mode) -> list[ChatResult]:
+    """The core of `initiate_chats`, for cores that run a queue: so chats within chats need no deeper stack."""
     _check_queue(chat_queue)
     finished: list[ChatResult] = []
     for given in chat_queue:
         left_out = given.get("finished_chat_indexes_to_exclude_from_carryover", [])
         summaries = [result.summary for index, result in enumerate(finished) if index not in left_out]
         chat = _with_summaries(given, summaries)
-        finished.append(chat["sender"].initiate_chat(**chat))
+        finished.append(await mode.peer(chat["sender"], "initiate_chat", **chat))
     return finished
+
+
+_in_order_sync = faces(in_order)[0]
 
 
 async def a_initiate_chats(chat_queue: list[Chat]) -> dict[Any, ChatResult]:

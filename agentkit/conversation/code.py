@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentkit import coding
 from agentkit.coding import legacy
 from agentkit.conversation.checks import discreet
-from agentkit.conversation.history import Stored
+from agentkit.conversation.history import Stored, content_of
 from agentkit.core import bus
 from agentkit.core.twin import Mode
 from agentkit.errors import WrongArgument
@@ -66,7 +66,7 @@ class Coder:
         for message in reversed(_scanned(messages, _last_n(self.owner, settings))):
             if not message.get("content"):
                 continue
-            result = self._run_message(agent, message["content"])
+            result = self._run_message(agent, content_of(message))
             if result is not None:
                 return True, "exitcode: {} ({})\nCode output: {}".format(
                     result[0], "execution succeeded" if result[0] == 0 else "execution failed", result[1]

@@ -437,8 +437,9 @@ class ConversableAgent(LLMAgent):
             summary = await mode.block(summarize, self, summary_method, summary_args or {}, recipient, cache)
             summary = await mode.invoke(lambda: summary)  # an async summary_method gave something to wait for
         history = self._oai_messages[recipient]
-        ended = ChatEnded(self.name, recipient.name, reason, len(history))
-        telling.tell(ended, f"{self.name} and {recipient.name} are done: {reason}.", bool(self._is_silent(self, silent)))
+        is_silent = bool(self._is_silent(self, silent))
+        ended = ChatEnded(self.name, recipient.name, reason, len(history), is_silent)
+        telling.tell(ended, f"{self.name} and {recipient.name} are done: {reason}.", is_silent)
         return ChatResult(
             kwargs.get("chat_id"), [dict(each) for each in history], summary, gather_usage_summary(pair),
             list(self._human_input), reason,

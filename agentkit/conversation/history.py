@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agentkit.conversation.agent import Agent
-from agentkit.conversation.checks import check_conversations
+from agentkit.conversation.checks import check_all, check_conversations, check_kind
 from agentkit.errors import UnknownName, WrongArgument, WrongType
 
 Stored = dict[str, Any]
@@ -84,8 +84,14 @@ def as_dict(owner: str, message: Any) -> Stored:
     raise WrongType(f"{owner}: message must be a text or a dict, not {message!r:.80}.")
 
 
+def content_of(message: Mapping[str, Any]) -> Any:
+    """The content of a message; of a content that is a function, what it gives for the message's `context`."""
+    content = message.get("content")
+    return content(message.get("context") or {}) if callable(content) else content
+
+
 def _check(stored: Stored, role: Any, speaker: str) -> None:
-    """Raise WrongType for a content or a context that no model could be told; functions may return anything."""
+    """Raise WrongType for what no model could be told, and for calls that are none; functions may return anything."""
     content = stored.get("content")
     if isinstance(content, list | tuple):
         fits = all(isinstance(part, Mapping) for part in content)
@@ -97,6 +103,11 @@ def _check(stored: Stored, role: Any, speaker: str) -> None:
         )
     if not isinstance(stored.get("context", {}), Mapping):
         raise WrongType(f"{speaker}: the context of a message must be a dict, not {stored['context']!r:.80}.")
+    for key in ("tool_calls", "tool_responses"):
+        check_all(speaker, key, stored.get(key, ()), Mapping, "a dict")
+    for call in (stored, *stored.get("tool_calls", ())):
+        for key in ("function", "function_call"):
+            check_kind(speaker, key, call.get(key), Mapping | None, "a dict with name and arguments")
 
 
 def stored_form(message: Stored, role: str, speaker: str) -> Stored | None:
@@ -105,7 +116,7 @@ def stored_form(message: Stored, role: str, speaker: str) -> Stored | None:
     `role` is what it gets unless it is the result of a tool or says `override_role`; `speaker` names who said it.
     """
     stored = {key: message[key] for key in _KEPT if message.get(key) is not None}
-    if type(stored.get("content")) is not str or "context" in stored:
+    if type(stored.get("content")) is not str or len(stored) > 1 + ("name" in stored):  # more than plain words
         _check(stored, message.get("role"), speaker)
     if "content" not in stored:
         if "function_call" not in stored and "tool_calls" not in stored:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any
 
 from agentkit.conversation import telling
@@ -11,17 +13,19 @@ from agentkit.conversation.checks import discreet
 from agentkit.conversation.history import Stored
 from agentkit.conversation.tooling import normalized_name
 from agentkit.core.io import is_quiet
-from agentkit.errors import BadModelReply, WrongArgument, WrongType
+from agentkit.errors import BadModelReply, WrongArgument
+from agentkit.llm.client import check_reply
 
 _EMPTY: tuple[Any, ...] = ({}, {"config_list": []}, {"config_list": [{"model": ""}]})
 _TOOLS = ("tools", "functions")
+_lent: ContextVar[Mapping[Voice, Any]] = ContextVar("agentkit_lent_caches", default=MappingProxyType({}))
 
 
 class Voice:
     """The model that speaks for an agent; `client` is None when there is none."""
 
     def __init__(self, owner: str, config: dict[str, Any] | bool) -> None:
-        """Raises WrongType or WrongArgument for a configuration that cannot be."""
+        """Raises WrongArgument for a configuration that cannot be, and what OpenAIWrapper raises."""
         if config is not False and not isinstance(config, dict):
             raise WrongArgument(f"{owner}: llm_config must be a dict, False or None, not {discreet(config)}.")
         if config in _EMPTY:
@@ -32,27 +36,34 @@ class Voice:
         self.owner = owner
         self.config: dict[str, Any] | bool = _copied(config)
         self.client: Any = None
-        self.cache: Any = None
-        self._own_cache: Any = None
-        self._lent: list[list[Any]] = []
+        self._cache: Any = None
         if isinstance(self.config, dict):
             from agentkit.llm.wrapper import OpenAIWrapper
 
             self.client = OpenAIWrapper(**{key: value for key, value in self.config.items() if key not in _TOOLS})
 
+    @property
+    def cache(self) -> Any:
+        """The cache of the chat that goes on here, else the agent's own."""
+        return _lent.get().get(self, self._cache)
+
+    @cache.setter
+    def cache(self, cache: Any) -> None:
+        """Use this cache: inside a chat until the chat ends, else from now on."""
+        lent = _lent.get()
+        if self in lent:
+            _lent.set({**lent, self: cache})
+        else:
+            self._cache = cache
+
     @contextmanager
     def lent(self, cache: Any) -> Iterator[None]:
-        """Use the cache of a chat while it lasts, then the one from before; chats may overlap and end in any order."""
-        if not self._lent:
-            self._own_cache = self.cache
-        loan = [cache]
-        self._lent.append(loan)
-        self.cache = cache
+        """Use the cache of a chat while it lasts, then the one from before; chats in other tasks or threads have their own."""
+        token = _lent.set({**_lent.get(), self: cache})
         try:
             yield
         finally:
-            self._lent = [each for each in self._lent if each is not loan]
-            self.cache = self._lent[-1][0] if self._lent else self._own_cache
+            _lent.reset(token)
 
     def offered(self) -> dict[str, Any]:
         """The functions that the model is told about, as parameters of a call."""
@@ -69,10 +80,11 @@ def model_reply(client: Any, messages: Sequence[Stored], cache: Any, agent: Any,
     response = client.create(context=_context(messages), messages=sendable(messages), cache=cache, agent=agent, **offered)
     extracted = client.extract_text_or_completion_object(response)
     reply = extracted[0] if extracted else None
+    if reply is not None and not isinstance(reply, str):
+        reply = _accepted(agent.name if agent else "the model", reply)
     if reply is None:
         telling.note(agent.name, "the model gave an empty reply", is_quiet())
-        return None
-    return reply if isinstance(reply, str) else _accepted(agent.name if agent else "the model", reply)
+    return reply
 
 
 def sendable(messages: Sequence[Stored]) -> list[Stored]:
@@ -96,20 +108,26 @@ def _context(messages: Sequence[Stored]) -> dict[str, Any] | None:
 
 
 def _accepted(owner: str, reply: Any) -> Any:
-    """A message with calls in a form that servers take back; raises WrongType or BadModelReply for what can be none."""
-    made = reply.model_dump() if hasattr(reply, "model_dump") else reply
-    if not isinstance(made, dict):
-        raise WrongType(f"{owner}: its model client gave {reply!r:.200} as its message; it must be a text or a message.")
-    calls = made.get("tool_calls") or []
-    for function in [*filter(None, [made.get("function_call")]), *(call.get("function") for call in calls)]:
-        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-            raise BadModelReply(f"{owner}: its model called a function without a name: {function!r:.200}; ask again.")
-        function["name"] = normalized_name(function["name"])
-    for call in calls:
-        for key in ("id", "type"):
-            if call.get(key, "") is None:
-                del call[key]
-    return made
+    """A message in a form that servers take back, None for one with nothing in it; raises BadModelReply for what can be none."""
+    message = reply.model_dump() if hasattr(reply, "model_dump") else {"content": reply} if isinstance(reply, list) else reply
+    if not isinstance(message, Mapping):
+        raise BadModelReply(f"{owner}: its model sent {reply!r:.200} as its message; it must be a text or a message.")
+    check_reply(f"{owner}: its model", message)
+    made = dict(message)
+    if made.get("function_call"):
+        made["function_call"] = _callable(made["function_call"])
+    if made.get("tool_calls"):
+        made["tool_calls"] = [_returnable(call) for call in made["tool_calls"]]
+    return made if made.get("content") is not None or made.get("tool_calls") or made.get("function_call") else None
+
+
+def _returnable(call: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in call.items() if value is not None or key not in ("id", "type")}
+    return {**kept, "function": _callable(call["function"])}
+
+
+def _callable(function: Mapping[str, Any]) -> dict[str, Any]:
+    return {**function, "name": normalized_name(function["name"])}
 
 
 def _copied(config: Any) -> Any:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentkit.conversation.agent import Agent
-from agentkit.conversation.chats import a_initiate_chats, check_chats, initiate_chats
+from agentkit.conversation.chats import a_initiate_chats, check_chats, in_order
 from agentkit.conversation.checks import check_flag
-from agentkit.conversation.history import Stored
+from agentkit.conversation.history import Stored, content_of
 from agentkit.conversation.summary import reflect, with_carryover
-from agentkit.core.twin import Mode
+from agentkit.core.twin import SYNC, Mode, faces
 from agentkit.errors import WrongArgument
 from agentkit.messages import text_of
 
@@ -39,29 +39,31 @@ def reply_function(owner: str, queue: Queue, reply_func: str | Callable[..., Any
     if not callable(reply_func):
         raise WrongArgument(f"{owner}: reply_func_from_nested_chats must be {DEFAULT!r} or a callable, not {reply_func!r}.")
     function = reply_func
-    if use_async:
 
-        async def a_nested_reply(recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> Any:
-            return await Mode("a_", True).invoke(function, queue, recipient, messages, sender, config)
+    async def _nested_reply(
+        recipient: Any, mode: Mode, /, messages: Any = None, sender: Any = None, config: Any = None
+    ) -> tuple[bool, Any]:
+        if function is nested_summary:  # in sync chats also within an async one, unless `use_async` is asked for
+            return await _nested_summary(queue, SYNC, recipient, messages, sender, config)
+        verdict: tuple[bool, Any] = await mode.invoke(function, queue, recipient, messages, sender, config)
+        return verdict
 
-        return a_nested_reply
-
-    def nested_reply(recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> Any:
-        return function(queue, recipient, messages, sender, config)
-
-    return nested_reply
+    return faces(_nested_reply)[1 if use_async else 0]
 
 
-def nested_summary(queue: Queue, recipient: ConversableAgent, messages: list[Stored], sender: Agent,
-                   config: Any) -> tuple[bool, Any]:  # fmt: skip
-    """Run the queue one chat after the other; `(False, None)` when no chat of it has a message."""
+async def _nested_summary(queue: Queue, mode: Mode, /, recipient: ConversableAgent, messages: list[Stored], sender: Agent,
+                          config: Any) -> tuple[bool, Any]:  # fmt: skip
+    """Run the queue one chat after the other; the reply is the last summary, or None when no chat of it has a message."""
     chats = chats_to_run(queue, recipient, messages, sender, config)
-    return (True, initiate_chats(chats)[-1].summary) if chats else (True, None)
+    return (True, (await in_order(chats, mode))[-1].summary) if chats else (True, None)
+
+
+nested_summary = faces(_nested_summary)[0]
 
 
 async def a_nested_summary(queue: Queue, recipient: ConversableAgent, messages: list[Stored], sender: Agent,
                            config: Any) -> tuple[bool, Any]:  # fmt: skip
-    """Run the queue by its prerequisites."""
+    """Run the queue by its prerequisites; the reply is the summary of its last chat, or None as above."""
     chats = chats_to_run(queue, recipient, messages, sender, config)
     if not chats:
         return True, None
@@ -79,7 +81,7 @@ def chats_to_run(queue: Queue, recipient: ConversableAgent, messages: list[Store
             chat["sender"] = recipient
         message = chat.get("message")
         if message is None and index == 0:
-            message = messages[-1].get("content")
+            message = content_of(messages[-1])
         if callable(message):
             message = message(recipient, messages, sender, config)
         if index == 0 and "carryover_config" in chat:
@@ -97,7 +99,7 @@ def _carryover(config: dict[str, Any], recipient: ConversableAgent, messages: li
     if method == "all":
         return _joined(messages)
     if method == "last_msg":
-        return text_of(messages[-1].get("content"))
+        return text_of(content_of(messages[-1]))
     if method == "reflection_with_llm":
         prompt = args.get("summary_prompt") or recipient.DEFAULT_SUMMARY_PROMPT
         return str(reflect(recipient, prompt, messages, sender, args.get("cache"), args.get("summary_role")))
@@ -109,4 +111,4 @@ def _carryover(config: dict[str, Any], recipient: ConversableAgent, messages: li
 
 
 def _joined(messages: Sequence[Stored]) -> str:
-    return "\n".join(text_of(message.get("content")) for message in messages if message.get("content"))
+    return "\n".join(text_of(content_of(message)) for message in messages if message.get("content"))

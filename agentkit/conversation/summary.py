@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agentkit.conversation import telling
-from agentkit.conversation.history import Stored
+from agentkit.conversation.history import Stored, content_of
 from agentkit.conversation.model import model_reply
 from agentkit.errors import InvalidCarryOverType, ModelError, WrongArgument
 from agentkit.messages import text_of
@@ -21,7 +21,7 @@ def last_message_summary(sender: ConversableAgent, recipient: ConversableAgent, 
     """The text of the recipient's last message, without TERMINATE."""
     known = sender in getattr(recipient, "chat_messages", ())  # agents of another make may keep nothing
     last = recipient.last_message(sender) if known else None
-    content = (last or {}).get("content")
+    content = content_of(last or {})
     if isinstance(content, list):
         return "\n".join(str(part["text"]).replace("TERMINATE", "") for part in content if "text" in part)
     return content.replace("TERMINATE", "") if isinstance(content, str) else ""
@@ -32,7 +32,10 @@ def reflection_summary(sender: ConversableAgent, recipient: ConversableAgent, ar
     prompt, role = args.get("summary_prompt"), args.get("summary_role")
     if prompt is None:
         prompt = sender.DEFAULT_SUMMARY_PROMPT
-    messages = recipient.chat_messages_for_summary(sender)
+    if hasattr(recipient, "chat_messages_for_summary"):
+        messages = recipient.chat_messages_for_summary(sender)
+    else:  # an agent of another make
+        messages = sender.chat_messages[recipient]
     try:
         return reflect(sender, prompt, messages, recipient, args.get("cache"), role)
     except ModelError as error:
@@ -42,7 +45,7 @@ def reflection_summary(sender: ConversableAgent, recipient: ConversableAgent, ar
 
 def reflect(agent: ConversableAgent, prompt: str, messages: list[Stored], llm_agent: Any, cache: Any, role: str | None) -> Any:
     """What the model of `llm_agent`, else of the agent, replies to the messages with the prompt behind them."""
-    speaker = next((each for each in (llm_agent, agent) if each is not None and each.client is not None), None)
+    speaker = next((each for each in (llm_agent, agent) if getattr(each, "client", None) is not None), None)
     if speaker is None:
         raise WrongArgument(f"{agent.name}: neither agent has a model to reflect with; give one of them an llm_config.")
     asked = [*messages, {"role": role or "system", "content": prompt}]

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from agentkit.conversation.agent import Agent
-from agentkit.conversation.history import Stored
+from agentkit.conversation.history import Stored, content_of
 from agentkit.core import bus
 from agentkit.core.io import IOStream
 from agentkit.events import Event, MessageSent, Noted
@@ -70,9 +70,7 @@ def _event(message: Stored, sender: Agent, recipient: Agent, silent: bool) -> Me
 
 def shown(message: Stored) -> str:
     """The text of a message for people: what a content function gives, and the results of tools."""
-    content = message.get("content")
-    if callable(content):
-        content = content(message.get("context") or {})
+    content = content_of(message)
     return text_of(content if message.get("role") != "function" or content is None else str(content))
 
 

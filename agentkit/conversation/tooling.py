@@ -59,10 +59,16 @@ class Toolbox:
         call_id, began = new_id(), time.monotonic()
         if bus.heard():
             bus.emit(ToolCalled(call_id, self.owner, name, arguments if isinstance(arguments, str) else tools.to_text(arguments)))
-        ok, content = await self._run(mode, name, arguments)
-        if bus.heard():
-            seconds = time.monotonic() - began
-            bus.emit(ToolReturned(call_id, self.owner, name, ok, tools.to_text(content), seconds))
+        ok, content = False, ""
+        try:
+            ok, content = await self._run(mode, name, arguments)
+        except BaseException as error:  # a stop or a cancellation: the call is over for those who listen, too
+            content = f"Error: {str(error) or type(error).__name__}"
+            raise
+        finally:
+            if bus.heard():
+                seconds = time.monotonic() - began
+                bus.emit(ToolReturned(call_id, self.owner, name, ok, tools.to_text(content), seconds))
         if verbose:
             IOStream.get_default().print(f"\nInput arguments: {arguments}\nOutput:\n{content}", flush=True)
         return ok, {"name": name, "role": "function", "content": content}

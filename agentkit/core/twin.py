@@ -50,8 +50,19 @@ class Mode:
         return await result if self.is_async else wait_for(result)
 
     async def block(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        """Call a sync callable that may take long; in async mode on a thread of its own, so that the loop goes on."""
-        return await asyncio.to_thread(function, *args, **kwargs) if self.is_async else function(*args, **kwargs)
+        """Call a sync callable that may take long; in async mode on a thread of its own, so that the loop goes on.
+
+        When the task is cancelled meanwhile, the callable is told to stop, as by a stop of the enclosing run.
+        """
+        if not self.is_async:
+            return function(*args, **kwargs)
+        ending = stopping.StopSignal()
+        with stopping.current().on_stop(ending.set), stopping.stoppable(ending):
+            try:
+                return await asyncio.to_thread(function, *args, **kwargs)
+            except asyncio.CancelledError:
+                ending.set()
+                raise
 
     async def gather(self, *cores: Coroutine[Any, Any, T]) -> list[T]:
         """Run cores, in async mode side by side, and give their results in order; the first error ends the others."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from agentkit.core import bus, stopping
 from agentkit.errors import BadModelReply, ModelError, Stopped
@@ -14,7 +14,7 @@ from agentkit.llm.prices import price
 from agentkit.llm.response import ModelResponse
 from agentkit.llm.stream import Streamed, streaming
 from agentkit.llm.usage import estimated_usage, usage_from
-from agentkit.messages import Message, new_id
+from agentkit.messages import Message, new_id, text_of
 
 ATTEMPTS = 3
 _FIRST_WAIT_S = 0.5
@@ -162,12 +162,16 @@ class _Call:
         return reply
 
     def recalled(self, response: ModelResponse) -> Reply:
-        self._report_call()
         with streaming(self.agent, self.id) as streamed:
             reply = self._reply(response, streamed)
         raw = dict(self.model.client.get_usage(response))
+        self._report_call()
         self._report(1, replace(reply, usage=Usage(), cost=0.0), "cached", raw)
         return reply
+
+    @property
+    def _who(self) -> str:
+        return f"{self.agent}: the model {self.model.name}" if self.agent else f"The model {self.model.name}"
 
     def _report_call(self) -> None:
         model, messages = self.model, [dict(message) for message in self.messages]
@@ -180,12 +184,11 @@ class _Call:
             streamed.seconds = time.monotonic() - streamed.began
 
     def _reply(self, response: ModelResponse, streamed: Streamed) -> Reply:
-        message = _message(self.model.client.message_retrieval(response))
+        retrieved = self.model.client.message_retrieval(response)
+        message = message_of(retrieved[0] if retrieved else None, self._who)
         if not (self.may_be_empty or any(message.get(key) for key in ("content", "tool_calls", "function_call"))):
-            raise BadModelReply(
-                f"The model {self.model.name} sent an empty reply; ask again, allow more tokens, or choose another model."
-            )
-        text = str(message.get("content") or "")
+            raise BadModelReply(f"{self._who} sent an empty reply; ask again, allow more tokens, or choose another model.")
+        text = text_of(message.get("content"))
         return self._made(text, message, *self._costs(response, text), streamed, response)
 
     def _costs(self, response: ModelResponse, text: str) -> tuple[Usage, float | None]:
@@ -218,7 +221,10 @@ class _Call:
         usage: Usage = Usage()
         cost: float | None = 0.0
         if response is not None:
-            usage, cost = self._costs(response, streamed.text)
+            try:
+                usage, cost = self._costs(response, streamed.text)
+            except Exception:  # noqa: BLE001 (a client that cannot count; the error to raise is the first one)
+                cost = None
         elif streamed.pieces:
             usage, cost = self._estimate(streamed.text)
         message: Message = {"role": "assistant", "content": streamed.text}
@@ -237,28 +243,49 @@ class _Call:
         )  # fmt: skip
 
 
-def _message(retrieved: Sequence[Any]) -> Message:
-    """The first of the retrieved messages; its content is the refusal where there is one."""
-    first: Any = retrieved[0] if retrieved else None
-    if first is None or isinstance(first, str):
-        return {"role": "assistant", "content": first}
-    message: Message = {"role": "assistant", "content": _part(first, "content") or _part(first, "refusal")}
-    if calls := _part(first, "tool_calls"):
-        message["tool_calls"] = [_plain(made) for made in calls]
-    if made := _part(first, "function_call"):
-        message["function_call"] = _plain(made)
-    return message
+def message_of(retrieved: Any, who: str) -> Message:
+    """A retrieved message as one for a history; its content is the refusal where there is one.
+
+    It may be a text, a dict, or an object of the SDK or of anybody with attributes of those names. Raises BadModelReply, in
+    which `who` names the model, for what can be no message.
+    """
+    if retrieved is None or isinstance(retrieved, str):
+        return {"role": "assistant", "content": retrieved}
+    if not isinstance(retrieved, Mapping) and not any(hasattr(retrieved, key) for key in ("content", *_CALLS)):
+        raise BadModelReply(f"{who} sent {retrieved!r:.200} as its message; ask again, or choose another model.")
+    message: dict[str, Any] = {"role": "assistant", "content": _part(retrieved, "content") or _part(retrieved, "refusal")}
+    for key in _CALLS:
+        if made := _part(retrieved, key):
+            message[key] = [_plain(each) for each in made] if isinstance(made, list | tuple) else _plain(made)
+    check_reply(who, message)
+    return cast(Message, message)
+
+
+def check_reply(who: str, message: Mapping[str, Any]) -> None:
+    """Raise BadModelReply for a message that no history could take: a content that is no text, calls without a name."""
+    content, calls = message.get("content"), message.get("tool_calls") or []
+    parts = content if isinstance(content, list | tuple) else []
+    if not (content is None or (isinstance(content, str | list | tuple) and all(isinstance(part, Mapping) for part in parts))):
+        raise BadModelReply(f"{who} sent {content!r:.200} as its text; ask again, or choose another model.")
+    if not isinstance(calls, list | tuple) or not all(isinstance(call, Mapping) for call in calls):
+        raise BadModelReply(f"{who} sent {calls!r:.200} as its tool calls; ask again, or choose another model.")
+    called = [call.get("function") for call in calls]
+    for function in called + ([message["function_call"]] if message.get("function_call") else []):
+        if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+            raise BadModelReply(f"{who} called a function without a name: {function!r:.200}; ask again.")
+
+
+_CALLS = ("tool_calls", "function_call")
 
 
 def _part(message: Any, key: str) -> Any:
     return message.get(key) if isinstance(message, Mapping) else getattr(message, key, None)
 
 
-def _plain(made: Any) -> dict[str, Any]:
-    """A call as a dict: of the SDK, or any object with attributes."""
+def _plain(made: Any) -> Any:
+    """A call as a dict: of the SDK, or any object with attributes; what is neither as it is."""
     if isinstance(made, Mapping):
         return dict(made)
     if hasattr(made, "model_dump"):
-        dumped: dict[str, Any] = made.model_dump(exclude_none=True)
-        return dumped
-    return {key: _plain(value) if hasattr(value, "__dict__") else value for key, value in vars(made).items()}
+        return made.model_dump(exclude_none=True)
+    return {key: _plain(value) for key, value in vars(made).items()} if hasattr(made, "__dict__") else made

@@ -17,7 +17,7 @@ from agentkit.core.io import IOStream, is_quiet
 from agentkit.errors import ClientNotRegistered, Stopped, WrongArgument, WrongType
 from agentkit.events import Event, Noted, TokenDelta
 from agentkit.llm.cache import AbstractCache, Cache
-from agentkit.llm.client import Model, Reply, call, recalled
+from agentkit.llm.client import Model, Reply, call, message_of, recalled
 from agentkit.llm.entries import CLIENT_KEYS, Entry, custom_model, entry_of, made_by
 from agentkit.llm.templates import instantiate, instantiated
 from agentkit.llm.usage_summary import UsageSummary, print_summaries
@@ -149,9 +149,13 @@ class OpenAIWrapper:
             else:
                 reply = request.ask()
                 self._count(self._actual, request, reply)
-                if cache is not None:
+                if cache is not None and not reply.stopped:
                     cache.set(key, reply.raw)
         self._count(self._total, request, reply)
+        if reply.stopped:
+            stopped = Stopped("stopped by the user")
+            stopped.partial = reply.text
+            raise stopped
         response = reply.raw if found is None else copy.copy(reply.raw)  # a cache may hand out the object that it keeps
         response.cost = reply.cost or 0
         response.message_retrieval_function = functools.partial(_retrieved, request)
@@ -209,15 +213,10 @@ class _Request:
     def ask(self) -> Reply:
         """The model's reply; its streamed text goes to the agents' console."""
         with _shown() if self.params.get("stream") else nullcontext():
-            reply = call(
+            return call(
                 self.model, self.messages, agent=self.agent, stream=None, params=self.params, attempts=self.attempts,
                 may_be_empty=True,
             )  # fmt: skip
-        if reply.stopped:
-            stopped = Stopped("stopped by the user")
-            stopped.partial = reply.text
-            raise stopped
-        return reply
 
     def accepts(self, response: Any) -> bool:
         """Whether the caller's filter lets the response pass."""
@@ -254,8 +253,8 @@ def _text_or_calls(message: Any) -> Any:
     if message is None or isinstance(message, (str, Mapping)):
         return message
     if getattr(message, "tool_calls", None) or getattr(message, "function_call", None):
-        return message
-    return message.content or getattr(message, "refusal", None)
+        return message if hasattr(message, "model_dump") else message_of(message, "The model")
+    return getattr(message, "content", None) or getattr(message, "refusal", None)
 
 
 def _price(price: Any) -> tuple[float, float]:

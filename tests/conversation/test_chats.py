@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -12,7 +14,8 @@ from agentkit.conversation.chats import a_initiate_chats
 from agentkit.errors import UnknownName, WrongArgument
 from agentkit.events import ChatEnded
 from agentkit.llm.cache import Cache
-from tests.conversation.cast import agent, chat, hearing, modelled, said, speaker
+from agentkit.llm.scripted import scripted_model
+from tests.conversation.cast import agent, call, chat, hearing, modelled, said, speaker
 
 BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 
@@ -34,7 +37,7 @@ def test_what_a_chat_gives_back(is_async: bool) -> None:
         human_input=[],
         stop_reason="the limit of 1 turns was reached",
     )
-    assert events[-1] == ChatEnded("ann", "bob", "the limit of 1 turns was reached", 2)
+    assert events[-1] == ChatEnded("ann", "bob", "the limit of 1 turns was reached", 2, silent=True)
 
 
 @BOTH
@@ -283,3 +286,36 @@ def test_ids_that_are_there_twice_are_refused() -> None:
 def test_an_empty_queue() -> None:
     assert initiate_chats([]) == []
     assert asyncio.run(a_initiate_chats([])) == {}
+
+
+@BOTH
+def test_one_agent_in_two_chats_at_once_keeps_their_caches_apart(is_async: bool) -> None:
+    both = threading.Barrier(2, timeout=30)
+
+    def reply(params: Any) -> str:
+        both.wait()
+        return f"about {params['messages'][1]['content']}"
+
+    bob = agent("bob", llm_config={"config_list": [{"model": scripted_model(reply)}], "cache_seed": None})
+    topics = {topic: Cache.memory() for topic in ("tea", "rain")}
+
+    def begin(topic: str) -> Any:
+        one = agent(topic, default_auto_reply="more")
+        return call(is_async, one, "initiate_chat", bob, message=topic, max_turns=2, cache=topics[topic], silent=True)
+
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(begin, topics))
+    assert [result.summary for result in results] == ["about tea", "about rain"]
+    both.abort()  # from here on a question that is in no cache fails
+    assert [begin(topic).summary for topic in topics] == ["about tea", "about rain"]
+    assert bob.client_cache is None
+
+
+@BOTH
+def test_an_agent_may_talk_to_itself(is_async: bool) -> None:
+    ann = agent("ann", default_auto_reply="on", max_consecutive_auto_reply=2)
+    result = chat(is_async, ann, ann)
+    assert [(message["role"], message["content"]) for message in result.chat_history] == [
+        ("assistant", "hi"), ("user", "hi"), ("assistant", "on"), ("user", "on"), ("assistant", "on"), ("user", "on"),
+    ]  # fmt: skip
+    assert result.stop_reason == "ann reached its limit of automatic replies (2)"

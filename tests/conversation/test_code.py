@@ -146,3 +146,11 @@ def test_an_executor_does_not_go_with_the_older_settings(clash: dict[str, Any]) 
         agent("ann", code_execution_config={"executor": Executor(), **clash})
     with pytest.raises(WrongArgument, match="Unknown code executor 'fastest'"):
         agent("ann", code_execution_config={"executor": "fastest"})
+
+
+def test_code_in_a_content_that_is_a_function_is_run() -> None:
+    executor = Executor(CodeResult(0, "fine"))
+    ann = agent("ann", code_execution_config={"executor": executor})
+    message = {"role": "user", "content": lambda context: block(context["code"]), "context": {"code": "1 + 1"}}
+    assert ann.generate_code_execution_reply([message])[1].endswith("output: fine")
+    assert [each.code for each in executor.ran] == ["1 + 1"]

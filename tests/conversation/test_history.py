@@ -38,7 +38,7 @@ def filled(*contents: str) -> History:
             {"content": "x", "weight": 3, "context": {"a": 1}},
             {"content": "x", "context": {"a": 1}, "role": "user", "name": "ann"},
         ),
-        ({"tool_calls": [1]}, {"tool_calls": [1], "content": None, "role": "assistant"}),
+        ({"tool_calls": [{"id": "1"}]}, {"tool_calls": [{"id": "1"}], "content": None, "role": "assistant"}),
         ({"content": "", "function_call": {"name": "f"}}, {"content": "", "function_call": {"name": "f"}, "role": "assistant"}),
         ({"content": "3", "role": "function", "name": "f"}, {"content": "3", "role": "function", "name": "f"}),
         (
@@ -158,3 +158,22 @@ def test_a_result_never_stays_without_its_call(preserve: int, stay: int) -> None
     assert len(history.messages[BOB]) == stay
     assert len(notes) == stay - min(preserve, len(CALLING))
     assert "tool_call_id" not in history.messages[BOB][0]
+
+
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        ({"content": "x", "tool_calls": 5}, "tool_calls must be a list"),
+        ({"tool_calls": "ab"}, "tool_calls must be a list"),
+        ({"content": "x", "tool_calls": [5]}, "each of tool_calls must be a dict, not 5"),
+        ({"tool_calls": [{"id": "1", "function": "f"}]}, "function must be a dict with name and arguments, not 'f'"),
+        ({"content": "x", "function_call": 5}, "function_call must be a dict with name and arguments, not 5"),
+        ({"content": "x", "tool_responses": 5}, "tool_responses must be a list"),
+        ({"content": "x", "role": "tool", "tool_responses": [5]}, "each of tool_responses must be a dict, not 5"),
+    ],
+)
+def test_calls_that_are_none_are_refused_where_they_are_said(message: dict[str, Any], says: str) -> None:
+    ann, bob = agent("ann"), agent("bob")
+    with pytest.raises(WrongType, match=f"ann: .*{says}"):
+        ann.send(message, bob)
+    assert ann.chat_messages.get(bob, []) == bob.chat_messages.get(ann, []) == []

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import Any
 
 import pytest
 
-from agentkit import ConversableAgent
+from agentkit import ChatResult, ConversableAgent
 from agentkit.conversation.nested import chats_to_run
 from agentkit.errors import AsyncReplyInSyncChat, WrongArgument
 from tests.conversation.cast import agent, call, chat, modelled, said, speaker
@@ -153,3 +154,43 @@ def test_an_inner_chat_that_raises_ends_the_outer_one(is_async: bool) -> None:
         chat(is_async, ann, bob)
     assert said(ann, bob) == said(bob, ann) == ["hi"]
     assert call(False, bob, "generate_reply", messages=[{"role": "user", "content": "x"}], sender=agent("dan")) == ""
+
+
+@BOTH
+@pytest.mark.parametrize("use_async", [False, True])
+def test_nested_chats_nest_to_any_depth(is_async: bool, use_async: bool) -> None:
+    if use_async and not is_async:
+        return  # refused, see above
+    depth = 300
+    people = [agent(str(number), default_auto_reply="deep down") for number in range(depth + 1)]
+    for outer, inner in itertools.pairwise(people):
+        queue = [{"recipient": inner, "max_turns": 1, "silent": True, "chat_id": 1}]
+        outer.register_nested_chats(queue, trigger=lambda sender: True, use_async=use_async)
+    assert chat(is_async, agent("ann"), people[0], max_turns=1).summary == "deep down"
+
+
+@BOTH
+def test_an_override_of_initiate_chat_is_honoured_in_nested_chats(is_async: bool) -> None:
+    class Own(ConversableAgent):
+        def initiate_chat(self, *args: Any, **kwargs: Any) -> ChatResult:
+            return ChatResult(summary="own")
+
+    bob = Own("bob", human_input_mode="NEVER")
+    bob.register_nested_chats([{"recipient": agent("cid"), "max_turns": 1}], trigger=lambda sender: True)
+    assert chat(is_async, agent("ann"), bob, max_turns=1, silent=False).summary == "own"
+
+
+def test_a_content_that_is_a_function_is_filled_in_before_it_goes_in() -> None:
+    outer = [{"role": "user", "content": lambda context: f"about {context['topic']}", "context": {"topic": "tea"}}]
+    queue = [{"recipient": agent("cid"), "carryover_config": {"summary_method": "all"}}]
+    (made,) = chats_to_run(queue, agent("bob"), outer, agent("ann"), None)
+    assert made["message"] == "about tea\nContext: \nabout tea"
+
+
+@BOTH
+def test_one_agent_may_be_in_the_queue_twice(is_async: bool) -> None:
+    bob, cid = agent("bob"), speaker("cid", "first", "second")
+    one = {"recipient": cid, "max_turns": 1, "silent": True, "clear_history": False}
+    bob.register_nested_chats([one, {**one, "message": "again"}], trigger=lambda sender: True)
+    assert chat(is_async, agent("ann"), bob, max_turns=1).summary == "second"
+    assert said(cid, bob) == ["hi", "first", "again\nContext: \nfirst", "second"]

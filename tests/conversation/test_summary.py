@@ -22,6 +22,7 @@ BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
         ("TERMINATE", ""),
         ({"content": [{"type": "text", "text": "one TERMINATE"}, {"type": "x"}, {"type": "text", "text": "two"}]}, "one \ntwo"),
         ({"content": None, "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": ""}}]}, ""),
+        ({"content": lambda context: context["word"] + " TERMINATE", "context": {"word": "tea"}}, "tea "),
     ],
 )  # fmt: skip
 def test_the_last_message(last: Any, summary: str, is_async: bool) -> None:
@@ -115,3 +116,44 @@ def test_reflecting_needs_a_model() -> None:
         chat(False, agent("ann"), agent("bob"), summary_method="reflection_with_llm")
     with pytest.raises(WrongArgument, match="neither agent has a model"):
         agent("ann")._reflection_with_llm("Short?", [])
+
+
+class Foreign:
+    """An agent of another make: it has what an agent needs, and no more."""
+
+    name = description = "foreign"
+
+    def __init__(self) -> None:
+        self.heard: list[Any] = []
+
+    def send(self, message: Any, recipient: Any, request_reply: bool | None = None, silent: Any = None) -> None:
+        """Hand it over."""
+        recipient.receive(message, self, request_reply, silent)
+
+    def receive(self, message: Any, sender: Any, request_reply: bool | None = None, silent: Any = None) -> None:
+        """Keep it."""
+        self.heard.append(message)
+
+    def generate_reply(self, messages: Any = None, sender: Any = None, **kwargs: Any) -> None:
+        """Nothing."""
+
+    async def a_send(self, message: Any, recipient: Any, request_reply: bool | None = None, silent: Any = None) -> None:
+        """Hand it over."""
+        await recipient.a_receive(message, self, request_reply, silent)
+
+    async def a_receive(self, message: Any, sender: Any, request_reply: bool | None = None, silent: Any = None) -> None:
+        """Keep it."""
+        self.heard.append(message)
+
+    async def a_generate_reply(self, messages: Any = None, sender: Any = None, **kwargs: Any) -> None:
+        """Nothing."""
+
+
+@BOTH
+def test_a_chat_with_an_agent_of_another_make_is_summarised_too(is_async: bool) -> None:
+    ann, client = modelled("ann", "in short", "in short")
+    other: Any = Foreign()
+    assert chat(is_async, ann, other, max_turns=1, summary_method="reflection_with_llm").summary == "in short"
+    assert client.requests[0]["messages"][0]["content"] == "hi"
+    assert chat(is_async, ann, other, max_turns=1).summary == ""
+    assert other.heard == ["hi", "hi"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import copy
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from agentkit import Agent, ConversableAgent
 from agentkit.core import bus, stopping
 from agentkit.errors import AsyncReplyInSyncChat, BadModelReply, ModelUnreachable, Stopped
-from agentkit.events import Event, TokenDelta
+from agentkit.events import Event, ModelReplied, TokenDelta, ToolCalled, ToolReturned
 from agentkit.llm.cache import Cache
 from agentkit.llm.scripted import scripted_model
 from agentkit.llm.stream import delta
@@ -169,15 +171,22 @@ def called(**call: Any) -> list[dict[str, Any]]:
         ([None], None),
         (["fine"], None),
         ([{"content": "a dict"}], None),
-        ([5], Exception),
-        ([{"content": None, "tool_calls": 5}], Exception),
-        ([{"content": None, "tool_calls": ["f"]}], Exception),
+        ([{}], None),
+        ([SimpleNamespace(content=[{"type": "text", "text": "parts"}])], None),
+        ([5], BadModelReply),
+        ([SimpleNamespace()], BadModelReply),
+        ([{"content": 5}], BadModelReply),
+        ([{"content": ["x"]}], BadModelReply),
+        ([SimpleNamespace(content=5)], BadModelReply),
+        ([{"content": None, "tool_calls": 5}], BadModelReply),
+        ([{"content": None, "tool_calls": ["f"]}], BadModelReply),
+        ([SimpleNamespace(content="x", tool_calls="abc")], BadModelReply),
         (called(), BadModelReply),
         (called(function={}), BadModelReply),
         (called(function={"name": None}), BadModelReply),
         (called(function={"name": 5}), BadModelReply),
         ([{"content": None, "function_call": {"arguments": "{}"}}], BadModelReply),
-        ([{"content": None, "function_call": "f"}], Exception),
+        ([{"content": None, "function_call": "f"}], BadModelReply),
     ],
 )
 def test_a_client_of_a_script_that_breaks_the_protocol_raises_or_ends(
@@ -186,8 +195,10 @@ def test_a_client_of_a_script_that_breaks_the_protocol_raises_or_ends(
     bob = agent("bob", llm_config={"config_list": [{"model": "m", "model_client_cls": "Odd"}], "cache_seed": None})
     bob.register_model_client(Odd, messages=messages)
     ann = agent("ann")
-    with hearing(), pytest.raises(error) if error else nullcontext():
+    with hearing() as events, pytest.raises(error, match="bob: the model m ") if error else nullcontext():
         chat(is_async, ann, bob, max_turns=2)
+    ends = [event.status for event in events if isinstance(event, ModelReplied)]
+    assert ends == [*["ok"] * len(ends[:-1]), "failed" if error else "ok"]
     assert said(ann, bob)[0] == "hi"
     assert ann.client_cache is bob.client_cache is None
     assert chat(is_async, ann, speaker("cid", "fine"), max_turns=1).summary == "fine"
@@ -230,3 +241,90 @@ def test_a_stream_that_breaks_off_raises_and_leaves_the_chat_as_it_was(is_async:
         chat(is_async, ann, bob)
     assert said(ann, bob) == said(bob, ann) == ["hi"]
     assert chat(is_async, ann, bob, max_turns=1).summary == "better"
+
+
+@BOTH
+def test_calls_of_a_scripts_own_objects_are_executed(is_async: bool) -> None:
+    made = SimpleNamespace(id="1", type="function", function=SimpleNamespace(name="f", arguments="{}"))
+    bob = agent("bob", llm_config={"config_list": [{"model": "m", "model_client_cls": "Odd"}], "cache_seed": None})
+    bob.register_model_client(Odd, messages=[SimpleNamespace(content=None, tool_calls=[made])])
+    result = chat(is_async, agent("ann", function_map={"f": lambda: "done"}), bob, max_turns=2)
+    assert result.chat_history[2]["tool_responses"] == [{"tool_call_id": "1", "role": "tool", "content": "done"}]
+
+
+def test_a_reply_of_a_script_is_not_written_to() -> None:
+    made = {"content": None, "tool_calls": [{"id": None, "type": "function", "function": {"name": "a.b", "arguments": "{}"}}]}
+    before = copy.deepcopy(made)
+    bob = agent("bob", llm_config={"config_list": [{"model": "m", "model_client_cls": "Odd"}], "cache_seed": None})
+    bob.register_model_client(Odd, messages=[made])
+    assert bob.generate_reply(messages=[{"role": "user", "content": "x"}])["tool_calls"][0]["function"]["name"] == "a_b"  # type: ignore[index]
+    assert made == before
+
+
+class Uncounted(Odd):
+    """A client that cannot say what a call took."""
+
+    def cost(self, response: Any) -> float:
+        """It cannot."""
+        raise ValueError("no prices here")
+
+
+@BOTH
+def test_a_client_that_cannot_count_fails_its_call_with_its_own_error(is_async: bool) -> None:
+    bob = agent("bob", llm_config={"config_list": [{"model": "m", "model_client_cls": "Uncounted"}], "cache_seed": None})
+    bob.register_model_client(Uncounted, messages=["fine"])
+    with hearing() as events, pytest.raises(ValueError, match="no prices here"):
+        chat(is_async, agent("ann"), bob)
+    assert [(event.status, event.cost) for event in events if isinstance(event, ModelReplied)] == [("failed", None)]
+
+
+@BOTH
+def test_what_a_stopped_reply_took_is_in_the_sums(is_async: bool) -> None:
+    signal = stopping.StopSignal()
+    model = scripted_model(["one two three"], delay_s=0.01)
+    bob = agent("bob", llm_config={"config_list": [{"model": model, "stream": True}], "cache_seed": None})
+
+    def stop(event: Event) -> None:
+        if isinstance(event, TokenDelta):
+            signal.set()
+
+    with hearing() as events, bus.listening(stop), stopping.stoppable(signal), pytest.raises(Stopped):
+        chat(is_async, agent("ann"), bob)
+    (told,) = [event for event in events if isinstance(event, ModelReplied)]
+    sums = [bob.get_actual_usage(), bob.get_total_usage()]
+    assert [each and each["scripted"]["total_tokens"] for each in sums] == [told.usage.total] * 2
+
+
+@BOTH
+def test_a_cancelled_or_stopped_tool_has_returned_for_those_who_listen(is_async: bool) -> None:
+    def work() -> None:
+        raise Stopped("stopped by the user")
+
+    made = {"content": None, "tool_calls": [{"id": "1", "function": {"name": "work", "arguments": "{}"}}]}
+    with hearing() as events, pytest.raises(Stopped):
+        chat(is_async, agent("ann"), agent("bob", function_map={"work": work}), made)
+    called_, returned = [event for event in events if isinstance(event, ToolCalled | ToolReturned)]
+    assert isinstance(returned, ToolReturned)
+    assert (returned.call_id, returned.ok, returned.content) == (called_.call_id, False, "Error: stopped by the user")
+
+
+def test_a_cancelled_async_tool_has_returned_for_those_who_listen() -> None:
+    begun = asyncio.Event()
+
+    async def wait() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    made = {"content": None, "tool_calls": [{"id": "1", "function": {"name": "wait", "arguments": "{}"}}]}
+
+    async def main() -> None:
+        task = asyncio.ensure_future(agent("ann").a_initiate_chat(agent("bob", function_map={"wait": wait}), message=made))
+        await begun.wait()
+        task.cancel()
+        await task
+
+    with hearing() as events, pytest.raises(asyncio.CancelledError):
+        asyncio.run(main())
+    assert [(event.ok, event.content) for event in events if isinstance(event, ToolReturned)] == [
+        (False, "Error: CancelledError")
+    ]

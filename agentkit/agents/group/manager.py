@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 from agentkit.agents.group import clearing, resuming
@@ -104,7 +104,11 @@ class GroupChatManager(ConversableAgent):
         if sender is None or not messages:
             return True, None
         message = messages[-1]  # what comes first is what the sender said, also when introductions follow it
-        with self._cache_lent(chat.agents):
+        with ExitStack() as lent:
+            if (cache := self.client_cache) is not None:  # the members use it, too
+                for agent in chat.agents:
+                    if isinstance(agent, ConversableAgent):
+                        lent.enter_context(agent._engine.voice.lent(cache))
             if chat.send_introductions:
                 await self._broadcast(mode, chat, chat.introductions_msg(), self)
             reason = await self._rounds(mode, chat, message, sender)
@@ -182,19 +186,6 @@ class GroupChatManager(ConversableAgent):
             if message["content"] and not self._is_termination_msg(message):
                 return str(message["content"])
         return None
-
-    @contextmanager
-    def _cache_lent(self, agents: list[Agent]) -> Iterator[None]:
-        """The members use the manager's cache of model replies, if it has one."""
-        members = [agent for agent in agents if isinstance(agent, ConversableAgent)] if self.client_cache is not None else []
-        before = [(agent, agent.client_cache) for agent in members]
-        for agent in members:
-            agent.client_cache = self.client_cache
-        try:
-            yield
-        finally:
-            for agent, cache in before:
-                agent.client_cache = cache
 
     def clear_agents_history(self, reply: Message, groupchat: GroupChat) -> str:
         """Obey CLEAR HISTORY in a person's reply and give the rest of its text.
