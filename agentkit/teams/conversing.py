@@ -64,8 +64,9 @@ def converse(task: Task, begin: Callable[[], ChatResult], speaker: str, findings
     if heard.text:
         return _say(task, speaker, heard.text, findings, reason, "complete", notes)
     if findings.hits:
-        return answer_from(task, findings.hits, speaker, ended=reason)
-    raise AgentkitError(f"The team came to no answer: {reason}. Ask again in other words, or choose another model or team.")
+        return answer_from(task, findings.hits, speaker, ended="" if reason == "answered" else reason)
+    why = "the last reply of the model was empty" if reason == "answered" else reason
+    raise AgentkitError(f"{speaker} wrote no answer: {why}. Ask again in other words, or choose another model or team.")
 
 
 def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> str:
@@ -77,6 +78,7 @@ def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> str:
     if reason.endswith("sent a termination message"):
         return "answered"
     reason = re.sub(r"^max_round reached \((\d+)\)", r"the limit of \1 messages was reached", reason)
+    reason = re.sub(r"^\w+ reached its limit of automatic replies \((\d+)\)", r"the limit of \1 steps was reached", reason)
     return reason.removeprefix("no eligible speaker: ").rstrip(".")
 
 
@@ -85,7 +87,7 @@ def _say(
 ) -> Answer:
     citations = cited(text, findings.hits)
     extra: dict[str, Any] = {"citations": [citation.to_json() for citation in citations], "model": task.model.id}
-    extra |= {"ended": f"{speaker} was done" if reason == "answered" else reason}
+    extra |= {"ended": reason} if reason != "answered" else {}
     task.say(speaker, "user", text, status=status, final=True, extra=extra | ({"notes": list(notes)} if notes else {}))
     return Answer(text, citations, reason)
 

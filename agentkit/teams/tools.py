@@ -68,7 +68,8 @@ class Runner(ConversableAgent):
         name, arguments = str(func_call.get("name") or ""), _readable(func_call.get("arguments"))
         if arguments is None or not self.can_execute_function(name):
             return super().execute_function(func_call, verbose)  # an error for the model to read; nothing runs
-        decision = self._approval.decide(name, f"May `{name}` run with these arguments?", arguments, "json")
+        question = f"May `{name}` run?" if arguments == "{}" else f"May `{name}` run with these arguments?"
+        decision = self._approval.decide(name, question, arguments, "json")
         if not decision.approved:
             return False, {"name": name, "role": "function", "content": _rejected("this call", decision.reason)}
         if not decision.changed:
@@ -112,7 +113,7 @@ class Runner(ConversableAgent):
             try:
                 self._executor = coding.isolated_executor(timeout=CODE_S)
             except NoIsolation as error:
-                self.notes.append(f"Code was not run. {error}")
+                self.notes.append(f"Code was not run, because nothing on this machine can isolate it.\n{error}")
                 bus.emit(Noted(self.name, self.notes[-1]))
         return self._executor is not None
 

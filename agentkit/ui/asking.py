@@ -12,7 +12,7 @@ from agentkit.errors import NotFound
 from agentkit.events import HumanInputRequested
 from agentkit.runs import Run
 from agentkit.teams.approval import APPROVE, APPROVE_ALL, EDIT, REJECT
-from agentkit.ui import markdown
+from agentkit.ui import draw, markdown
 
 ICONS = {
     APPROVE: ":material/check:",
@@ -44,7 +44,7 @@ def _draw_approval(run: Run[Any], request: HumanInputRequested) -> None:
         case "reject":
             _draw_reject(run, request)
         case _:
-            st.code(request.draft, language=request.language, wrap_lines=True)
+            draw.draw_text(request.draft, request.language)
             _draw_options(run, request)
 
 
@@ -77,7 +77,7 @@ def _draw_edit(run: Run[Any], request: HumanInputRequested) -> None:
 
 
 def _draw_reject(run: Run[Any], request: HumanInputRequested) -> None:
-    st.code(request.draft, language=request.language, wrap_lines=True)
+    draw.draw_text(request.draft, request.language)
     with st.form(_key("reject", request), border=False):
         st.text_input("Why not? The model is told, and can try another way.", key=_key("reason", request))
         with st.container(horizontal=True, gap="small"):

@@ -8,7 +8,7 @@ import streamlit as st
 
 from agentkit import runs
 from agentkit.errors import NotFound
-from agentkit.events import MessageSent
+from agentkit.events import DocumentDone, MessageSent
 from agentkit.ledger import Chat, queries
 from agentkit.ledger.queries import Totals
 from agentkit.runs import Run
@@ -18,6 +18,11 @@ from agentkit.ui.turns import Asked, Turn, last_turns, live_turn, steps, stored_
 
 SHOWN = 30  # messages; more come with "Earlier messages"
 POLL_S = 0.3
+# A wide table or formula scrolls in itself, not the page.
+_STYLE = """<style>
+[data-testid="stMarkdownContainer"] table { display: block; overflow-x: auto; }
+[data-testid="stMarkdownContainer"] .katex-display { overflow: auto hidden; }
+</style>"""
 _SETTINGS_HELP = frozenset({"ModelUnreachable", "ModelAuthFailed", "ModelNotFound", "ConfigError", "RateLimited"})
 
 
@@ -40,6 +45,7 @@ def live_run(chat: Chat) -> Run[Any] | None:
 def draw_chat(chat: Chat, chosen: composer.Choice, run: Run[Any] | None) -> None:
     """The turns of a chat, the last ones first to be shown, and the live one."""
     ledger, owner = state.workspace().ledger, state.owner()
+    st.html(_STYLE)
     thread = [said for said in ledger.thread(owner, chat.id) if run is None or said.run_id != run.id]
     turns = stored_turns(thread)
     shown = last_turns(turns, st.session_state.get(f"shown-{chat.id}", SHOWN))
@@ -79,9 +85,10 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
     cited = next((citation for citation in turn.citations if citation["marker"] == marker), None)
 
     def answer() -> None:
+        _draw_unread(turn)
         _draw_steps(turn)
         _draw_result(turn)
-        if took and turn.answer:
+        if turn.answer and took and took.prompt_tokens + took.completion_tokens:
             st.caption(markdown.literal(figures.took(took, labels.get(turn.answer.extra.get("model", ""), ""))))
         if again and turn.status != "complete":
             _draw_again(again, turn)
@@ -95,6 +102,15 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
         draw.draw_turn(turn, answer)
     with right:
         source.draw_source(turn.answer.id, cited, turn.answer.content)
+
+
+def _draw_unread(turn: Turn) -> None:
+    """Attached files that could not be read: the answer cannot know them."""
+    if turn.status == "failed" or not (turn.question and turn.question.extra.get("attachments")):
+        return
+    for recorded in queries.events(state.workspace().ledger, state.owner(), turn.run_id):
+        if isinstance(recorded.event, DocumentDone) and recorded.event.status == "failed":
+            st.warning(draw.describe(recorded.event))
 
 
 def _draw_steps(turn: Turn) -> None:
@@ -131,14 +147,15 @@ def _draw_result(turn: Turn) -> None:
 
 
 def _draw_remarks(turn: Turn) -> None:
-    """What the agents want the person to know, and why their chat ended."""
+    """What the agents want the person to know, and why their chat ended, unless they were simply done."""
     extra = turn.answer.extra if turn.answer else {}
     for note in extra.get("notes", ()):
         first, _, rest = str(note).partition("\n")
-        with st.container(border=True):
-            st.markdown(f":material/info: {markdown.literal(first)}")
-            if rest:
+        if rest:
+            with st.expander(markdown.literal(first), icon=":material/info:"):
                 st.code(rest, language=None, wrap_lines=True)
+        else:
+            st.caption(f":material/info: {markdown.literal(first)}")
     if turn.status == "complete" and extra.get("ended"):
         st.caption(f":material/flag: Ended: {markdown.literal(extra['ended'])}.")
 

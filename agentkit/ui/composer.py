@@ -149,7 +149,7 @@ def _draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:
     now, models = choice(chat, known), {model.id: model.label for model in state.workspace().models()}
     chosen = team(now.team)
     label = " · ".join(markdown.literal(part) for part in (now.collection, chosen.title, models[now.model]))
-    with st.popover(label, icon=":material/tune:", type="tertiary", help="Collection, team and model of this chat", key="choice"):
+    with st.popover(label, icon=":material/tune:", type="tertiary", key="choice"):
         names = list(known) or [now.collection]
         for what, value in asdict(now).items():
             st.session_state[_key(what, chat)] = value

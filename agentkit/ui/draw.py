@@ -63,6 +63,8 @@ def draw(step: Step, level: Level = "calls") -> None:
             _draw_tool(step)
         case CodeRan():
             _draw_code(step)
+        case Asked() if step.request.draft and _rejected(step):
+            _draw_rejected(step)
         case _ if line := describe(step):
             st.caption(line)
 
@@ -98,7 +100,8 @@ def _talk_line(step: Step) -> str:
             pair = f"{markdown.literal(step.sender)} and {markdown.literal(step.recipient)}"
             return f":material/flag: {pair} are done: {markdown.literal(step.reason)}"
         case Noted():
-            return f":material/info: {markdown.literal(step.agent)}: {markdown.literal(step.text)}"
+            first, _, _ = step.text.partition("\n")
+            return f":material/info: {markdown.literal(step.agent)}: {markdown.literal(first)}"
         case _:
             return ""
 
@@ -138,14 +141,12 @@ def _is_small_print(step: Step) -> bool:
 
 
 def _draw_message(said: MessageSent, *, whole: bool) -> None:
-    st.markdown(f":material/forum: :small[**{markdown.literal(said.sender)}** to {markdown.literal(said.recipient)}]")
-    if not whole:
-        st.caption(excerpt(said))
-        return
-    if said.content:
-        st.caption(markdown.prose(said.content))
-    for call in said.extra.get("tool_calls", ()):
-        st.caption(f"asks for `{_call(call['function']['name'], call['function']['arguments'])}`")
+    with st.container(gap="xsmall"):
+        st.markdown(f":material/forum: :small[**{markdown.literal(said.sender)}** to {markdown.literal(said.recipient)}]")
+        if text := markdown.prose(said.content) if whole else excerpt(said):
+            st.caption(text)
+        for call in said.extra.get("tool_calls", ()) if whole else ():
+            st.caption(f"asks for `{_call(call['function']['name'], call['function']['arguments'])}`")
 
 
 def excerpt(said: MessageSent) -> str:
@@ -164,7 +165,7 @@ def _draw_tool(use: ToolUse) -> None:
     state = "running" if returned is None else figures.seconds(returned.seconds) + ("" if returned.ok else ", failed")
     with st.expander(f"`{_call(called.name, called.arguments)}` · {state}", type="compact", icon=icon):
         st.caption("Arguments")
-        st.code(called.arguments, language="json", wrap_lines=True)
+        draw_text(called.arguments, "json")
         if returned is None:
             return
         st.caption("Result")
@@ -181,17 +182,32 @@ def _draw_code(ran: CodeRan) -> None:
     language = LANGUAGES.get(ran.language, ran.language)
     label = f"Ran {markdown.literal(language)} · exit code {ran.exit_code} · {figures.seconds(ran.seconds)}"
     with st.expander(label, type="compact", icon=icon):
-        st.code(ran.code, language=ran.language, wrap_lines=True)
+        draw_text(ran.code, ran.language)
         st.caption("Output")
         _draw_output(ran.output)
 
 
+def _draw_rejected(asked: Asked) -> None:
+    """What did not run is shown nowhere else."""
+    with st.expander(_asked_line(asked), type="compact"):
+        draw_text(asked.request.draft, asked.request.language)
+
+
+def _rejected(asked: Asked) -> bool:
+    return asked.answered is not None and asked.answered.text.partition("\n")[0] not in (APPROVE, APPROVE_ALL, EDIT)
+
+
 def _draw_output(text: str) -> None:
-    if not text.strip():
+    if text.strip():
+        draw_text(text.strip("\n"))
+    else:
         st.caption("There was none.")
-        return
+
+
+def draw_text(text: str, language: str | None = None) -> None:
+    """Code, arguments or an output as they stand; a long text scrolls in itself, so that what is below it stays in reach."""
     is_long = text.count("\n") > 14 or len(text) > 2000
-    st.code(text.strip("\n"), language=None, wrap_lines=True, height=300 if is_long else "content")
+    st.code(text, language=language, wrap_lines=True, height=300 if is_long else "content")
 
 
 def _call(name: str, arguments: str) -> str:
@@ -236,6 +252,12 @@ def _document_line(event: DocumentDone) -> str:
     return f":material/attach_file: {name}: {figures.count(event.chunks, 'chunk')}, {figures.seconds(event.seconds)}"
 
 
+def _after(asked: Asked) -> str:
+    """What goes on once the person has answered; a tool says itself that it runs."""
+    runs_code = asked.request.draft and asked.request.language != "json" and not _rejected(asked)
+    return "Running the code" if runs_code else "Working on it"
+
+
 def doing(step: Step) -> str:
     """What is going on while this is the latest step, in a few words that do not change at every tick."""
     match step:
@@ -244,7 +266,7 @@ def doing(step: Step) -> str:
         case DocumentDone():
             return "Looking up passages"
         case Asked():
-            return "Working on it" if step.answered else "Waiting for you"
+            return _after(step) if step.answered else "Waiting for you"
         case ToolUse(returned=None):
             return f"Running {step.called.name}"
         case ModelCalled():

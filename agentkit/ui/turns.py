@@ -169,6 +169,8 @@ class _Steps:
                 self.steps[event.document_id] = event
             case MessageSent():
                 self._add_message(event)
+            case ChatEnded(silent=True):
+                pass  # the inner chat that chose a speaker; who it was is a step of its own
             case SpeakerSelected() | ChatEnded() | Noted():
                 self._drop_said_before(event)
                 self.steps[f"step {seq}"] = event

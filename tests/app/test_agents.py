@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from agentkit import coding, runs
-from agentkit.errors import NotFound
+from agentkit.errors import ModelAuthFailed, NotFound
 from agentkit.llm.scripted import scripted_model
+from agentkit.retrieval import Source
 from agentkit.runs import Run
 from agentkit.teams import Answer
 from tests.app.conftest import ScriptableWorkspace
@@ -85,7 +87,7 @@ def test_the_assistant_cites_what_it_looked_up(kitchen: ScriptableWorkspace) -> 
     app, run = begin("assistant")
     settle(app)
     assert f"80 degrees [[1]](#cite-{run.message_id}-1)." in [shown.value for shown in app.markdown]
-    assert any("Ended: Assistant was done." in text for text in texts(app))
+    assert not any("Ended:" in text for text in texts(app)), "an ordinary end goes without saying"
     open_steps(app, run)
     assert any(label.startswith('`search_documents("query": "green tea")` ·') for label in labels(app))
     assert any("[1] tea.txt" in text for text in texts(app))
@@ -100,6 +102,7 @@ def test_how_much_is_shown_is_a_choice(kitchen: ScriptableWorkspace) -> None:
     app.segmented_control(key="level-choice").set_value("everything").run()
     assert any("tokens in" in text and "Assistant, scripted" in text for text in texts(app))
     assert any("asks for `search_documents" in text for text in texts(app))
+    assert any("Library and Assistant are done: " in text for text in texts(app))
     app.segmented_control(key="level-choice").set_value("answer").run()
     assert "Steps" not in labels(app)
     assert any("80 degrees" in text for text in texts(app))
@@ -156,7 +159,8 @@ def test_a_rejection_takes_a_reason_to_the_model(kitchen: ScriptableWorkspace) -
     settle(app)
     assert "I drink no coffee" in heard[0]
     open_steps(app, run)
-    assert any("**You:** no: I drink no coffee" in text for text in texts(app))
+    assert any("**You:** no: I drink no coffee" in re.sub(r"\\(.)", r"\1", label) for label in labels(app))
+    assert any('"query": "coffee"' in code.value for code in app.code), "what did not run is still to be seen"
 
 
 def test_all_of_a_kind_are_approved_at_once(kitchen: ScriptableWorkspace) -> None:
@@ -249,3 +253,26 @@ def test_an_error_in_the_middle_keeps_what_was_said_before(kitchen: ScriptableWo
     assert any(text.startswith("No answer.") for text in texts(app))
     stored = kitchen.ledger.thread(OWNER, str(run.chat_id))
     assert [said.sender for said in stored] == ["user", "Library", "Assistant", "Library", "Assistant"]
+
+
+def test_an_attached_file_that_cannot_be_read_is_told_beside_the_answer(kitchen: ScriptableWorkspace, tmp_path: Path) -> None:
+    scripted(kitchen, "The kettle is blue.")
+    sources = []
+    for name, text in (("kettle.txt", "The kettle is blue."), ("broken.pdf", "no PDF")):
+        (tmp_path / name).write_text(text)
+        sources.append(Source(name, tmp_path / name, name))
+    model = kitchen.added[0].id
+    run = kitchen.ask(OWNER, "Which colour?", collection="Kitchen", team_id="assistant", model_id=model, attachments=sources)
+    run.result()
+    app = open_page("chat", chat=str(run.chat_id))
+    (told,) = [re.sub(r"\\(.)", r"\1", warning.value) for warning in app.warning]
+    assert "broken.pdf was not taken in." in told
+    assert "The kettle is blue." in texts(app)
+
+
+def test_a_call_that_took_nothing_has_no_figures(kitchen: ScriptableWorkspace) -> None:
+    scripted(kitchen, ModelAuthFailed("The key is refused."))
+    app, _ = begin("assistant")
+    settle(app)
+    assert any(text.startswith("No answer.") for text in texts(app))
+    assert not any("tokens in" in text for text in texts(app))

@@ -16,9 +16,10 @@ from tests.browser import driver, papers
 from tests.browser.serving import App, serving
 from tests.servers.openai_server import Answer, OpenAIServer
 
-CODE = "fares = [4.5, 6.0, 9.5]\nprint('total', sum(fares))"
+CODE = "fares = [4.5, 6.0, 9.5]\n" + "".join(f"# remark {number}\n" for number in range(200)) + "print('total', sum(fares))"
 QUESTION = "When does the last ferry leave, and what do the three tickets cost together?"
 REASON = "count it in your head"
+TABLE = f"| Ticket | Remark | Price |\n|---|---|---|\n| Skarholm | {'Fahrkartenautomat' * 2} {'Hafenverwaltung' * 2} | $4.50 |"
 pytestmark = pytest.mark.skipif(not (coding.bubblewrap_works() or coding.docker_works()), reason="nothing to isolate code with")
 
 
@@ -32,7 +33,8 @@ def _play(body: dict[str, Any]) -> Answer:
         output = text.strip().splitlines()[-1].removeprefix("Code output: ")
         return Answer(f"The last ferry leaves at 21:40 [1]; output was: {output}.\n\nTERMINATE")
     if "rejected" in text:
-        return Answer(f"As you wish ({text.rpartition('They say: ')[2].strip()}): about 20 euros.\n\nTERMINATE")
+        reason = text.rpartition("They say: ")[2].strip()
+        return Answer(f"As you wish ({reason}): about 20 euros, with \\(x = 3^2\\).\n\n{TABLE}\n\nTERMINATE")
     arguments = json.dumps({"query": "last ferry to Skarholm"})
     return Answer(tool_calls=[{"id": "c1", "type": "function", "function": {"name": "search_documents", "arguments": arguments}}])
 
@@ -86,10 +88,10 @@ def _approved(page: Page) -> None:
     _press(page, "Approve")
     expect(_waits(page, "May this Python code run?")).to_contain_text("sum(fares)")
     expect(turn).to_contain_text("Now the sum of the fares:")
+    expect(_waits(page, "May this Python code run?")).to_be_in_viewport(ratio=1)  # long code scrolls in itself
     _press(page, "Approve")
     driver.answered(page, turn)
     expect(turn).to_contain_text("output was: total 20.0")
-    expect(turn).to_contain_text("Ended: Assistant was done.")
     expect(turn.locator("a[href^='#cite-']")).to_have_count(1)
     turn.get_by_text("Steps").click()
     turn.get_by_text("Ran Python · exit code 0").click()
@@ -130,6 +132,14 @@ def _rejected(page: Page, server: OpenAIServer) -> None:
     _press(page, "Reject")
     driver.answered(page, turn)
     expect(turn).to_contain_text(f"As you wish ({REASON})")
+    expect(turn.locator(".katex")).to_have_count(1)
+    page.set_viewport_size({"width": 400, "height": 850})
+    expect(turn.locator("table")).to_contain_text("$4.50")
+    driver.settled(page)
+    assert turn.locator("table").evaluate("table => table.scrollWidth > table.clientWidth"), "too narrow to show anything"
+    assert page.locator("#stMain").evaluate("main => main.scrollWidth <= main.clientWidth"), (
+        "a table makes the page scroll sideways"
+    )
     turn.get_by_text("Steps").click()
     expect(turn).to_contain_text(f"You: no: {REASON}")
     assert "sum(fares)" not in text_of(server.chats[-1]["messages"][-1]["content"])

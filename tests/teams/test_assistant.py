@@ -28,12 +28,8 @@ def test_passages_are_numbered_on_over_several_searches_and_become_citations() -
     assert [event.content.count("<passage ") for event in played.of(ToolReturned)] == [1, 2]
     final = played.final
     assert final.content == "The Danube has 2,850 km [1], the Volga is longer [2]."
-    assert (final.id, final.sender, final.status, final.extra["ended"]) == (
-        "answer",
-        "Assistant",
-        "complete",
-        "Assistant was done",
-    )
+    assert (final.id, final.sender, final.status) == ("answer", "Assistant", "complete")
+    assert "ended" not in final.extra, "that the assistant was done goes without saying"
     assert [(each["marker"], each["text"]) for each in final.extra["citations"]] == [(1, DANUBE), (2, VOLGA)]
     assert played.result is not None
     assert played.result.stopped_because == "answered"
@@ -68,7 +64,7 @@ def test_whoever_never_stops_searching_answers_from_what_was_found() -> None:
     assert len(played.of(ToolCalled)) == assistant.SEARCHES
     assert played.final.content == "2,850 km [1]."
     assert played.result is not None
-    assert "limit of automatic replies" in played.result.stopped_because
+    assert played.result.stopped_because == f"the limit of {assistant.SEARCHES} steps was reached"
     assert played.final.extra["ended"] == played.result.stopped_because
 
 
@@ -76,7 +72,15 @@ def test_no_answer_at_all_is_an_error_that_says_why() -> None:
     searches = [call("search_documents", query="nothing")] * (assistant.SEARCHES + 1)
     played = play("assistant", scripted_model(searches))
     assert isinstance(played.error, AgentkitError)
-    assert "came to no answer: Library reached its limit" in str(played.error)
+    assert "Assistant wrote no answer: the limit of 8 steps was reached." in str(played.error)
+
+
+def test_an_empty_last_reply_is_made_up_for_by_what_was_found_or_is_an_error() -> None:
+    played = play("assistant", scripted_model([call("search_documents", query="Danube"), "TERMINATE", "2,850 km [1]."]))
+    assert (played.final.content, played.final.extra.get("ended")) == ("2,850 km [1].", None)
+    played = play("assistant", scripted_model(["TERMINATE"]))
+    assert isinstance(played.error, AgentkitError)
+    assert "Assistant wrote no answer: the last reply of the model was empty." in str(played.error)
 
 
 def test_an_unknown_tool_is_told_to_the_model() -> None:

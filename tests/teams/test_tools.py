@@ -162,4 +162,4 @@ def test_without_isolation_code_is_refused_and_tools_go_on() -> None:
 def test_steps_have_a_limit() -> None:
     played = play("tools", scripted_model(lambda request: call("todays_date")), answers=["Approve all"])
     assert len(played.of(ToolCalled)) == tools.STEPS
-    assert "limit of automatic replies" in str(played.error)
+    assert f"the limit of {tools.STEPS} steps was reached" in str(played.error)

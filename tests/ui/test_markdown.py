@@ -33,6 +33,35 @@ def test_an_answer_links_its_markers_and_nothing_else(text: str, shown: str) -> 
     assert markdown.answer(text, "m", {1, 2}) == shown
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("So $E = m c^2$ holds [1].", "So $E = m c^2$ holds [[1]](#cite-m-1)."),
+        (r"A \(x_1\) and $n$, $10^{-3}$.", "A $x_1$ and $n$, $10^{-3}$."),
+        ("So:\n\n  \\[a = \\frac{1}{2}\\]\n\nThen.", "So:\n\n  $$\n  a = \\frac{1}{2}\n  $$\n\nThen."),
+        ("$$\na = b\n$$", "$$\na = b\n$$"),
+        ("Here $$a = b$$ too.", "Here $a = b$ too."),
+        ("$x_{[1]}$", "$x_{[1]}$"),
+        ("`$a = b$`", "`$a = b$`"),
+        ("From $5 to $6, $1,200 or $a.", r"From \$5 to \$6, \$1,200 or \$a."),
+        ("| $5 (= 4.60 euros)$ |", r"| \$5 (= 4.60 euros)\$ |"),
+        (r"$HOME/$USER, \$x = 1$", r"\$HOME/\$USER, \$x = 1\$"),
+        (r"As in \[1\] (\(see there\)).", r"As in \[1\] (\(see there\))."),
+        ("$a = \n\nb$ and $$a =\n\nb$$", "\\$a = \n\nb\\$ and \\$\\$a =\n\nb\\$\\$"),
+    ],
+)
+def test_formulas_are_formulas_and_prices_are_prices(text: str, shown: str) -> None:
+    assert markdown.answer(text, "m", {1}) == shown
+
+
+@given(st.text(st.sampled_from("$\\\\[]()a1= \n`^")))
+def test_nothing_is_lost_around_formulas(text: str) -> None:
+    def bare(text: str) -> str:
+        return re.sub(r"[\\\s$\[\]()]", "", text)
+
+    assert bare(markdown.prose(text)) == bare(text)
+
+
 @given(st.lists(st.sampled_from(["word", "\n\n", "\n", "```", " ", "[1]"])).map("".join))
 def test_what_is_finished_never_changes_while_the_text_grows(text: str) -> None:
     before = ""

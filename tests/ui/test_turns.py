@@ -113,7 +113,8 @@ def test_what_only_repeats_is_left_out() -> None:
     ran = CodeRan("Runner", "python", "print(80)", 0, "80")
     over = ChatEnded("User", "Group", "Writer sent a termination message")
     shown = steps(recorded(
-        question, said("Runner", "How hot?"), said("Assistant", "", tool_calls=[{}]), called,
+        question, ChatEnded("checker", "chooser", "chosen", silent=True),
+        said("Runner", "How hot?"), said("Assistant", "", tool_calls=[{}]), called,
         Retrieved("hot", "Kitchen", "hybrid", [], 0.1), returned, said("Runner", "80", role="tool"),
         said("Assistant", "I compute:"), ran, said("Runner", "exitcode: 0"), said("Group", "I compute:", silent=True),
         said("Writer", "80 degrees\nTERMINATE"), Noted("Group", f"group chat over: {over.reason}"), over, answer,
