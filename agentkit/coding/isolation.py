@@ -13,18 +13,20 @@ from typing import Any
 from agentkit.coding import bubblewrap
 from agentkit.coding.base import CodeExecutor
 from agentkit.coding.engine import engine
-from agentkit.errors import ExecutionError
+from agentkit.errors import ExecutionError, NoIsolation
 
 _TRY_S = 10.0
 _HOW = """\
-Code of others runs only in isolation, and neither bubblewrap nor Docker nor podman works here. Get one of them:
-  Debian, Ubuntu:  sudo apt-get install bubblewrap        (0.7 or newer), or: sudo apt-get install docker.io
-  Fedora:          sudo dnf install bubblewrap            or: sudo dnf install podman
-  macOS, Windows:  install Docker Desktop (on macOS: brew install --cask docker) and start it
-bubblewrap is installed but refused? The system forbids user namespaces. Ubuntu 24.04 allows them by
-  sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0
-older Debian by sudo sysctl kernel.unprivileged_userns_clone=1. Inside of a container use the Docker of its host.
-Docker is installed but refused? Start it (sudo systemctl start docker) and join its group (sudo usermod -aG docker $USER)."""
+Code runs only in isolation, and neither bubblewrap (0.7 or newer) nor Docker nor podman works here. Get one of them:
+- Debian, Ubuntu: sudo apt-get install bubblewrap
+- Fedora: sudo dnf install bubblewrap
+- macOS, Windows: install and start Docker Desktop
+Then start this program again.
+If bubblewrap is there and fails, the system forbids user namespaces. Ubuntu 24.04 allows them by
+sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0
+and older Debian by
+sudo sysctl kernel.unprivileged_userns_clone=1
+If Docker is there and fails, start it (sudo systemctl start docker) and join its group (sudo usermod -aG docker $USER)."""
 
 
 @cache
@@ -61,6 +63,8 @@ def isolated_executor(**options: Any) -> CodeExecutor:
 
     if bubblewrap_works():
         return SandboxCommandLineCodeExecutor(**options)
+    if not docker_works():
+        raise NoIsolation(how_to_isolate())
     if options.get("work_dir") is not None:
         return DockerCommandLineCodeExecutor(**options)
     temporary = tempfile.TemporaryDirectory(prefix="agentkit-", ignore_cleanup_errors=True)
