@@ -9,7 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agentkit.agents import AssistantAgent, GroupChat, GroupChatManager, UserProxyAgent
+    from agentkit.agents import (
+        AssistantAgent,
+        GroupChat,
+        GroupChatManager,
+        RetrieveAssistantAgent,
+        RetrieveUserProxyAgent,
+        UserProxyAgent,
+    )
     from agentkit.conversation import (
         Agent,
         ChatResult,
@@ -81,6 +88,8 @@ _HOME = {
     "ModelClient": "agentkit.llm",
     "NoEligibleSpeaker": "agentkit.errors",
     "OpenAIWrapper": "agentkit.llm.wrapper",
+    "RetrieveAssistantAgent": "agentkit.agents",
+    "RetrieveUserProxyAgent": "agentkit.agents",
     "Run": "agentkit.runs",
     "SenderRequired": "agentkit.errors",
     "Settings": "agentkit.settings",
@@ -114,11 +123,12 @@ __all__ = [
     "Agent", "AgentNameConflict", "AgentkitError", "Answer", "AssistantAgent", "Cache", "ChatResult", "Citation",
     "ConversableAgent", "Database", "GroupChat", "GroupChatManager", "Hit", "IOConsole", "IOStream", "InvalidCarryOverType",
     "LLMAgent", "Ledger", "Library", "MessageHistoryLimiter", "MessageTokenLimiter", "MiniLMEmbedder", "Model",
-    "ModelClient", "NoEligibleSpeaker", "OpenAIWrapper", "Run", "SenderRequired", "Settings", "Source", "Task", "Team",
-    "TextMessageContentName", "TransformMessages", "UndefinedNextAgent", "UserProxyAgent", "Workspace", "a_initiate_chats",
-    "call", "config_list_from_dotenv", "config_list_from_json", "config_list_from_models", "config_list_openai_aoai",
-    "evaluate", "fetch", "filter_config", "gather_usage_summary", "get_config_list", "initiate_chats", "load_settings",
-    "register_function", "sources_from_paths", "start",
+    "ModelClient", "NoEligibleSpeaker", "OpenAIWrapper", "RetrieveAssistantAgent", "RetrieveUserProxyAgent", "Run",
+    "SenderRequired", "Settings", "Source", "Task", "Team", "TextMessageContentName", "TransformMessages",
+    "UndefinedNextAgent", "UserProxyAgent", "Workspace", "a_initiate_chats", "call", "config_list_from_dotenv",
+    "config_list_from_json", "config_list_from_models", "config_list_openai_aoai", "evaluate", "fetch", "filter_config",
+    "gather_usage_summary", "get_config_list", "initiate_chats", "load_settings", "register_function", "sources_from_paths",
+    "start",
 ]  # fmt: skip
 
 

@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agentkit.agents.assistant import AssistantAgent
     from agentkit.agents.group import GroupChat, GroupChatManager
+    from agentkit.agents.retrieve_chat import RetrieveAssistantAgent, RetrieveUserProxyAgent
     from agentkit.agents.user_proxy import UserProxyAgent
 
 _HOME = {
     "AssistantAgent": "agentkit.agents.assistant",
     "GroupChat": "agentkit.agents.group",
     "GroupChatManager": "agentkit.agents.group",
+    "RetrieveAssistantAgent": "agentkit.agents.retrieve_chat",
+    "RetrieveUserProxyAgent": "agentkit.agents.retrieve_chat",
     "UserProxyAgent": "agentkit.agents.user_proxy",
 }
 
-__all__ = ["AssistantAgent", "GroupChat", "GroupChatManager", "UserProxyAgent"]
+__all__ = [
+    "AssistantAgent", "GroupChat", "GroupChatManager", "RetrieveAssistantAgent", "RetrieveUserProxyAgent", "UserProxyAgent",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -48,7 +48,7 @@ def test_failover_and_cache(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_block_is_run_by_a_test() -> None:
     here = {"How a reply is chosen", "A person in the chat", "Models"}
-    examples = {"Calling tools", "A group chat", "A nested chat", "Running code", "Streaming"}
+    examples = {"Calling tools", "A group chat", "A nested chat", "Running code", "Streaming", "Asking documents"}
     assert set(blocks()) == here | examples
 
 

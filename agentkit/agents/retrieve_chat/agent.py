@@ -1,0 +1,298 @@
+"""RetrieveUserProxyAgent: sends a question together with passages that it looks up, and looks up others when asked to."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from agentkit.agents.retrieve_chat import filling, querying
+from agentkit.agents.retrieve_chat.config import RetrieveConfig, window_of
+from agentkit.agents.retrieve_chat.context import Context, as_query_results
+from agentkit.agents.retrieve_chat.prompts import ASK_AGAIN, PROMPTS, filled
+from agentkit.agents.user_proxy import UserProxyAgent
+from agentkit.coding import legacy
+from agentkit.conversation import telling
+from agentkit.conversation.agent import Agent
+from agentkit.conversation.checks import check_count, check_kind
+from agentkit.conversation.conversable import ConversableAgent, Verdict
+from agentkit.conversation.human import InputMode
+from agentkit.conversation.tooling import conversation
+from agentkit.core import bus, stopping
+from agentkit.core.io import is_quiet
+from agentkit.core.twin import Mode, faces, wait_for
+from agentkit.errors import WrongArgument
+from agentkit.events import Retrieved
+from agentkit.messages import text_of
+
+if TYPE_CHECKING:
+    from agentkit.retrieval.vectordb.base import QueryResults, VectorDB
+
+END = "TERMINATE"
+_PYTHONS = ("python", "py")
+_REFUSED = "Not run: shell commands and installations are not allowed here. Every package that is needed is installed."
+
+
+def _at(path: str) -> Any:
+    """An attribute that lies in a part of the agent, under AutoGen's name for it."""
+    owner, name = path.split(".")
+    return property(attrgetter(path), lambda agent, value: setattr(getattr(agent, owner), name, value))
+
+
+class RetrieveUserProxyAgent(UserProxyAgent):
+    """A user proxy that knows documents: `initiate_chat(assistant, message=proxy.message_generator, problem="...")`.
+
+    It looks up passages for the problem and sends them with it. When the assistant replies UPDATE CONTEXT, or leaves out the
+    `customized_answer_prefix`, the conversation begins anew with other passages; when there are none left the chat ends.
+
+    Change where passages come from with `vector_db`, or override `query_vector_db` or `retrieve_docs`, which sets `_results`.
+    `retrieve_config` has AutoGen's keys; the default of `vector_db` is ours, `duckdb`, which needs no other package.
+    """
+
+    customized_prompt: str | None = _at("_config.customized_prompt")
+    customized_answer_prefix: str = _at("_config.customized_answer_prefix")
+    custom_token_count_function: Callable[[str, str], int] = _at("_config.custom_token_count_function")
+    custom_text_split_function: Any = _at("_config.custom_text_split_function")
+    _task: str = _at("_config.task")
+    _model: str = _at("_config.model")
+    _docs_path: Any = _at("_config.docs_path")
+    _collection_name: str | None = _at("_config.collection_name")
+    _results: Any = _at("_context.results")
+    _doc_idx: int = _at("_context.index")
+    _doc_contents: list[str] = _at("_context.contents")
+    _doc_ids: list[Any] = _at("_context.ids")
+    _current_docs_in_context: list[str] = _at("_context.sources")
+
+    def __init__(
+        self,
+        name: str = "RetrieveChatAgent",
+        human_input_mode: InputMode = "ALWAYS",
+        is_termination_msg: Callable[[dict[str, Any]], bool] | None = None,
+        retrieve_config: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """`kwargs` are those of UserProxyAgent. Raises WrongType, WrongArgument, and ConfigError where a package is missing.
+
+        By default every message ends the chat that has no Python code and does not ask for other passages.
+        """
+        ends = self._is_termination_msg_retrievechat if is_termination_msg is None else is_termination_msg
+        super().__init__(name, ends, human_input_mode=human_input_mode, **kwargs)
+        self._config = RetrieveConfig.of(name, retrieve_config)
+        self._retrieve_config = retrieve_config or {}
+        self._vector_db = None if self._config.vector_db is None else querying.database_of(name, self._config)
+        self._collection = not self._config.docs_path
+        self._told = False
+        self.problem = ""
+        self.n_results: int | None = None
+        self._reset()
+        self._search_string = ""
+        self.register_reply(Agent, RetrieveUserProxyAgent._generate_retrieve_user_reply, position=2)
+        self.register_hook("process_message_before_send", self._check_update_context_before_send)
+
+    @property
+    def update_context(self) -> Any:
+        """Set it to say whether passages are looked up again when the assistant asks; called, it sets context variables."""
+        return super().update_context
+
+    @update_context.setter
+    def update_context(self, on: bool) -> None:  # AutoGen has a flag and a method of this name
+        """Look up passages again from now on, or no longer."""
+        self._config.update_context = on
+
+    # What is found
+
+    @staticmethod
+    def get_max_tokens(model: str = "gpt-3.5-turbo") -> int:
+        """Tokens that are allowed for a model of this name."""
+        return window_of(model)
+
+    def query_vector_db(self, query_texts: list[str], n_results: int = 10, search_string: str = "", **kwargs: Any) -> Any:
+        """For each text the nearest documents as (document, distance), all of which contain the search string.
+
+        Override it to ask a database of your own; Chroma's dict of `ids`, `documents`, `metadatas` will do as a result, too.
+        The collection is filled from `docs_path` at the first query; `kwargs` go to the database's `retrieve_docs`.
+        """
+        self._init_db()
+        return querying.query(self._database(), self._config, query_texts, n_results, search_string, kwargs)
+
+    def retrieve_docs(self, problem: str, n_results: int = 20, search_string: str = "") -> None:
+        """Look up documents for the problem, all of which contain the search string, and keep them as `_results`.
+
+        An override may be async. Emits Retrieved.
+        """
+        check_kind(self.name, "problem", problem, str, "a text")
+        check_count(self.name, "n_results", n_results)
+        if n_results == 0:
+            raise WrongArgument(f"{self.name}: n_results must be 1 or more.")
+        began = time.monotonic()
+        self._results = as_query_results(
+            self.name, _awaited(self.query_vector_db(query_texts=[problem], n_results=n_results, search_string=search_string))
+        )
+        self._search_string = search_string
+        self._tell(problem, began)
+
+    def _look_up(self, problem: str, n_results: int, search_string: str) -> QueryResults:
+        """Retrieve, by whatever the user made of `retrieve_docs`; told as an event in any case."""
+        self._told, began = False, time.monotonic()
+        retrieve: Callable[..., Any] = self.retrieve_docs
+        _awaited(retrieve(problem, n_results, search_string))
+        self._results = as_query_results(self.name, self._results)
+        if not self._told:
+            self._tell(problem, began)
+        return self._results  # type: ignore[no-any-return]  # just made so
+
+    def _tell(self, problem: str, began: float) -> None:
+        self._told = True
+        place = self._collection_name or ""
+        bus.emit(Retrieved(problem, place, "dense", querying.hits_of(self._results), time.monotonic() - began))
+
+    def _database(self) -> VectorDB:
+        """The database; the one behind `client` is made when it is first needed."""
+        if self._vector_db is None:
+            self._vector_db = querying.database_of(self.name, self._config)
+        return self._vector_db
+
+    def _init_db(self) -> None:
+        """Fill the collection, once."""
+        if not self._collection:
+            filling.fill(self._database(), self._config)
+            self._collection = True
+
+    def _reset(self, intermediate: bool = False) -> None:
+        """Forget what was found; unless `intermediate` also what has been in prompts."""
+        if intermediate:
+            self._results, self._doc_idx = [], -1
+            return
+        self._context = Context()
+        self._intermediate_answers: set[str] = set()
+        self._exhausted = self._repeated = False
+
+    def _get_context(self, results: Any) -> str:
+        """The next passages that fit into a prompt, each on lines of its own."""
+        config, given = self._config, as_query_results(self.name, results)
+        return self._context.following(given, self.n_results, config.context_tokens, config.count, self._note)
+
+    def _note(self, text: str) -> None:
+        telling.note(self.name, text, is_quiet())
+
+    # What is said
+
+    @staticmethod
+    def message_generator(sender: RetrieveUserProxyAgent, recipient: Agent | None, context: dict[str, Any]) -> str:
+        """The first message: the `problem` of the context with passages for it, of at most `n_results` (20).
+
+        All contain the `search_string`, if there is one. For `initiate_chat(message=...)`. TERMINATE when there are none.
+        """
+        sender._reset()
+        problem, search_string = context.get("problem", ""), context.get("search_string", "")
+        sender.problem, sender.n_results = problem, context.get("n_results", 20)
+        sender._search_string = search_string
+        results = sender._look_up(problem, sender.n_results, search_string)
+        return sender._generate_message(sender._get_context(results), sender._task)
+
+    def _generate_message(self, doc_contents: str, task: str = "default") -> str:
+        """The prompt with the problem and these passages; TERMINATE, noted once, when there are none."""
+        if doc_contents:
+            prompt = self.customized_prompt or PROMPTS.get(task.lower())
+            if prompt is None:
+                raise WrongArgument(f"{self.name}: the task must be one of {', '.join(PROMPTS)}, not {task!r}.")
+            return filled(prompt, self.problem, doc_contents, self._current_docs_in_context)
+        if not self._exhausted:
+            self._note("no more context: there are no further passages for this problem")
+        self._exhausted = True
+        return END
+
+    def _check_update_context(self, message: Any) -> tuple[bool, bool]:
+        """Whether a message asks for other passages, and whether it lacks the prefix of an answer."""
+        text = _text(message).upper()
+        prefix = self.customized_answer_prefix.upper()
+        return ASK_AGAIN in text, bool(prefix) and prefix not in text
+
+    def _is_termination_msg_retrievechat(self, message: Any) -> bool:
+        """Whether a message is an answer: no Python to run, no call, and nothing that other passages are looked up for."""
+        if isinstance(message, dict) and (message.get("content") is None or _calls(message)):
+            return False
+        has_code = any(language.lower() in _PYTHONS for language, _ in legacy.extract_code(_text(message)))
+        return not has_code and not (self._config.update_context and any(self._check_update_context(message)))
+
+    async def _retrieve_user_reply(
+        self, mode: Mode, /, messages: list[dict[str, Any]] | None = None, sender: Agent | None = None, config: Any | None = None
+    ) -> Verdict:
+        """Reply function: begin the conversation anew with other passages when the last message makes it necessary."""
+        messages = conversation(self, messages, sender)
+        if not self._config.update_context or not messages or _calls(messages[-1]):
+            return False, None
+        asked, incomplete = self._check_update_context(messages[-1])
+        if not asked and not incomplete:
+            return False, None
+        ended = self._exhausted
+        self.problem = self.problem or _text(messages[0])  # the chat began without message_generator
+        contents = await mode.block(self._other_passages, _text(messages[-1]), asked)
+        if sender is not None and not contents and ended:
+            self._engine.human.reasons[sender] = f"{self.name} has no further passages"
+            return True, None
+        if sender is not None:
+            self._note("other passages are looked up; the conversation begins anew")
+            self.clear_history(sender)
+            if isinstance(sender, ConversableAgent):
+                sender.clear_history(self)
+        return True, self._generate_message(contents, self._task)
+
+    _generate_retrieve_user_reply = faces(_retrieve_user_reply)[0]
+
+    def _other_passages(self, text: str, asked: bool) -> str:
+        """Passages for the problem that were in no prompt yet; or, for an answer that is incomplete, for that answer, and all
+        that were in prompts before. An incomplete answer without new passages is asked for once more. "" when there are none."""
+        self._intermediate_answers.add(text)
+        if asked:
+            return self._get_context(self._results) or self._widened(self.problem, 3 * self._wanted)
+        if new := self._widened(text, self._wanted):
+            self._repeated = False
+        elif self._repeated:
+            return ""
+        self._repeated = not new
+        return "\n".join(self._doc_contents)
+
+    @property
+    def _wanted(self) -> int:
+        return 20 if self.n_results is None else self.n_results
+
+    def _widened(self, problem: str, n_results: int) -> str:
+        """Passages for the problem that were in no prompt yet, however many results that takes; "" when there are no others."""
+        while True:
+            stopping.check()
+            self._reset(intermediate=True)
+            results = self._look_up(problem, n_results, self._search_string)
+            contents = self._get_context(results)
+            if contents or len(results[0] if results else []) < n_results:
+                return contents
+            n_results *= 2
+
+    def _check_update_context_before_send(self, sender: Agent, message: Any, recipient: Agent, silent: bool) -> Any:
+        """Hook: what the person sends is `UPDATE CONTEXT`, so other passages go out in its place."""
+        if not self._config.update_context or not self.problem or _text(message).strip().upper() != ASK_AGAIN:
+            return message
+        reply = self._generate_message(self._other_passages(ASK_AGAIN, asked=True), self._task)
+        return {**message, "content": reply} if isinstance(message, dict) else reply
+
+    def run_code(self, code: str, **kwargs: Any) -> tuple[int, str, str | None]:
+        """Run Python as a UserProxyAgent does; shell commands and installations are refused, which counts as failed."""
+        language = kwargs.get("lang")
+        if code.startswith(("!", "%pip", "pip ")) or (language is not None and language.lower() not in _PYTHONS):
+            return 1, _REFUSED, None
+        return super().run_code(code, **kwargs)
+
+
+def _text(message: Any) -> str:
+    return text_of(message.get("content") if isinstance(message, dict) else message)
+
+
+def _calls(message: dict[str, Any]) -> bool:
+    return bool(message.get("tool_calls") or message.get("function_call"))
+
+
+def _awaited(result: Any) -> Any:
+    """What an override gave; an async one is waited for."""
+    return wait_for(result) if inspect.isawaitable(result) else result

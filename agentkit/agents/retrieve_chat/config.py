@@ -1,0 +1,125 @@
+"""What `retrieve_config` says, checked, with the defaults of the document."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from agentkit.agents.retrieve_chat.chunks import CHUNK_MODES
+from agentkit.agents.retrieve_chat.files import TEXT_FORMATS
+from agentkit.agents.retrieve_chat.prompts import PROMPTS, filled
+from agentkit.conversation.checks import check_kind
+from agentkit.errors import WrongArgument
+from agentkit.llm.token_limits import count_token
+
+_TEXT, _FLAG, _CALL = (str, "a text"), (bool, "True or False"), (Callable, "callable")
+_KINDS: dict[str, tuple[Any, str]] = {
+    "task": _TEXT, "model": _TEXT, "chunk_mode": _TEXT, "embedding_model": _TEXT, "customized_answer_prefix": _TEXT,
+    "customized_prompt": _TEXT, "collection_name": _TEXT, "extra_docs": _FLAG, "new_docs": _FLAG, "update_context": _FLAG,
+    "must_break_at_empty_line": _FLAG, "get_or_create": _FLAG, "overwrite": _FLAG, "recursive": _FLAG,
+    "embedding_function": _CALL, "custom_token_count_function": _CALL, "custom_text_split_function": _CALL,
+    "chunk_token_size": (int | float, "a number"), "context_max_tokens": (int | float, "a number"),
+    "distance_threshold": (int | float, "a number"), "db_config": (Mapping, "a dict"),
+    "custom_text_types": (list | tuple, "a list of extensions"),
+}  # fmt: skip
+
+
+@dataclass
+class RetrieveConfig:
+    """The keys of `retrieve_config`; their meanings are in the documentation of RetrieveUserProxyAgent."""
+
+    task: str = "default"
+    vector_db: Any = "duckdb"
+    db_config: Mapping[str, Any] = field(default_factory=dict)
+    client: Any = None
+    docs_path: str | Sequence[str] | None = None
+    extra_docs: bool = False
+    new_docs: bool = True
+    model: str = "gpt-4"
+    chunk_token_size: float | None = None
+    context_max_tokens: float | None = None
+    chunk_mode: str = "multi_lines"
+    must_break_at_empty_line: bool = True
+    embedding_model: str = "all-MiniLM-L6-v2"
+    embedding_function: Callable[..., Any] | None = None
+    customized_prompt: str | None = None
+    customized_answer_prefix: str = ""
+    update_context: bool = True
+    collection_name: str | None = "autogen-docs"
+    get_or_create: bool | None = None
+    overwrite: bool = False
+    custom_token_count_function: Callable[[str, str], int] = count_token
+    custom_text_split_function: Callable[[str], Iterable[str]] | None = None
+    custom_text_types: Sequence[str] = field(default_factory=lambda: TEXT_FORMATS)
+    recursive: bool = True
+    distance_threshold: float = -1
+
+    @classmethod
+    def of(cls, owner: str, given: Any) -> RetrieveConfig:
+        """The settings that are given, checked; raises WrongType and WrongArgument, warns of keys that are not known."""
+        check_kind(owner, "retrieve_config", given, Mapping | None, "a dict")
+        known = [one.name for one in fields(cls)]
+        if unknown := sorted(set(given or {}) - set(known), key=str):
+            names = ", ".join(map(str, unknown))
+            text = f"{owner}: retrieve_config has keys without a meaning: {names}. Known are {', '.join(known)}."
+            warnings.warn(text, UserWarning, stacklevel=4)
+        # None is what leaves a key at its default, except where None itself says something.
+        telling = ("vector_db", "collection_name")
+        config = cls(**{
+            key: value for key, value in (given or {}).items() if key in known and (value is not None or key in telling)
+        })  # fmt: skip
+        config._check(owner)
+        return config
+
+    def _check(self, owner: str) -> None:
+        for key, (kind, what) in _KINDS.items():
+            check_kind(owner, f"retrieve_config[{key!r}]", getattr(self, key), kind | None, what)
+        for key, allowed in (("task", list(PROMPTS)), ("chunk_mode", list(CHUNK_MODES))):
+            value = getattr(self, key)
+            if value.lower() not in allowed:
+                raise WrongArgument(f"{owner}: retrieve_config[{key!r}] must be one of {', '.join(allowed)}, not {value!r}.")
+        for key in ("chunk_token_size", "context_max_tokens"):
+            value = getattr(self, key)
+            if value is not None and value < 1:
+                raise WrongArgument(f"{owner}: retrieve_config[{key!r}] must be 1 or more, not {value!r}.")
+        if self.customized_prompt:
+            filled(self.customized_prompt, "", "", [])
+
+    @property
+    def max_tokens(self) -> int:
+        """The window of the model, as far as its name tells."""
+        return window_of(self.model)
+
+    @property
+    def chunk_tokens(self) -> int:
+        """Tokens of a chunk at most."""
+        return int(self.max_tokens * 0.4 if self.chunk_token_size is None else self.chunk_token_size)
+
+    @property
+    def context_tokens(self) -> float:
+        """Tokens of the passages in one prompt at most."""
+        return self.max_tokens * 0.8 if self.context_max_tokens is None else self.context_max_tokens
+
+    @property
+    def may_exist(self) -> bool:
+        """Whether a collection of that name may be there already; it has to be when there are no documents to fill it."""
+        return self.docs_path is None if self.get_or_create is None else self.get_or_create
+
+    @property
+    def prompt(self) -> str:
+        """The prompt of the task, or the one that was given."""
+        return self.customized_prompt or PROMPTS[self.task.lower()]
+
+    def count(self, text: str) -> int:
+        """Tokens of a text."""
+        return self.custom_token_count_function(text, self.model)
+
+
+def window_of(model: str) -> int:
+    """Tokens that AutoGen allows a model of this name: what the name says, else 8,000 for gpt-4 and 4,000 for others."""
+    for part, tokens in (("32k", 32_000), ("16k", 16_000), ("gpt-4", 8_000)):
+        if part in model:
+            return tokens
+    return 4_000

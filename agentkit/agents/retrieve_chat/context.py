@@ -1,0 +1,91 @@
+"""Which of the passages that were found go into the prompt: as many as fit, and each only once in a chat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agentkit.errors import WrongType
+
+if TYPE_CHECKING:
+    from agentkit.retrieval.vectordb.base import Document, QueryResults
+
+
+@dataclass
+class Context:
+    """What was found, how far it was read, and what has been in a prompt since the question was asked."""
+
+    results: Any = field(default_factory=list)
+    """For each query the documents with their distances, nearest first."""
+    index: int = -1
+    """The last of the results that was looked at."""
+    contents: list[str] = field(default_factory=list)
+    ids: list[Any] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+    """Where the passages of the present prompt are from."""
+
+    def following(
+        self, results: Any, most: int | None, max_tokens: float, count: Callable[[str], int], note: Callable[[str], None]
+    ) -> str:
+        """The next passages: at most so many and so many tokens, none that was in a prompt before; "" when there are none."""
+        self.sources = []
+        taken: list[str] = []
+        total = 0
+        for index, (document, _) in enumerate(results[0] if results else []):
+            if index <= self.index or document["id"] in self.ids:
+                continue
+            tokens = count(document["content"])
+            if tokens > max_tokens:
+                note(f"{shown(document)} is left out: its {tokens} tokens do not fit into the context ({max_tokens:g}).")
+                self.index = index
+                continue
+            if total + tokens > max_tokens or len(taken) == most:
+                break
+            total += tokens
+            self.index = index
+            self._take(document)
+            taken.append(document["content"])
+        return "".join(f"{content}\n" for content in taken)
+
+    def _take(self, document: Document) -> None:
+        self.ids.append(document["id"])
+        self.contents.append(document["content"])
+        source = (document.get("metadata") or {}).get("source")
+        if source and str(source) not in self.sources:
+            self.sources.append(str(source))
+
+
+def shown(document: Document) -> str:
+    """How a document is spoken of."""
+    source = (document.get("metadata") or {}).get("source")
+    return f"passage {document['id']}" + (f" of {source}" if source else "")
+
+
+def as_query_results(owner: str, given: Any) -> QueryResults:
+    """Results as lists of (document, distance); those in Chroma's own form, a dict of lists, are turned into it.
+
+    Raises WrongType for anything else.
+    """
+    if isinstance(given, Mapping) and "ids" in given:
+        return [
+            [
+                ({"id": id_, "content": content, "metadata": metadata}, float(distance))
+                for id_, content, metadata, distance in zip(
+                    ids, *(_row(given, key, row, len(ids)) for key in ("documents", "metadatas", "distances")), strict=True
+                )
+            ]
+            for row, ids in enumerate(given["ids"])
+        ]
+    if not isinstance(given, list | tuple):
+        raise WrongType(
+            f"{owner}: what was retrieved must be a list with (document, distance) pairs for each query, or Chroma's dict with "
+            f"ids and documents, not {given!r:.200}; does query_vector_db or retrieve_docs return or set it?"
+        )
+    return given  # type: ignore[return-value]  # a custom database answers for what it gives
+
+
+def _row(given: Mapping[str, Any], key: str, row: int, size: int) -> list[Any]:
+    """The values of one query; where there are none, what stands for them."""
+    values = given.get(key)
+    return list(values[row]) if values else [{"documents": "", "metadatas": None, "distances": 0.0}[key]] * size

@@ -1,0 +1,135 @@
+"""Filters in Chroma's language: `where` looks at metadata, `where_document` at the content. Checked once, compiled to SQL.
+
+    {"page": 3}   {"page": {"$gte": 3}}   {"$and": [{"lang": "de"}, {"page": {"$in": [1, 2]}}]}
+    {"$contains": "exact text"}   {"$or": [{"$contains": "a"}, {"$not_contains": "b"}]}
+
+`$eq $ne $gt $gte $lt $lte $in $nin $and $or`; `$contains $not_contains $and $or`. `$ne` and `$nin` hold where the key is missing
+too. Texts are compared exactly, case included; numbers as numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agentkit.errors import WrongArgument
+
+Condition = tuple[str, list[Any]]
+"""SQL with marks, and their values."""
+
+_ORDER = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+_JOINS = {"$and": " and ", "$or": " or "}
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a document must be like to be found; checked, and in Chroma's form."""
+
+    where: Mapping[str, Any] | None = None
+    where_document: Mapping[str, Any] | None = None
+
+    @staticmethod
+    def checked(where: Any, where_document: Any) -> Filters:
+        """The filters; raises WrongArgument when they are malformed. Empty ones let everything through."""
+        if where:
+            _check("where", where, _check_comparison)
+        if where_document:
+            _check("where_document", where_document, _check_content)
+        return Filters(where or None, where_document or None)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a database says what filters need; `{mark}` stands for a value to come."""
+
+    mark: str
+    contains: str
+    """Whether the content contains the value."""
+    text: str
+    """The text under a key, null when there is none; two marks for the key. So are `number` and `boolean`."""
+    number: str
+    boolean: str
+    key: Callable[[str], str] = str
+    """How a key is written as a value."""
+
+    def condition(self, filters: Filters) -> Condition:
+        """The SQL condition, `true` when there are no filters."""
+        parts = []
+        if filters.where:
+            parts.append(self._tree(filters.where, self._comparison))
+        if filters.where_document:
+            parts.append(self._tree(filters.where_document, self._content))
+        return _joined(parts, " and ") if parts else ("true", [])
+
+    def _tree(self, node: Mapping[str, Any], leaf: Callable[[str, Any], Condition]) -> Condition:
+        (key, value), *_ = node.items()
+        return _joined([self._tree(one, leaf) for one in value], _JOINS[key]) if key in _JOINS else leaf(key, value)
+
+    def _content(self, operator: str, value: str) -> Condition:
+        return f"{'' if operator == '$contains' else 'not '}{self.contains}", [value]
+
+    def _comparison(self, key: str, value: Any) -> Condition:
+        operator, operand = next(iter(value.items())) if isinstance(value, Mapping) else ("$eq", value)
+        several = operand if operator in ("$in", "$nin") else [operand]
+        found = _joined([self._leaf(key, _ORDER.get(operator, "="), one) for one in several], " or ")
+        negated = "not " if operator in ("$ne", "$nin") else ""
+        return f"{negated}coalesce({found[0]}, false)", found[1]
+
+    def _leaf(self, key: str, operator: str, operand: Any) -> Condition:
+        kind = self.boolean if isinstance(operand, bool) else self.text if isinstance(operand, str) else self.number
+        value = float(operand) if kind == self.number else operand
+        return f"{kind} {operator} {self.mark}", [self.key(key), self.key(key), value]
+
+
+def _joined(parts: list[Condition], by: str) -> Condition:
+    return f"({by.join(sql for sql, _ in parts)})", [value for _, values in parts for value in values]
+
+
+def _check(name: str, node: Any, check_leaf: Callable[[str, str, Any], None]) -> None:
+    if not isinstance(node, Mapping) or len(node) != 1 or not all(isinstance(key, str) for key in node):
+        raise WrongArgument(f"{name} must be a dict with one key on each level, not {node!r}; join several with $and.")
+    (key, value), *_ = node.items()
+    if key not in _JOINS:
+        return check_leaf(name, key, value)
+    if not isinstance(value, list) or len(value) < 2:
+        raise WrongArgument(f"{name}: {key} needs a list of at least two conditions, not {value!r}.")
+    for one in value:
+        _check(name, one, check_leaf)
+    return None
+
+
+def _check_content(name: str, key: str, value: Any) -> None:
+    if key not in ("$contains", "$not_contains"):
+        raise WrongArgument(f"{name} knows $contains, $not_contains, $and and $or, not {key!r}.")
+    if not isinstance(value, str) or not value:
+        raise WrongArgument(f"{name}: {key} needs a text that is not empty, not {value!r}.")
+
+
+def _check_comparison(name: str, key: str, value: Any) -> None:
+    if not isinstance(value, Mapping):
+        value = {"$eq": value}
+    if key.startswith("$") or len(value) != 1:
+        raise WrongArgument(f"{name} must compare one key by one operator on each level, not {key!r}: {dict(value)!r}.")
+    (operator, operand), *_ = value.items()
+    if operator not in _OPERANDS:
+        raise WrongArgument(f"{name} knows {', '.join(_OPERANDS)}, $and and $or, not {operator!r} (for {key!r}).")
+    if not _OPERANDS[operator](operand):
+        raise WrongArgument(f"{name}: {operator} cannot compare {key!r} with {operand!r}.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, str | int | float | bool)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and _is_scalar(value[0]) and len({type(one) for one in value}) == 1
+
+
+_OPERANDS: dict[str, Callable[[Any], bool]] = {
+    "$eq": _is_scalar, "$ne": _is_scalar, "$in": _is_list, "$nin": _is_list, **dict.fromkeys(_ORDER, _is_number),
+}  # fmt: skip
