@@ -31,9 +31,12 @@ def app(tmp_path: Path) -> Iterator[App]:
         yield served
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One Chromium for all tests; each test has a fresh profile in it."""
+    """One Chromium for the tests of a file; each test has a fresh profile in it.
+
+    Not for the whole session: as long as Playwright is open its event loop runs here, and no test of async code could.
+    """
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=chromium())
         yield running
