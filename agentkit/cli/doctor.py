@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from agentkit.workspace import Workspace
 
 _PACKAGES = ("streamlit", "duckdb", "torch", "sentence-transformers", "hnswlib", "tantivy", "openai", "pypdfium2", "pandas")
-_SANDBOXES = {"bwrap": "bubblewrap", "docker": "docker"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +138,9 @@ def _model(workspace: Workspace) -> Check:
 
 
 def _sandbox() -> Check:
-    found = [name for command, name in _SANDBOXES.items() if shutil.which(command)]
-    if found:
-        return Check("sandbox", True, f"{', '.join(found)} found")
-    return Check(
-        "sandbox", True, "none found; nothing needs one yet", "To run code that agents write, install bubblewrap or docker."
-    )
+    from agentkit.coding import bubblewrap_works, docker_works, how_to_isolate
+
+    works = [name for name, tried in (("bubblewrap", bubblewrap_works), ("docker or podman", docker_works)) if tried()]
+    if works:
+        return Check("sandbox", True, f"code that agents write runs in {works[0]}")
+    return Check("sandbox", True, "none, so code that agents write is refused", how_to_isolate())

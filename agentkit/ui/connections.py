@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from agentkit.core.address import without_login
 from agentkit.errors import AgentkitError
 from agentkit.llm import Connection, connections, delete_connection, save_connection
 from agentkit.llm.discover import Probe, discover, probe
@@ -61,10 +62,10 @@ def _draw_connection(connection: Connection) -> None:
                 st.menu_button("", ["Edit", "Delete"], key=menu, icon=icon, type="tertiary", help=about, on_click=manage)
         models = ", ".join(markdown.literal(model) for model in connection.models) or "the first that the server lists"
         key = "a key is set" if connection.api_key else "no key"
-        st.caption(f"{markdown.literal(connection.base_url)} · {key} · {_WHERE.get(connection.source, '')}")
+        st.caption(f"{markdown.literal(without_login(connection.base_url))} · {key} · {_WHERE.get(connection.source, '')}")
         st.caption(f"Models: {models}")
         if tested:
-            with st.spinner(f"Asking {markdown.literal(connection.base_url)}"):
+            with st.spinner(f"Asking {markdown.literal(without_login(connection.base_url))}"):
                 st.session_state[f"probe-{name}"] = probe(connection)
         if result := st.session_state.get(f"probe-{name}"):
             draw_probe(result)
@@ -100,7 +101,7 @@ def _draw_found(known: Sequence[Connection]) -> None:
     addresses = {connection.base_url for connection in known}
     for connection in found:
         with st.container(horizontal=True, vertical_alignment="center", border=True):
-            where = f"{markdown.literal(connection.base_url)}, {figures.count(len(connection.models), 'model')}"
+            where = f"{markdown.literal(without_login(connection.base_url))}, {figures.count(len(connection.models), 'model')}"
             st.markdown(f"**{markdown.literal(connection.name)}** at {where}", width="stretch")
             if connection.base_url in addresses:
                 st.caption("in the list already", width="content")

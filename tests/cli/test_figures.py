@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from agentkit.cli.figures import local_zone
+from agentkit.coding import bubblewrap_works
 from agentkit.database import Database
 from agentkit.events import Usage
 from agentkit.ledger import Chat, Ledger
@@ -152,6 +153,18 @@ def test_doctor_finds_all_well(cli: Cli, papers: Path) -> None:
         ["packages", "data folder", "database", "store and indexes", "embedding model", "model", "sandbox"], True
     )
     assert cli("doctor").out.count("ok  ") == 7
+
+
+def test_doctor_says_where_code_of_agents_runs(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "ok   sandbox: code that agents write runs in bubblewrap" in cli("doctor").out
+    monkeypatch.setenv("PATH", str(tmp_path))
+    bubblewrap_works.cache_clear()
+    try:
+        ended = cli("doctor")
+    finally:
+        bubblewrap_works.cache_clear()
+    assert "sandbox: none, so code that agents write is refused" in ended.out
+    assert "apt-get install bubblewrap" in ended.out
 
 
 def test_doctor_says_which_model_answers(cli: Cli, shared_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:

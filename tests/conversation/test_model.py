@@ -145,3 +145,8 @@ def test_usage_is_summed_and_forgotten_by_reset(is_async: bool) -> None:
     assert total["scripted"]["total_tokens"] == 3 * actual["scripted"]["total_tokens"] > 0
     ann.reset()
     assert ann.get_actual_usage() is ann.get_total_usage() is None
+
+
+def test_subclasses_may_ask_a_client_of_their_own() -> None:
+    (ann, _), (other, _) = modelled("ann"), modelled("other", "from another client")
+    assert ann._generate_oai_reply_from_client(other.client, [{"role": "user", "content": "hi"}], None) == "from another client"

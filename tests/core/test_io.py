@@ -27,3 +27,15 @@ def test_a_stream_that_is_empty_is_a_stream() -> None:
     with IOStream.set_default(lines := Lines()):
         IOStream.get_default().print("heard")
     assert lines == ["heard"]
+
+
+def test_the_stream_of_the_process() -> None:
+    before, mine = IOStream.get_global_default(), IOConsole()
+    IOStream.set_global_default(mine)
+    try:
+        assert IOStream.get_default() is IOStream.get_global_default() is mine
+        with IOStream.set_default(other := IOConsole()):
+            assert IOStream.get_default() is other
+            assert IOStream.get_global_default() is mine
+    finally:
+        IOStream.set_global_default(before)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from agentkit.agents.group import selection, templates
-from agentkit.agents.group.mentions import mentions
 from agentkit.agents.group.settings import checked
 from agentkit.agents.group.transitions import Transitions, allowed_transitions
 from agentkit.conversation import telling
@@ -142,14 +141,6 @@ class GroupChat:
         return self.last_choice.speaker
 
     select_speaker, a_select_speaker = faces(_select_speaker)
-
-    def _participant_roles(self, agents: list[Agent] | None = None) -> str:
-        return templates.roles_of(self.agents if agents is None else agents)
-
-    def _mentioned_agents(
-        self, message_content: str | list[Mapping[str, Any]] | None, agents: Sequence[Agent] | None
-    ) -> dict[str, int]:
-        return mentions(message_content, [agent.name for agent in (self.agents if agents is None else agents)])
 
 
 def signed(message: dict[str, Any], speaker: Agent) -> dict[str, Any]:
