@@ -23,6 +23,7 @@ bench:  ## measure speed and size (minutes)
 	$(BIN)/python tests/bench/bench_ingest.py
 	$(BIN)/pytest -sq tests/bench/bench_rerun.py
 	$(BIN)/python -m tests.bench.bench_chat
+	$(BIN)/python tests/bench/bench_index.py
 
 clean:  ## remove the virtual environment and caches; documents and chats in data/ stay
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -55,7 +55,17 @@ if TYPE_CHECKING:
         get_config_list,
     )
     from agentkit.llm.wrapper import OpenAIWrapper
-    from agentkit.retrieval import Hit, Library, MiniLMEmbedder, Source, evaluate, fetch, sources_from_paths
+    from agentkit.retrieval import (
+        Hit,
+        Library,
+        MiniLMEmbedder,
+        Scope,
+        SearchOptions,
+        Source,
+        evaluate,
+        fetch,
+        sources_from_paths,
+    )
     from agentkit.runs import Run, start
     from agentkit.settings import Settings, load_settings
     from agentkit.teams import Answer, Citation, Task, Team
@@ -91,6 +101,8 @@ _HOME = {
     "RetrieveAssistantAgent": "agentkit.agents",
     "RetrieveUserProxyAgent": "agentkit.agents",
     "Run": "agentkit.runs",
+    "Scope": "agentkit.retrieval",
+    "SearchOptions": "agentkit.retrieval",
     "SenderRequired": "agentkit.errors",
     "Settings": "agentkit.settings",
     "Source": "agentkit.retrieval",
@@ -123,8 +135,8 @@ __all__ = [
     "Agent", "AgentNameConflict", "AgentkitError", "Answer", "AssistantAgent", "Cache", "ChatResult", "Citation",
     "ConversableAgent", "Database", "GroupChat", "GroupChatManager", "Hit", "IOConsole", "IOStream", "InvalidCarryOverType",
     "LLMAgent", "Ledger", "Library", "MessageHistoryLimiter", "MessageTokenLimiter", "MiniLMEmbedder", "Model",
-    "ModelClient", "NoEligibleSpeaker", "OpenAIWrapper", "RetrieveAssistantAgent", "RetrieveUserProxyAgent", "Run",
-    "SenderRequired", "Settings", "Source", "Task", "Team", "TextMessageContentName", "TransformMessages",
+    "ModelClient", "NoEligibleSpeaker", "OpenAIWrapper", "RetrieveAssistantAgent", "RetrieveUserProxyAgent", "Run", "Scope",
+    "SearchOptions", "SenderRequired", "Settings", "Source", "Task", "Team", "TextMessageContentName", "TransformMessages",
     "UndefinedNextAgent", "UserProxyAgent", "Workspace", "a_initiate_chats", "call", "config_list_from_dotenv",
     "config_list_from_json", "config_list_from_models", "config_list_openai_aoai", "evaluate", "fetch", "filter_config",
     "gather_usage_summary", "get_config_list", "initiate_chats", "load_settings", "register_function", "sources_from_paths",

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,13 +34,15 @@ class Database:
         self._connection = _connect(path)
         self._local = threading.local()
         self._write = threading.RLock()
+        self._revisions: Counter[str] = Counter()
         # A cursor ends with its thread; a strong list would keep those of every thread that ever read.
         self._cursors: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
         self.execute("create table if not exists migrations (series varchar, number integer, primary key (series, number))")
 
     def execute(self, sql: str, values: Values = ()) -> None:
-        """Run a statement that returns nothing."""
-        self._cursor().execute(sql, _storable(values))
+        """Run a statement that returns nothing; raises StoreError when the file cannot be written."""
+        with self._told():
+            self._cursor().execute(sql, _storable(values))
 
     def insert(self, table: str, row: Mapping[str, Any]) -> None:
         """Insert one row; the keys are column names."""
@@ -48,13 +51,18 @@ class Database:
 
     def insert_arrow(self, table: str, rows: pyarrow.Table) -> None:
         """Insert many rows at once; the columns are matched by name."""
+        import duckdb
+
         cursor = self._cursor()
         cursor.register("incoming_rows", rows)
         try:
             columns = ", ".join(rows.column_names)
             cursor.execute(f"insert into {table} ({columns}) select {columns} from incoming_rows")
-        finally:
-            cursor.unregister("incoming_rows")
+        except BaseException:
+            with suppress(duckdb.Error):  # in a transaction that has failed nothing can be done, and the reason is to be told
+                cursor.unregister("incoming_rows")
+            raise
+        cursor.unregister("incoming_rows")
 
     def rows(self, sql: str, values: Values = ()) -> list[Row]:
         """All result rows as dicts."""
@@ -83,23 +91,41 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All writes of the block are kept together, durably, or not at all; nested blocks join the outer one."""
+        """All writes of the block are kept together, durably, or not at all; nested blocks join the outer one.
+
+        Raises StoreError when the file cannot be written.
+        """
         with self._write:
-            if getattr(self._local, "depth", 0):
+            if self.in_transaction:
                 yield
                 return
             cursor = self._cursor()
             cursor.execute("begin")
-            self._local.depth = 1
+            self._local.depth, self._local.touched = 1, set()
             try:
-                yield
+                with self._told():
+                    yield
+                    cursor.execute("commit")
+                self._revisions.update(self._local.touched)
             except BaseException:
-                cursor.execute("rollback")
+                _roll_back(cursor)
                 raise
-            else:
-                self._commit(cursor)
             finally:
                 self._local.depth = 0
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether this thread is within a transaction, and sees what others do not see yet."""
+        return bool(getattr(self._local, "depth", 0))
+
+    def touch(self, series: str) -> None:
+        """Say, within a transaction, that it changes what belongs to the series; the revision rises when it is committed."""
+        assert self.in_transaction  # else a reader could keep what was there before for new
+        self._local.touched.add(series)
+
+    def revision(self, series: str) -> int:
+        """A number that rises with every change to the series: what was read after asking for it is good until it rises."""
+        return self._revisions[series]
 
     def migrate(self, series: str, steps: Sequence[Migration]) -> None:
         """Run those of the numbered steps (the first is 1) that this file has not seen yet.
@@ -135,13 +161,26 @@ class Database:
             self._cursors.add(cursor)
         return cursor
 
-    def _commit(self, cursor: duckdb.DuckDBPyConnection) -> None:
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What DuckDB says when the disk is full, as an error that tells what to do."""
         import duckdb
 
         try:
-            cursor.execute("commit")
-        except (duckdb.IOException, duckdb.FatalException) as error:
-            raise StoreError(f"{self.path} could not be written ({error}); check free space and permissions.") from error
+            yield
+        except (duckdb.IOException, duckdb.FatalException, duckdb.TransactionException) as error:
+            if isinstance(error, duckdb.TransactionException) and "Could not write file" not in str(error):
+                raise  # a conflict
+            reason = str(error).splitlines()[0]
+            raise StoreError(f"{self.path} could not be written ({reason}); check free space and permissions.") from error
+
+
+def _roll_back(cursor: duckdb.DuckDBPyConnection) -> None:
+    """End the transaction, unless it has ended with its failure, whose reason is to be told."""
+    import duckdb
+
+    with suppress(duckdb.Error):
+        cursor.execute("rollback")
 
 
 def _storable(values: Values) -> Values:

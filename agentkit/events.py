@@ -14,6 +14,8 @@ from agentkit.errors import AgentkitError
 MessageStatus = Literal["complete", "stopped", "failed"]
 CallStatus = Literal["ok", "failed", "stopped", "cached"]
 DocumentStatus = Literal["indexed", "unchanged", "failed", "stopped"]
+Purpose = Literal["chat", "embedding", "rerank"]
+"""What a model was called for."""
 Stage = Literal["waiting", "parse", "split", "embed", "commit", "index"]
 
 
@@ -79,7 +81,7 @@ class ModelCalled:
     agent: str
     provider: str
     model: str
-    purpose: Literal["chat", "embedding"] = "chat"
+    purpose: Purpose = "chat"
     messages: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -100,7 +102,7 @@ class ModelReplied:
     agent: str
     provider: str
     model: str
-    purpose: Literal["chat", "embedding"] = "chat"
+    purpose: Purpose = "chat"
     status: CallStatus = "ok"
     text: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -127,6 +129,10 @@ class Retrieved:
     seconds: float
     timings: dict[str, float] = field(default_factory=dict)
     """Seconds by stage."""
+    left_out: dict[str, int] = field(default_factory=dict)
+    """Passages that were found but not given, by reason: `weak` (below the threshold), `duplicate` (of one that is given)."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """How was searched, by the names of `SearchOptions`."""
 
 
 @dataclass(frozen=True, slots=True)

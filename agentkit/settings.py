@@ -48,6 +48,10 @@ class Settings:
     """Address of an OpenAI-compatible server; `OPENAI_BASE_URL` is read as well."""
     openai_model: str = ""
     """Model asked for there; `OPENAI_MODEL` is read as well."""
+    embedding_folders: str = ""
+    """Folders with sentence-transformers models to embed with, separated as in PATH."""
+    reranker_folders: str = ""
+    """Folders with cross-encoders to rerank with, separated as in PATH."""
 
     @property
     def samples(self) -> Path:

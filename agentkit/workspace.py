@@ -5,28 +5,44 @@ The app, the command line and the tests work through this; each question or inge
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, replace
+from datetime import datetime
+from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 from agentkit import runs
 from agentkit.core import bus
 from agentkit.database import Database
 from agentkit.errors import AgentkitError, ConfigError, Stopped
-from agentkit.events import DocumentDone, MessageSent
+from agentkit.events import DocumentDone, MessageSent, Usage
 from agentkit.ledger import Chat, Ledger, StoredMessage
-from agentkit.llm import Model, available_models, model_by_id
+from agentkit.llm import Model, available_models, connections, model_by_id
+from agentkit.llm.openai_client import provider_of
+from agentkit.llm.prices import price
 from agentkit.llm.tokens import count_text
 from agentkit.messages import Message, message, new_id
-from agentkit.retrieval import Embedder, Hit, Library, MiniLMEmbedder, Source, fetch, sources_from_paths
+from agentkit.retrieval import Collection, Embedder, Hit, Library, MiniLMEmbedder, Source, fetch, sources_from_paths
+from agentkit.retrieval.bundle import file_name
+from agentkit.retrieval.embed_folder import FolderEmbedder
+from agentkit.retrieval.embed_server import ServerEmbedder
+from agentkit.retrieval.embedders import Embedders
+from agentkit.retrieval.rerank import CrossEncoderReranker, Reranker, Rerankers, ServerReranker
+from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
 from agentkit.settings import Settings
 from agentkit.teams import Answer, Task, team
 
 DEFAULT_COLLECTION = "Documents"
 SAMPLES = "Samples"
-PASSAGES = 8
 TITLE = 60
+EVERYTHING = Scope()
+LookUp = Callable[[str], list[Hit]]
+T = TypeVar("T")
+Named = TypeVar("Named", Embedder, Reranker)
 
 
 class Workspace:
@@ -39,7 +55,11 @@ class Workspace:
         self.ledger = Ledger(self.database)
         self.ledger.interrupt_orphans()
         self.embedder: Embedder = embedder or MiniLMEmbedder()
-        self.library = Library(self.database, settings, self.embedder)
+        embedders = Embedders(
+            self.embedder, lambda name: _named(_embedders(settings), name), lambda: [one.name for one in _embedders(settings)]
+        )
+        rerankers = Rerankers(lambda name: _named(_rerankers(settings), name), lambda: [one.name for one in _rerankers(settings)])
+        self.library = Library(self.database, settings, embedders, rerankers)
         self.library.interrupt_orphans()
 
     def close(self) -> None:
@@ -47,8 +67,10 @@ class Workspace:
         for run in runs.live(self.settings.owner):
             run.stop()
             run.wait(10)
-        self.library.close()
-        self.database.close()
+        try:
+            self.library.close()
+        finally:
+            self.database.close()
 
     def warm(self) -> None:
         """Load now, in the background, what the first question needs: the embedding model and the table of tokens."""
@@ -87,14 +109,40 @@ class Workspace:
             raise ConfigError(f"There are no sample documents in {self.settings.samples}; install from the project's folder.")
         return self.ingest(owner, SAMPLES, sources)
 
+    def build_version(self, owner: str, version_id: str) -> Run[int]:
+        """Build what an index version lacks, in a run of its own; raises NotFound at once."""
+        return self._version_run("index", owner, version_id, lambda: self.library.versions.build(owner, version_id))
+
+    def promote_version(self, owner: str, version_id: str) -> Run[None]:
+        """Let an index version answer, after building what it lacks, in a run of its own; raises NotFound at once."""
+        return self._version_run("switch", owner, version_id, lambda: self.library.versions.promote(owner, version_id))
+
+    def export_collection(self, owner: str, collection: str) -> Run[Path]:
+        """Write a collection to a file below the folder `exports`, which is the run's result; raises NotFound at once."""
+        name = self.library.collection(owner, collection).name
+        path = self.settings.data / "exports" / file_name(name)
+        return self._transfer(f"Export of {name}", owner, lambda: self.library.transfer.export(owner, name, path))
+
+    def import_collection(self, owner: str, path: Path, name: str = "") -> Run[Collection]:
+        """Make a collection of such a file; a copy in the folder of uploads is removed afterwards."""
+
+        def work() -> Collection:
+            try:
+                return self.library.transfer.load(owner, path, name)
+            finally:
+                _discard(path, self.settings.data / "uploads")
+
+        return self._transfer(f"Import of {name or path.name}", owner, work)
+
     def ask(self, owner: str, question: str, *, collection: str, team_id: str = "answer", model_id: str = "",
             chat_id: str | None = None, parent_id: str | None = None, attachments: Sequence[Source] = (),
-            keep_attachments: bool = False) -> Run[Answer]:  # fmt: skip
+            keep_attachments: bool = False, scope: Scope = EVERYTHING) -> Run[Answer]:  # fmt: skip
         """Ask a team, in a new chat or in one that is there; the run's `chat_id` says which.
 
         `parent_id` is the message to go on from (default: the chat's head; empty: from the beginning). Attachments are
-        taken in first: for this chat alone, or with `keep_attachments` into the collection. Raises NotFound and
-        ConfigError at once.
+        taken in first: for this chat alone, or with `keep_attachments` into the collection. Only what is in the `scope` is
+        looked up; what is attached to the chat alone belongs to the chosen documents. Raises NotFound and ConfigError at
+        once.
         """
         if not question.strip():
             raise ConfigError("The question is empty; type what you want to know.")
@@ -109,8 +157,9 @@ class Workspace:
             def work() -> Answer:
                 run = runs.current()
                 assert run is not None  # started below
-                asked = self._say_question(question, thread, attachments, keep_attachments)
-                task = Task(question, model, self._retriever(owner, chat), history(thread), run.message_id, asked)
+                asked = self._say_question(question, thread, attachments, keep_attachments, scope)
+                look_up, find = self._lookups(owner, chat, scope)
+                task = Task(question, model, look_up, history(thread), run.message_id, asked, find)
                 try:
                     chosen.check(model)
                     self._attach(owner, chat, collection, attachments, keep_attachments)
@@ -130,6 +179,17 @@ class Workspace:
         for name in self._attached(owner, chat_id):
             self.library.delete_collection(owner, name)
 
+    def _version_run(self, kind: str, owner: str, version_id: str, work: Callable[[], T]) -> Run[T]:
+        version = self.library.versions.one(owner, version_id)
+        everything = [found for hidden in (False, True) for found in self.library.collections(owner, hidden)]
+        name = next(found.name for found in everything if found.id == version.collection_id)
+        status = next(one for one in self.library.versions.listed(owner, name) if one.version.id == version_id)
+        title = f"{version.max_tokens} tokens, {version.embedder} for {name}"
+        return runs.start(work, kind=kind, title=title, owner=owner, ledger=self.ledger, size=status.missing)
+
+    def _transfer(self, title: str, owner: str, work: Callable[[], T]) -> Run[T]:
+        return runs.start(work, kind="transfer", title=title, owner=owner, ledger=self.ledger)
+
     def _intake(self, title: str, owner: str, size: int, work: Callable[[], list[DocumentDone]]) -> Run[list[DocumentDone]]:
         return runs.start(work, kind="ingest", title=title, owner=owner, ledger=self.ledger, size=size)
 
@@ -141,11 +201,25 @@ class Workspace:
                 for folder in ("uploads", "fetched"):
                     _discard(source.path, self.settings.data / folder)
 
-    def _retriever(self, owner: str, chat: Chat) -> Callable[[str], list[Hit]]:
-        """Looks into the chat's collection and into what is attached to the chat by then."""
-        return lambda query: self.library.retrieve(
-            owner, [chat.collection, *self._attached(owner, chat.id)], query, top_k=PASSAGES
-        )
+    def _lookups(self, owner: str, chat: Chat, scope: Scope) -> tuple[LookUp, LookUp]:
+        """By meaning and words, and word for word: in the chat's collection and in what is attached to the chat by then."""
+
+        def places() -> tuple[list[str], Scope]:
+            attached = self._attached(owner, chat.id)
+            if scope.document_ids is None:
+                return [chat.collection, *attached], scope
+            files = [one.id for name in attached for one in self.library.documents(owner, name)]
+            return [chat.collection, *attached], replace(scope, document_ids=[*scope.document_ids, *files])
+
+        def look_up(query: str) -> list[Hit]:
+            names, within = places()
+            return self.library.retrieve(owner, names, query, scope=within)
+
+        def find(text: str) -> list[Hit]:
+            names, within = places()
+            return self.library.find_passages(owner, names, text, scope=within)
+
+        return look_up, find
 
     def _chat(self, owner: str, chat_id: str | None, question: str, team_id: str, model_id: str, collection: str) -> Chat:
         if chat_id is None:
@@ -155,9 +229,12 @@ class Workspace:
             )
         return self.ledger.update_chat(owner, chat_id, team=team_id, model=model_id, collection=collection)
 
-    def _say_question(self, question: str, thread: Sequence[StoredMessage], attachments: Sequence[Source], kept: bool) -> str:
+    def _say_question(self, question: str, thread: Sequence[StoredMessage], attachments: Sequence[Source], kept: bool,
+                      scope: Scope) -> str:  # fmt: skip
         asked = new_id()
-        extra = {"attachments": [source.name for source in attachments], "kept": kept} if attachments else {}
+        extra: dict[str, Any] = {"attachments": [source.name for source in attachments], "kept": kept} if attachments else {}
+        if scope != EVERYTHING:
+            extra["scope"] = scope_to_json(scope)
         bus.emit(MessageSent(asked, thread[-1].id if thread else None, "user", "team", "user", question, extra=extra))
         return asked
 
@@ -166,7 +243,7 @@ class Workspace:
             return
         target = collection if keep else attachment_collection(chat.id)
         if not keep and not self._attached(owner, chat.id):
-            self.library.create_collection(owner, target, hidden=True)
+            self.library.create_collection(owner, target, hidden=True, like=collection)
         done = self._take_in(owner, target, attachments)
         failed = [one for one in done if one.status == "failed"]
         if len(failed) == len(attachments):
@@ -177,6 +254,46 @@ class Workspace:
     def _attached(self, owner: str, chat_id: str) -> list[str]:
         name = attachment_collection(chat_id)
         return [found.name for found in self.library.collections(owner, hidden=True) if found.name == name]
+
+
+def _embedders(settings: Settings) -> Iterator[Embedder]:
+    """Those that can be chosen besides the packaged one: in folders, and on connected servers."""
+    yield from (_folder_embedder(folder) for folder in _folders(settings.embedding_folders))
+    for server in connections(settings):
+        yield from (_server_embedder(server.base_url, server.api_key, model) for model in server.embedding_models)
+
+
+def _rerankers(settings: Settings) -> Iterator[Reranker]:
+    yield from (_folder_reranker(folder) for folder in _folders(settings.reranker_folders))
+    for server in connections(settings):
+        yield from (ServerReranker(server.base_url, server.api_key, model) for model in server.reranker_models)
+
+
+def _named(offered: Iterator[Named], name: str) -> Named | None:
+    return next((one for one in offered if one.name == name), None)
+
+
+def _folders(setting: str) -> list[Path]:
+    return [Path(part).expanduser() for part in setting.split(os.pathsep) if part.strip()]
+
+
+# One of each in the process: a model is loaded once, a server is asked for its dimension once. Another key makes another one.
+@cache
+def _folder_embedder(folder: Path) -> Embedder:
+    return FolderEmbedder(folder)
+
+
+@cache
+def _folder_reranker(folder: Path) -> Reranker:
+    return CrossEncoderReranker(folder)
+
+
+@cache
+def _server_embedder(base_url: str, api_key: str, model: str) -> Embedder:
+    provider = provider_of(base_url)
+    return ServerEmbedder(
+        base_url, api_key, model, provider=provider, price=lambda tokens: price(model, provider, Usage(input=tokens))
+    )
 
 
 def _discard(path: Path, folder: Path) -> None:
@@ -193,6 +310,25 @@ def _discard(path: Path, folder: Path) -> None:
 def attachment_collection(chat_id: str) -> str:
     """Name of the hidden collection that holds what was attached to a chat alone."""
     return f"chat:{chat_id}"
+
+
+def scope_to_json(scope: Scope) -> dict[str, Any]:
+    """The fields that narrow, as they travel with a question under `scope`."""
+    given = {one.name: getattr(scope, one.name) for one in fields(scope)}
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in given.items()
+        if value != getattr(EVERYTHING, name)
+    }
+
+
+def scope_of(question: StoredMessage | MessageSent) -> Scope:
+    """What a question was narrowed to."""
+    given: dict[str, Any] = dict(question.extra.get("scope", {}))
+    for name in ("added_from", "added_before"):
+        if name in given:
+            given[name] = datetime.fromisoformat(given[name])
+    return Scope(**given)
 
 
 def _say_end(message_id: str, parent_id: str | None, agent: str, error: Exception) -> None:

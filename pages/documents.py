@@ -1,20 +1,24 @@
-"""The documents that chats answer from, by collection: add, look at, retry, delete."""
+"""The documents that chats answer from, by collection: add, look at, tag, retry, delete."""
 
 import streamlit as st
 
 from agentkit import runs
-from agentkit.ui import adding, chunks, collections, documents, figures, progress, state
+from agentkit.ui import adding, chunks, collections, documents, progress, state, transfer
 from agentkit.workspace import DEFAULT_COLLECTION
 
 state.page_head("Documents", "What your chats answer from. The documents of a collection are searched together.")
 known = state.workspace().library.collections(state.owner())
 chosen = collections.draw_choice(known) if known else None
 progress.draw_progress()
+transfer.draw_transfers()
 if not any(one.documents for one in known) and not runs.live(state.owner(), kind="ingest"):
     st.markdown("There are no documents yet. Add your own below, or load a few samples to see how it works.")
-    adding.draw_samples()
+    with st.container(horizontal=True):
+        adding.draw_samples()
+        if not known:
+            collections.draw_import()
 elif chosen and chosen.documents:
-    st.caption(f"{figures.count(chosen.documents, 'document')}, {figures.count(chosen.chunks, 'chunk')}")
+    collections.draw_size(chosen)
 elif chosen:
     st.markdown("This collection is empty. Add documents to it:")
 adding.draw_adding(chosen.name if chosen else DEFAULT_COLLECTION, empty=not (chosen and chosen.documents))
@@ -23,4 +27,4 @@ if chosen and chosen.documents:
     if len(selected) == 1:
         chunks.draw_document(selected[0])
     else:
-        st.caption("Select one document to look at its chunks, or several to delete or retry them.")
+        st.caption("Select one document to look at its chunks, or several to tag, delete or retry them.")

@@ -16,6 +16,7 @@ import pytest
 
 from agentkit.database import Database
 from agentkit.errors import DatabaseDamaged, DatabaseInUse, StoreError
+from tests.retrieval.full_disk import at_most
 
 
 @pytest.fixture
@@ -210,3 +211,62 @@ def test_a_closed_database_is_free_for_others_and_of_no_use_here(database: Datab
     Database(database.path).close()
     with pytest.raises(duckdb.ConnectionException):
         database.rows("select 1")
+
+
+def test_the_revision_of_a_series_rises_when_a_change_is_committed(database: Database) -> None:
+    before = database.revision("things")
+    with database.transaction():
+        database.insert("things", {"name": "a", "size": 1})
+        database.touch("things")
+        assert database.revision("things") == before
+    assert (database.revision("things"), database.revision("others")) == (before + 1, 0)
+    with pytest.raises(duckdb.CatalogException), database.transaction():  # noqa: PT012  # it is the second that fails
+        database.touch("things")
+        database.execute("select * from nothing")
+    assert database.revision("things") == before + 1
+    with database.transaction():
+        database.insert("things", {"name": "b", "size": 1})
+    assert database.revision("things") == before + 1
+    with pytest.raises(AssertionError):
+        database.touch("things")
+
+
+def test_a_failed_insert_in_a_transaction_tells_the_reason(database: Database) -> None:
+    with pytest.raises(duckdb.ConstraintException, match="duplicate key"), database.transaction():
+        database.insert_arrow("things", pa.table({"size": [1, 2], "name": ["a", "a"]}))
+    database.insert_arrow("things", pa.table({"size": [1], "name": ["a"]}))
+    assert names(database) == ["a"]
+
+
+@pytest.mark.parametrize("block", [True, False])
+def test_a_full_disk_is_told_and_with_space_again_all_goes_on(database: Database, block: bool) -> None:
+    database.insert("things", {"name": "kept"})
+    with at_most(10), pytest.raises(StoreError, match=r"could not be written .* check free space"):  # noqa: PT012
+        if block:
+            with database.transaction():
+                database.insert("things", {"name": "lost"})
+                database.touch("things")
+        else:
+            database.insert("things", {"name": "lost"})
+    assert not database.in_transaction
+    assert database.revision("things") == 0
+    assert names(database) == ["kept"]
+    with database.transaction():
+        database.insert("things", {"name": "later"})
+    database.close()
+    again = Database(database.path)
+    assert names(again) == ["kept", "later"]
+    again.close()
+
+
+def test_a_conflict_of_two_writers_is_no_full_disk(database: Database) -> None:
+    database.insert("things", {"name": "a", "size": 1})
+    other = database._connection.cursor()
+    other.execute("begin")
+    other.execute("update things set size = 2")
+    with pytest.raises(duckdb.TransactionException, match="onflict"):
+        database.execute("update things set size = 3")
+    other.execute("rollback")
+    other.close()
+    database.execute("update things set size = 4")
+    assert database.value("select size from things") == 4

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import typer
 
-from agentkit.cli import ask, doctor, evaluate, figures, ingest, search
+from agentkit.cli import ask, doctor, evaluate, figures, ingest, search, transfer
 from agentkit.cli.output import note, put_json, tolerate_any_character
 from agentkit.cli.store import Opener, open_workspace
 from agentkit.errors import AgentkitError, Stopped
@@ -30,6 +30,7 @@ app.command()(ask.ask)
 app.command()(figures.usage)
 app.command()(figures.runs)
 app.command("eval")(evaluate.evaluate)
+app.add_typer(transfer.app, name="collection")
 app.command()(doctor.doctor)
 
 

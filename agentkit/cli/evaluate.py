@@ -6,42 +6,82 @@ import dataclasses
 import tempfile
 import time
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from agentkit.cli.output import note, put, put_json
-from agentkit.cli.store import Opener
+from agentkit.cli.store import Opener, chosen_collection, opened
 from agentkit.settings import load_settings
 
 
 def evaluate(
     context: typer.Context,
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A data set in BEIR's layout: corpus, queries, qrels.")],
-    mode: Annotated[Literal["hybrid", "dense", "lexical"], typer.Option(help="By meaning, by words, or both.")] = "hybrid",
+    directory: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="A data set in BEIR's layout, a folder or .zip: corpus, queries, qrels.")
+    ] = None,
+    set_name: Annotated[str | None, typer.Option("--set", help="Instead of DIR: a question set of the retrieval lab.")] = None,
+    collection: Annotated[
+        str | None, typer.Option(help="Where the set is asked; by default the collection that it was made for.")
+    ] = None,
+    mode: Annotated[
+        Literal["hybrid", "dense", "lexical"] | None,
+        typer.Option(help="By meaning, by words, or both; by default as the collection is searched, hybrid for DIR."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """Measure the retrieval on a data set; your own documents are not touched."""
+    """Measure the retrieval on a data set, which leaves your documents alone, or on a collection with a question set."""
+    if (directory is None) == (set_name is None):
+        raise typer.BadParameter("give either DIR or --set", context)
+    if directory is not None and collection is not None:
+        raise typer.BadParameter("--collection goes with --set", context)
+    found = _of_set(context, set_name, collection, mode) if set_name else _of_folder(context, directory, mode, as_json)
+    if as_json:
+        put_json(found)
+        return
+    for name, figure in found.items():
+        if isinstance(figure, (int, float)):
+            put(f"{name:<15}{figure:,}" if isinstance(figure, int) else f"{name:<15}{figure:.4f}")
+
+
+def _of_folder(context: typer.Context, directory: Path | None, mode: Any, quiet: bool) -> dict[str, Any]:
     from agentkit.retrieval import evaluate as measure
 
+    assert directory is not None  # checked by the caller
     opener: Opener = context.obj
     with tempfile.TemporaryDirectory(prefix="agentkit-eval-") as folder:
         settings = dataclasses.replace(load_settings(), data=Path(folder))
         workspace = opener(settings)
         try:
-            if not as_json:
+            if not quiet:
                 note(f"Taking in {directory} ...")
             started = time.perf_counter()
-            found = measure(directory, workspace.embedder, mode)
+            found = measure(directory, workspace.embedder, mode or "hybrid")
             seconds = time.perf_counter() - started
         finally:
             workspace.close()
-    figures = {
-        "ndcg@10": found.ndcg_10, "recall@10": found.recall_10, "recall@100": found.recall_100, "mrr@10": found.mrr_10,
-        "seconds": seconds, "query_seconds": found.query_seconds, "queries": found.queries, "documents": found.documents,
+    return {
+        "mode": found.mode, "ndcg@10": found.ndcg_10, "recall@10": found.recall_10, "recall@100": found.recall_100,
+        "mrr@10": found.mrr_10, "seconds": seconds, "query_seconds": found.query_seconds, "queries": found.queries,
+        "documents": found.documents,
     }  # fmt: skip
-    if as_json:
-        put_json({"mode": mode, **figures})
-        return
-    for name, figure in figures.items():
-        put(f"{name:<15}{figure:,}" if isinstance(figure, int) else f"{name:<15}{figure:.4f}")
+
+
+def _of_set(context: typer.Context, set_name: str, collection: str | None, mode: Any) -> dict[str, Any]:
+    from agentkit.retrieval.measuring import measure
+
+    with opened(context) as workspace:
+        owner, library = workspace.settings.owner, workspace.library
+        chosen = library.questions.named(owner, set_name)
+        asked = chosen_collection(workspace, collection or chosen.collection or None)
+        options = library.options(owner, asked)
+        options = dataclasses.replace(options, mode=mode) if mode else options
+        if options.mode != "lexical":
+            workspace.warm()  # the times are those of questions, not of loading the model
+        figures = measure(library, owner, chosen.id, asked, options).figures
+    named = {name.replace("_", "@"): figures[name] for name in ("ndcg_10", "recall_1", "recall_5", "recall_10", "recall_100")}
+    return {
+        "set": set_name, "collection": asked, "mode": options.mode, **named, "mrr@10": figures["mrr_10"],
+        "hit_rate": figures["hit_rate"], "query_seconds": figures["mean_s"], "p50_seconds": figures["p50_s"],
+        "p95_seconds": figures["p95_s"], "queries": int(figures["questions"]),
+    }  # fmt: skip

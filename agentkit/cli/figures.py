@@ -56,7 +56,7 @@ def runs(
     limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """List the runs: questions and ingests, how they ended and what they took."""
+    """List the runs (questions, ingests, index versions, measurements, transfers), how they ended and what they took."""
     from agentkit.ledger import queries
 
     with opened(context) as workspace:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import graphlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -192,8 +192,3 @@ def _order(chats: Mapping[Any, Chat]) -> list[Any]:
     except graphlib.CycleError as error:
         circle = " -> ".join(repr(each) for each in error.args[1])
         raise WrongArgument(f"The prerequisites of the chats run in a circle: {circle}.") from None
-
-
-def first_message(message: Any, sender: Any, recipient: Any, context: dict[str, Any]) -> Any:
-    """The message that a callable gives; other messages as they are."""
-    return message(sender, recipient, context) if isinstance(message, Callable) else message  # type: ignore[arg-type]

@@ -14,7 +14,6 @@ from agentkit.conversation.chats import (
     a_initiate_chats,
     check_chat,
     check_chats,
-    first_message,
     gather_usage_summary,
     initiate_chats,
 )
@@ -450,9 +449,10 @@ class ConversableAgent(LLMAgent):
     async def _converse(self, mode: Mode, recipient: ConversableAgent, max_turns: int | None, message: Any,
                         silent: bool | None, kwargs: dict[str, Any]) -> str:  # fmt: skip
         """Say the first message, and with `max_turns` the next ones too; the reason why the chat ended."""
-        opening = await mode.invoke(first_message, message, self, recipient, kwargs)
-        if not callable(message):
-            opening = await mode.peer(self, "generate_init_message", opening, **kwargs)
+        if callable(message):
+            opening = await mode.invoke(message, self, recipient, kwargs)
+        else:
+            opening = await mode.peer(self, "generate_init_message", message, **kwargs)
         if max_turns is None:
             await mode.peer(self, "send", opening, recipient, silent=silent)
             return self._why_ended(recipient)

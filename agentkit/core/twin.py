@@ -25,6 +25,12 @@ P = ParamSpec("P")
 Core = Callable[Concatenate[S, "Mode", P], Coroutine[Any, Any, T]]
 
 
+def takes_long(function: Callable[P, T]) -> Callable[P, T]:
+    """Mark a sync callable that may take long, so that `invoke` lets an event loop go on meanwhile."""
+    function.takes_long = True  # type: ignore[attr-defined]  # a mark of ours
+    return function
+
+
 class Mode:
     """Sync or async; handed to every core."""
 
@@ -43,7 +49,9 @@ class Mode:
         return Ask(self, agent, name, args, kwargs)
 
     async def invoke(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call a sync or async callable of somebody else and give its result."""
+        """Call a sync or async callable of somebody else and give its result; one marked with `takes_long` as `block` does."""
+        if getattr(function, "takes_long", False):
+            return await self.block(function, *args, **kwargs)
         result = function(*args, **kwargs)
         if not inspect.isawaitable(result):
             return result

@@ -28,7 +28,7 @@ class CallFilter:
     until: datetime | None = None
     models: Sequence[str] = ()
     agents: Sequence[str] = ()
-    purpose: Literal["", "chat", "embedding"] = ""
+    purpose: Literal["", "chat", "embedding", "rerank"] = ""
 
     def where(self) -> tuple[str, list[Any]]:
         """The SQL condition over `c` (llm_calls) and its values."""

@@ -21,6 +21,7 @@ from agentkit.settings import Settings
 
 OFFLINE = "offline"
 DEFAULT_OPENAI_MODEL = "gpt-5-mini"
+OPENAI_EMBEDDING_MODEL = "text-embedding-3-small"
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 
 
@@ -34,6 +35,10 @@ class Connection:
     models: tuple[str, ...] = ()
     """Empty: one entry for the first model that the server lists when it is asked."""
     source: Literal["environment", "saved", "found"] = "saved"
+    embedding_models: tuple[str, ...] = ()
+    """Models of the server to embed documents with."""
+    reranker_models: tuple[str, ...] = ()
+    """Models of the server to rerank passages with."""
 
 
 def connections(settings: Settings) -> list[Connection]:
@@ -99,7 +104,9 @@ def _from_settings(settings: Settings) -> list[Connection]:
     provider = provider_of(base_url)
     name = "OpenAI" if provider == "openai" else provider
     model = settings.openai_model or (DEFAULT_OPENAI_MODEL if provider == "openai" else "")
-    return [Connection(name, base_url, settings.openai_api_key, (model,) if model else (), "environment")]
+    embedding = (OPENAI_EMBEDDING_MODEL,) if provider == "openai" else ()
+    models = (model,) if model else ()
+    return [Connection(name, base_url, settings.openai_api_key, models, "environment", embedding)]
 
 
 def _checked(connection: Connection) -> Connection:
@@ -108,8 +115,15 @@ def _checked(connection: Connection) -> Connection:
         raise ConfigError(
             f"A connection cannot be named {connection.name!r}; use 1 to 60 characters without a slash, not {OFFLINE!r}."
         )
-    models = tuple(dict.fromkeys(model.strip() for model in connection.models if model.strip()))
-    return Connection(name, _address(connection.base_url), connection.api_key.strip(), models)
+    return Connection(
+        name, _address(connection.base_url), connection.api_key.strip(), _names(connection.models),
+        embedding_models=_names(connection.embedding_models), reranker_models=_names(connection.reranker_models),
+    )  # fmt: skip
+
+
+def _names(models: Sequence[str]) -> tuple[str, ...]:
+    """The names of models without blanks around them, each once."""
+    return tuple(dict.fromkeys(model.strip() for model in models if model.strip()))
 
 
 def _address(base_url: str) -> str:
@@ -131,13 +145,20 @@ def _saved(settings: Settings) -> list[Connection]:
     path = _file(settings)
     try:
         stored: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-        return [Connection(one["name"], one["base_url"], one.get("api_key", ""), tuple(one.get("models", ()))) for one in stored]
+        return [_connection(one) for one in stored]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ConfigError(
             f"{path} cannot be read as saved connections ({type(error).__name__}); correct or remove it."
         ) from error
+
+
+def _connection(row: dict[str, Any]) -> Connection:
+    return Connection(
+        row["name"], row["base_url"], row.get("api_key", ""), tuple(row.get("models", ())),
+        embedding_models=tuple(row.get("embedding_models", ())), reranker_models=tuple(row.get("reranker_models", ())),
+    )  # fmt: skip
 
 
 def _write(settings: Settings, saved: Sequence[Connection]) -> None:

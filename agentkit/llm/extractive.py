@@ -30,8 +30,8 @@ INTRODUCTION = (
     "Ask me about something that your documents say, or choose a language model in the settings."
 )
 NO_PASSAGES = (
-    "There is nothing to quote from: no passage was found for this question. Add documents to the collection, or configure "
-    "a language model in the settings."
+    "There is nothing to quote from: no passage was found that fits this question. Ask in other words, add documents to the "
+    "collection, or configure a language model in the settings."
 )
 
 

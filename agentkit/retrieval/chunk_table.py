@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from agentkit.database import Database, Row
+from agentkit.database import Database
 from agentkit.documents import Piece
 from agentkit.retrieval.types import Chunk, IndexVersion
 
@@ -14,13 +13,26 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-@dataclass(frozen=True, slots=True)
-class IndexRow:
-    """What the lexical index needs of a chunk."""
+CHANGES = "retrieval"
+"""The database's series of changes to collections, versions and chunks."""
+
+
+class IndexRow(TypedDict):
+    """A chunk as the lexical index takes it in: what is matched, and what a hit shows of it."""
 
     id: int
-    head: str
+    title: str
+    """Of its document."""
+    document_id: str
+    document: str
+    """The document's name."""
+    ordinal: int
     text: str
+    heading: str
+    page: int | None
+    place: str
+    start: int
+    end: int
 
 
 class ChunkTable:
@@ -29,10 +41,10 @@ class ChunkTable:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    def listed(self, document_id: str, offset: int, limit: int) -> list[Chunk]:
-        """The document's chunks in order."""
-        sql = f"select {_CHUNK} from chunks k where document_id = ? order by ordinal limit ? offset ?"
-        return [Chunk(**row) for row in self.database.rows(sql, [document_id, limit, offset])]
+    def listed(self, version: IndexVersion, document_id: str, offset: int, limit: int) -> list[Chunk]:
+        """The document's chunks in this version, in order."""
+        sql = f"select {_CHUNK} from chunks k where version_id = ? and document_id = ? order by ordinal limit ? offset ?"
+        return [Chunk(**row) for row in self.database.rows(sql, [version.id, document_id, limit, offset])]
 
     def one(self, owner: str, chunk_id: int) -> Chunk | None:
         """The chunk."""
@@ -40,19 +52,6 @@ class ChunkTable:
             join collections c on c.id = d.collection_id where k.id = ? and c.owner = ?"""
         row = self.database.row(sql, [chunk_id, owner])
         return Chunk(**row) if row else None
-
-    def passages(self, version: IndexVersion, ids: Sequence[int]) -> dict[int, Row]:
-        """What a hit shows of each chunk that is still there."""
-        if not ids:
-            return {}
-        return {row["id"]: row for row in self.database.rows(f"{_PASSAGES} and k.id in ({_numbers(ids)})", [version.id])}
-
-    def chunks_of(self, version: IndexVersion, document_ids: Sequence[str]) -> list[int]:
-        """The ids of all chunks of these documents."""
-        if not document_ids:
-            return []
-        sql = f"select id from chunks where version_id = ? and document_id in ({marks(document_ids)}) order by id"
-        return [row["id"] for row in self.database.rows(sql, [version.id, *document_ids])]
 
     def vectors(self, version: IndexVersion, ids: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """Ids (n) and vectors (n, dimension) of those of the chunks that are there."""
@@ -74,12 +73,17 @@ class ChunkTable:
         """Ids (n) and vectors (n, dimension) of the first `limit` chunks added after one change and until another."""
         return self._vectors(version, "id > ? and id <= ? order by id limit ?", [after, until, limit])
 
+    def passages(self, version: IndexVersion, ids: Sequence[int]) -> dict[int, IndexRow]:
+        """What a hit shows of each of the chunks that is there."""
+        if not ids:
+            return {}
+        rows = self.database.rows(f"{_ROWS} where k.version_id = ? and k.id in ({_numbers(ids)})", [version.id])
+        return {row["id"]: cast(IndexRow, row) for row in rows}
+
     def texts_added(self, version: IndexVersion, after: int, until: int, limit: int) -> list[IndexRow]:
         """The first `limit` chunks added after one change and until another."""
-        sql = """select k.id, concat_ws(' ', d.name, d.title, k.heading) as head, k.text
-            from chunks k join documents d on d.id = k.document_id
-            where k.version_id = ? and k.id > ? and k.id <= ? order by k.id limit ?"""
-        return [IndexRow(**row) for row in self.database.rows(sql, [version.id, after, until, limit])]
+        sql = f"{_ROWS} where k.version_id = ? and k.id > ? and k.id <= ? order by k.id limit ?"
+        return [cast(IndexRow, row) for row in self.database.rows(sql, [version.id, after, until, limit])]
 
     def removed(self, version: IndexVersion, after: int, until: int) -> list[int]:
         """Ids of the chunks removed after one change and until another."""
@@ -96,6 +100,7 @@ class ChunkTable:
         import numpy as np
         import pyarrow
 
+        self.database.touch(CHANGES)
         ids = [row["id"] for row in self.database.rows("select nextval('changes') as id from range(?)", [len(pieces)])]
         starts = np.arange(len(pieces) + 1, dtype=np.int32) * version.dimension
         columns: dict[str, Any] = {
@@ -111,9 +116,10 @@ class ChunkTable:
 
     def remove(self, document_ids: Sequence[str]) -> None:
         """Remove all chunks of these documents and note it for the indexes, in the caller's transaction."""
-        chosen = f"from chunks where document_id in ({marks(document_ids)})"
-        self.database.execute(f"insert into tombstones select nextval('changes'), version_id, id {chosen}", document_ids)
-        self.database.execute(f"delete {chosen}", document_ids)
+        self.database.touch(CHANGES)
+        chosen, given = f"from chunks where document_id in {LISTED}", [list(document_ids)]
+        self.database.execute(f"insert into tombstones select nextval('changes'), version_id, id {chosen}", given)
+        self.database.execute(f"delete {chosen}", given)
 
     def _vectors(self, version: IndexVersion, condition: str, values: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
         import numpy as np
@@ -124,6 +130,10 @@ class ChunkTable:
         ids = found.column("id").to_numpy().astype(np.int64)
         lists = found.column("embedding").combine_chunks()
         return ids, np.asarray(lists.flatten(), dtype=np.float32).reshape(len(ids), version.dimension)
+
+
+LISTED = "(select unnest(?::varchar[]))"
+"""For an `in` with one value that is a list of texts, however long."""
 
 
 def marks(values: Sequence[Any]) -> str:
@@ -141,4 +151,5 @@ _COLUMNS = {
     "tokens": "tokens",
 }  # fmt: skip
 _CHUNK = 'k.id, k.document_id, k.ordinal, k.text, k.heading, k.page, k.place, k.start_at as start, k.end_at as "end", k.tokens'
-_PASSAGES = f"select {_CHUNK}, d.name as document from chunks k join documents d on d.id = k.document_id where k.version_id = ?"
+_ROWS = """select k.id, k.document_id, d.name as document, d.title, k.ordinal, k.text, k.heading, k.page, k.place,
+    k.start_at as start, k.end_at as "end" from chunks k join documents d on d.id = k.document_id"""

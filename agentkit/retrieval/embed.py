@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from agentkit.errors import ConfigError
+from agentkit.errors import BadModelReply, ConfigError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +32,10 @@ class Embedder(Protocol):
         """Vectors of the same name can be compared with each other."""
 
     @property
+    def provider(self) -> str:
+        """Who runs it, in the list of model calls: `local` for this process, else the server."""
+
+    @property
     def dimension(self) -> int:
         """Numbers in a vector."""
 
@@ -45,8 +49,21 @@ class Embedder(Protocol):
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Start and end character of each token, without special tokens."""
 
+    def cost(self, tokens: int) -> float | None:
+        """US dollars for embedding so many tokens; None when the price is unknown."""
 
-class MiniLMEmbedder:
+
+class InProcess:
+    """What embedders that run in this process have in common."""
+
+    provider = "local"
+
+    def cost(self, tokens: int) -> float | None:
+        """Nothing."""
+        return 0.0
+
+
+class MiniLMEmbedder(InProcess):
     """all-MiniLM-L6-v2 from the package that ships it, run by sentence-transformers; loads at first use, or with `warm()`."""
 
     name = "all-MiniLM-L6-v2"
@@ -74,11 +91,7 @@ class MiniLMEmbedder:
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Start and end character of each token, without special tokens."""
-        encoder = self._encoder()
-        found: list[tuple[int, int]] = []
-        for start, block in _blocks(text):
-            found += [(start + first, start + last) for first, last in encoder.encode(block, add_special_tokens=False).offsets]
-        return found
+        return offsets(self._encoder(), text)
 
     def _loaded(self) -> MiniLM:
         with self._lock:
@@ -91,13 +104,11 @@ class MiniLMEmbedder:
             if self._tokenizer is None:
                 import tokenizers
 
-                self._tokenizer = tokenizers.Tokenizer.from_file(str(_model_folder() / "tokenizer.json"))
-                self._tokenizer.no_truncation()
-                self._tokenizer.no_padding()
+                self._tokenizer = unlimited(tokenizers.Tokenizer.from_file(str(_model_folder() / "tokenizer.json")))
             return self._tokenizer
 
 
-class FakeEmbedder:
+class FakeEmbedder(InProcess):
     """A hashed bag of words: the same text gives the same vector in every process, similar words give near ones. For tests."""
 
     name = "fake"
@@ -128,6 +139,35 @@ class FakeEmbedder:
 
 _WORD = re.compile(r"\w+")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+def offsets(tokenizer: tokenizers.Tokenizer, text: str) -> list[tuple[int, int]]:
+    """Start and end character of each token, without special tokens; the tokenizer is an `unlimited` one."""
+    found: list[tuple[int, int]] = []
+    for start, block in _blocks(text):
+        found += [(start + first, start + last) for first, last in tokenizer.encode(block, add_special_tokens=False).offsets]
+    return found
+
+
+def unlimited(tokenizer: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
+    """The same tokenizer, set to neither cut nor pad texts."""
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def checked(vectors: np.ndarray, count: int, dimension: int, who: str) -> np.ndarray:
+    """The vectors, which an embedder gave; raises BadModelReply when they are not `count` of `dimension` finite numbers."""
+    import numpy as np
+
+    if vectors.shape != (count, dimension):
+        raise BadModelReply(
+            f"{who} gave vectors of shape {vectors.shape} for {count:,} texts, but ({count:,}, {dimension:,}) was expected; "
+            "check which model is loaded there."
+        )
+    if not np.isfinite(vectors).all():
+        raise BadModelReply(f"{who} gave a vector with numbers that are not finite (NaN or infinity); check the model.")
+    return vectors
 
 
 def _model_folder() -> Path:

@@ -1,39 +1,37 @@
-"""How well retrieval finds what people judged relevant, on a folder in BEIR's layout that is taken in and searched as usual.
+"""How well retrieval finds what people judged relevant: the figures, and trials through the same `retrieve` as the chat.
 
-`corpus.jsonl` has `_id`, `title` and `text`, `queries.jsonl` has `_id` and `text`, `qrels.tsv` (or `qrels/test.tsv`) has
-query-id, corpus-id and score. A document's score is that of its best chunk.
+Each question of a trial is asked twice. Once exactly as a chat would: that gives the hit rate and the times. Then once more as
+deep as recall@100 needs, all other options the same: that gives the figures by document. A document's rank is that of its best
+passage; a document that was left out as a near-duplicate of a passage ranks right behind it.
 """
 
 from __future__ import annotations
 
-import json
+import contextvars
 import math
 import tempfile
-import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from statistics import fmean, quantiles
 
+from agentkit.core import bus, stopping
 from agentkit.database import Database
-from agentkit.documents import DocumentText, Section, split
-from agentkit.errors import ConfigError
-from agentkit.messages import new_id
+from agentkit.events import Event, Retrieved
+from agentkit.retrieval.beir import Dataset, take_in
 from agentkit.retrieval.embed import Embedder
-from agentkit.retrieval.ingest import GroupWriter
-from agentkit.retrieval.intake import Ready
 from agentkit.retrieval.library import Library
-from agentkit.retrieval.types import IndexVersion, Mode, StoredDocument
+from agentkit.retrieval.options import SearchOptions
+from agentkit.retrieval.questions import Question, QuestionResult
+from agentkit.retrieval.types import Hit, Mode
 from agentkit.settings import Settings
 
-Judgements = dict[str, dict[str, int]]
+DEPTH = 100
+"""Passages, at least, whose documents are ranked."""
+METRICS = ("ndcg_10", "recall_1", "recall_5", "recall_10", "recall_100", "mrr_10")
+_RECALLS = (1, 5, 10, 100)
 _OWNER = _COLLECTION = "evaluation"
-_DEPTH = 100
-_CHUNKS = 300
-"""Chunks asked for, so that they are of 100 documents as a rule."""
-_GROUP = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,111 +55,103 @@ def evaluate(directory: Path, embedder: Embedder, mode: Mode = "hybrid") -> Eval
 
 def evaluate_modes(directory: Path, embedder: Embedder, modes: Sequence[Mode]) -> dict[str, Evaluation]:
     """Measure several modes over one build of the collection, in a temporary folder."""
-    directory = Path(directory)
-    queries = {line["_id"]: line["text"] for line in _lines(directory / "queries.jsonl")}
-    judged = {
-        query: relevant for query, relevant in _judgements(directory).items() if query in queries and any(relevant.values())
-    }
-    if not judged:
-        raise ConfigError(f"{directory} has no query with a relevant document; qrels.tsv must name ids of queries.jsonl.")
+    dataset = Dataset(directory)
+    questions = dataset.questions()
     with tempfile.TemporaryDirectory(prefix="agentkit-eval-") as folder:
         settings = Settings(data=Path(folder))
         database = Database(settings.data / "agentkit.duckdb")
         library = Library(database, settings, embedder)
         try:
-            count = _take_in(library, _lines(directory / "corpus.jsonl"))
-            asked = {query: queries[query] for query in judged}
-            return {mode: _measure(library, mode, asked, judged, count) for mode in modes}
+            library.create_collection(_OWNER, _COLLECTION)
+            count = take_in(library, _OWNER, _COLLECTION, dataset.corpus())
+            return {mode: _evaluation(library, mode, questions, count) for mode in modes}
         finally:
             library.close()
             database.close()
 
 
-def _take_in(library: Library, corpus: Iterator[dict[str, Any]]) -> int:
-    """Split, embed, store and index the documents as an ingest does; those without text are left out."""
-    collection = library.create_collection(_OWNER, _COLLECTION)
-    version = library.store.version(collection.id)
-    writer = GroupWriter(library.store, library.indexes, library.embedder, version, threading.Lock())
-    texts = (line for line in corpus if line.get("text", "").strip())
-    count = 0
-    while group := [_ready(library, version, line) for line in islice(texts, _GROUP)]:
-        with library.store.database.transaction():
-            library.store.register(version, [ready.document for ready in group], [])
-        count += len(writer.write(group))
-    writer.settle()
-    return count
+def _evaluation(library: Library, mode: Mode, questions: Sequence[Question], documents: int) -> Evaluation:
+    figures, _ = trial(library, _OWNER, _COLLECTION, questions, SearchOptions(mode=mode))
+    means = {name: figures[name] for name in ("ndcg_10", "recall_10", "recall_100", "mrr_10")}
+    return Evaluation(mode, query_seconds=figures["mean_s"], queries=len(questions), documents=documents, **means)
 
 
-def _ready(library: Library, version: IndexVersion, line: Mapping[str, Any]) -> Ready:
-    text, title = line["text"], line.get("title", "")
-    read = DocumentText(text, (Section(text, 0, len(text)),), "text/plain", title, None)
-    document = StoredDocument(
-        new_id(), version.collection_id, line["_id"], f"memory:{line['_id']}", "", len(text), read.media_type, title=title
-    )
-    return Ready(document, text, split(read, library.embedder, version.max_tokens), time.perf_counter())
+def trial(library: Library, owner: str, collection: str, questions: Sequence[Question], options: SearchOptions,
+          version_id: str = "") -> tuple[dict[str, float], tuple[QuestionResult, ...]]:  # fmt: skip
+    """The figures of a Measurement and the results by question (there is at least one); `version_id` as in `retrieve`.
 
-
-def _measure(library: Library, mode: Mode, queries: Mapping[str, str], judged: Judgements, documents: int) -> Evaluation:
-    sums = dict.fromkeys(("ndcg_10", "recall_10", "recall_100", "mrr_10"), 0.0)
-    started = time.perf_counter()
-    for query, text in queries.items():
-        hits = library.retrieve(_OWNER, _COLLECTION, text, top_k=_CHUNKS, mode=mode)
-        ranking = list(dict.fromkeys(hit.document for hit in hits))[:_DEPTH]
-        for name, value in scores(ranking, judged[query]).items():
+    Emits a Retrieved without hits for each question, and the calls of the embedder; raises Stopped, and what `retrieve` raises.
+    """
+    sums = dict.fromkeys(METRICS, 0.0)
+    results: list[QuestionResult] = []
+    for question in questions:
+        stopping.check()
+        result, figures = _asked(library, owner, collection, question, options, version_id)
+        results.append(result)
+        for name, value in figures.items():
             sums[name] += value
-    query_seconds = (time.perf_counter() - started) / len(queries)
-    means = {name: value / len(queries) for name, value in sums.items()}
-    return Evaluation(mode, query_seconds=query_seconds, queries=len(queries), documents=documents, **means)
+    count = len(questions)
+    means = {name: value / count for name, value in sums.items()}
+    seconds = [one.seconds for one in results]
+    times = {"mean_s": fmean(seconds), "p50_s": _share(seconds, 50), "p95_s": _share(seconds, 95)}
+    hit_rate = sum(one.hit for one in results) / count
+    return {**means, "hit_rate": hit_rate, **times, "questions": count}, tuple(results)
 
 
 def scores(ranking: Sequence[str], relevant: Mapping[str, int]) -> dict[str, float]:
-    """nDCG@10, recall@10, recall@100 and MRR@10 of one ranking, best first; `relevant` gives each document's grade."""
+    """METRICS of one ranking, best first, each from 0 to 1; `relevant` gives each document's grade, one at least above 0.
+
+    A grade is the gain, as in trec_eval, and is discounted by the logarithm of the rank plus one.
+    """
     gains = [max(0, relevant.get(document, 0)) for document in ranking]
     wanted = sum(grade > 0 for grade in relevant.values())
     best = _discounted(sorted((grade for grade in relevant.values() if grade > 0), reverse=True)[:10])
     first = next((place for place, gain in enumerate(gains[:10], start=1) if gain > 0), None)
-    return {
-        "ndcg_10": _discounted(gains[:10]) / best,
-        "recall_10": sum(gain > 0 for gain in gains[:10]) / wanted,
-        "recall_100": sum(gain > 0 for gain in gains[:100]) / wanted,
-        "mrr_10": 1 / first if first else 0.0,
-    }
+    recalls = {f"recall_{depth}": sum(gain > 0 for gain in gains[:depth]) / wanted for depth in _RECALLS}
+    return {"ndcg_10": _discounted(gains[:10]) / best, **recalls, "mrr_10": 1 / first if first else 0.0}
 
 
 def _discounted(gains: Iterable[int]) -> float:
     return sum(gain / math.log2(place + 1) for place, gain in enumerate(gains, start=1))
 
 
-def _judgements(directory: Path) -> Judgements:
-    path = next(
-        (path for path in (directory / "qrels.tsv", directory / "qrels" / "test.tsv") if path.is_file()), directory / "qrels.tsv"
-    )
-    found: Judgements = {}
-    for number, line in enumerate(_read(path), start=1):
-        fields = line.split("\t")
-        if number == 1 and not fields[-1].lstrip("-").isdigit():
-            continue
-        if len(fields) != 3 or not fields[2].lstrip("-").isdigit():
-            raise ConfigError(f"{path} line {number} is {line!r}; it must be query-id, corpus-id and score between tabs.")
-        found.setdefault(fields[0], {})[fields[1]] = int(fields[2])
-    return found
+def _asked(library: Library, owner: str, collection: str, question: Question, options: SearchOptions, version_id: str
+           ) -> tuple[QuestionResult, dict[str, float]]:  # fmt: skip
+    outside = contextvars.copy_context()
+
+    def found(options: SearchOptions, told: bool) -> list[Hit]:
+        asked = library, owner, collection, question.text, options, version_id
+        return contextvars.Context().run(_retrieve, *asked, outside, told)
+
+    started = time.perf_counter()
+    given = found(options, True)
+    seconds = time.perf_counter() - started
+    ranking = _documents(given if options.top_k >= DEPTH else found(replace(options, top_k=DEPTH), False))
+    places = {name: place for place, name in enumerate(ranking, start=1)}
+    figures = scores(ranking, question.expected)
+    hit = any(name in question.expected for name in _documents(given))
+    ranks = {name: places.get(name) for name in question.expected}
+    return QuestionResult(question.text, ranks, figures["ndcg_10"], hit, seconds), figures
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(_read(path), start=1):
-        try:
-            value = json.loads(line)
-            value["_id"], value["text"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise ConfigError(f"{path} line {number} is not a JSON object with _id and text ({error}).") from error
-        yield value
+def _retrieve(library: Library, owner: str, collection: str, text: str, options: SearchOptions, version_id: str,
+              outside: contextvars.Context, told: bool) -> list[Hit]:  # fmt: skip
+    """The hits. What happens is passed on, but without them: the passages of all questions would fill memory and ledger."""
+
+    def pass_on(event: Event) -> None:
+        if not isinstance(event, Retrieved):
+            outside.run(bus.emit, event)
+        elif told:
+            outside.run(bus.emit, replace(event, hits=[]))
+
+    with bus.listening(pass_on):
+        return library.retrieve(owner, collection, text, options=options, version_id=version_id or None)
 
 
-def _read(path: Path) -> Iterator[str]:
-    try:
-        with path.open(encoding="utf-8") as opened:
-            yield from (line.rstrip("\n") for line in opened if line.strip())
-    except OSError as error:
-        raise ConfigError(
-            f"{path} cannot be read ({error.strerror}); the folder must have corpus.jsonl, queries.jsonl, qrels.tsv."
-        ) from error
+def _documents(hits: Sequence[Hit]) -> list[str]:
+    return list(dict.fromkeys(name for hit in hits for name in (hit.document, *hit.also_in)))
+
+
+def _share(values: Sequence[float], percent: int) -> float:
+    """The value that so many percent of the values do not exceed."""
+    return values[0] if len(values) == 1 else quantiles(values, n=100, method="inclusive")[percent - 1]

@@ -8,17 +8,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentkit.core import bus, stopping
 from agentkit.documents import Limits
-from agentkit.errors import AgentkitError, ConfigError, Stopped
+from agentkit.errors import AgentkitError, ConfigError, ModelError, NotFound, Stopped, StoreError
 from agentkit.events import DocumentDone, DocumentProgress, ModelCalled, ModelReplied, Stage, Usage
 from agentkit.messages import new_id
 from agentkit.retrieval.allocator import return_freed_memory
-from agentkit.retrieval.embed import Embedder
+from agentkit.retrieval.embed import Embedder, checked
 from agentkit.retrieval.indexes import Indexes
 from agentkit.retrieval.intake import Intake, Ready
 from agentkit.retrieval.originals import Originals
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 PREFIX_TOKENS = 48
 """Tokens of title and heading, at most, that are embedded before the text of a chunk."""
 _SPECIAL_TOKENS = 2
-_GROUP_PIECES = 256
-_GROUP_DOCUMENTS = 64
+GROUP_PIECES = 256
+GROUP_DOCUMENTS = 64
 _GROUP_S = 0.5
 """A group is stored at the latest so long after its first document was ready, apart from the embedding itself."""
 _SLICE = 256
@@ -47,14 +47,15 @@ class GroupWriter:
     """Embeds, stores and indexes groups of documents of one collection, one group at a time among all threads."""
 
     def __init__(self, store: Store, indexes: Indexes, embedder: Embedder, version: IndexVersion, turn: threading.Lock) -> None:
-        self._store, self._indexes, self._embedder = store, indexes, embedder
-        self._version, self._turn = version, turn
+        self._store, self._indexes, self._turn = store, indexes, turn
+        self.embedder, self.version = embedder, version
         if version.embedder != embedder.name or version.dimension != embedder.dimension:
             raise ConfigError(
                 f"The collection was made with the embedder {version.embedder!r} ({version.dimension} numbers), "
                 f"but {embedder.name!r} ({embedder.dimension}) is in use; "
                 "switch back, or make a new collection and take the documents in there."
             )
+        indexes.of(version)  # before anything is stored that could not be indexed
 
     def write(self, group: Sequence[Ready]) -> list[DocumentDone]:
         """Finish these documents. Raises Stopped between two slices of work, and nothing of the group is stored then."""
@@ -65,31 +66,42 @@ class GroupWriter:
             for ready in group:
                 rows = vectors[place : place + len(ready.pieces)]
                 place += len(ready.pieces)
-                finished.append(Finished(_completed(ready), ready.text, ready.pieces, rows))
-            stored = self._store.replace(self._version, finished)
+                finished.append(Finished(_completed(ready), ready.text, ready.pieces, rows, ready.sections))
+            store = self._store.replace if self.version.active else self._store.extend
+            stored = store(self.version, finished)
             self._progress(group, "index")
-            self._indexes.of(self._version)
+            self._indexes.of(self.version)
         return_freed_memory()
         return [_done(one, one.document.id in stored) for one in finished]
 
     def settle(self) -> None:
         """After the last group."""
-        self._indexes.of(self._version).settle()
+        with suppress(NotFound):  # when the collection was deleted meanwhile
+            self._indexes.of(self.version).settle()
 
     def _embed(self, group: Sequence[Ready]) -> np.ndarray:
         import numpy as np
 
         started = time.perf_counter()
         texts, tokens, owners = self._texts(group)
-        vectors = np.empty((len(texts), self._embedder.dimension), dtype=np.float32)
+        vectors = np.empty((len(texts), self.embedder.dimension), dtype=np.float32)
         for start in range(0, len(texts), _SLICE):
             stopping.check()
-            vectors[start : start + _SLICE] = self._embedder.embed(texts[start : start + _SLICE])
+            part = texts[start : start + _SLICE]
+            vectors[start : start + _SLICE] = self._embedded(part, tokens)
             ready, done = owners[min(start + _SLICE, len(texts)) - 1]
             bus.emit(DocumentProgress(ready.document.id, ready.document.name, "embed", done, len(ready.pieces)))
         if texts:
-            emit_embedding(self._embedder, tokens, time.perf_counter() - started)
+            emit_embedding(self.embedder, tokens, time.perf_counter() - started)
         return vectors
+
+    def _embedded(self, texts: Sequence[str], tokens: int) -> np.ndarray:
+        started = time.perf_counter()
+        try:
+            return checked(self.embedder.embed(texts), len(texts), self.version.dimension, self.embedder.name)
+        except ModelError as error:
+            emit_embedding(self.embedder, tokens, time.perf_counter() - started, error)
+            raise
 
     def _texts(self, group: Sequence[Ready]) -> tuple[list[str], int, list[tuple[Ready, int]]]:
         """What is embedded for each piece, how many tokens that is, and for each its document and its number there."""
@@ -100,7 +112,7 @@ class GroupWriter:
             prefixes: dict[str, tuple[str, int]] = {}
             for number, piece in enumerate(ready.pieces, start=1):
                 if piece.heading not in prefixes:
-                    prefixes[piece.heading] = _prefix(self._embedder, ready.document.title, piece.heading)
+                    prefixes[piece.heading] = _prefix(self.embedder, ready.document.title, piece.heading)
                 prefix, length = prefixes[piece.heading]
                 repeated = piece.text.startswith(prefix.strip())
                 texts.append(piece.text if repeated else prefix + piece.text)
@@ -116,11 +128,8 @@ class GroupWriter:
 class Ingest:
     """One ingest of many sources into one collection."""
 
-    def __init__(
-        self, writer: GroupWriter, store: Store, originals: Originals, version: IndexVersion, embedder: Embedder, limits: Limits
-    ) -> None:
-        self._writer, self._store, self._originals = writer, store, originals
-        self._version, self._embedder, self._limits = version, embedder, limits
+    def __init__(self, writer: GroupWriter, store: Store, originals: Originals, limits: Limits) -> None:
+        self._writer, self._store, self._originals, self._limits = writer, store, originals, limits
 
     def run(self, sources: Iterable[Source]) -> list[DocumentDone]:
         """Take all in; raises Stopped, after which what was reported as indexed is there and the rest is marked."""
@@ -129,7 +138,7 @@ class Ingest:
         first = True
         try:
             while True:
-                intake = Intake(self._store, self._originals, self._version, self._embedder, self._limits, first)
+                intake = Intake(self._store, self._originals, self._writer.version, self._writer.embedder, self._limits, first)
                 self._one_pass(intake, waiting, done)
                 if not intake.deferred:
                     return done
@@ -162,17 +171,28 @@ class Ingest:
         """Mark what was under way, so that nothing looks busy for ever."""
         status, reason = ("stopped", "") if isinstance(error, Stopped) else ("failed", _reason(error))
         for document in list(intake.under_way.values()):
-            self._store.close_document(document.id, status, reason, 0.0)
+            with suppress(StoreError):  # on a full disk; the reason is told below
+                self._store.close_document(document.id, status, reason, 0.0)
             one = DocumentDone(document.id, document.name, "stopped" if status == "stopped" else "failed", error=reason)
             done.append(one)
             bus.emit(one)
 
 
-def emit_embedding(embedder: Embedder, tokens: int, seconds: float) -> None:
+def emit_embedding(embedder: Embedder, tokens: int, seconds: float, error: ModelError | None = None) -> None:
     """Say that the embedder was called: one row among the model calls."""
-    call = new_id()
-    bus.emit(ModelCalled(call, "", "local", embedder.name, "embedding"))
-    bus.emit(ModelReplied(call, "", "local", embedder.name, "embedding", usage=Usage(input=tokens), seconds=seconds, cost=0.0))
+    call, provider = new_id(), embedder.provider
+    usage = Usage(input=tokens, estimated=provider != "local")
+    bus.emit(ModelCalled(call, "", provider, embedder.name, "embedding"))
+    if error is None:
+        cost = embedder.cost(tokens)
+        bus.emit(ModelReplied(call, "", provider, embedder.name, "embedding", usage=usage, seconds=seconds, cost=cost))
+    else:
+        why, kind = str(error), type(error).__name__
+        bus.emit(
+            ModelReplied(
+                call, "", provider, embedder.name, "embedding", "failed", usage=usage, seconds=seconds, error=why, error_type=kind
+            )
+        )
 
 
 def _groups(intake: Intake, sources: Iterable[Source]) -> Generator[tuple[list[Ready], list[DocumentDone]]]:
@@ -190,7 +210,7 @@ def _groups(intake: Intake, sources: Iterable[Source]) -> Generator[tuple[list[R
                 group.append(item)
             pieces = sum(len(ready.pieces) for ready in group)
             late = group and time.perf_counter() - first > _GROUP_S
-            if pieces >= _GROUP_PIECES or len(group) >= _GROUP_DOCUMENTS or late or (group and item is None):
+            if pieces >= GROUP_PIECES or len(group) >= GROUP_DOCUMENTS or late or (group and item is None):
                 yield group, []
                 group = []
     if group:
@@ -225,7 +245,7 @@ def _completed(ready: Ready) -> StoredDocument:
 def _done(finished: Finished, stored: bool) -> DocumentDone:
     document = finished.document
     if not stored:
-        return DocumentDone(document.id, document.name, "stopped", note="It was deleted while it was taken in.")
+        return DocumentDone(document.id, document.name, "stopped", note="It was deleted or replaced meanwhile.")
     return DocumentDone(document.id, document.name, "indexed", document.chunks, document.tokens, document.seconds)
 
 

@@ -20,13 +20,14 @@ from agentkit.documents import Jail, Limits, Piece, Tokenizer, split
 from agentkit.errors import DocumentError
 from agentkit.events import DocumentDone, DocumentProgress
 from agentkit.messages import new_id
+from agentkit.retrieval import sections
 from agentkit.retrieval.originals import Originals
 from agentkit.retrieval.store import Store
 from agentkit.retrieval.types import IndexVersion, Source, StoredDocument
 
 _BATCH = 64
 _BATCH_BYTES = 16 * 2**20
-_ROOM = 4_000_000
+ROOM = 4_000_000
 """Characters of text that may wait for the embedder; a document that is larger waits alone."""
 
 
@@ -39,6 +40,8 @@ class Ready:
     pieces: Sequence[Piece]
     began: float
     """`time.perf_counter()` when reading began."""
+    sections: str = ""
+    """The sections of the text as `sections.pack` writes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class Intake:
         self._store, self._originals, self._version = store, originals, version
         self._tokenizer, self._limits = tokenizer, limits
         self._items: queue.SimpleQueue[Item | BaseException | None] = queue.SimpleQueue()
-        self._room = _Room(_ROOM)
+        self._room = _Room(ROOM)
         self._claimed: set[str] = set()
         self.under_way: dict[str, StoredDocument] = {}
         """Documents that are registered and not finished, by id."""
@@ -130,10 +133,10 @@ class Intake:
             self._fail(document, error, time.perf_counter() - began)
             return
         self._items.put(DocumentProgress(document.id, document.name, "split"))
-        pieces = split(read, self._tokenizer, self._version.max_tokens)
+        pieces = split(read, self._tokenizer, self._version.max_tokens, self._version.overlap)
         known = replace(document, media_type=read.media_type, title=read.title or document.title, pages=read.pages)
         self._room.take(len(read.text))
-        self._items.put(Ready(known, read.text, pieces, began))
+        self._items.put(Ready(known, read.text, pieces, began, sections.pack(read.sections)))
 
     def _admit(self, sources: Iterator[Source]) -> list[_Admitted]:
         """Keep the originals of the next sources and register those that are to be read, in one transaction."""
@@ -149,9 +152,13 @@ class Intake:
                 failed.append((source, error))
             if sum(size for _, _, size in kept) > _BATCH_BYTES:
                 break
-        with self._store.database.transaction():
-            admitted = self._identify(kept)
-            rejected = self._identify([(source, "", 0) for source, _ in failed])
+        try:
+            with self._store.database.transaction():
+                admitted = self._identify(kept)
+                rejected = self._identify([(source, "", 0) for source, _ in failed])
+        except BaseException:
+            self._originals.remove(self._store.unused({sha256 for _, sha256, _ in kept}))
+            raise
         for one in rejected:
             reason = next(error for source, error in failed if source is one.source)
             self._fail(one.document, reason, 0.0)

@@ -1,26 +1,32 @@
 """The lexical index of one collection: BM25 by tantivy over title, heading and text. A cache: the truth is in the database.
 
-Words are folded to plain lower-case letters and stemmed as English ones; the same is done to the query, so exact words of any
-language are found too. Scripts without spaces are indexed by single characters and pairs.
+A chunk is indexed as English or as German, whichever it looks like, with title and heading as part of it; a query is analysed
+both ways, and each of its words counts once, with the better match. Exact words of any other language are found as they are. What
+is written without spaces is found by its pairs of characters; see `terms`.
 """
 
 from __future__ import annotations
 
-import re
+import math
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from agentkit.retrieval.chunk_table import IndexRow
+from agentkit.retrieval.terms import analyzer, asked_pairs, language, normal, pairs, parts, spaced
 
 _MEMORY = 15_000_000
-_MOST_TERMS = 256
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-    "\U00020000-\U0003ffff]+"
-)
-"""Thai, Lao, Burmese, Khmer, Kana, Han and Hangul."""
+_MOST_WORDS = 256
+_MOST_CHARACTERS = 20_000
+"""Of a query; what is beyond is not looked for."""
+_K1 = 1.2
+"""BM25's constant for saturation, as tantivy has it."""
+_SHARED_PARTS = 3
+"""Parts that a German word and a compound must share: a stretch of six letters, or all of a shorter word."""
+
+Term = tuple[str, str]
+"""A field and what stands in it."""
 
 
 class LexicalIndex:
@@ -29,6 +35,7 @@ class LexicalIndex:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._writer: Any = None
+        self._last: tuple[str, Any, list[list[Term]]] | None = None
         self._open()
 
     def __len__(self) -> int:
@@ -46,9 +53,20 @@ class LexicalIndex:
 
         writer = self._writing()
         for row in rows:
-            writer.add_document(
-                tantivy.Document(id=row.id, head=row.head, text=row.text, pairs=" ".join(_pairs(f"{row.head} {row.text}")))
-            )
+            # Title and heading count twice, as fields of more weight do in BM25F (Robertson, Zaragoza and Taylor 2004).
+            head = f"{row['document']} {row['title']} {row['heading']}"
+            text = normal(f"{head} {head} {row['text']}")
+            words = spaced(text)
+            document = tantivy.Document(id=row["id"])
+            if language(words) == "german":
+                stems = self._german.analyze(words)
+                document.extend({"parts": " ".join(parts(stems)), "kind": "german"}, self._schema)
+                document.add_pre_tokenized_text("terms", _tokens([*stems, *pairs(text)]))
+            elif words is text:
+                document.add_text("terms", text)
+            else:
+                document.add_pre_tokenized_text("terms", _tokens([*self._english.analyze(words), *pairs(text)]))
+            writer.add_document(document)
 
     def remove(self, ids: Sequence[int]) -> None:
         """Remove chunks; ids that are not there are passed over. Seen by searches after `commit`."""
@@ -77,17 +95,32 @@ class LexicalIndex:
         """Ids and BM25 scores of the at most `k` best chunks that share a word with the query, best first."""
         import tantivy
 
-        words = self._query(query)
-        if words is None or not k or (allowed is not None and not allowed):
+        searcher = self._searcher
+        clauses = [self._clause(choices) for choices in self._asked(query, searcher)]
+        if not clauses or not k or (allowed is not None and not len(allowed)):
             return [], []
+        words = tantivy.Query.boolean_query([(tantivy.Occur.Should, clause) for clause in clauses])
         if allowed is not None:
             inside = tantivy.Query.const_score_query(tantivy.Query.term_set_query(self._schema, "id", list(allowed)), 0.0)
             words = tantivy.Query.boolean_query([(tantivy.Occur.Must, words), (tantivy.Occur.Must, inside)])
-        searcher = self._searcher
         hits = searcher.search(words, k, count=False).hits
         ids = searcher.fast_field_values("id", [address for _, address in hits])
         found = sorted(zip((score for score, _ in hits), ids, strict=True), key=lambda hit: (-hit[0], hit[1]))
         return [int(number) for _, number in found], [float(score) for score, _ in found]
+
+    def ceiling(self, query: str) -> float:
+        """About the highest BM25 score that a chunk can have for the query, so that shares of it are comparable between queries.
+
+        It is the sum of idf * (k1 + 1) over the query's words; one that is nowhere counts as if it were rare. 0 without words.
+        """
+        searcher = self._searcher
+        total = searcher.num_docs
+        bound = 0.0
+        for choices in self._asked(query, searcher):
+            held = [found for field, term in choices if field != "parts" and (found := searcher.doc_freq(field, term))]
+            rarest = min(held, default=0)  # counts removed chunks until segments are merged
+            bound += math.log(1 + (max(total, rarest) - rarest + 0.5) / (rarest + 0.5)) * (_K1 + 1)
+        return bound
 
     def ids(self) -> set[int]:
         """Ids of all chunks in it, for checks."""
@@ -101,7 +134,9 @@ class LexicalIndex:
         import tantivy
 
         self._schema = _schema()
-        self._words, self._plain_words = _analyzer(stop=True), _analyzer(stop=False)
+        self._english, self._german = analyzer("english"), analyzer("german")
+        self._content = {language: analyzer(language, stop=True) for language in ("english", "german")}
+        self._plain = analyzer()
         self._folder.mkdir(parents=True, exist_ok=True)
         try:
             self._index = self._opened(tantivy)
@@ -112,7 +147,7 @@ class LexicalIndex:
 
     def _opened(self, tantivy: Any) -> Any:
         self._index = tantivy.Index(self._schema, path=str(self._folder))
-        self._index.register_tokenizer("words", self._plain_words)
+        self._index.register_tokenizer("english", self._english)
         self._refresh()
         return self._index
 
@@ -130,54 +165,66 @@ class LexicalIndex:
             self._writer = self._index.writer(_MEMORY, 1)
         return self._writer
 
-    def _query(self, text: str) -> Any:
+    def _asked(self, query: str, searcher: Any) -> list[list[Term]]:
+        """For each word of the query the terms that it may match; kept, as after the best chunks their ceiling is asked for."""
+        asked_before = self._last
+        if asked_before is None or asked_before[:2] != (query, searcher):
+            self._last = asked_before = query, searcher, self._understood(query, searcher)
+        return asked_before[2]
+
+    def _understood(self, query: str, searcher: Any) -> list[list[Term]]:
+        """For each word of the query the terms that it may match, and for each pair of characters that one."""
+        text = normal(query[:_MOST_CHARACTERS])
+        words = list(dict.fromkeys(self._plain.analyze(spaced(text))))[:_MOST_WORDS]
+        tongue = language(text)
+        content = self._content[tongue or "english"]
+        words = [word for word in words if content.analyze(word)] or words
+        with_german = searcher.doc_freq("kind", "german") > 0
+        # An English question is not after German compounds, and looking for parts takes longer than looking for words.
+        found = [self._choices(word, with_german, compounds=with_german and tongue != "english") for word in words]
+        return [*filter(None, found), *([("terms", pair)] for pair in asked_pairs(text)[:_MOST_WORDS])]
+
+    def _choices(self, word: str, with_german: bool, compounds: bool) -> list[Term]:
+        german = self._german.analyze(word) if with_german else []
+        found = [("terms", stem) for stem in dict.fromkeys([*self._english.analyze(word), *german])]
+        return found + [("parts", stem) for stem in german if compounds]
+
+    def _clause(self, choices: Sequence[Term]) -> Any:
+        """The best of the choices, so that a word counts once."""
         import tantivy
 
-        words = self._words.analyze(text) or self._plain_words.analyze(text)
-        terms = [(field, word) for word in dict.fromkeys(words) for field in ("text", "head")]
-        terms += [("pairs", pair) for pair in dict.fromkeys(_pairs(text, query=True))]
-        if not terms:
-            return None
-        return tantivy.Query.boolean_query(
-            [
-                (tantivy.Occur.Should, tantivy.Query.term_query(self._schema, field, word, "freq"))
-                for field, word in terms[:_MOST_TERMS]
-            ]
-        )
+        clauses = [
+            self._compound(stem) if field == "parts" else tantivy.Query.term_query(self._schema, field, stem, "freq")
+            for field, stem in choices
+        ]
+        return clauses[0] if len(clauses) == 1 else tantivy.Query.disjunction_max_query(clauses)
+
+    def _compound(self, stem: str) -> Any:
+        """Compounds with the German word in them, or what the word is composed of; scored as its mean part."""
+        import tantivy
+
+        found = list(dict.fromkeys(parts([stem])))
+        if not found:
+            return tantivy.Query.empty_query()
+        terms = [(tantivy.Occur.Should, tantivy.Query.term_query(self._schema, "parts", part, "freq")) for part in found]
+        shared = tantivy.Query.boolean_query(terms, minimum_number_should_match=min(_SHARED_PARTS, len(found)))
+        return tantivy.Query.boost_query(shared, 1 / len(found))
 
 
 def _schema() -> Any:
     import tantivy
 
     builder = tantivy.SchemaBuilder()
-    for field in ("text", "head"):
-        builder.add_text_field(field, tokenizer_name="words", index_option="freq")
-    builder.add_text_field("pairs", tokenizer_name="whitespace", index_option="freq")
+    # One field for all languages: BM25's mean length would be wrong for a language that only some chunks have.
+    builder.add_text_field("terms", tokenizer_name="english", index_option="freq")
+    builder.add_text_field("parts", tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("kind", tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("id", indexed=True, fast=True)
     builder.add_integer_field("change", fast=True)
     return builder.build()
 
 
-def _analyzer(stop: bool) -> Any:
-    """The analysis of words; `stop` leaves out English words without content, for queries."""
-    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+def _tokens(terms: Sequence[str]) -> Any:
+    from tantivy import PreTokenizedString, Token
 
-    builder = (
-        TextAnalyzerBuilder(Tokenizer.simple())
-        .filter(Filter.remove_long(64))
-        .filter(Filter.lowercase())
-        .filter(Filter.ascii_fold())
-    )
-    if stop:
-        builder = builder.filter(Filter.stopword("english"))
-    return builder.filter(Filter.stemmer("english")).build()
-
-
-def _pairs(text: str, query: bool = False) -> Iterator[str]:
-    """Pairs of neighbouring characters in scripts without spaces, and the single ones; a query has these only where it must."""
-    for match in _UNSPACED.finditer(text):
-        run = match.group()
-        yield from (run[place : place + 2] for place in range(len(run) - 1))
-        if not query or len(run) == 1:
-            yield from run
+    return PreTokenizedString("", [Token(term, position, 0, 0) for position, term in enumerate(terms)])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,28 +14,47 @@ from agentkit.documents import Limits
 from agentkit.errors import ConfigError, NotFound
 from agentkit.events import DocumentDone, DocumentProgress, Event
 from agentkit.retrieval.embed import Embedder
+from agentkit.retrieval.embedders import Embedders
+from agentkit.retrieval.finding import Match, find, find_passages
+from agentkit.retrieval.gate import Gate
 from agentkit.retrieval.indexes import Indexes
 from agentkit.retrieval.ingest import GroupWriter, Ingest, chunk_tokens
+from agentkit.retrieval.names import checked_name, utf8
+from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.originals import Originals
+from agentkit.retrieval.questions import Questions
+from agentkit.retrieval.rerank import Rerankers
 from agentkit.retrieval.search import Search
 from agentkit.retrieval.store import Store
-from agentkit.retrieval.types import Chunk, Collection, Hit, IndexVersion, Mode, Problem, Source, StoredDocument
+from agentkit.retrieval.transfer import Transfer
+from agentkit.retrieval.types import Chunk, Collection, Hit, IndexVersion, Mode, Problem, Scope, Source, StoredDocument
+from agentkit.retrieval.versions import Versions
 from agentkit.settings import Settings
-
-_LONGEST_NAME = 120
 
 
 class Library:
     """Open one per database and share it between threads; close it at the end."""
 
-    def __init__(self, database: Database, settings: Settings, embedder: Embedder) -> None:
+    def __init__(
+        self, database: Database, settings: Settings, embedder: Embedder | Embedders, rerankers: Rerankers | None = None
+    ) -> None:
         self.settings = settings
-        self.embedder = embedder
+        self.embedders = embedder if isinstance(embedder, Embedders) else Embedders(embedder)
+        self.embedder = self.embedders.default
+        self.rerankers = rerankers or Rerankers()
         self.store = Store(database)
         self.originals = Originals(settings.data / "files", settings.max_file_mb * 2**20)
         self.indexes = Indexes(self.store.chunk_table, settings.data / "indexes")
         self._turn = threading.Lock()
+        self._gate = Gate()
         self._stages: dict[str, str] = {}
+        limits = Limits.from_settings(settings)
+        self.versions = Versions(self.store, self.indexes, self.embedders, self.originals, limits, self._turn, self._gate)
+        """How collections are cut and embedded, and what it might be instead."""
+        self.questions = Questions(database)
+        """Questions whose right documents are known, to measure a search with."""
+        self.transfer = Transfer(self.store, self.originals, self.indexes)
+        """Collections as files."""
 
     # Collections
 
@@ -46,16 +66,21 @@ class Library:
         """The collection; raises NotFound."""
         found = self.store.collection(owner, name)
         if found is None:
-            raise NotFound(f"There is no collection {name!r}; {self._known(owner)}")
+            raise self._no_collection(owner, name)
         return found
 
-    def create_collection(self, owner: str, name: str, hidden: bool = False) -> Collection:
-        """A new, empty collection; raises ConfigError when the name cannot be used or is taken."""
+    def create_collection(self, owner: str, name: str, hidden: bool = False, like: str = "") -> Collection:
+        """A new, empty collection, cut, embedded and searched as the one that it is to be `like`.
+
+        Raises ConfigError when the name cannot be used or is taken, and NotFound.
+        """
         with self.store.database.transaction():
             name = self._free_name(owner, name)
-            self.store.add_collection(
-                owner, name, hidden, self.embedder.name, self.embedder.dimension, chunk_tokens(self.embedder)
-            )
+            other = self._searched(owner, like)[0] if like else None
+            made = other or IndexVersion("", "", self.embedder.name, self.embedder.dimension, chunk_tokens(self.embedder))
+            self.store.add_collection(owner, name, hidden, made)
+            if like:
+                self.set_options(owner, name, self.options(owner, like))
         return self.collection(owner, name)
 
     def rename_collection(self, owner: str, name: str, new_name: str) -> Collection:
@@ -69,9 +94,18 @@ class Library:
     def delete_collection(self, owner: str, name: str) -> None:
         """Remove a collection with its documents; raises NotFound."""
         found = self.collection(owner, name)
-        version = self.store.version(found.id)
+        versions = self.store.version_table.of(found.id)
         self.originals.remove(self.store.delete_collection(found.id))
-        self.indexes.drop(version)
+        for version in versions:
+            self.indexes.drop(version)
+
+    def options(self, owner: str, name: str) -> SearchOptions:
+        """How the collection is searched; raises NotFound."""
+        return self._searched(owner, name)[1]
+
+    def set_options(self, owner: str, name: str, options: SearchOptions) -> None:
+        """Search the collection like this from now on, in chats too; raises NotFound."""
+        self.store.set_options(self.collection(owner, name).id, options)
 
     # Documents
 
@@ -88,7 +122,8 @@ class Library:
 
     def chunks(self, owner: str, document_id: str, offset: int = 0, limit: int = 50) -> list[Chunk]:
         """The document's chunks in order; raises NotFound."""
-        return self.store.chunk_table.listed(self.document(owner, document_id).id, offset, limit)
+        document = self.document(owner, document_id)
+        return self.store.chunk_table.listed(self.store.version(document.collection_id), document.id, offset, limit)
 
     def chunk(self, owner: str, chunk_id: int) -> Chunk:
         """The chunk; raises NotFound."""
@@ -118,6 +153,18 @@ class Library:
         self.originals.remove(unused)
         return count
 
+    def tag_documents(self, owner: str, ids: Sequence[str], add: Sequence[str] = (), remove: Sequence[str] = ()) -> int:
+        """Give documents tags and take tags away; gives how many of the ids were there. Raises ConfigError for an odd tag."""
+        return self.store.tag_documents(owner, ids, add, remove)
+
+    def tags(self, owner: str, name: str) -> list[str]:
+        """The tags of the collection's documents in order; raises NotFound."""
+        return self.store.tags(self.collection(owner, name).id)
+
+    def media_types(self, owner: str, name: str) -> list[str]:
+        """The media types of the collection's documents in order, such as `application/pdf`; raises NotFound."""
+        return self.store.media_types(self.collection(owner, name).id)
+
     # Taking in
 
     def ingest(self, owner: str, collection: str, sources: Iterable[Source]) -> list[DocumentDone]:
@@ -128,11 +175,19 @@ class Library:
         """
         with self.store.database.transaction():
             found = self.store.collection(owner, collection) or self.create_collection(owner, collection)
-        version = self.store.version(found.id)
-        writer = GroupWriter(self.store, self.indexes, self.embedder, version, self._turn)
-        work = Ingest(writer, self.store, self.originals, version, self.embedder, Limits.from_settings(self.settings))
-        with bus.listening(self._watch):
+        with self.writing(found) as writer, bus.listening(self._watch):
+            work = Ingest(writer, self.store, self.originals, Limits.from_settings(self.settings))
             return work.run(sources)
+
+    @contextmanager
+    def writing(self, collection: Collection) -> Iterator[GroupWriter]:
+        """What stores documents in the collection that are read already; its index version stays the same while the block runs.
+
+        Raises ConfigError when the embedding model is not there or has changed.
+        """
+        with self._gate.shared(collection.id):
+            version = self.store.version(collection.id)
+            yield GroupWriter(self.store, self.indexes, self.versions.embedder(version), version, self._turn)
 
     def retry(self, owner: str, ids: Sequence[str]) -> list[DocumentDone]:
         """Take documents in once more, from where they came or from the kept original; ids that are not there are passed over."""
@@ -145,21 +200,51 @@ class Library:
         return done
 
     def interrupt_orphans(self) -> int:
-        """Mark documents that a dead process left unfinished; call once after opening. Gives how many there were."""
+        """Mark documents that a dead process left unfinished; call once after opening. Gives how many there were.
+
+        Files of index versions that it had just removed go, too.
+        """
+        self.indexes.sweep(self.store.versions())
         return self.store.interrupt_orphans()
 
     # Finding
 
-    def retrieve(self, owner: str, collection: str | Sequence[str], query: str, *, top_k: int = 10, mode: Mode = "hybrid",
-                 document_ids: Sequence[str] | None = None) -> list[Hit]:  # fmt: skip
-        """The `top_k` chunks that fit the query best, of one or several collections, or of some of their documents only.
+    def retrieve(self, owner: str, collection: str | Sequence[str], query: str, *, options: SearchOptions | None = None,
+                 scope: Scope | None = None, top_k: int | None = None, mode: Mode | None = None,
+                 version_id: str | None = None) -> list[Hit]:  # fmt: skip
+        """The passages that fit the query best, of one or several collections, or of a part of them, best first.
 
-        `dense` compares meanings, `lexical` words, `hybrid` both. Emits Retrieved; raises NotFound and ConfigError.
+        They are searched with the options of the first one, or with those given; `top_k` and `mode` go before either. With
+        `version_id` a version of the (one) collection is searched that does not answer otherwise. Emits Retrieved; raises
+        NotFound, and ConfigError for an impossible option, a version of another collection, or an embedding model that is not
+        there or has changed.
         """
-        names = [collection] if isinstance(collection, str) else list(collection)
-        versions = [self._version(owner, name) for name in dict.fromkeys(names)]
-        search = Search(self.store.chunk_table, self.indexes, self.embedder, versions, document_ids)
-        return search.run(query, top_k, mode, ", ".join(names))
+        names = list(dict.fromkeys([collection] if isinstance(collection, str) else collection))
+        searched = [self._searched(owner, name) for name in names]
+        if not searched:
+            raise ConfigError("No collection is named to be searched; name at least one.")
+        versions = [version for version, _ in searched]
+        if version_id:
+            versions = [self._one_of(versions, self.versions.one(owner, version_id), names)]
+        chosen = options or searched[0][1]
+        given = {name: value for name, value in (("top_k", top_k), ("mode", mode)) if value is not None}
+        search = Search(self.store.chunk_table, self.indexes, self.versions, self.rerankers, versions, scope or Scope())
+        return search.run(utf8(query), replace(chosen, **given), ", ".join(names))  # type: ignore[arg-type]  # by their own names
+
+    def find(self, owner: str, collection: str, pattern: str, *, regex: bool = False, match_case: bool = False,
+             scope: Scope | None = None, limit: int = 100) -> list[Match]:  # fmt: skip
+        """Where exactly this text, or what fits this regular expression, stands in the documents, in their order.
+
+        Raises NotFound, and ConfigError for an expression that cannot be understood.
+        """
+        version, _ = self._searched(owner, collection)
+        return find(self.store.chunk_table, version, scope or Scope(), pattern, regex, match_case, limit)
+
+    def find_passages(self, owner: str, collections: Sequence[str], text: str, top_k: int = 8, *,
+                      scope: Scope | None = None) -> list[Hit]:  # fmt: skip
+        """The first chunks in which exactly this text stands, in capitals or not. Emits Retrieved; raises as `find` does."""
+        versions = [self._searched(owner, name)[0] for name in collections]
+        return find_passages(self.store.chunk_table, versions, scope or Scope(), text, top_k, ", ".join(collections))
 
     def similarity(self, question: str, sentences: Sequence[str]) -> list[float]:
         """How near each sentence is to the question in meaning, as a cosine from -1 to 1."""
@@ -195,17 +280,24 @@ class Library:
 
     # Parts
 
-    def _version(self, owner: str, name: str) -> IndexVersion:
-        return self.store.version_named(owner, name) or self.store.version(self.collection(owner, name).id)
+    def _searched(self, owner: str, name: str) -> tuple[IndexVersion, SearchOptions]:
+        found = self.store.searched(owner, name)
+        if found is None:
+            raise self._no_collection(owner, name)
+        return found
 
-    def _known(self, owner: str) -> str:
+    def _one_of(self, answering: Sequence[IndexVersion], version: IndexVersion, names: Sequence[str]) -> IndexVersion:
+        if [one.collection_id for one in answering] != [version.collection_id]:
+            raise ConfigError(f"The index version is none of {', '.join(names)}; name the one collection that it belongs to.")
+        return version
+
+    def _no_collection(self, owner: str, name: str) -> NotFound:
         names = [collection.name for collection in self.collections(owner)]
-        return f"there are: {', '.join(names)}." if names else "there are none yet. Take documents in first."
+        there = f"there are: {', '.join(names)}." if names else "there are none yet. Take documents in first."
+        return NotFound(f"There is no collection {name!r}; {there}")
 
     def _free_name(self, owner: str, name: str) -> str:
-        name = name.strip()
-        if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-            raise ConfigError(f"{name!r} cannot be the name of a collection; use 1 to {_LONGEST_NAME} printable characters.")
+        name = checked_name(name, "collection")
         if self.store.collection(owner, name) is not None:
             raise ConfigError(f"There is a collection {name!r} already; choose another name.")
         return name

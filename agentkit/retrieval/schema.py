@@ -16,7 +16,13 @@ def create_tables(database: Database) -> None:
         database.execute(statement)
 
 
-MIGRATIONS = (create_tables,)
+def add_versions_and_questions(database: Database) -> None:
+    """Version 2: sections to cut documents anew from, tags, settings of collections, and sets of questions."""
+    for statement in _ADDITIONS:
+        database.execute(statement)
+
+
+MIGRATIONS = (create_tables, add_versions_and_questions)
 
 _TABLES = (
     "create sequence changes start 1",
@@ -38,4 +44,17 @@ _TABLES = (
         text varchar not null, heading varchar not null, page integer, place varchar not null, start_at bigint not null,
         end_at bigint not null, tokens integer not null, embedding float[] not null)""",
     "create table tombstones (change bigint not null, version_id varchar not null, chunk_id bigint not null)",
+)
+_ADDITIONS = (
+    "alter table collections add column settings json default '{}'",
+    "alter table documents add column tags varchar[] default []",
+    "alter table texts add column sections json",
+    """create table question_sets (
+        id varchar not null, owner varchar not null, name varchar not null, collection varchar not null,
+        created_at timestamp not null)""",
+    """create table questions (
+        set_id varchar not null, ordinal integer not null, text varchar not null, expected json not null)""",
+    """create table measurements (
+        id varchar not null, set_id varchar not null, collection varchar not null, version_id varchar not null,
+        settings json not null, figures json not null, created_at timestamp not null)""",
 )

@@ -1,164 +1,204 @@
-"""From a query to hits: nearest vectors, matching words, or both fused, over one or several collections."""
+"""From a query to passages: candidates, reranking, near-duplicates, variety, neighbours, in one or several collections.
+
+The stages in their order: candidates by meaning, by words, fused (`candidates.py`, `fusion.py`); the best of them read by a
+reranker; those below the threshold left out; near-duplicates collapsed, variety, neighbours merged (`passages.py`).
+"""
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agentkit.core import bus
-from agentkit.errors import ConfigError
+from agentkit.core import bus, stopping
+from agentkit.database import Database
 from agentkit.events import Retrieved
-from agentkit.retrieval.chunk_table import ChunkTable
-from agentkit.retrieval.embed import Embedder
-from agentkit.retrieval.fusion import fuse
-from agentkit.retrieval.index import nearest
-from agentkit.retrieval.indexes import CollectionIndex, Indexes
-from agentkit.retrieval.ingest import emit_embedding
-from agentkit.retrieval.types import Hit, IndexVersion, Mode
+from agentkit.retrieval.candidates import Candidate, Candidates, Part, Timings, vectors_of
+from agentkit.retrieval.chunk_table import ChunkTable, IndexRow
+from agentkit.retrieval.indexes import Indexes
+from agentkit.retrieval.options import SearchOptions
+from agentkit.retrieval.passages import Passage, collapse, diversify, merge, trim
+from agentkit.retrieval.rerank import Rerankers
+from agentkit.retrieval.types import Hit, IndexVersion, Mode, Scope
+from agentkit.retrieval.versions import Versions
 
 if TYPE_CHECKING:
     import numpy as np
 
-DEPTH = 100
-"""Candidates of each stage, at least, that are fused."""
-MODES = ("hybrid", "dense", "lexical")
-
-
-@dataclass(slots=True)
-class Candidate:
-    """A chunk that a stage found, with the index that knows it."""
-
-    version: IndexVersion
-    index: CollectionIndex
-    scores: dict[str, float] = field(default_factory=dict)
+_SPARE = 8
+"""So many candidates more than passages are looked for at first in dense mode, since some merge or collapse."""
+_CHOICE = 5
+"""Candidates for each passage that variety chooses from."""
 
 
 class Search:
-    """One query over collections of one embedder; `run` gives the hits and emits what was done."""
+    """One query over versions of indexes; `run` gives the hits and emits what was done."""
 
-    def __init__(self, chunks: ChunkTable, indexes: Indexes, embedder: Embedder, versions: Sequence[IndexVersion],
-                 document_ids: Sequence[str] | None) -> None:  # fmt: skip
-        self._chunks, self._embedder = chunks, embedder
-        self._indexes = [(version, indexes.of(version)) for version in versions]
-        self._allowed = (
-            {version.id: chunks.chunks_of(version, document_ids) for version in versions} if document_ids is not None else None
-        )
-        self._found: dict[int, Candidate] = {}
-        self._timings: dict[str, float] = {}
+    def __init__(self, chunks: ChunkTable, indexes: Indexes, versions: Versions, rerankers: Rerankers,
+                 index_versions: Sequence[IndexVersion], scope: Scope) -> None:  # fmt: skip
+        self._chunks, self._indexes, self._versions, self._rerankers = chunks, indexes, versions, rerankers
+        self._searched, self._scope = index_versions, scope
+        self._rows: dict[int, IndexRow | None] = {}
+        self._timings = Timings()
+        self._left_out = {"weak": 0, "duplicate": 0}
 
-    def run(self, query: str, top_k: int, mode: Mode, collection: str) -> list[Hit]:
-        """The best `top_k` chunks; raises ConfigError for a mode, a `top_k` or an embedder that cannot be."""
-        self._check(top_k, mode)
+    def run(self, query: str, options: SearchOptions, label: str) -> list[Hit]:
+        """The passages that fit best; `label` names the collections in the event.
+
+        Raises ConfigError when an embedder or the reranker is not there, and ModelError when one of them fails.
+        """
         started = time.perf_counter()
-        depth = max(DEPTH, 2 * top_k)
-        if mode != "lexical" and query.strip():
-            self._dense(query, depth)
-        if mode != "dense":
-            with self._timed("lexical"):
-                self._lexical(query, depth)
-        if mode == "hybrid":
-            with self._timed("fusion"):
-                self._fuse()
-        with self._timed("passages"):
-            hits = self._hits(top_k, {"hybrid": "fused"}.get(mode, mode))
-        seconds = time.perf_counter() - started
-        bus.emit(Retrieved(query, collection, mode, [asdict(hit) for hit in hits], seconds, dict(self._timings)))
-        return hits
-
-    def _check(self, top_k: int, mode: str) -> None:
-        if mode not in MODES:
-            raise ConfigError(f"The mode is {mode!r}; choose one of {', '.join(MODES)}.")
-        if top_k < 1:
-            raise ConfigError(f"top_k is {top_k}; ask for at least 1 hit.")
-        for version, _ in self._indexes:
-            if mode != "lexical" and version.embedder != self._embedder.name:
-                raise ConfigError(
-                    f"The collection was made with the embedder {version.embedder!r}, but {self._embedder.name!r} is in use; "
-                    "switch back, search it in lexical mode, or take its documents in anew."
-                )
-
-    def _dense(self, query: str, depth: int) -> None:
-        with self._timed("embed"):
-            vector = self._embedder.embed([query])[0]
-        emit_embedding(self._embedder, len(self._embedder.offsets(query)) + 2, self._timings["embed"])
-        with self._timed("dense"):
-            ranking: list[tuple[float, int, Candidate]] = []
-            for version, index in self._indexes:
-                ids, scores = self._nearest(version, index, vector, depth)
-                ranking += [(score, number, Candidate(version, index)) for number, score in zip(ids, scores, strict=True)]
-            self._note("dense", ranking, depth)
-        self._query = vector
-
-    def _nearest(
-        self, version: IndexVersion, index: CollectionIndex, vector: np.ndarray, depth: int
-    ) -> tuple[list[int], list[float]]:
-        if self._allowed is None:
-            return index.nearest(vector, depth)
-        ids, scores = nearest(*self._chunks.vectors(version, self._allowed[version.id]), vector, depth)
-        return ids.tolist(), scores.tolist()
-
-    def _lexical(self, query: str, depth: int) -> None:
-        ranking: list[tuple[float, int, Candidate]] = []
-        for version, index in self._indexes:
-            ids, scores = index.matching(query, depth, self._allowed[version.id] if self._allowed is not None else None)
-            ranking += [(score, number, Candidate(version, index)) for number, score in zip(ids, scores, strict=True)]
-        self._note("lexical", ranking, depth)
-
-    def _note(self, stage: str, ranking: list[tuple[float, int, Candidate]], depth: int) -> None:
-        ranking.sort(key=lambda entry: (-entry[0], entry[1]))
-        for rank, (score, number, candidate) in enumerate(ranking[:depth], start=1):
-            scores = self._found.setdefault(number, candidate).scores
-            scores[stage], scores[f"{stage}_rank"] = float(score), float(rank)
-
-    def _fuse(self) -> None:
-        """Give every candidate its cosine and its fused score; one that has just been deleted drops out."""
-        import numpy as np
-
-        ids: list[int] = []
-        parts: list[np.ndarray] = []
-        for _, index in self._indexes:
-            found, vectors = index.vectors([number for number, candidate in self._found.items() if candidate.index is index])
-            ids += found
-            parts.append(vectors)
-        self._found = {number: self._found[number] for number in ids}
-        if not ids:
-            return
-        vectors = np.concatenate(parts)
-        dense = vectors @ self._query
-        lexical = np.array([self._found[number].scores.get("lexical", 0.0) for number in ids], dtype=np.float32)
-        for number, cosine, score in zip(ids, dense.tolist(), fuse(dense, lexical, vectors).tolist(), strict=True):
-            self._found[number].scores.update(dense=cosine, fused=score)
-
-    def _hits(self, top_k: int, stage: str) -> list[Hit]:
-        order = sorted(self._found, key=lambda number: (-self._found[number].scores[stage], number))
-        hits: list[Hit] = []
-        for start in range(0, len(order), top_k):
-            passages = self._passages(order[start : start + top_k])
-            for number in order[start : start + top_k]:
-                row = passages.get(number)
-                if row is not None and len(hits) < top_k:
-                    scores = self._found[number].scores
-                    hits.append(_hit(len(hits) + 1, scores[stage], row, scores))
-            if len(hits) == top_k:
+        sources = self._sources(query, options)
+        for depth in _depths(options):
+            ranked, more = self._candidates(sources, options.mode, depth)
+            if options.reranker and ranked:
+                ranked = self._reranked(query, ranked, options)
+            strong = [one for one in ranked if not options.min_score or one.score >= options.min_score]
+            passages = self._passages(strong, options)
+            if len(passages) >= options.top_k or len(strong) < len(ranked) or not more:
                 break
+        hits = [passage.to_hit(rank) for rank, passage in enumerate(passages, start=1)]
+        self._left_out["weak"] = min(len(ranked) - len(strong), options.top_k - len(hits))
+        left_out = {reason: count for reason, count in self._left_out.items() if count}
+        seconds = time.perf_counter() - started
+        shown = [hit.to_json() for hit in hits]
+        bus.emit(Retrieved(query, label, options.mode, shown, seconds, dict(self._timings), left_out, options.to_dict()))
         return hits
 
-    def _passages(self, ids: Sequence[int]) -> dict[int, dict[str, object]]:
-        found: dict[int, dict[str, object]] = {}
-        for version, _ in self._indexes:
-            found |= self._chunks.passages(version, [number for number in ids if self._found[number].version is version])
+    def _sources(self, query: str, options: SearchOptions) -> list[Candidates]:
+        """Where candidates come from: the indexes of each embedder together, since only vectors of one can be compared."""
+        with self._timings.of("scope"):
+            allowed = [self._indexes.allowed(version, self._scope) for version in self._searched]
+            parts = [
+                Part(version, self._indexes.of(version), ids)
+                for version, ids in zip(self._searched, allowed, strict=True)
+                if ids is None or len(ids)
+            ]
+        found: list[Candidates] = []
+        for name in dict.fromkeys(part.version.embedder for part in parts):
+            same = [part for part in parts if part.version.embedder == name]
+            embedders = [self._versions.embedder(part.version) for part in same if options.mode != "lexical"]
+            found.append(Candidates(same, self._timings, query, embedders[0] if embedders else None))
         return found
 
-    @contextmanager
-    def _timed(self, stage: str) -> Iterator[None]:
-        started = time.perf_counter()
-        yield
-        self._timings[stage] = time.perf_counter() - started
+    def _candidates(self, sources: Sequence[Candidates], mode: Mode, depth: int) -> tuple[list[Candidate], bool]:
+        """Those of all sources by score, and whether there might be more."""
+        found = [source.find(mode, depth) for source in sources]
+        ranked = found[0] if len(found) == 1 else sorted(itertools.chain(*found), key=_best_first)
+        return ranked, any(len(some) >= depth for some in found)
+
+    def _reranked(self, query: str, ranked: list[Candidate], options: SearchOptions) -> list[Candidate]:
+        """The best candidates as the reranker sees them; the others drop out, since their scores mean something else."""
+        reranker = self._rerankers.of(options.reranker)
+        read = self._present(ranked[: max(options.rerank_depth, options.top_k)])
+        with self._timings.of("rerank"):
+            scores = reranker.scores(query, [_with_heading(row) for _, row in read])
+        stopping.check()
+        for (one, _), score in zip(read, scores, strict=True):
+            one.score = one.scores["rerank"] = float(score)
+        return sorted((one for one, _ in read), key=_best_first)
+
+    def _passages(self, ranked: list[Candidate], options: SearchOptions) -> list[Passage]:
+        """At most `top_k`; the more candidates collapse or merge, the more of them are looked at."""
+        # Reading the table for chunks that are not given would take most of the time; only variety needs some to choose from.
+        reach = options.top_k * (_CHOICE if options.diversity > 0 else 1)
+        while True:
+            passages = self._made([Passage.of(one, row) for one, row in self._present(ranked[:reach])], options)
+            if len(passages) >= options.top_k or reach >= len(ranked):
+                self._left_out["duplicate"] = sum(passage.twins for passage in passages)
+                return passages
+            reach *= 2
+
+    def _made(self, found: list[Passage], options: SearchOptions) -> list[Passage]:
+        if found and (options.collapse < 1 or options.diversity > 0):
+            found, alike = self._compared(found)
+            if options.collapse < 1:
+                with self._timings.of("collapse"):
+                    stay = collapse(found, alike, options.collapse)
+                    found, alike = [found[number] for number in stay], alike[stay][:, stay]
+            if options.diversity > 0:
+                with self._timings.of("diversity"):
+                    found = _diverse(found, alike, options.diversity)
+        if not options.merge:
+            return found[: options.top_k]
+        with self._timings.of("merge"):
+            return self._merged(found, options.top_k)
+
+    def _compared(self, found: list[Passage]) -> tuple[list[Passage], np.ndarray]:
+        """Those that are still there and their cosines (n, n); 0 between vectors of different embedders."""
+        import numpy as np
+
+        with self._timings.of("compare"):
+            kinds = {one.best.part.version.embedder for one in found}
+            ids, vectors = vectors_of([one.best for one in found]) if len(kinds) == 1 else ([], np.empty((0, 0)))
+            if ids == [one.best.id for one in found]:
+                return found, vectors @ vectors.T
+            numbers = {one.best.id: number for number, one in enumerate(found)}
+            alike = np.zeros((len(found), len(found)), dtype=np.float32)
+            there: list[int] = []
+            for name in dict.fromkeys(one.best.part.version.embedder for one in found):
+                ids, vectors = vectors_of([one.best for one in found if one.best.part.version.embedder == name])
+                same = [numbers[number] for number in ids]
+                alike[np.ix_(same, same)] = vectors @ vectors.T
+                there += same
+            there.sort()
+            return [found[number] for number in there], alike[there][:, there]
+
+    def _merged(self, found: list[Passage], top_k: int) -> list[Passage]:
+        """With the texts of passages that were merged; one whose document has just been deleted drops out."""
+        passages = merge(found, top_k)
+        joined = [passage for passage in passages if len(passage.ids) > 1]
+        for passage, text in zip(joined, _stretches(self._chunks.database, joined), strict=True):
+            passage.text = text
+        kept = [passage for passage in passages if (row := self._rows[passage.best.id]) and row["text"] in passage.text]
+        trim(kept)
+        return kept
+
+    def _present(self, candidates: Sequence[Candidate]) -> list[tuple[Candidate, IndexRow]]:
+        """What hits show of the candidates that are still there."""
+        with self._timings.of("passages"):
+            for part in {id(one.part): one.part for one in candidates}.values():
+                unknown = [one.id for one in candidates if one.part is part and one.id not in self._rows]
+                known = part.index.passages(unknown)
+                self._rows |= {number: known.get(number) for number in unknown}
+            return [(one, row) for one in candidates if (row := self._rows[one.id]) is not None]
 
 
-def _hit(rank: int, score: float, row: dict[str, object], scores: dict[str, float]) -> Hit:
-    values = {name: row[name] for name in ("document_id", "document", "page", "heading", "place", "start", "end", "text")}
-    return Hit(rank=rank, score=score, chunk_id=row["id"], scores=scores, **values)  # type: ignore[arg-type]  # columns of our own query
+def _depths(options: SearchOptions) -> Sequence[int]:
+    """How many candidates are looked for: by meaning alone a few more than passages, unless that turns out too few."""
+    depth = max(options.depth, 2 * options.top_k)
+    simple = options.mode == "dense" and not options.reranker and not options.diversity
+    return (min(depth, options.top_k + _SPARE), depth) if simple else (depth,)
+
+
+def _diverse(found: list[Passage], alike: np.ndarray, diversity: float) -> list[Passage]:
+    order, values = diversify([one.best.score for one in found], alike, diversity)
+    for number, value in zip(order, values, strict=True):
+        found[number].best.scores["mmr"] = value
+    return [found[number] for number in order]
+
+
+def _stretches(database: Database, passages: Sequence[Passage]) -> list[str]:
+    """The documents' texts from start to end of each passage; empty where the document is gone."""
+    if not passages:
+        return []
+    spans = ", ".join(f"({number}, ?, {one.start}, {one.end})" for number, one in enumerate(passages))
+    rows = database.rows(
+        f"""with spans(number, document_id, low, high) as (values {spans})
+            select s.number, substring(t.text, s.low + 1, s.high - s.low) as text
+            from spans s join texts t on t.document_id = s.document_id""",
+        [one.document_id for one in passages],
+    )
+    found = {row["number"]: row["text"] for row in rows}
+    return [found.get(number, "") for number in range(len(passages))]
+
+
+def _with_heading(row: IndexRow) -> str:
+    """The chunk as a reranker reads it: a heading often says what it is about."""
+    heading = str(row["heading"]).rpartition(" > ")[2]
+    return row["text"] if not heading or heading in row["text"][: 2 * len(heading)] else f"{heading}\n{row['text']}"
+
+
+def _best_first(one: Candidate) -> tuple[float, int]:
+    return -one.score, one.id

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 Mode = Literal["hybrid", "dense", "lexical"]
 
@@ -27,6 +28,26 @@ class Collection:
     chunks: int
     embedder: str
     hidden: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which documents and pages are searched; an empty field does not narrow, several fields narrow together."""
+
+    document_ids: Sequence[str] | None = None
+    """Only these documents; None for all, an empty sequence for none."""
+    media_types: Sequence[str] = ()
+    """Only documents of one of these types, such as `application/pdf`."""
+    tags: Sequence[str] = ()
+    """Only documents that have at least one of these tags."""
+    added_from: datetime | None = None
+    """Only documents added at this time or later, UTC without zone."""
+    added_before: datetime | None = None
+    """Only documents added before this time, UTC without zone."""
+    first_page: int | None = None
+    """Only what stands on this page or a later one; what has no pages is left out then."""
+    last_page: int | None = None
+    """Only what stands on this page or an earlier one; what has no pages is left out then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +74,7 @@ class StoredDocument:
     title: str = ""
     created_at: datetime = field(default_factory=utc_now)
     updated_at: datetime = field(default_factory=utc_now)
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +100,7 @@ class Hit:
     rank: int
     """From 1."""
     score: float
-    """What it was ranked by: cosine, BM25, or the fused score (0 to 1) in hybrid mode."""
+    """What it was ranked by: the cosine, the share of the highest BM25 score that is possible, or both fused; 0 to 1."""
     chunk_id: int
     document_id: str
     document: str
@@ -90,7 +112,21 @@ class Hit:
     end: int
     text: str
     scores: dict[str, float]
-    """`dense` (cosine), `dense_rank`, `lexical` (BM25), `lexical_rank`, `fused`; a stage that did not find it is absent."""
+    """`dense` (cosine), `dense_rank`, `lexical` (BM25), `lexical_rank`, `fused`, `rerank`, `mmr`.
+
+    Absent where a stage had no part.
+    """
+    chunk_ids: tuple[int, ...] = ()
+    """All chunks that the passage was merged from, in their order; `chunk_id` is the best of them."""
+    also_in: tuple[str, ...] = ()
+    """Names of documents that say nearly the same, whose chunks were left out for it."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As it travels in an event; `dataclasses.asdict` copies deeply, which takes longer than the search."""
+        return {name: getattr(self, name) for name in _HIT} | {"scores": dict(self.scores)}
+
+
+_HIT = tuple(one.name for one in fields(Hit))
 
 
 @dataclass(frozen=True)
@@ -120,3 +156,8 @@ class IndexVersion:
     dimension: int
     max_tokens: int
     """Tokens in a chunk at most."""
+    overlap: int = 0
+    """Tokens that a chunk repeats of the one before, at most."""
+    active: bool = True
+    """Whether it is the one that answers; a collection has one such version, and others beside it."""
+    created_at: datetime = field(default_factory=utc_now)

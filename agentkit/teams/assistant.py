@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentkit.agents import AssistantAgent
-from agentkit.conversation import ConversableAgent, register_function
+from agentkit.conversation import ConversableAgent
 from agentkit.teams import answer, findings
 from agentkit.teams.conversing import converse, earlier, opening, remember, voice
 from agentkit.teams.ending import is_ending
@@ -25,7 +25,7 @@ def work(task: Task) -> Answer:
     """Talk with the library until there is an answer; without a language model, answer from the passages at once."""
     if not task.model.is_language_model:
         return answer.work(task)
-    found = Findings(task.retrieve)
+    found = Findings(task)
     assistant = AssistantAgent(ASSISTANT, INSTRUCTIONS, voice(task))
     library = ConversableAgent(
         LIBRARY,
@@ -34,9 +34,7 @@ def work(task: Task) -> Answer:
         max_consecutive_auto_reply=SEARCHES,
         is_termination_msg=lambda message: not message.get("tool_calls") or is_ending(str(message.get("content") or "")),
     )
-    register_function(
-        found.search_documents, caller=assistant, executor=library, name=findings.SEARCH, description=findings.DESCRIPTION
-    )
+    found.offer(assistant, library)
     remember(assistant, library, earlier(task), ASSISTANT)
     return converse(
         task,

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentkit import runs
 from agentkit.agents import AssistantAgent, GroupChat, GroupChatManager
-from agentkit.conversation import Agent, ChatResult, ConversableAgent, register_function
+from agentkit.conversation import Agent, ChatResult, ConversableAgent
 from agentkit.errors import NoEligibleSpeaker
 from agentkit.messages import text_of
 from agentkit.teams import findings
@@ -51,12 +51,10 @@ Put TERMINATE on the last line when nothing has to be looked up any more.""",
 
 def work(task: Task, method: str) -> Answer:
     """Let the three talk until the writer is done."""
-    found = Findings(task.retrieve)
+    found = Findings(task)
     members = {name: _member(task, name) for name in ROLES}
     researcher = members[RESEARCHER]
-    register_function(
-        found.search_documents, caller=researcher, executor=researcher, name=findings.SEARCH, description=findings.DESCRIPTION
-    )
+    found.offer(researcher, researcher)
     return converse(task, partial(_discuss, task, list(members.values()), method), WRITER, found)
 
 

@@ -9,7 +9,7 @@ from agentkit.llm.client import call
 from agentkit.messages import message
 from agentkit.retrieval import Hit
 from agentkit.teams.answer import HISTORY, answer_from, standalone_question
-from agentkit.teams.task import Answer, Task, Team
+from agentkit.teams.task import Answer, Task, Team, covers
 
 RESEARCHER, WRITER = "Researcher", "Writer"
 PARTS, PER_PART, PASSAGES = 4, 4, 12
@@ -53,13 +53,13 @@ def split_question(question: str) -> list[str]:
 
 
 def merge(found: list[list[Hit]]) -> list[Hit]:
-    """The hits of all parts, best of each part first, every chunk once."""
-    merged: dict[int, Hit] = {}
+    """The hits of all parts, best of each part first; what stands in another one is left out."""
+    merged: list[Hit] = []
     for rank in range(max(map(len, found), default=0)):
         for hits in found:
-            if rank < len(hits):
-                merged.setdefault(hits[rank].chunk_id, hits[rank])
-    return list(merged.values())[:PASSAGES]
+            if rank < len(hits) and not any(covers(known, hits[rank]) for known in merged):
+                merged.append(hits[rank])
+    return merged[:PASSAGES]
 
 
 TEAM = Team(

@@ -56,12 +56,15 @@ class Task:
     question: str
     model: Model
     retrieve: Callable[[str], list[Hit]]
+    """Gives the passages that fit a question, best first."""
     history: Sequence[Message] = ()
     """Earlier turns of the chat, oldest first."""
     answer_id: str = field(default_factory=new_id)
     """The id that the final message is to carry."""
     parent_id: str | None = None
     """The message after which the next one comes."""
+    find: Callable[[str], list[Hit]] | None = None
+    """Gives the passages in which a text stands word for word, in the order of the documents."""
 
     def say(self, sender: str, recipient: str, content: str, *, status: MessageStatus = "complete", final: bool = False,
             extra: dict[str, Any] | None = None) -> None:  # fmt: skip
@@ -115,6 +118,11 @@ def source_line(hit: Hit) -> str:
     """Document, page or place, and heading of a hit in one line."""
     where = f"p. {hit.page}" if hit.page else hit.place
     return ", ".join(part for part in (hit.document, where, hit.heading) if part)
+
+
+def covers(known: Hit, hit: Hit) -> bool:
+    """Whether all of a hit stands in a known one: neighbours are merged as each search finds them."""
+    return known.document_id == hit.document_id and known.start <= hit.start and hit.end <= known.end
 
 
 def cited(text: str, hits: Sequence[Hit]) -> tuple[Citation, ...]:

@@ -125,14 +125,11 @@ class Runner(ConversableAgent):
 
 def work(task: Task) -> Answer:
     """Let the assistant and the runner work until there is an answer."""
-    found = Findings(task.retrieve)
+    found = Findings(task)
     assistant, runner = AssistantAgent(ASSISTANT, INSTRUCTIONS, voice(task)), Runner(RUNNER)
-    offered = (
-        (found.search_documents, findings.SEARCH, findings.DESCRIPTION),
-        (todays_date, "todays_date", "The date of today with weekday and local time."),
-    )
-    for function, name, description in offered:
-        register_function(function, caller=assistant, executor=runner, name=name, description=description)
+    found.offer(assistant, runner)
+    description = "The date of today with weekday and local time."
+    register_function(todays_date, caller=assistant, executor=runner, name="todays_date", description=description)
     remember(assistant, runner, earlier(task), ASSISTANT)
     try:
         return converse(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import date
+from math import ceil, log2
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 HEIGHT = 300
 _BIN = 16
+_LEAST_BIN, _BARS = 8, 16  # tokens, and how many bars of a kind a histogram that compares has at most
 
 
 def draw_chunk_sizes(sizes: Sequence[int], most: int) -> None:
@@ -36,10 +38,40 @@ def draw_chunk_sizes(sizes: Sequence[int], most: int) -> None:
             tooltip=[_tip("from", "Tokens from"), _tip("to", "to"), _tip("chunks", "Chunks", ",")],
         )
     )
-    span = f"{min(sizes):,} to {max(sizes):,} tokens"
-    text = f"{figures.count(len(sizes), 'chunk')} of {span}, half of them up to {median(sizes):,.0f}"
+    text = _spread(sizes)
     _draw(chart, f"Histogram of chunk sizes: {text}.", "chunk-sizes")
     st.caption(f"{text}. The embedder reads {most:,} at most, title and heading included.")
+
+
+def draw_cuts(now: Sequence[int], then: Sequence[int], most: int) -> None:
+    """Two histograms in one: tokens by chunk as they are `now` and as they would be `then`; `most` is the larger limit."""
+    import altair as alt
+    import pandas as pd
+
+    step = max(_LEAST_BIN, 2 ** ceil(log2(most / _BARS)))
+    sizes = {"Now": now, "As chosen": then} if list(now) != list(then) else {"As now": now}
+    ends = range(step, max(*now, *then) + step, step)
+    rows = [
+        {"cut": cut, "from": end - step, "to": end - 1, "chunks": sum(end - step <= one < end for one in found)}
+        for cut, found in sizes.items()
+        for end in ends
+    ]
+    axis = alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=8)
+    chart = (
+        alt.Chart(pd.DataFrame(rows), title="Chunk sizes, now and as chosen")
+        .mark_bar()
+        .encode(
+            alt.X("from:O", title="Tokens in a chunk, from", axis=axis),
+            alt.XOffset("cut:N", sort=list(sizes)),
+            alt.Y("chunks:Q", title="Chunks", axis=alt.Axis(tickMinStep=1, format="~s")),
+            alt.Color("cut:N", title=None, sort=list(sizes), legend=alt.Legend(orient="bottom")),
+            tooltip=[_tip("cut", "Cut"), _tip("from", "Tokens from"), _tip("to", "to"), _tip("chunks", "Chunks", ",")],
+        )
+    )
+    texts = [f"{cut.lower()} {_spread(found)}" for cut, found in sizes.items() if found]
+    _draw(chart, f"Histogram of chunk sizes: {'; '.join(texts)}.", "chunk-cuts")
+    text = "; ".join(texts)
+    st.caption(f"{text[0].upper()}{text[1:]}.")
 
 
 def draw_tokens(days: pandas.DataFrame) -> None:
@@ -113,6 +145,11 @@ def _days(days: Iterable[str]) -> Any:
 
     axis = alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=8)
     return alt.X("label:O", title=None, sort=None, scale=alt.Scale(domain=_labels(days)), axis=axis)
+
+
+def _spread(sizes: Sequence[int]) -> str:
+    span = f"{min(sizes):,} to {max(sizes):,} tokens"
+    return f"{figures.count(len(sizes), 'chunk')} of {span}, half of them up to {median(sizes):,.0f}"
 
 
 def _tip(field: str, title: str, number: str = "") -> Any:

@@ -8,13 +8,14 @@ import streamlit as st
 
 from agentkit import runs
 from agentkit.errors import NotFound
-from agentkit.events import DocumentDone, MessageSent
+from agentkit.events import DocumentDone, MessageSent, Retrieved
 from agentkit.ledger import Chat, queries
 from agentkit.ledger.queries import Totals
 from agentkit.runs import Run
 from agentkit.teams import team
 from agentkit.ui import asking, composer, draw, figures, markdown, source, state
 from agentkit.ui.turns import Asked, Turn, last_turns, live_turn, steps, stored_turns
+from agentkit.workspace import EVERYTHING, attachment_collection, scope_of
 
 SHOWN = 30  # messages; more come with "Earlier messages"
 POLL_S = 0.3
@@ -133,6 +134,8 @@ def _draw_result(turn: Turn) -> None:
     if turn.citations and turn.answer:
         source.draw_chips(turn.answer.id, turn.citations)
     _draw_remarks(turn)
+    if turn.status == "complete" and not turn.citations:
+        _draw_no_evidence(turn)
     match turn.status:
         case "stopped":
             written = turn.answer is not None and turn.answer.content
@@ -160,10 +163,39 @@ def _draw_remarks(turn: Turn) -> None:
         st.caption(f":material/flag: Ended: {markdown.literal(extra['ended'])}.")
 
 
+def _draw_no_evidence(turn: Turn) -> None:
+    """Says why there was nothing to answer from, when every search came back empty; an answer alone may not tell."""
+    try:
+        heard = [recorded.event for recorded in queries.events(state.workspace().ledger, state.owner(), turn.run_id)]
+    except NotFound:
+        return
+    searches = [event for event in heard if isinstance(event, Retrieved)]
+    if not searches or any(search.hits for search in searches):
+        return
+    first = next((search for search in searches if search.left_out.get("weak")), searches[0])
+    if weak := first.left_out.get("weak"):
+        found = f"{figures.count(weak, 'passage')} scored below {first.options.get('min_score', 0):g}"
+        text = f"**Weak evidence only.** {found}, where this collection draws the line; none of them was used."
+        ways = "Ask in other words, or see in the retrieval lab what lies below the line."
+    else:
+        text, ways = "**No passage was found.**", "Ask in other words, or choose another collection."
+    if turn.question and scope_of(turn.question) != EVERYTHING:
+        ways = f"Clear what the question is narrowed to. {ways}"
+    st.info(f"{text} {ways}", icon=":material/search_off:")
+    collection = first.collection.partition(f", {attachment_collection('')}")[0]
+    st.page_link(
+        state.PAGES / "retrieval_lab.py", label="See this search in the retrieval lab", icon=":material/science:",
+        query_params={"collection": collection, "q": first.query},
+    )  # fmt: skip
+
+
 def _draw_again(chosen: composer.Choice, turn: Turn) -> None:
     """Ask the same in place of a turn that has no whole answer; the old turn stays in the chat's tree."""
     if turn.question:
-        draft = composer.Draft(st.query_params["chat"], turn.question.content, chosen, parent_id=turn.question.parent_id or "")
+        said = turn.question
+        draft = composer.Draft(
+            st.query_params["chat"], said.content, chosen, parent_id=said.parent_id or "", scope=scope_of(said)
+        )
         st.button("Try again", key=f"again-{turn.run_id}", icon=":material/refresh:", on_click=composer.send, args=(draft,))
 
 

@@ -27,10 +27,11 @@ def draw_document(document: StoredDocument) -> None:
     if not document.chunks:
         st.caption(f"It has no chunks: it is {draw.STAGES.get(document.status, document.status)}.")
         return
-    sizes = _sizes(state.owner(), document.id, document.updated_at.isoformat())
+    version = state.workspace().library.store.version(document.collection_id)
+    sizes = _sizes(state.owner(), document.id, document.sha256, version.id)
     left, right = st.columns([3, 2], gap="large")
     with right:
-        charts.draw_chunk_sizes(sizes, state.workspace().library.embedder.max_tokens)
+        charts.draw_chunk_sizes(sizes, version.max_tokens)
     with left:
         _draw_chunks(document)
 
@@ -83,6 +84,6 @@ def _where(chunk: Chunk) -> str:
 
 
 @st.cache_data(max_entries=50, show_spinner=False)
-def _sizes(owner: str, document_id: str, version: str) -> list[int]:
-    """Tokens of each chunk; `version` is when the document last changed, so that a new one is looked at anew."""
+def _sizes(owner: str, document_id: str, content: str, version_id: str) -> list[int]:
+    """Tokens of each chunk; a new content or another version is looked at anew."""
     return [chunk.tokens for chunk in state.workspace().library.chunks(owner, document_id, 0, _MOST)]

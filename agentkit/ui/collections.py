@@ -1,17 +1,20 @@
-"""Choosing a collection, and making, renaming and deleting one."""
+"""Choosing a collection, and making, renaming, exporting, importing and deleting one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from agentkit.errors import AgentkitError
 from agentkit.retrieval import Collection
-from agentkit.ui import dialogs, figures, markdown, state
+from agentkit.ui import dialogs, figures, markdown, state, transfer
 
 _CHOSEN, _NEXT = "collection", "collection-next"
-_ACTIONS = {"New collection": ":material/create_new_folder:", "Rename": ":material/edit:", "Delete": ":material/delete:"}
+_ACTIONS = {
+    "New collection": ":material/create_new_folder:", "Rename": ":material/edit:", transfer.EXPORT: ":material/archive:",
+    transfer.IMPORT: ":material/unarchive:", "Delete": ":material/delete:",
+}  # fmt: skip
 
 
 def choose(name: str) -> None:
@@ -19,26 +22,55 @@ def choose(name: str) -> None:
     st.session_state[_NEXT] = name
 
 
-def draw_choice(known: list[Collection]) -> Collection:
-    """The collection to look at (there is at least one), as `?collection=` in the address, and what can be done with it."""
+def draw_select(known: Sequence[Collection]) -> Collection:
+    """The collection to look at (there is at least one), as `?collection=` in the address."""
     names = [one.name for one in sorted(known, key=lambda one: -one.documents)]  # the first is shown until one is chosen
     if st.session_state.get(_NEXT) in names:
         st.session_state[_CHOSEN] = st.session_state.pop(_NEXT)
     elif st.session_state.get(_CHOSEN, names[0]) not in names:
         del st.session_state[_CHOSEN]
+    name = st.selectbox("Collection", names, key=_CHOSEN, bind="query-params", width=360)
+    return next(one for one in known if one.name == name)
+
+
+def draw_choice(known: Sequence[Collection]) -> Collection:
+    """`draw_select`, with what can be done with the collection."""
+    for arrived in transfer.arrived():
+        choose(arrived)
     with st.container(horizontal=True, vertical_alignment="bottom", key="collection-row"):
-        name = st.selectbox("Collection", names, key=_CHOSEN, bind="query-params", width=360)
-        chosen = next(one for one in known if one.name == name)
+        chosen = draw_select(known)
 
         def manage() -> None:
             dialogs.ask(st.session_state["collection-menu"], chosen)
 
         st.menu_button(
             "Manage", list(_ACTIONS), format_func=lambda action: f"{_ACTIONS[action]} {action}", on_click=manage,
-            key="collection-menu", icon=":material/folder_managed:", help="Make a new collection; rename or delete this one",
+            key="collection-menu", icon=":material/folder_managed:",
+            help="Make or import a collection; rename, export or delete this one",
         )  # fmt: skip
     _draw_dialog()
     return chosen
+
+
+def draw_size(collection: Collection) -> None:
+    """How much is in it, and the way to look into what is found in it."""
+    with st.container(horizontal=True, vertical_alignment="center", key="collection-size"):
+        size = f"{figures.count(collection.documents, 'document')}, {figures.count(collection.chunks, 'chunk')}"
+        st.caption(size, width="content")
+        st.page_link(
+            state.PAGES / "retrieval_lab.py", label="Try it in the retrieval lab", icon=":material/science:",
+            query_params={"collection": collection.name},
+        )  # fmt: skip
+
+
+def draw_import() -> None:
+    """The way to a collection while there is none."""
+    about = "A collection that was exported here or elsewhere, as one file"
+    st.button(
+        "Import a collection", key="import-first", icon=":material/unarchive:", on_click=dialogs.ask, args=(transfer.IMPORT,),
+        help=about,
+    )  # fmt: skip
+    transfer.draw_dialog()
 
 
 def _draw_dialog() -> None:
@@ -49,6 +81,8 @@ def _draw_dialog() -> None:
             _rename(chosen)
         case ("Delete", Collection() as chosen):
             _delete(chosen)
+        case _:
+            transfer.draw_dialog()
 
 
 @st.dialog("New collection", on_dismiss=dialogs.close)
@@ -88,7 +122,7 @@ def _delete(collection: Collection) -> None:
         f"{figures.count(collection.chunks, 'chunk')}: no answer will use them any more. Chats stay, and keep the passages "
         "they cited. This cannot be undone."
     )
-    if dialogs.confirm_delete("delete-collection"):
+    if dialogs.confirm("delete-collection", "Delete"):
         try:
             state.workspace().library.delete_collection(state.owner(), collection.name)
         except AgentkitError as error:

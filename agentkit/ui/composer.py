@@ -13,9 +13,10 @@ from agentkit.documents import SUPPORTED
 from agentkit.errors import AgentkitError
 from agentkit.ledger import Chat
 from agentkit.retrieval import Source
+from agentkit.retrieval.types import Scope
 from agentkit.teams import TEAMS, team, variants
-from agentkit.ui import draw, figures, markdown, state, uploads
-from agentkit.workspace import DEFAULT_COLLECTION
+from agentkit.ui import draw, figures, markdown, narrowing, state, uploads
+from agentkit.workspace import DEFAULT_COLLECTION, EVERYTHING
 
 WIDTH = 736  # pixels: the reading column
 _PROBLEM, _QUEUED, _LEVEL = "chat-problem", "chat-queued", "steps-level"
@@ -40,6 +41,7 @@ class Draft:
     files: tuple[Source, ...] = ()
     keep: bool = False
     parent_id: str | None = None
+    scope: Scope = EVERYTHING
 
 
 def send(draft: Draft) -> None:
@@ -62,12 +64,15 @@ def send(draft: Draft) -> None:
             parent_id=draft.parent_id,
             attachments=draft.files,
             keep_attachments=draft.keep,
+            scope=draft.scope,
         )
     except AgentkitError as error:
         st.session_state[_PROBLEM] = (draft, str(error))
         return
     if run.chat_id:
         st.query_params["chat"] = run.chat_id
+        if draft.chat_id is None:
+            narrowing.follow(run.chat_id, draft.choice.collection)
 
 
 def send_queued(chat: Chat) -> None:
@@ -115,16 +120,20 @@ def collections() -> dict[str, int]:
 
 def draw_composer(chat: Chat | None, known: Mapping[str, int], *, answering: bool) -> None:
     """The row of choices and the input, at the foot of the page."""
-    settings = state.workspace().settings
+    settings, chat_id, collection = state.workspace().settings, chat.id if chat else None, choice(chat, known).collection
     with st.bottom, st.container(width=WIDTH, gap="xsmall"):
+        place = st.container()  # filled last: the dialog below says what stands there
         with st.container(horizontal=True, vertical_alignment="center"):
             _draw_choice(chat, known)
+            narrowing.draw_button(chat_id, collection)
             st.toggle(
                 "Keep attached files in the collection",
                 key="keep-files",
                 help="Off: files attached here are used in this chat only and are deleted with it. "
                 "On: they are added to the collection, for all chats.",
             )
+        with place:
+            narrowing.draw_line(chat_id, collection)
         st.chat_input(
             "Answering; what you send now is asked next" if answering else "Ask your documents, or attach files",
             key="composer",
@@ -142,7 +151,8 @@ def _submit(chat: Chat | None) -> None:
         return
     files = tuple(uploads.to_disk(value.files, state.workspace().settings))
     text = value.text.strip() or f"What is in {', '.join(source.name for source in files)}?"
-    send(Draft(chat.id if chat else None, text, choice(chat, collections()), files, bool(st.session_state.get("keep-files"))))
+    asked, chat_id, keep = choice(chat, collections()), chat.id if chat else None, bool(st.session_state.get("keep-files"))
+    send(Draft(chat_id, text, asked, files, keep, scope=narrowing.chosen(chat_id, asked.collection)))
 
 
 def _draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:

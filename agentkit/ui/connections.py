@@ -64,6 +64,9 @@ def _draw_connection(connection: Connection) -> None:
         key = "a key is set" if connection.api_key else "no key"
         st.caption(f"{markdown.literal(without_login(connection.base_url))} · {key} · {_WHERE.get(connection.source, '')}")
         st.caption(f"Models: {models}")
+        for kind, names in (("Embedding models", connection.embedding_models), ("Rerankers", connection.reranker_models)):
+            if names:
+                st.caption(f"{kind}: {', '.join(markdown.literal(model) for model in names)}")
         if tested:
             with st.spinner(f"Asking {markdown.literal(without_login(connection.base_url))}"):
                 st.session_state[f"probe-{name}"] = probe(connection)
@@ -133,6 +136,12 @@ def _edit(connection: Connection, known: Sequence[Connection]) -> None:
         forget = st.checkbox("Remove the key that is set") if connection.api_key else False
         about, listed = "Empty: the first that the server lists.", "\n".join(connection.models)
         models = st.text_area("Models, one a line", key="connection-models", value=listed, placeholder="gpt-5-mini", help=about)
+        about = "To embed documents with; choose one of them in the retrieval lab. Empty when the server embeds nothing."
+        listed = "\n".join(connection.embedding_models)
+        embedding = st.text_area("Embedding models, one a line", key="connection-embedding-models", value=listed, help=about)
+        about = "To rank passages once more with; choose one of them in the retrieval lab. Asked at the address plus `/rerank`."
+        listed = "\n".join(connection.reranker_models)
+        reranking = st.text_area("Rerankers, one a line", key="connection-reranker-models", value=listed, help=about)
         saved = st.form_submit_button("Save", type="primary", key="save-connection")
     if not saved:
         return
@@ -142,7 +151,14 @@ def _edit(connection: Connection, known: Sequence[Connection]) -> None:
     try:
         stored = save_connection(
             state.workspace().settings,
-            Connection(name, base_url, "" if forget else api_key or connection.api_key, tuple(models.splitlines())),
+            Connection(
+                name,
+                base_url,
+                "" if forget else api_key or connection.api_key,
+                tuple(models.splitlines()),
+                embedding_models=tuple(embedding.splitlines()),
+                reranker_models=tuple(reranking.splitlines()),
+            ),
         )
     except AgentkitError as error:
         st.error(markdown.literal(str(error)))
@@ -155,7 +171,7 @@ def _edit(connection: Connection, known: Sequence[Connection]) -> None:
 @st.dialog("Delete the connection?", on_dismiss=dialogs.close)
 def _delete(connection: Connection) -> None:
     st.markdown(f"**{markdown.literal(connection.name)}** and its key are forgotten. Chats that used its models stay.")
-    if dialogs.confirm_delete("delete-connection"):
+    if dialogs.confirm("delete-connection", "Delete"):
         try:
             delete_connection(state.workspace().settings, connection.name)
         except AgentkitError as error:

@@ -25,11 +25,11 @@ def close() -> None:
     st.session_state.pop(_OPEN, None)
 
 
-def confirm_delete(key: str) -> bool:
-    """The two buttons under a question whether to delete; True when it is to be done."""
+def confirm(key: str, label: str, icon: str = ":material/delete:", other: str = "Keep") -> bool:
+    """The two buttons under a question, `label` to do it and `other` to leave it; True when it is to be done."""
     with st.container(horizontal=True):
-        sure = st.button("Delete", key=key, type="primary", icon=":material/delete:")
-        st.button("Keep", key=f"{key}-keep", on_click=close)
+        sure = st.button(label, key=key, type="primary", icon=icon)
+        st.button(other, key=f"{key}-not", on_click=close)
     if not asked()[0]:
         st.rerun()
     return sure

@@ -1,4 +1,4 @@
-"""The table of a collection's documents: find, sort, select, delete, retry, export."""
+"""The table of a collection's documents: find, sort, select, tag, delete, retry, export."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from agentkit.errors import AgentkitError
 from agentkit.ledger.export import table_csv
 from agentkit.retrieval import Collection, StoredDocument
 from agentkit.ui import dialogs, draw, figures, markdown, progress, state, times
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 Documents = Sequence[StoredDocument]
 
 _SHOWN = "documents-shown"
-_DELETE = "Delete documents"
+_DELETE, _TAGS = "Delete documents", "Tags"
 _AGAIN = ("failed", "stopped")
 _GROUPS: dict[str, Callable[[str], bool]] = {
     "All": lambda status: True,
@@ -43,6 +44,8 @@ def draw_documents(collection: Collection) -> list[StoredDocument]:
     name, subject = dialogs.asked()
     if name == _DELETE:
         _delete(subject)
+    elif name == _TAGS:
+        _tag(collection, subject)
     return chosen
 
 
@@ -52,6 +55,8 @@ def _draw_filters(collection: Collection) -> tuple[Documents, Documents]:
         icon, where = ":material/search:", "Name, title or source"
         text = st.text_input("Find documents", key="document-search", placeholder=where, icon=icon, width=320)
         everything = state.workspace().library.documents(state.owner(), collection.name, (text or "").strip())
+        if wanted := _draw_tag_filter(collection):
+            everything = [one for one in everything if wanted.intersection(one.tags)]
         sizes = {name: sum(fits(one.status) for one in everything) for name, fits in _GROUPS.items()}
         # An option that has no documents left stays while it is chosen, so that the choice does not jump.
         names = [name for name, size in sizes.items() if size or name in ("All", st.session_state.get("document-status"))]
@@ -63,6 +68,16 @@ def _draw_filters(collection: Collection) -> tuple[Documents, Documents]:
     return [one for one in everything if fits(one.status)], everything
 
 
+def _draw_tag_filter(collection: Collection) -> set[str]:
+    """The tags of which a document must have one; empty for all documents. It is not there while nothing has tags."""
+    known = state.workspace().library.tags(state.owner(), collection.name)
+    key = f"document-tags-{collection.id}"
+    st.session_state[key] = [tag for tag in st.session_state.get(key, []) if tag in known]
+    if not known:
+        return set()
+    return set(st.multiselect("Tags", known, key=key, placeholder="Any", width=280))
+
+
 def _draw_table(collection: Collection, found: Documents) -> list[StoredDocument]:
     """The table. A selection is kept by document: when rows come or go, it moves with its documents."""
     ids = [one.id for one in found]
@@ -71,8 +86,10 @@ def _draw_table(collection: Collection, found: Documents) -> list[StoredDocument
     rows = [row for row, document_id in enumerate(ids) if document_id in chosen]
     columns = st.column_config
     rows_shown = table(found)
+    unused = [name for name in ("Note", "Tags") if not rows_shown[name].any()]
+    rows_shown["Tags"] = [list(one.tags) for one in found]
     shown: Any = st.dataframe(
-        rows_shown if rows_shown.Note.any() else rows_shown.drop(columns="Note"),
+        rows_shown.drop(columns=unused),
         key=key,
         on_select="rerun",
         selection_mode="multi-row",
@@ -83,6 +100,7 @@ def _draw_table(collection: Collection, found: Documents) -> list[StoredDocument
         column_config={
             "Document": columns.TextColumn(width="medium"),
             "Note": columns.TextColumn("Reason or note", width="large"),
+            "Tags": columns.ListColumn(),
             "Chunks": columns.NumberColumn(format="localized"),
             "Tokens": columns.NumberColumn(format="localized"),
             "Size": columns.NumberColumn(format="bytes"),
@@ -109,7 +127,7 @@ def table(documents: Documents) -> pandas.DataFrame:
     rows = [
         {
             "Document": one.name, "Status": draw.STAGES.get(one.status, one.status), "Note": one.error or one.note,
-            "Chunks": one.chunks, "Tokens": one.tokens, "Size": one.bytes, "Time": one.seconds,
+            "Tags": ", ".join(one.tags), "Chunks": one.chunks, "Tokens": one.tokens, "Size": one.bytes, "Time": one.seconds,
             "Added": pandas.Timestamp(one.created_at, tz="UTC"), "Source": one.source,
         }
         for one in documents
@@ -122,6 +140,7 @@ def _draw_actions(collection: Collection, found: Documents, everything: Document
     failed = [one.id for one in everything if one.status in _AGAIN]
     if chosen:
         st.caption(f"{figures.count(len(chosen))} selected", width="content")
+        st.button(_TAGS, key="tag-selected", icon=":material/label:", on_click=dialogs.ask, args=(_TAGS, list(chosen)))
         icon, about = ":material/delete:", (_DELETE, list(chosen))
         st.button("Delete selected", key="delete-selected", icon=icon, on_click=dialogs.ask, args=about)
         if again:
@@ -143,9 +162,32 @@ def _delete(chosen: Documents) -> None:
         names.append(f"- and {figures.count(len(chosen) - len(names))} more")
     st.markdown(f"{figures.count(len(chosen), 'document')} with all chunks:\n\n" + "\n".join(names))
     st.markdown("No answer will use them any more. Chats keep the passages they cited. This cannot be undone.")
-    if dialogs.confirm_delete("delete-documents"):
+    if dialogs.confirm("delete-documents", "Delete"):
         gone = state.workspace().library.delete_documents(state.owner(), [one.id for one in chosen])
         st.toast(f"{figures.count(gone, 'document')} deleted", icon=":material/delete:")
+        dialogs.close()
+        st.rerun()
+
+
+@st.dialog("Tags", on_dismiss=dialogs.close)
+def _tag(collection: Collection, chosen: Documents) -> None:
+    library, owner = state.workspace().library, state.owner()
+    there = sorted({tag for one in chosen for tag in one.tags})
+    named = markdown.literal(chosen[0].name) if len(chosen) == 1 else figures.count(len(chosen), "document")
+    with st.form("tag-documents", border=False):
+        st.markdown(f"Of **{named}**; searches can be narrowed to documents with a tag.")
+        add = st.multiselect(
+            "Add", library.tags(owner, collection.name), key="tags-to-add", accept_new_options=True,
+            placeholder="Choose tags, or type new ones",
+        )  # fmt: skip
+        remove = st.multiselect("Remove", there, key="tags-to-remove", placeholder="Choose tags") if there else []
+        saved = st.form_submit_button("Save", type="primary", key="save-tags")
+    if saved:
+        try:
+            library.tag_documents(owner, [one.id for one in chosen], add, remove)
+        except AgentkitError as error:
+            st.error(markdown.literal(str(error)), icon=":material/error:")
+            return
         dialogs.close()
         st.rerun()
 

@@ -22,8 +22,9 @@ from agentkit.events import (
 )
 from agentkit.llm.passages import parse_passages
 from agentkit.teams.approval import APPROVE, APPROVE_ALL, EDIT, REJECT
-from agentkit.ui import figures, markdown
+from agentkit.ui import figures, lab_filters, markdown
 from agentkit.ui.turns import Asked, Said, Step, ToolUse, Turn
+from agentkit.workspace import scope_of
 
 Level = Literal["answer", "calls", "everything"]
 """How much is shown above an answer: nothing, what was done, or also who told whom what and every model call."""
@@ -73,8 +74,7 @@ def describe(step: Step) -> str:
     """The line for a step, in Markdown; empty for what is no step."""
     match step:
         case Retrieved():
-            found = figures.count(len(step.hits), "passage")
-            return f":material/search: Looked up “{markdown.literal(step.query)}”: {found}, {figures.seconds(step.seconds)}"
+            return _search_line(step)
         case ModelCalled():
             return f":material/edit_note: {markdown.literal(step.agent or 'The team')} asks {markdown.literal(step.model)}"
         case ModelReplied():
@@ -86,6 +86,16 @@ def describe(step: Step) -> str:
             return _document_line(step)
         case _:
             return _talk_line(step)
+
+
+def _search_line(event: Retrieved) -> str:
+    looked = "Looked for exactly" if event.mode == "exact" else "Looked up"
+    found = figures.count(len(event.hits), "passage")
+    took = figures.seconds(event.seconds) if event.seconds >= 0.1 else figures.milliseconds(event.seconds)
+    weak, alike = event.left_out.get("weak", 0), event.left_out.get("duplicate", 0)
+    left = [f"{figures.count(weak)} weak" if weak else "", figures.count(alike, "duplicate") if alike else ""]
+    without = f"; {' and '.join(part for part in left if part)} left out" if weak or alike else ""
+    return f":material/search: {looked} “{markdown.literal(event.query)}”: {found}, {took}{without}"
 
 
 def _talk_line(step: Step) -> str:
@@ -112,6 +122,8 @@ def draw_turn(turn: Turn, answer: Callable[[], None]) -> None:
         with st.chat_message("You", avatar=PERSON):  # by another name than "user": its grey ground fits no theme
             st.markdown(markdown.prose(turn.question.content))
             _draw_attachments(turn.question)
+            if within := lab_filters.in_words(scope_of(turn.question)):
+                st.caption(f":material/filter_alt: Only: {within}")
     with st.chat_message("assistant", avatar=AGENT):
         answer()
 

@@ -19,6 +19,11 @@ def seconds(value: float) -> str:
     return f"{value:.2f} s" if value < 1 else f"{value:.1f} s"
 
 
+def milliseconds(value: float) -> str:
+    """Seconds as `4.7 ms` or `1,240 ms`."""
+    return f"{value * 1_000:.1f} ms" if value < 0.01 else f"{value * 1_000:,.0f} ms"
+
+
 def dollars(value: float) -> str:
     """US dollars with enough digits that a small amount is not shown as nothing."""
     if value == 0 or value >= 1:

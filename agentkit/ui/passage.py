@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,7 +14,6 @@ from agentkit.ui.components import Part
 
 AROUND = 700  # characters of context on either side
 _ENOUGH = 0.5  # share of the answer's words that a sentence must have to count as the one it leans on
-_WINDOW = 20  # chunks looked at together on the way back to the top of a page
 _WORD = re.compile(r"\w+")
 _MARKER = re.compile(r"\[\d+(?:\s*,\s*\d+)*\]")
 
@@ -66,20 +66,31 @@ def mark_sentence(passage: str, quoted: str) -> list[Part]:
     return [part for part in parts if part[0]]
 
 
-def page_span(library: Library, owner: str, document_id: str, chunk_id: int) -> tuple[int, int]:
-    """The chunk's span within the text of its own page; raises NotFound when the chunk is gone."""
-    cited = first = library.chunk(owner, chunk_id)
-    while first.ordinal > 0:
-        offset = max(0, first.ordinal - _WINDOW)
-        same = [one for one in library.chunks(owner, document_id, offset, first.ordinal - offset) if one.page == cited.page]
-        if not same:
-            break
-        first = same[0]
-        if first.ordinal > offset:
-            break
-    before = library.text(owner, document_id)[: first.start].rstrip()
-    start = len(before) + 2 if before else 0  # sections are joined by a blank line
-    return cited.start - start, cited.end - start
+def page_span(
+    library: Library, owner: str, document_id: str, chunk_id: int, span: tuple[int, int] | None = None
+) -> tuple[int, int]:
+    """The chunk's span within the text of its own page, or that of a passage around it; raises NotFound when the chunk is gone.
+
+    `span` is the passage's in the document's text; it may come from several chunks of the page.
+    """
+    cited = library.chunk(owner, chunk_id)
+
+    def page_of(number: int) -> int:
+        (chunk,) = library.chunks(owner, document_id, number, 1)
+        return chunk.page or 0
+
+    # Pages ascend; the chunk may be of another index version, which is why it does not lead to its neighbours.
+    first = bisect_left(range(library.document(owner, document_id).chunks), cited.page or 0, key=page_of)
+    (top,) = library.chunks(owner, document_id, first, 1)
+    before = library.text(owner, document_id)[: top.start].rstrip()
+    page_start = len(before) + 2 if before else 0  # sections are joined by a blank line
+    start, end = span or (cited.start, cited.end)
+    return start - page_start, end - page_start
+
+
+def unwrapped(text: str) -> str:
+    """The lines of a page joined to paragraphs: where they broke on paper means nothing on a screen."""
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", text)
 
 
 def _best(passage: str, wanted: set[str]) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""The progress of documents that are taken in, live and by file, and what came of it. It survives a refresh of the page."""
+"""The progress of runs that take documents in or build an index, by document, and what came of them. It survives a refresh."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ from agentkit.errors import NotFound
 from agentkit.events import DocumentDone
 from agentkit.runs import Run
 from agentkit.ui import draw, figures, markdown, state
-from agentkit.ui.tally import Tally, summary
+from agentkit.ui.tally import WORDS, Tally, summary
 
 POLL_S = 0.5
 _SHOWN = 3  # documents under way that are named
 _LISTED = 8  # reasons that are spelled out; the table has all
-_KEY = "ingests"
 
 
 def watch(run: Run[Any]) -> None:
-    """Show the progress of this run, and what came of it, in place of what is shown of runs that have ended."""
-    live = {known.id for known in runs.live(state.owner(), kind="ingest")}
-    kept = {run_id: tally for run_id, tally in _watched().items() if run_id in live}
-    st.session_state[_KEY] = {**kept, run.id: Tally(run.size)}
+    """Show the progress of this run, and what came of it, in place of what is shown of runs of its kind that have ended."""
+    live = {known.id for known in runs.live(state.owner(), kind=run.kind)}
+    kept = {run_id: tally for run_id, tally in _watched(run.kind).items() if run_id in live}
+    st.session_state[_key(run.kind)] = {**kept, run.id: Tally(run.size)}
 
 
-def draw_progress() -> None:
-    """All that is under way for this owner, whoever started it, and the summaries of what was watched to its end."""
-    live = runs.live(state.owner(), kind="ingest")
+def draw_progress(kind: str = "ingest") -> None:
+    """All of a kind that is under way for this owner, whoever started it, and the summaries of what was watched to its end."""
+    live = runs.live(state.owner(), kind=kind)
+    watched = _watched(kind)
     for run in live:
-        _watched().setdefault(run.id, Tally(run.size))
-    for run_id in list(_watched()):
+        watched.setdefault(run.id, Tally(run.size))
+    for run_id in list(watched):
         if ended := _run_of(run_id, ended=True):
-            _watched()[run_id].follow(ended)
-            _draw_summary(ended, _watched()[run_id])
+            watched[run_id].follow(ended)
+            _draw_summary(ended, watched[run_id])
     if any(not run.ended for run in live):
-        _draw_live([run.id for run in live])
+        _draw_live(kind, [run.id for run in live])
 
 
 @st.fragment(run_every=POLL_S)
-def _draw_live(run_ids: list[str]) -> None:
+def _draw_live(kind: str, run_ids: list[str]) -> None:
     """The one part of the page that looks again and again; when a run ends, the page is drawn anew."""
     for run_id in run_ids:
         run = _run_of(run_id)
         if run is None or run.ended:
             st.rerun()
-        tally = _watched().setdefault(run_id, Tally(run.size))
+        tally = _watched(kind).setdefault(run_id, Tally(run.size))
         tally.follow(run)
         _draw_run(run, tally)
 
@@ -54,7 +54,7 @@ def _draw_live(run_ids: list[str]) -> None:
 def _draw_run(run: Run[Any], tally: Tally) -> None:
     with st.container(border=True, key=f"ingest-{run.id}", gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**Taking in {markdown.literal(run.title)}**", width="stretch")
+            st.markdown(f"**{WORDS[run.kind].doing} {markdown.literal(run.title)}**", width="stretch")
             label = "Cancelling" if run.stopping else "Cancel"
             icon = ":material/stop_circle:"
             st.button(label, key=f"stop-{run.id}", icon=icon, type="tertiary", on_click=run.stop, disabled=run.stopping)
@@ -66,7 +66,9 @@ def _draw_run(run: Run[Any], tally: Tally) -> None:
 
 
 def _so_far(tally: Tally) -> str:
-    parts = [f"{figures.count(tally.done)} of {figures.count(max(tally.size, tally.done), 'document')}"]
+    if not (size := max(tally.size, tally.done)):
+        return "Under way"  # with nothing to count, as when an index only takes the place of another
+    parts = [f"{figures.count(tally.done)} of {figures.count(size, 'document')}"]
     if failed := tally.counts["failed"]:
         parts.append(f"{figures.count(failed)} failed")
     if tally.left_s is not None:
@@ -77,7 +79,7 @@ def _so_far(tally: Tally) -> str:
 def _draw_summary(run: Run[Any], tally: Tally) -> None:
     with st.container(key=f"ingested-{run.id}", gap="xsmall"):
         with st.container(horizontal=True, wrap=False, vertical_alignment="center"):
-            text = summary(run.title, tally)
+            text = summary(run.title, tally, run.kind)
             if tally.problem:
                 st.error(f"{text} {markdown.literal(tally.problem)}", icon=":material/error:")
             elif tally.failed or tally.stopped:
@@ -85,11 +87,13 @@ def _draw_summary(run: Run[Any], tally: Tally) -> None:
             else:
                 st.success(text, icon=":material/check_circle:")
             icon, about = ":material/close:", "Close this summary"
-            st.button("", key=f"dismiss-{run.id}", icon=icon, help=about, type="tertiary", on_click=_forget, args=(run.id,))
+            gone = (run.kind, run.id)
+            st.button("", key=f"dismiss-{run.id}", icon=icon, help=about, type="tertiary", on_click=_forget, args=gone)
         for one in tally.failed[:_LISTED]:
             st.markdown(f"- {_reason(one)}")
         if len(tally.failed) > _LISTED:
-            st.caption(f"and {figures.count(len(tally.failed) - _LISTED)} more; the table below has every reason.")
+            where = "; the table below has every reason" if run.kind == "ingest" else ""
+            st.caption(f"and {figures.count(len(tally.failed) - _LISTED)} more{where}.")
         if notes := [one for one in tally.unchanged if one.note]:
             with st.expander(f"Unchanged ({figures.count(len(notes))})", type="compact", key=f"unchanged-{run.id}"):
                 for one in notes[:100]:
@@ -101,8 +105,12 @@ def _reason(one: DocumentDone) -> str:
     return markdown.literal(one.error) if named else f"**{markdown.literal(one.document)}**: {markdown.literal(one.error)}"
 
 
-def _watched() -> dict[str, Tally]:
-    found: dict[str, Tally] = st.session_state.setdefault(_KEY, {})
+def _key(kind: str) -> str:
+    return f"watched-{kind}"
+
+
+def _watched(kind: str) -> dict[str, Tally]:
+    found: dict[str, Tally] = st.session_state.setdefault(_key(kind), {})
     return found
 
 
@@ -115,5 +123,5 @@ def _run_of(run_id: str, *, ended: bool = False) -> Run[Any] | None:
     return run if run.ended or not ended else None
 
 
-def _forget(run_id: str) -> None:
-    _watched().pop(run_id, None)
+def _forget(kind: str, run_id: str) -> None:
+    _watched(kind).pop(run_id, None)

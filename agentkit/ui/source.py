@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from agentkit.documents import Limits, render_page
 from agentkit.errors import AgentkitError, NotFound
 from agentkit.retrieval import StoredDocument
 from agentkit.ui import components, markdown, state
-from agentkit.ui.passage import find_place, page_span
+from agentkit.ui.passage import find_place, page_span, unwrapped
 
 _OPEN = "open_source"
 _AS_IT_WAS = "The passage is shown as it was when the answer was written."
@@ -58,17 +57,12 @@ def draw_source(message_id: str, citation: dict[str, Any], answer: str) -> None:
         place = find_place(workspace.library, owner, citation, answer)
         if note := _NOTES.get(place.document):
             st.info(note, icon=":material/info:")
-        parts = [(_unwrapped(text), kind) for text, kind in place.parts] if citation["page"] else place.parts
+        parts = [(unwrapped(text), kind) for text, kind in place.parts] if citation["page"] else place.parts
         components.marked_text(parts, key=f"text-{message_id}-{citation['marker']}")
         if place.document != "deleted":
             document = workspace.library.document(owner, citation["document_id"])
             _draw_page(document, citation, exact=place.document == "as cited")
             _draw_download(document)
-
-
-def _unwrapped(text: str) -> str:
-    """The lines of a page joined to paragraphs: where they broke on paper means nothing here."""
-    return re.sub(r"(?<!\n)\n(?!\n)", " ", text)
 
 
 def _draw_head(citation: dict[str, Any]) -> None:
@@ -88,7 +82,7 @@ def _draw_page(document: StoredDocument, citation: dict[str, Any], *, exact: boo
     workspace, owner = state.workspace(), state.owner()
     try:
         original = workspace.library.original(owner, document.id)
-        mark = _mark(document.id, int(citation["chunk_id"])) if exact and page == citation["page"] else None
+        mark = _mark(citation) if exact and page == citation["page"] else None
         with st.spinner(f"Drawing page {page} …"):
             picture = _picture(original, document.name, page, mark, Limits.from_settings(workspace.settings))
     except AgentkitError as error:
@@ -130,9 +124,11 @@ def _draw_download(document: StoredDocument) -> None:
     )
 
 
-def _mark(document_id: str, chunk_id: int) -> tuple[int, int] | None:
+def _mark(citation: dict[str, Any]) -> tuple[int, int] | None:
+    """Where on its page the passage stands, which may be merged from several chunks."""
+    span = (int(citation["start"]), int(citation["end"]))
     try:
-        return page_span(state.workspace().library, state.owner(), document_id, chunk_id)
+        return page_span(state.workspace().library, state.owner(), citation["document_id"], int(citation["chunk_id"]), span)
     except NotFound:  # taken in anew since; the page is shown without a mark
         return None
 

@@ -1,4 +1,4 @@
-"""What a run that takes documents in has told so far, counted as its events come."""
+"""What a run that works on documents, one after the other, has told so far, counted as its events come."""
 
 from __future__ import annotations
 
@@ -11,12 +11,33 @@ from agentkit.events import DocumentDone, DocumentProgress, Event, RunFailed, Ru
 from agentkit.runs import Run
 from agentkit.ui import figures, markdown
 
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How runs of one kind are spoken of."""
+
+    doing: str
+    """Stands before the title of a run that goes on."""
+    done: str
+    """What a document is that came to a good end."""
+    undone: str
+    """What the documents are that a cancelled run left."""
+    nothing: str
+    """Said of a run that came to a good end without any document."""
+
+
+WORDS = {
+    "ingest": Words("Taking in", "indexed", "not taken in", "nothing taken in"),
+    "index": Words("Building", "built", "not built", "nothing was missing"),
+    "switch": Words("Switching to", "built", "not built", "this answers now"),
+}
+"""By kind of run."""
 _SHARES = {"waiting": 0.0, "parse": 0.05, "split": 0.1, "embed": 0.15, "commit": 0.95, "index": 0.97}
 
 
 @dataclass(slots=True)
 class Tally:
-    """What a run that takes documents in has told so far."""
+    """What a run that works on documents has told so far."""
 
     size: int
     """How many documents it was given."""
@@ -79,14 +100,16 @@ class Tally:
                 pass
 
 
-def summary(title: str, tally: Tally) -> str:
+def summary(title: str, tally: Tally, kind: str = "ingest") -> str:
     """What came of a run, as one line of Markdown: how many documents were indexed, unchanged or failed, and the time."""
-    ends = {status: tally.counts[status] for status in ("indexed", "unchanged", "failed")}
+    said = WORDS[kind]
+    ends = {said.done: tally.counts["indexed"], "unchanged": tally.counts["unchanged"], "failed": tally.counts["failed"]}
     words = [f"{figures.count(number)} {status}" for status, number in ends.items() if number]
     rest = max(0, tally.size - sum(ends.values()))
     if tally.stopped and rest:
-        words.append(f"{figures.count(rest)} not taken in, as you cancelled")
-    what = f"{', '.join(words)}, in {figures.seconds(tally.seconds)}" if words else "nothing taken in"
+        words.append(f"{figures.count(rest)} {said.undone}, as you cancelled")
+    nothing = "cancelled" if tally.stopped else "it broke off" if tally.problem else said.nothing
+    what = f"{', '.join(words)}, in {figures.seconds(tally.seconds)}" if words else nothing
     return f"**{markdown.literal(title)}:** {what}."
 
 

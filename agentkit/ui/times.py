@@ -32,6 +32,12 @@ def local(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC).astimezone(ZoneInfo(zone()))
 
 
+def day(moment: datetime) -> str:
+    """The viewer's day of a stored time, such as `20 Nov 2026`."""
+    there = local(moment)
+    return f"{there.day} {there:%b %Y}"
+
+
 def written(moment: datetime) -> str:
     """A stored time in words, such as `20 Nov 2026, 21:05`."""
     there = local(moment)

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 _DAYS = {"Today": 1, "7 days": 7, "30 days": 30, "90 days": 90}
 _RANGES = [*_DAYS, "All", "Custom"]
-_PURPOSES: dict[str, Literal["", "chat", "embedding"]] = {"All": "", "Chat": "chat", "Embedding": "embedding"}
+_PURPOSES: dict[str, Literal["", "chat", "embedding", "rerank"]] = {
+    "All": "", "Chat": "chat", "Embedding": "embedding", "Reranking": "rerank",
+}  # fmt: skip
 NO_AGENT = "no agent"
 """How calls without an agent, such as embeddings, are named."""
 

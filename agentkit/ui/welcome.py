@@ -10,7 +10,7 @@ import streamlit as st
 
 from agentkit import runs
 from agentkit.errors import AgentkitError
-from agentkit.ui import composer, markdown, progress, state
+from agentkit.ui import composer, markdown, narrowing, progress, state
 from agentkit.workspace import SAMPLES
 
 
@@ -53,7 +53,7 @@ def _draw_suggestions(known: Mapping[str, int]) -> None:
     st.markdown("Ask the sample documents, for example:")
     with st.container(gap="xsmall"):  # buttons, not pills: a chosen pill would ask once more whenever the page is drawn anew
         for question in suggested_questions(state.workspace().settings.sample_questions):
-            draft = composer.Draft(None, question, chosen)
+            draft = composer.Draft(None, question, chosen, scope=narrowing.chosen(None, chosen.collection))
             st.button(markdown.literal(question), key=f"ask-{question}", on_click=composer.send, args=(draft,))
 
 

@@ -165,11 +165,11 @@ def test_what_failed_can_be_retried(workspace: ScriptableWorkspace) -> None:
 def test_the_export_is_the_table_and_no_formula() -> None:
     now = datetime(2026, 11, 20, 21, 5)  # noqa: DTZ001 (as the database has it)
     evil = StoredDocument(
-        "1", "c", "=SUM(A1)", "upload:x", "", 5, "", "failed", "It is empty.", "", 0, 0, 0.5, None, "", now, now
+        "1", "c", "=SUM(A1)", "upload:x", "", 5, "", "failed", "It is empty.", "", 0, 0, 0.5, None, "", now, now, ("=a", "b")
     )
     lines = table_csv(table([evil])).splitlines()
-    assert lines[0] == "Document,Status,Note,Chunks,Tokens,Size,Time,Added,Source"
-    assert lines[1].startswith("'=SUM(A1),failed,It is empty.,0,0,5,0.5,")
+    assert lines[0] == "Document,Status,Note,Tags,Chunks,Tokens,Size,Time,Added,Source"
+    assert lines[1].startswith("'=SUM(A1),failed,It is empty.,\"'=a, b\",0,0,5,0.5,")
 
 
 def menu(app: AppTest, action: str) -> AppTest:
@@ -199,6 +199,85 @@ def test_collections_are_made_renamed_and_deleted(workspace: ScriptableWorkspace
     assert app.selectbox(key="collection").value == "Attic"
     with pytest.raises(NotFound):
         workspace.library.collection(OWNER, "Kitchen")
+
+
+def test_documents_get_tags_that_the_table_shows_and_filters_by(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.md": TEA, "coffee.md": "Coffee is brewed at 92 degrees.", "water.md": "Water boils."})
+    app = select(open_page("documents"), "tea.md", "coffee.md")
+    assert "Tags" not in app.dataframe[0].value, "a column that nobody uses is not shown"
+    assert not [one for one in app.multiselect if one.label == "Tags"]
+    app.button(key="tag-selected").click().run()
+    assert "Of 2 documents" in texts(app).replace("**", "")
+    app.multiselect(key="tags-to-add").set_value(["hot drinks", " 2026 "])
+    app.button(key="save-tags").click().run()
+    assert {name: one.tags for name, one in documents(workspace, "Kitchen").items()} == {
+        "tea.md": ("2026", "hot drinks"), "coffee.md": ("2026", "hot drinks"), "water.md": (),
+    }  # fmt: skip
+    shown = app.dataframe[0].value
+    assert list(shown[shown["Document"] == "tea.md"].iloc[0].Tags) == ["2026", "hot drinks"]
+    app = select(app, "coffee.md")
+    app.button(key="tag-selected").click().run()
+    app.multiselect(key="tags-to-remove").set_value(["2026"])
+    app.button(key="save-tags").click().run()
+    assert workspace.library.tags(OWNER, "Kitchen") == ["2026", "hot drinks"]
+    wanted = next(one for one in app.multiselect if one.label == "Tags")
+    wanted.set_value(["2026"]).run()
+    assert list(app.dataframe[0].value["Document"]) == ["tea.md"]
+    wanted.set_value(["2026", "hot drinks"]).run()
+    assert set(app.dataframe[0].value["Document"]) == {"tea.md", "coffee.md"}
+
+
+def test_an_impossible_tag_says_why(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.md": TEA})
+    app = select(open_page("documents"), "tea.md")
+    app.button(key="tag-selected").click().run()
+    app.multiselect(key="tags-to-add").set_value(["x" * 61])
+    app.button(key="save-tags").click().run()
+    assert "cannot be a tag" in texts(app)
+    assert documents(workspace, "Kitchen")["tea.md"].tags == ()
+
+
+def test_a_collection_goes_out_and_comes_in(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.md": TEA})
+    app = menu(open_page("documents"), "Export")
+    assert "Kitchen as one file: 1 document" in texts(app).replace("**", "")
+    app.button(key="export").click().run()
+    settle(app)
+    file = workspace.settings.data / "exports" / "Kitchen.agentkit.zip"
+    assert f"kept at {file}" in texts(app)
+    assert [one.label for one in app.download_button] == ["Download", "Export CSV"]
+    menu(app, "Import")
+    app.button(key="import").click().run()
+    assert "No file is chosen" in texts(app)
+    app.file_uploader(key="import-file").set_value((file.name, file.read_bytes(), "application/zip")).run()
+    app.text_input(key="import-name").set_value("Copy").run()
+    app.button(key="import").click().run()
+    settle(app)
+    assert "Copy is imported: 1 document, 1 chunk." in texts(app).replace("**", "")
+    assert app.selectbox(key="collection").value == "Copy", "what has come in is shown"
+    assert list(app.dataframe[0].value["Document"]) == ["tea.md"]
+    assert not list((workspace.settings.data / "uploads").rglob("*.zip"))
+    app.selectbox(key="collection").set_value("Kitchen").run()
+    assert app.selectbox(key="collection").value == "Kitchen", "and not again and again"
+    close = [one for one in app.button if one.key and one.key.startswith("dismiss-")]
+    close[0].click().run()
+    assert f"kept at {file}" not in texts(app)
+
+
+def test_a_file_that_is_no_collection_says_why(workspace: ScriptableWorkspace) -> None:
+    app = open_page("documents")
+    app.button(key="import-first").click().run()
+    app.file_uploader(key="import-file").set_value(("holiday.zip", b"PK nothing", "application/zip")).run()
+    app.button(key="import").click().run()
+    settle(app)
+    assert "holiday.zip is no exported collection, or is damaged" in texts(app)
+    assert workspace.library.collections(OWNER) == []
+
+
+def test_the_way_to_the_retrieval_lab(ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.md": TEA})
+    link = next(one for one in open_page("documents").get("page_link") if "lab" in one.proto.label)
+    assert (link.proto.page, link.proto.query_string) == ("retrieval_lab", "collection=Kitchen")
 
 
 def test_the_address_names_the_collection(ingest: Ingest) -> None:

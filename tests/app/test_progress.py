@@ -1,10 +1,11 @@
-"""The progress of an ingest: what is counted from its events, and what the page shows of one that goes on."""
+"""The progress of documents that are taken in or indexed: what is counted from events, and what pages show meanwhile."""
 
 from __future__ import annotations
 
 import threading
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from agentkit import runs
 from agentkit.core import bus
@@ -68,18 +69,16 @@ def test_the_time_that_is_left_is_told_once_it_can_be() -> None:
 def test_a_run_that_fails_as_a_whole_says_why() -> None:
     tally = tally_of(1, error=FetchFailed("The page did not arrive."))
     assert tally.problem == "The page did not arrive."
-    assert summary("x into y", tally) == "**x into y:** nothing taken in."
+    assert summary("x into y", tally) == "**x into y:** it broke off."
 
 
 class HaltedIngest:
-    """A run that has taken in one document of three and waits with the second."""
+    """A run that is done with one document of three and waits with the second."""
 
-    def __init__(self, workspace: ScriptableWorkspace) -> None:
+    def __init__(self, workspace: ScriptableWorkspace, kind: str = "ingest", title: str = "3 documents into Kitchen") -> None:
         self.go_on = threading.Event()
         self.half = threading.Event()
-        self.run: Run[None] = runs.start(
-            self.work, kind="ingest", title="3 documents into Kitchen", owner=OWNER, ledger=workspace.ledger, size=3
-        )
+        self.run: Run[None] = runs.start(self.work, kind=kind, title=title, owner=OWNER, ledger=workspace.ledger, size=3)
         assert self.half.wait(10)
 
     def work(self) -> None:
@@ -111,3 +110,29 @@ def test_the_summary_comes_by_itself_when_the_run_ends(workspace: ScriptableWork
     settle(app)
     assert "1 failed" in app.warning[0].value
     assert any("a\\.md is damaged" in one.value for one in app.markdown)
+
+
+def index_view() -> None:
+    """The script of a page that shows how indexes are built."""
+    from agentkit.ui import progress
+
+    progress.draw_progress("index")
+
+
+def test_an_index_that_is_built_is_shown_in_its_own_place_and_words(workspace: ScriptableWorkspace) -> None:
+    halted = HaltedIngest(workspace, "index", "200 tokens for Kitchen")
+    assert not open_page("documents").get("progress"), "the page of the documents is about taking in"
+    for app in (AppTest.from_function(index_view).run(), AppTest.from_function(index_view).run()):  # a refresh is a new session
+        assert any("Building 200 tokens for Kitchen" in one.value for one in app.markdown)
+        assert any("1 of 3 documents · 1 failed" in str(bar.proto.text) for bar in app.get("progress"))
+    app.button(key=f"stop-{halted.run.id}").click().run()
+    settle(app)
+    assert "1 failed, 2 not built, as you cancelled" in app.warning[0].value
+    app.button(key=f"dismiss-{halted.run.id}").click().run()
+    assert not app.warning
+
+
+def test_an_index_that_only_takes_the_place_of_another_counts_nothing() -> None:
+    assert summary("B instead of A", tally_of(0), "index") == "**B instead of A:** nothing was missing."
+    built = tally_of(2, DocumentDone("1", "a.md", "indexed"), DocumentDone("2", "b.md", "indexed"))
+    assert summary("B instead of A", built, "index").startswith("**B instead of A:** 2 built, in ")

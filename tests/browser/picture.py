@@ -1,4 +1,4 @@
-"""Takes the picture of the README anew: `python -m tests.browser.picture`."""
+"""Takes the pictures of the documentation anew: `python -m tests.browser.picture`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from tests.browser import driver
 from tests.browser.conftest import chromium
 from tests.browser.serving import ROOT, serving
 
-PICTURE = ROOT / "docs" / "images" / "chat.png"
+IMAGES = ROOT / "docs" / "images"
 QUESTIONS = (
     "At what wind speed does boat work stop?",
     "How large is the training budget, and who has to approve purchases from 5,000 euros?",
 )
+QUERY = "How long is parental leave?"
 
 
-def take(page: Page, url: str) -> None:
+def take_chat(page: Page, url: str) -> None:
     """The chat page with the samples loaded, a question answered with two citations, and one of them opened."""
     page.goto(url)
     page.get_by_role("button", name="Load the sample documents").click()
@@ -32,16 +33,35 @@ def take(page: Page, url: str) -> None:
     expect(page.locator(".st-key-source img")).to_be_visible()
     driver.settled(page)
     page.locator("#stMain").evaluate("main => main.scrollTo({ top: 100 })")  # to the page's picture, past the empty top
+    _save(page, "chat.png")
+
+
+def take_lab(page: Page, url: str) -> None:
+    """The retrieval lab over the samples, which are there, with two settings compared."""
+    page.goto(f"{url}/retrieval_lab?q={QUERY}")
+    page.get_by_text("Compare with other settings").click()
+    page.get_by_role("button", name="Settings B").click()
+    page.get_by_role("radio", name="Words", exact=True).click()
+    page.keyboard.press("Escape")
+    expect(page.locator("[class*='st-key-hit-B-']").first).to_be_visible()
+    driver.settled(page)
+    page.locator("#stMain").evaluate("main => main.scrollTo({ top: 190 })")  # past the title, to the passages
+    _save(page, "lab.png")
+
+
+def _save(page: Page, name: str) -> None:
     page.mouse.move(0, 0)
-    page.screenshot(path=PICTURE, animations="disabled")
+    page.wait_for_timeout(500)  # until what opened or closed has faded
+    page.screenshot(path=IMAGES / name, animations="disabled")
 
 
 def main() -> None:
-    """Serve the app over an empty folder and take the picture."""
-    PICTURE.parent.mkdir(parents=True, exist_ok=True)
+    """Serve the app over an empty folder and take the pictures."""
+    IMAGES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder), {}) as app, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium())
-        take(browser.new_page(viewport={"width": 1400, "height": 850}), app.url)
+        for take in (take_chat, take_lab):
+            take(browser.new_page(viewport={"width": 1400, "height": 850}), app.url)
         browser.close()
 
 

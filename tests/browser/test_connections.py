@@ -52,7 +52,7 @@ def _add(page: Page, name: str, address: str, key: str) -> None:
     dialog.get_by_role("textbox", name="Name").fill(name)
     dialog.get_by_role("textbox", name="Address").fill(address)
     dialog.get_by_label("Key", exact=True).fill(key)
-    dialog.get_by_role("textbox", name="Models, one a line").fill("test-model")
+    dialog.get_by_role("textbox", name="Models, one a line", exact=True).fill("test-model")
     dialog.get_by_role("button", name="Save").click()
     expect(dialog).to_have_count(0)
     expect(page.locator("[class*='st-key-connection-']").filter(has_text=name)).to_contain_text(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Literal
@@ -32,6 +33,7 @@ def filled(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         for question in (QUESTION, papers.WARRANTY_QUESTION):
             driver.answered(page, driver.ask(page, question))
         chat = page.url
+        _measured(page, app)
         page.close()
         yield app, chat
 
@@ -50,6 +52,7 @@ def test_pages_fit_the_screen(filled: tuple[App, str], browser: Browser, width: 
     _fits(page)
     _chat_fits(page, chat)
     _documents_fit(page, app)
+    _lab_fits(page, app)
     page.goto(f"{app.url}/usage")
     expect(page.locator("[data-testid='stVegaLiteChart'] canvas, [data-testid='stVegaLiteChart'] svg").first).to_be_visible()
     _fits(page)
@@ -79,6 +82,35 @@ def _documents_fit(page: Page, app: App) -> None:
     expect(page.get_by_text("Chunk 1 ·")).to_be_visible()
     expect(page.get_by_test_id("stVegaLiteChart")).to_be_visible()
     _fits(page)
+
+
+def _lab_fits(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/retrieval_lab?q={QUESTION}")
+    expect(page.locator("[class*='st-key-hit-A-']").first).to_contain_text("Donaudampfschifffahrtsgesellschaft")
+    page.get_by_text("Compare with other settings").click()
+    expect(page.locator("[class*='st-key-hit-B-']").first).to_contain_text("Donaudampfschifffahrtsgesellschaft")
+    _fits(page)
+    page.goto(f"{app.url}/retrieval_lab?q=Donaudampfschifffahrtsgesellschaft&find=Exact text")
+    expect(page.get_by_test_id("stTable")).to_be_visible()
+    _fits(page)
+    page.goto(f"{app.url}/retrieval_lab?view=Measure")
+    expect(page.get_by_role("heading", name="Results")).to_be_visible()
+    expect(page.get_by_test_id("stDataFrame").filter(visible=True).first.locator("tbody tr")).to_have_count(1)
+    _fits(page)
+    page.goto(f"{app.url}/retrieval_lab?view=Index")
+    expect(page.get_by_test_id("stVegaLiteChart")).to_be_visible()
+    _fits(page)
+
+
+def _measured(page: Page, app: App) -> None:
+    """Measure with a question set of one question, about the document with the long name."""
+    page.goto(f"{app.url}/retrieval_lab?view=Measure")
+    page.get_by_role("tab", name="From a file").click()
+    line = json.dumps({"question": QUESTION, "expected": [NAME]})
+    page.locator(".st-key-add-first-set input[type=file]").first.set_input_files(driver.file("board.jsonl", line))
+    page.get_by_role("button", name="Import", exact=True).click()
+    page.get_by_role("button", name="Measure with 1 question").click()
+    expect(page.get_by_role("heading", name="Results")).to_be_visible()
 
 
 def _fits(page: Page) -> None:

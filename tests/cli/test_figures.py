@@ -6,6 +6,8 @@ import csv
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,11 @@ from agentkit.database import Database
 from agentkit.events import Usage
 from agentkit.ledger import Chat, Ledger
 from agentkit.ledger.export import table_csv
+from agentkit.retrieval.questions import Question
+from agentkit.settings import load_settings
+from agentkit.workspace import Workspace
 from tests.cli.conftest import PROJECT, Cli, program
+from tests.cli.program import open_with_fake
 from tests.ledger.conftest import call, record
 from tests.servers.openai_server import Answer, OpenAIServer
 
@@ -138,6 +144,36 @@ def test_eval_for_people_and_of_nothing(cli: Cli, dataset: Path, tmp_path: Path)
     assert "ndcg@10        1.0000\n" in cli("eval", dataset).out
     ended = cli("eval", tmp_path / "none", "--json")
     assert (ended.code, ended.json["error_type"]) == (1, "ConfigError")
+
+
+def test_eval_of_a_set_in_the_store(cli: Cli, papers: Path) -> None:
+    cli("ingest", papers)
+    with opened_store() as workspace:
+        expected = {document.name: 1 for document in workspace.library.documents("local", "Documents", "pump")}
+        workspace.library.questions.create("local", "Pumps", "Documents", [Question("warranty of the pump", expected)])
+    ended = cli("eval", "--set", "Pumps", "--mode", "lexical", "--json")
+    assert (ended.code, ended.err) == (0, "")
+    assert [ended.json[name] for name in ("set", "collection", "mode", "mrr@10", "queries")] == [
+        "Pumps",
+        "Documents",
+        "lexical",
+        1,
+        1,
+    ]
+    assert "recall@100     1.0000\n" in cli("eval", "--set", "Pumps", "--collection", "Documents").out
+    with opened_store() as workspace:
+        kept = workspace.library.questions.history("local", workspace.library.questions.named("local", "Pumps").id)
+    assert [one.options.mode for one in kept] == ["hybrid", "lexical"]
+    assert cli("eval", "--set", "None", "--json").json["error_type"] == "NotFound"
+    assert cli("eval").code == cli("eval", papers, "--set", "Pumps").code == 2
+    assert cli("eval", papers, "--collection", "Documents").code == 2
+
+
+@contextmanager
+def opened_store() -> Iterator[Workspace]:
+    workspace = open_with_fake(load_settings())
+    yield workspace
+    workspace.close()
 
 
 def checks(found: dict[str, list[dict[str, object]]]) -> dict[object, object]:

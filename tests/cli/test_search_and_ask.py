@@ -39,7 +39,7 @@ def test_hits_say_where_they_are(filled: Cli, papers: Path, mode: str) -> None:
     assert (found["query"], found["mode"], found["collection"]) == ("warranty of the pump", mode, "Documents")
     assert 1 <= len(found["hits"]) <= 2
     first = found["hits"][0]
-    assert set(first) == {"rank", "score", "document", "chunk", "page", "span", "text", "scores", "heading", "place"}
+    assert set(first) == {"rank", "score", "document", "chunk", "page", "span", "text", "scores", "heading", "place", "also_in"}
     assert (first["rank"], first["document"], first["page"]) == (1, "deep/pump.txt", None)
     start, end = first["span"]
     assert (papers / "deep" / "pump.txt").read_text()[start:end] == first["text"]

@@ -1,4 +1,4 @@
-"""The Python blocks of docs/agents.md, and how they are run against a server here, as they stand and as coroutines."""
+"""The Python blocks of a page in docs/, and how those of agents.md are run against a server, as they stand and as coroutines."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "agents.md"
 ADDRESS = "http://localhost:11434/v1"
 
 
-def blocks() -> dict[str, str]:
+def blocks(page: Path = PAGE) -> dict[str, str]:
     """Heading -> the Python block below it; every heading has at most one."""
     found: dict[str, str] = {}
-    for section in re.split(r"^#{1,3} ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE):
+    for section in re.split(r"^#{1,3} ", page.read_text(encoding="utf-8"), flags=re.MULTILINE):
         codes = re.findall(r"^```python\n(.*?)^```", section, flags=re.DOTALL | re.MULTILINE)
         assert len(codes) <= 1, f"two blocks in one section: {section[:40]!r}"
         found |= {section.split("\n", 1)[0]: code for code in codes}

@@ -19,6 +19,7 @@ from agentkit.llm.config import offline_model
 from agentkit.llm.passages import format_passages
 from agentkit.messages import message
 from agentkit.retrieval import Library, MiniLMEmbedder, sources_from_paths
+from agentkit.retrieval.embed import InProcess
 from agentkit.settings import Settings
 from agentkit.teams.task import passages
 
@@ -36,7 +37,7 @@ class Shares:
     wrong: list[str]
 
 
-class Remembering:
+class Remembering(InProcess):
     """The real embedder, which embeds each text once: the questions share most of their sentences."""
 
     def __init__(self) -> None:

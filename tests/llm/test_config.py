@@ -55,6 +55,19 @@ def test_saved_connections_come_back_and_go(settings: Settings) -> None:
         delete_connection(settings, "My server")
 
 
+def test_models_to_embed_and_rerank_with_are_kept(settings: Settings) -> None:
+    given = Connection(
+        "Ours", "localhost:1234", models=("a",), embedding_models=(" nomic ", "nomic", ""), reranker_models=("bge",)
+    )
+    saved = save_connection(settings, given)
+    assert (saved.embedding_models, saved.reranker_models) == (("nomic",), ("bge",))
+    assert connections(settings) == [saved]
+    path = settings.data / "connections.json"
+    path.write_text('[{"name": "Old", "base_url": "http://localhost:1/v1", "models": ["a"]}]')  # as it was written before
+    assert connections(settings) == [Connection("Old", "http://localhost:1/v1", models=("a",))]
+    assert connections(replace(settings, openai_api_key="sk-1"))[0].embedding_models == ("text-embedding-3-small",)
+
+
 @pytest.mark.parametrize("url", ["", "ftp://host/v1", "http://", "https://a b/v1", "nonsense://"])
 def test_what_is_no_address_is_refused(settings: Settings, url: str) -> None:
     with pytest.raises(ConfigError, match="no address of a model server"):

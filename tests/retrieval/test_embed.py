@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,7 +12,10 @@ import pytest
 
 from agentkit.errors import ConfigError
 from agentkit.retrieval import Embedder, FakeEmbedder, MiniLMEmbedder, embed
+from agentkit.retrieval.embed_folder import FolderEmbedder
+from agentkit.retrieval.embed_server import ServerEmbedder
 from agentkit.retrieval.minilm import MiniLM, fastest
+from tests.servers.openai_server import OpenAIServer
 
 TEXTS = [
     "A cat sleeps on the sofa.",
@@ -24,9 +27,17 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(params=["fake", "minilm"])
-def embedder(request: pytest.FixtureRequest) -> Embedder:
-    return FakeEmbedder() if request.param == "fake" else request.getfixturevalue("minilm")
+@pytest.fixture(params=["fake", "minilm", "folder", "server"])
+def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
+    if request.param == "fake":
+        yield FakeEmbedder()
+    elif request.param == "folder":
+        yield FolderEmbedder(embed._model_folder())
+    elif request.param == "minilm":
+        yield request.getfixturevalue("minilm")
+    else:
+        with OpenAIServer(embed=lambda body: (FakeEmbedder().embed(body["input"]) * 3).tolist()) as server:
+            yield ServerEmbedder(server.base_url, "", "any")
 
 
 def test_vectors_have_length_1_and_do_not_depend_on_their_batch(embedder: Embedder) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkit.retrieval.evaluation import scores
-from agentkit.retrieval.fusion import NEIGHBOURS, fuse
+from agentkit.retrieval.fusion import POOL, fuse
 
 
 def apart(count: int) -> np.ndarray:
@@ -16,30 +16,58 @@ def apart(count: int) -> np.ndarray:
 
 
 def test_best_in_both_is_best() -> None:
-    fused = fuse(np.array([0.9, 0.5, 0.1]), np.array([3.0, 2.0, 0.0]), apart(3))
-    assert fused.tolist() == pytest.approx([1, 0.5667, 0], abs=1e-4)
+    fused = fuse(np.array([0.9, 0.5, -0.1]), np.array([0.6, 0.4, 0.0]), apart(3))
+    assert fused.tolist() == pytest.approx([0.75, 0.45, 0.0])
 
 
 def test_the_like_of_good_ones_rise() -> None:
-    count = 20
-    vectors = apart(count)
-    vectors[:6] = vectors[0]
-    dense = np.full(count, 0.3)
-    dense[:5], dense[-1] = 0.9, 0.1
-    fused = fuse(dense, np.zeros(count), vectors)
-    assert fused[5] > fused[6]
-    assert fused[0] > fused[5]
+    """The last of the second group and those of the third have the same evidence, and nothing in common with the best ones."""
+    vectors = np.repeat(np.eye(3, 64, dtype=np.float32), 6, axis=0)
+    dense = np.repeat([0.9, 0.6, 0.3], 6)
+    dense[11] = 0.3
+    fused = fuse(dense, np.zeros(18), vectors)
+    assert fused[0] > fused[6] > fused[11] > fused[12:].max()
 
 
-@given(st.integers(1, 40), st.integers(0, 2**32 - 1))
+def test_what_resembles_the_best_three_rises() -> None:
+    """Two groups of equal evidence, each its own neighbours: the one that leans towards the best ones comes first."""
+    vectors = np.repeat(np.eye(6, 64, dtype=np.float32), 6, axis=0)
+    vectors[30:] = (vectors[0] + 3 * vectors[30:]) / np.sqrt(10)
+    dense = np.full(36, 0.3)
+    dense[:6] = 0.9
+    fused = fuse(dense, np.zeros(36), vectors)
+    assert fused[30:].min() > fused[24:30].max() > 0
+
+
+def test_the_best_score_is_absolute() -> None:
+    """Weak evidence stays weak, however well it does beside the rest; the best of the order has the best evidence."""
+    random = np.random.default_rng(3)
+    vectors = random.normal(size=(60, 16)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    dense, lexical = random.uniform(0.0, 0.6, 60), random.choice([0.0, 0.2, 0.4], 60)
+    strong, weak = fuse(dense, lexical, vectors), fuse(dense / 4, lexical / 4, vectors)
+    assert strong.max() == pytest.approx((dense + lexical).max() / 2)
+    assert weak.max() == pytest.approx(strong.max() / 4)
+
+
+def test_many_candidates_keep_the_order_of_their_evidence() -> None:
+    """Only the best are compared with each other: time and memory do not grow with the square of the rest."""
+    count = 3 * POOL
+    vectors = np.eye(count, dtype=np.float32)
+    vectors[-1] = vectors[:6] = vectors[0]
+    fused = fuse(np.linspace(0.9, 0.1, count), np.zeros(count), vectors)
+    assert fused[:POOL].min() >= fused[POOL]
+    assert (np.diff(fused[POOL:]) <= 0).all()
+
+
+@given(st.integers(0, 40), st.integers(0, 2**32 - 1))
 def test_scores_stay_between_0_and_1(count: int, seed: int) -> None:
     random = np.random.default_rng(seed)
     vectors = random.normal(size=(count, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    fused = fuse(random.uniform(-1, 1, count), random.choice([0.0, 5.0, 9.0], count), vectors)
+    fused = fuse(random.uniform(-1, 1, count), random.choice([0.0, 0.5, 1.2], count), vectors)
     assert fused.shape == (count,)
-    assert ((fused >= -1e-6) & (fused <= 1 + 1e-6)).all()
-    assert count > NEIGHBOURS or len(fused) == count
+    assert ((fused >= 0) & (fused <= 1 + 1e-6)).all()
 
 
 def test_measures() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from agentkit.retrieval.indexes import CollectionIndex
 from agentkit.retrieval.store import Finished
 from agentkit.retrieval.types import IndexVersion, StoredDocument
 from tests.retrieval.conftest import OWNER, Shelf
+from tests.retrieval.full_disk import at_most
 
 EXACT_BELOW = 40
 
@@ -105,13 +107,82 @@ def test_files_of_another_history_are_not_trusted(desk: Desk, shelf: Shelf, tmp_
     assert len(desk.index.matching("word", 100)[0]) == 10
 
 
+def test_files_are_not_trusted_when_the_database_was_put_back_and_went_on(desk: Desk, shelf: Shelf, tmp_path: Path) -> None:
+    desk.put("a", 60)
+    shelf.close()
+    copy = tmp_path / "copy.duckdb"
+    shutil.copy(shelf.settings.data / "agentkit.duckdb", copy)
+    shelf.open()
+    desk.open()
+    desk.put("b", 60)
+    desk.index.close()
+    shelf.close()
+    shutil.copy(copy, shelf.settings.data / "agentkit.duckdb")
+    shelf.open()
+    desk.shelf.library.store.delete_documents(OWNER, ["id-b"])
+    desk.put("c", 90)
+    desk.open()
+    desk.agrees()
+
+
+def test_a_full_disk_ends_in_a_warning_and_the_next_time_tries_again(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    desk.put("a", 60)
+    desk.index.refresh()
+    before = set(desk.index.matching("word", 1_000)[0])
+    desk.delete("a")
+    desk.put("b", 70)
+    with at_most(10), caplog.at_level(logging.WARNING):
+        desk.index.refresh()
+        desk.index._near.save()
+        assert set(desk.index.matching("word", 1_000)[0]) == before
+        told = " ".join(problem.what for problem in desk.index.check())
+    assert "The vector index in" in told
+    assert "The index of words in" in told
+    assert "The index of words in" in caplog.text
+    assert {desk.index.nearest(vector, 1)[0][0] for vector in desk.index.vectors(list(range(200)))[1]}
+    desk.index.refresh()
+    desk.agrees()
+    desk.index.close()
+    desk.open()
+    desk.agrees()
+
+
+def test_figures_say_how_it_is_searched(desk: Desk) -> None:
+    desk.put("a", 30)
+    desk.index.refresh()
+    assert (desk.index.figures().kind, desk.index.figures().vectors) == ("exact", 30)
+    desk.put("b", 600)
+    desk.index.refresh()
+    desk.index.close()
+    figures = desk.index.figures()
+    assert (figures.kind, figures.vectors, figures.sample) == ("hnsw", 630, 200)
+    assert 0.9 < figures.recall <= 1
+    assert figures.bytes > 630 * desk.version.dimension * 8
+    desk.open()
+    assert desk.index.figures() == figures
+
+
+def test_only_allowed_chunks_are_found(desk: Desk) -> None:
+    desk.put("a", 100)
+    desk.put("b", 20)
+    desk.index.refresh()
+    chunks = desk.shelf.library.store.chunk_table
+    rows = chunks.database.rows("select id from chunks where document_id = 'id-b' order by id")
+    allowed = np.array([row["id"] for row in rows])
+    query = desk.shelf.library.embedder.embed(["word a 7"])[0]
+    ids, cosines = desk.index.nearest(query, 50, allowed)
+    assert sorted(ids) == allowed.tolist()
+    assert cosines == sorted(cosines, reverse=True)
+    assert cosines == pytest.approx((desk.index.vectors(ids)[1] @ query).tolist(), abs=1e-6)
+
+
 def test_a_graph_of_mostly_removed_ones_is_built_again(desk: Desk) -> None:
     desk.put("a", 200)
     desk.put("b", 100)
     desk.agrees()
     desk.delete("a")
     desk.agrees()
-    assert not getattr(desk.index._near, "removed", ())
+    assert (desk.index.figures().kind, desk.index.figures().removed) == ("hnsw", 0)
 
 
 def test_notes_of_removals_do_not_pile_up(desk: Desk, shelf: Shelf) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from agentkit.core import bus, stopping
 from agentkit.errors import ConfigError, NotFound, Stopped
 from agentkit.events import DocumentDone, DocumentProgress, Event, ModelReplied, Retrieved
 from agentkit.retrieval import FakeEmbedder, Library, Source
+from agentkit.retrieval.options import SearchOptions
+from agentkit.retrieval.types import Scope, StoredDocument
 from tests.retrieval.conftest import OWNER, Shelf
 
 CATS = "# Cats\n\nCats sleep sixteen hours a day.\n\n# Dogs\n\nDogs bark at strangers.\n"
@@ -187,9 +190,9 @@ def test_several_collections_and_some_documents(shelf: Shelf) -> None:
     both = shelf.library.retrieve(OWNER, ["A", "B"], "cats and lions live and sleep")
     assert {hit.document for hit in both} == {"cats.md", "lions.md"}
     for mode in ("hybrid", "dense", "lexical"):
-        some = shelf.library.retrieve(OWNER, ["A", "B"], "cats lions", document_ids=[cats.document_id], mode=mode)
+        some = shelf.library.retrieve(OWNER, ["A", "B"], "cats lions", scope=Scope(document_ids=[cats.document_id]), mode=mode)
         assert {hit.document for hit in some} == {"cats.md"}
-    assert shelf.library.retrieve(OWNER, "A", "cats", document_ids=[]) == []
+    assert shelf.library.retrieve(OWNER, "A", "cats", scope=Scope(document_ids=[])) == []
     assert shelf.library.retrieve(OWNER, "A", "   ") == []
 
 
@@ -298,4 +301,114 @@ def test_lost_originals_and_odd_indexes_are_reported(shelf: Shelf) -> None:
     ]
     with shelf.database.transaction():
         shelf.database.execute("delete from chunks where ordinal = 0")
-    assert sum("index of version" in problem.what for problem in shelf.library.check()) == 2
+    assert sum("index of version" in problem.what for problem in shelf.library.check()) == 3
+
+
+def test_tags(shelf: Shelf) -> None:
+    cats, lions = shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", CATS), shelf.source("lions.md", LIONS)])
+    ids = [cats.document_id, lions.document_id]
+    assert shelf.library.tag_documents(OWNER, [*ids, "nothing"], [" pets ", "Köln"]) == 2
+    assert shelf.library.tag_documents(OWNER, ids[1:], ["wild"], ["pets", "never there"]) == 1
+    assert shelf.library.document(OWNER, ids[0]).tags == ("Köln", "pets")
+    assert shelf.library.document(OWNER, ids[1]).tags == ("Köln", "wild")
+    assert shelf.library.tags(OWNER, "Docs") == ["Köln", "pets", "wild"]
+    assert shelf.library.tag_documents("bob", ids, ["his"]) == 0
+    shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", "# Cats\n\nCats eat fish.\n")])
+    shelf.library.ingest(OWNER, "Docs", [shelf.source("lions.md", "")])
+    assert {document.name: document.tags for document in shelf.library.documents(OWNER, "Docs")} == {
+        "cats.md": ("Köln", "pets"),
+        "lions.md": ("Köln", "wild"),
+    }
+    found = shelf.library.retrieve(OWNER, "Docs", "cats lions", scope=Scope(tags=["wild"]))
+    assert {hit.document for hit in found} == {"lions.md"}
+
+
+def test_tags_that_are_given_while_it_is_taken_in_stay(shelf: Shelf) -> None:
+    def listen(event: Event) -> None:
+        if isinstance(event, DocumentProgress) and event.stage == "commit":
+            shelf.library.tag_documents(OWNER, [event.document_id], ["late"])
+
+    with bus.listening(listen):
+        (done,) = shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", CATS)])
+    assert shelf.library.document(OWNER, done.document_id).tags == ("late",)
+
+
+def test_tags_and_deletions_of_very_many_documents(shelf: Shelf) -> None:
+    collection = shelf.library.create_collection(OWNER, "Docs")
+    version = shelf.library.store.version(collection.id)
+    many = [StoredDocument(f"id-{n}", collection.id, f"{n}.txt", f"upload:{n}", f"{n:064x}", 1) for n in range(20_000)]
+    shelf.library.store.register(version, many, [])
+    ids = [one.id for one in many]
+    began = time.perf_counter()
+    assert shelf.library.tag_documents(OWNER, ids, ["b", "a", "c"], ["b"]) == len(ids)
+    assert shelf.library.document(OWNER, "id-7").tags == ("a", "c")
+    assert shelf.library.delete_documents(OWNER, ids[:10_000]) == 10_000
+    shelf.library.delete_collection(OWNER, "Docs")
+    assert time.perf_counter() - began < 15, "some milliseconds for each document would be minutes"
+    assert shelf.database.value("select count(*) from documents") == 0
+
+
+def test_odd_tags_are_refused_and_change_nothing(shelf: Shelf) -> None:
+    (done,) = shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", CATS)])
+    for bad in ("", "  ", "x" * 61, "a\nb"):
+        with pytest.raises(ConfigError, match="cannot be a tag"):
+            shelf.library.tag_documents(OWNER, [done.document_id], ["fine", bad])
+    shelf.library.tag_documents(OWNER, [done.document_id], [f"tag {number}" for number in range(50)])
+    with pytest.raises(ConfigError, match=r"cats.md would have 51 tags"):
+        shelf.library.tag_documents(OWNER, [done.document_id], ["one more"])
+    assert len(shelf.library.document(OWNER, done.document_id).tags) == 50
+
+
+def test_options_of_a_collection(shelf: Shelf) -> None:
+    sources = [shelf.source(f"{number}.md", f"# Cat {number}\n\nCat number {number} sleeps.\n") for number in range(4)]
+    shelf.library.ingest(OWNER, "Docs", sources)
+    assert shelf.library.options(OWNER, "Docs") == SearchOptions()
+    chosen = SearchOptions(mode="lexical", top_k=2, collapse=1.0)
+    shelf.library.set_options(OWNER, "Docs", chosen)
+    assert shelf.reopen().options(OWNER, "Docs") == chosen
+    assert [len(shelf.texts("cat sleeps")), len(shelf.library.retrieve(OWNER, "Docs", "cat sleeps", top_k=3))] == [2, 3]
+    assert set(shelf.library.retrieve(OWNER, "Docs", "cat")[0].scores) == {"lexical", "lexical_rank"}
+    assert shelf.library.options(OWNER, shelf.library.create_collection(OWNER, "Like", like="Docs").name) == chosen
+    with pytest.raises(NotFound):
+        shelf.library.set_options("bob", "Docs", chosen)
+    with pytest.raises(NotFound):
+        shelf.library.create_collection(OWNER, "Other", like="Nothing")
+    assert [found.name for found in shelf.library.collections(OWNER)] == ["Docs", "Like"]
+
+
+def test_media_types(shelf: Shelf) -> None:
+    bad = shelf.files / "bad.pdf"
+    bad.write_bytes(b"%PDF-1.7 nothing")
+    sources = [
+        shelf.source("cats.md", CATS),
+        shelf.source("a.csv", "name,age\nTom,3\n"),
+        Source("bad.pdf", bad, "upload:bad.pdf"),
+    ]
+    shelf.library.ingest(OWNER, "Docs", sources)
+    assert shelf.library.media_types(OWNER, "Docs") == ["text/csv", "text/markdown"]
+
+
+def test_a_change_of_tags_is_seen_by_the_next_search(shelf: Shelf) -> None:
+    cats, lions = shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", CATS), shelf.source("lions.md", LIONS)])
+    scope = Scope(tags=["wild"])
+
+    def found() -> set[str]:
+        return {hit.document for hit in shelf.library.retrieve(OWNER, "Docs", "animals sleep", scope=scope)}
+
+    assert found() == set()
+    shelf.library.tag_documents(OWNER, [lions.document_id], add=["wild"])
+    assert found() == found() == {"lions.md"}
+    shelf.library.tag_documents(OWNER, [cats.document_id], add=["wild"])
+    shelf.library.tag_documents(OWNER, [lions.document_id], remove=["wild"])
+    assert found() == {"cats.md"}
+
+
+def test_files_of_index_versions_that_are_no_more_are_swept(shelf: Shelf) -> None:
+    shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", CATS)])
+    shelf.library.retrieve(OWNER, "Docs", "cats")
+    folder = shelf.settings.data / "indexes"
+    (folder / "gone").mkdir()
+    (folder / "gone" / "vectors.json").write_text("{}")
+    shelf.reopen().interrupt_orphans()
+    assert [path.name for path in folder.iterdir()] == [version.id for version in shelf.library.store.versions()]
+    assert shelf.library.retrieve(OWNER, "Docs", "cats")

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from agentkit.database import Database
 from agentkit.errors import DatabaseDamaged, DatabaseInUse, StoreError
-from agentkit.retrieval.index import HnswIndex
 from agentkit.retrieval.vectordb import Document, DuckDBVectorDB
 from agentkit.retrieval.vectordb.checked import Rows
 from agentkit.retrieval.vectordb.neighbours import Neighbours
-from agentkit.retrieval.vectordb.tables import Collection, Tables
+from agentkit.retrieval.vectordb.tables import EVERYTHING, Collection, Tables, with_ids
+from tests.retrieval.full_disk import at_most
 
 ROUNDS = 6
 _ROOT = Path(__file__).resolve().parents[2]
@@ -148,17 +148,17 @@ def shelf(tmp_path: Path) -> Shelf:
 def test_the_graph_takes_over_and_is_brought_up_to_date_after_a_restart(shelf: Shelf) -> None:
     shelf.put(0, 40)
     shelf.check()
-    assert not isinstance(shelf.index._near, HnswIndex)
+    assert shelf.index.figures().kind == "exact"
     shelf.put(30, 120, seed=2)
     shelf.check()
-    assert isinstance(shelf.index._near, HnswIndex)
+    assert shelf.index.figures().kind == "hnsw"
     shelf.index.save()
-    saved = shelf.index._change
+    saved = shelf.index._near.change
     shelf.put(120, 130)
     shelf.put(50, 60, seed=3)
     shelf.tables.remove(shelf.collection, ["1", "2", "121"])
     again = shelf.open()
-    assert (again._change, isinstance(again._near, HnswIndex)) == (saved, True)
+    assert (again._near.change, again.figures().kind) == (saved, "hnsw")
     shelf.check()
     again.save()
     assert shelf.database.value("select count(*) from vector_removals") == 0
@@ -181,9 +181,9 @@ def test_a_lost_or_wrong_index_file_is_made_anew(shelf: Shelf, harm: str) -> Non
     elif harm == "nonsense":
         meta.write_text("{")
     else:  # the database is an older copy
-        meta.write_text(meta.read_text().replace(f'"change": {shelf.index._change}', '"change": 100000'))
+        meta.write_text(meta.read_text().replace(f'"change": {shelf.index._near.change}', '"change": 100000'))
     again = shelf.open()
-    assert again._change == 0
+    assert again._near.change == 0
     shelf.check()
 
 
@@ -192,8 +192,38 @@ def test_many_removals_compact_the_graph(shelf: Shelf) -> None:
     shelf.check()
     shelf.tables.remove(shelf.collection, [str(number) for number in range(90)])
     shelf.check()
-    assert isinstance(shelf.index._near, HnswIndex)
-    assert shelf.index._near.waste == 0
+    assert (shelf.index.figures().kind, shelf.index.figures().removed) == ("hnsw", 0)
+
+
+def test_a_filter_finds_the_nearest_of_those_that_pass(shelf: Shelf) -> None:
+    shelf.put(0, 400)
+    numbers, vectors = shelf.tables.vectors(shelf.collection, EVERYTHING)
+    query = np.ones(DIMENSION, dtype=np.float32)
+    cosines = vectors @ query / np.linalg.norm(vectors, axis=1) / np.linalg.norm(query)
+    for ids in (["3", "8", "none"], [str(number) for number in range(0, 400, 2)]):
+        passing = set(shelf.tables.numbers(shelf.collection, with_ids(ids)).tolist())
+        found = shelf.index.nearest(query, 5, with_ids(ids))
+        best = [number for _, number in sorted(zip(-cosines, numbers.tolist(), strict=True)) if number in passing][:5]
+        assert sorted(found, key=lambda number: found[number]) == best
+    assert shelf.index.nearest(query, 5, with_ids([])) == {}
+
+
+def test_a_full_disk_while_saving_loses_nothing(shelf: Shelf, caplog: pytest.LogCaptureFixture) -> None:
+    shelf.put(0, 120)
+    shelf.check()
+    shelf.tables.remove(shelf.collection, ["1"])
+    shelf.check()
+    with at_most(10):
+        shelf.index.save()
+    assert "could not be saved" in caplog.text
+    shelf.database.close()
+    shelf.database = Database(shelf.folder.parent / "vectors.duckdb")
+    shelf.tables = Tables(shelf.database)
+    found = shelf.tables.collection("docs")
+    assert found is not None
+    shelf.collection = found
+    shelf.open()
+    shelf.check()
 
 
 def test_dropping_a_collection_removes_its_index(tmp_path: Path) -> None:

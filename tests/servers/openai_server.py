@@ -58,6 +58,16 @@ class Answer:
 Script = Callable[[dict[str, Any]], Answer]
 
 
+Embed = Callable[[dict[str, Any]], "list[list[float]] | Answer"]
+"""Vectors for the `input` of a request, or how it is refused."""
+
+
+def fixed_vectors(body: dict[str, Any]) -> list[list[float]]:
+    """The same vector for each text, from the one model `embedder`."""
+    count = len(body["input"]) if isinstance(body["input"], list) else 1
+    return [[0.6, 0.8, 0.0]] * count if body["model"] == "embedder" else []
+
+
 @dataclass(frozen=True)
 class Asked:
     """A request as it came in."""
@@ -82,8 +92,9 @@ class OpenAIServer:
     """Serves on a free loopback port while the block runs; `requests` holds what was asked."""
 
     def __init__(self, script: Script = answer_from_passages, *, models: tuple[str, ...] = ("test-model",), port: int = 0,
-                 delay_s: float = 0.0) -> None:  # fmt: skip
+                 delay_s: float = 0.0, embed: Embed = fixed_vectors) -> None:  # fmt: skip
         self.script = script
+        self.embed = embed
         self.models = models
         self.delay_s = delay_s
         self.requests: list[Asked] = []
@@ -139,10 +150,13 @@ class OpenAIServer:
     async def _embeddings(self, request: Request) -> Response:
         body = json.loads(await request.body())
         self.requests.append(Asked(request.url.path, body, dict(request.headers)))
-        data = [{"object": "embedding", "index": 0, "embedding": [0.6, 0.8, 0.0]}] if body["model"] == "embedder" else []
-        return JSONResponse(
-            {"object": "list", "data": data, "model": body["model"], "usage": {"prompt_tokens": 1, "total_tokens": 1}}
-        )
+        made = self.embed(body)
+        if isinstance(made, Answer):
+            return JSONResponse({"error": made.error or {"message": "no reason"}}, made.status, made.headers)
+        data = [{"object": "embedding", "index": index, "embedding": vector} for index, vector in enumerate(made)]
+        counted = {"prompt_tokens": len(data), "total_tokens": len(data)}
+        whole = json.dumps({"object": "list", "data": data[::-1], "model": body["model"], "usage": counted})  # NaN passes
+        return Response(whole, media_type="application/json")
 
     async def _chat(self, request: Request) -> Response:
         body = json.loads(await request.body())

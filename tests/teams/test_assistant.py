@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -11,11 +11,12 @@ from agentkit import runs
 from agentkit.errors import AgentkitError, ModelAuthFailed, Stopped
 from agentkit.events import Event, MessageSent, TokenDelta, ToolCalled, ToolReturned
 from agentkit.llm.config import offline_model
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.scripted import ScriptedClient, scripted_model
 from agentkit.messages import message
+from agentkit.retrieval import Hit
 from agentkit.runs import Run
 from agentkit.teams import Answer, assistant
-from tests.teams.stage import DANUBE, VOLGA, asked, call, play
+from tests.teams.stage import DANUBE, RIVERS, VOLGA, Played, asked, call, play
 
 
 def test_passages_are_numbered_on_over_several_searches_and_become_citations() -> None:
@@ -33,6 +34,19 @@ def test_passages_are_numbered_on_over_several_searches_and_become_citations() -
     assert [(each["marker"], each["text"]) for each in final.extra["citations"]] == [(1, DANUBE), (2, VOLGA)]
     assert played.result is not None
     assert played.result.stopped_because == "answered"
+
+
+def test_exact_words_can_be_looked_up_where_the_task_allows_it() -> None:
+    def tools(find: Callable[[str], list[Hit]] | None) -> tuple[set[str], Played]:
+        model = scripted_model([call("find_exact", text="2,850"), "2,850 km [1]."])
+        played = play("assistant", model, find=find)
+        assert isinstance(model.client, ScriptedClient)
+        return {tool["function"]["name"] for tool in model.client.requests[0]["tools"]}, played
+
+    names, played = tools(lambda text: [RIVERS["danube"]])
+    assert names == {"search_documents", "find_exact"}
+    assert [each["text"] for each in played.final.extra["citations"]] == [DANUBE]
+    assert tools(None)[0] == {"search_documents"}
 
 
 def test_inner_messages_follow_one_another_up_to_the_answer() -> None:

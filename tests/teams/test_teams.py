@@ -17,6 +17,7 @@ from agentkit.llm.scripted import ScriptedClient, scripted_model
 from agentkit.messages import message
 from agentkit.retrieval import Hit
 from agentkit.teams import TEAMS, Answer, Task, answer, research, team
+from agentkit.teams.findings import Findings
 from agentkit.teams.task import cited, source_line
 
 DANUBE = "The Danube is 2,850 kilometres long."
@@ -209,3 +210,41 @@ def test_the_best_of_each_part_come_first_and_every_chunk_once() -> None:
     assert research.merge([[two], [one, two, three]]) == [two, one, three]
     assert research.merge([]) == research.merge([[], []]) == []
     assert len(research.merge([[hit(number, "x") for number in range(1, 40)]])) == research.PASSAGES
+
+
+@pytest.mark.parametrize("work", [answer.work, research.work])
+def test_without_a_passage_the_model_is_told_and_the_offline_one_abstains(work: Callable[[Task], Answer]) -> None:
+    parts = ["How long is it?"] if work is research.work else []
+    model = scripted_model([*parts, "The documents do not say."])
+    result, _ = worked(work, Task("How long is the Danube?", model, Shelf()))
+    assert (result.stopped_because, result.citations) == ("no evidence", ())
+    assert isinstance(model.client, ScriptedClient)
+    assert answer.NOTHING.strip() in system_of(model.client.requests[-1])
+    result, (*_, final) = worked(work, Task("How long is the Danube?", offline_model(), Shelf()))
+    assert (result.stopped_because, result.citations) == ("no evidence", ())
+    assert "no passage was found that fits this question" in result.text
+    assert final.extra["citations"] == []
+
+
+def test_what_stands_in_a_merged_passage_is_no_passage_of_its_own() -> None:
+    merged = replace(hit(1, DANUBE + " " + VOLGA), chunk_ids=(101, 102))
+    part = replace(merged, chunk_id=102, start=len(DANUBE) + 1, text=VOLGA, chunk_ids=(102,))
+    elsewhere = replace(part, document_id="d9")
+    assert research.merge([[merged, elsewhere], [part]]) == [merged, elsewhere]
+    found = Findings(Task("?", offline_model(), lambda query: {"all": [merged], "part": [part], "other": [elsewhere]}[query]))
+    assert 'number="1"' in found.search_documents("all")
+    assert 'number="1"' in found.search_documents("part"), "its text is in the passage that is cited"
+    assert 'number="2"' in found.search_documents("other")
+    assert found.hits == [merged, elsewhere]
+
+
+def test_exact_words_are_found_as_passages_with_the_same_numbers() -> None:
+    task = Task("?", offline_model(), lambda query: [HITS[0]], find=lambda text: HITS if text == "2,850" else [])
+    found = Findings(task)
+    assert 'number="1"' in found.search_documents("how long")
+    passages = found.find_exact("2,850")
+    assert (passages.count("<passage "), 'number="1"' in passages, 'number="2"' in passages) == (2, True, True)
+    assert found.hits == HITS
+    assert found.find_exact("2,851").startswith("'2,851' stands nowhere in the documents.")
+    assert found.find_exact(" ").startswith("' ' stands nowhere")
+    assert "No passage was found" in Findings(Task("?", offline_model(), Shelf())).search_documents("x")

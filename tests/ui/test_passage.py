@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
@@ -42,6 +43,16 @@ def test_every_chunk_is_found_on_its_own_page(library: Library) -> None:
     for chunk in chunks:
         start, end = page_span(library, OWNER, document.id, chunk.id)
         assert pages[chunk.page][start:end] == chunk.text
+
+
+def test_a_merged_passage_is_found_on_its_page_as_a_whole(library: Library) -> None:
+    (document,) = library.documents(OWNER, "Samples")
+    read = read_document(library.original(OWNER, document.id), document.name, Limits())
+    pages = {section.page: section.text for section in read.sections}
+    chunks = library.chunks(OWNER, document.id, 0, 1_000)
+    first, second = next((one, two) for one, two in pairwise(chunks) if one.page == two.page != 1)
+    start, end = page_span(library, OWNER, document.id, second.id, (first.start, second.end))
+    assert pages[first.page][start:end] == library.text(OWNER, document.id)[first.start : second.end]
 
 
 def test_a_passage_is_shown_in_its_text_with_the_quoted_sentence_marked(library: Library) -> None:

@@ -22,7 +22,7 @@ from agentkit.conversation.human import InputMode
 from agentkit.conversation.tooling import conversation
 from agentkit.core import bus, stopping
 from agentkit.core.io import is_quiet
-from agentkit.core.twin import Mode, faces, wait_for
+from agentkit.core.twin import Mode, faces, takes_long, wait_for
 from agentkit.errors import WrongArgument
 from agentkit.events import Retrieved
 from agentkit.messages import text_of
@@ -180,6 +180,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
     # What is said
 
     @staticmethod
+    @takes_long
     def message_generator(sender: RetrieveUserProxyAgent, recipient: Agent | None, context: dict[str, Any]) -> str:
         """The first message: the `problem` of the context with passages for it, of at most `n_results` (20).
 

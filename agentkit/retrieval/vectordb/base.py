@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NotRequired, Protocol, TypedDict, runtime_checkable
+from typing import Any, NotRequired, Protocol, TypedDict, runtime_checkable
 
 ItemID = str | int
 """A document's id; a number is kept and given back as its text."""
 Vector = Sequence[float] | Sequence[int]
 EmbeddingFunction = Callable[[list[str]], Sequence[Vector]]
 """Texts to vectors, one each, all of the same dimension."""
-Metric = Literal["cosine", "l2", "ip"]
-"""How far two vectors are apart: `cosine` is 1 - cos (0 to 2), `l2` the squared Euclidean distance, `ip` 1 - dot product."""
 
 
 class Document(TypedDict):

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from agentkit.errors import WrongArgument, WrongType
-from agentkit.retrieval.vectordb.base import Document, EmbeddingFunction, ItemID, Metric, QueryResults
+from agentkit.retrieval.index import Metric
+from agentkit.retrieval.vectordb.base import Document, EmbeddingFunction, ItemID, QueryResults
 from agentkit.retrieval.vectordb.checks import checked, checked_id, checked_name, duplicates, id_texts, shown
 from agentkit.retrieval.vectordb.embedding import as_vectors, default_embedding_function, embedded
 from agentkit.retrieval.vectordb.filters import Filters

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from agentkit.errors import ConfigError, StoreError, WrongArgument
-from agentkit.retrieval.vectordb.base import Document, EmbeddingFunction, Metric
+from agentkit.retrieval.index import Metric
+from agentkit.retrieval.vectordb.base import Document, EmbeddingFunction
 from agentkit.retrieval.vectordb.checked import CheckedVectorDB, Rows, as_document
 from agentkit.retrieval.vectordb.filters import Filters
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from agentkit.database import Database
 from agentkit.errors import StoreError
-from agentkit.retrieval.vectordb.base import Document, EmbeddingFunction, Metric
+from agentkit.retrieval.index import Metric
+from agentkit.retrieval.vectordb.base import Document, EmbeddingFunction
 from agentkit.retrieval.vectordb.checked import CheckedVectorDB, Rows
 from agentkit.retrieval.vectordb.filters import Filters
 from agentkit.retrieval.vectordb.neighbours import Neighbours
@@ -79,9 +80,7 @@ class DuckDBVectorDB(CheckedVectorDB[Collection]):
     def _near(
         self, collection: Collection, vector: np.ndarray, n: int, filters: Filters, vectors: bool
     ) -> list[tuple[Document, float]]:
-        index = self._at.index(collection, len(vector))
-        condition = DUCKDB.condition(filters)
-        near = index.nearest(vector, n) if condition == EVERYTHING else index.nearest_of(condition, vector, n)
+        near = self._at.index(collection, len(vector)).nearest(vector, n, DUCKDB.condition(filters))
         found = self._at.tables.documents(collection, with_numbers(list(near)), vectors)
         return [(document, near[number]) for number, document in found.items()]
 

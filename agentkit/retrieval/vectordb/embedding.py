@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from agentkit.core import stopping
 from agentkit.errors import WrongArgument
 from agentkit.retrieval.embed import Embedder, MiniLMEmbedder
-from agentkit.retrieval.vectordb.base import EmbeddingFunction, Metric, Vector
+from agentkit.retrieval.index import Metric
+from agentkit.retrieval.vectordb.base import EmbeddingFunction, Vector
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentkit.errors import ConfigError, StoreError
-from agentkit.retrieval.indexes import EXACT_BELOW
-from agentkit.retrieval.vectordb.base import Document, EmbeddingFunction, Metric
+from agentkit.retrieval.index import Metric
+from agentkit.retrieval.near import EXACT_BELOW
+from agentkit.retrieval.vectordb.base import Document, EmbeddingFunction
 from agentkit.retrieval.vectordb.checked import CheckedVectorDB, Rows, as_document
 from agentkit.retrieval.vectordb.filters import Condition, Dialect, Filters
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentkit.database import Database
 from agentkit.messages import new_id
-from agentkit.retrieval.vectordb.base import Document, Metric
+from agentkit.retrieval.index import Metric
+from agentkit.retrieval.vectordb.base import Document
 from agentkit.retrieval.vectordb.checked import Rows, as_document
 from agentkit.retrieval.vectordb.filters import Condition, Dialect
 
@@ -124,6 +125,14 @@ class Tables:
         numbers = found.column("number").to_numpy().astype(np.int64)
         flat = np.asarray(found.column("embedding").combine_chunks().flatten(), dtype=np.float32)
         return numbers, flat.reshape(len(numbers), -1 if len(numbers) else 0)
+
+    def numbers(self, collection: Collection, condition: Condition) -> np.ndarray:
+        """Numbers, rising, of the documents that fulfil the condition."""
+        import numpy as np
+
+        sql = f"select number from vector_documents where collection_id = ? and {condition[0]} order by number"
+        found: np.ndarray = self.database.arrow(sql, [collection.id, *condition[1]]).column("number").to_numpy().astype(np.int64)
+        return found
 
     def last_change(self, collection: Collection) -> int:
         """The number of the last change to its documents."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -44,6 +46,26 @@ def test_other_passages_are_looked_up_until_one_helps(is_async: bool) -> None:
     assert best["document"] in ("s1", "s2")
     assert "tea" in best["text"]
     assert result.stop_reason == "assistant sent a termination message"
+
+
+def test_an_event_loop_goes_on_while_the_first_passages_are_looked_up() -> None:
+    looking, gone_on = threading.Event(), threading.Event()
+
+    class Waiting(RetrieveUserProxyAgent):
+        def query_vector_db(self, *args: Any, **kwargs: Any) -> Any:
+            looking.set()
+            assert gone_on.wait(10), "the loop stood still"
+            return super().query_vector_db(*args, **kwargs)
+
+    async def chat() -> None:
+        user = proxy(*TEA, kind=Waiting)
+        talk = user.a_initiate_chat(assistant("It is fermented."), message=user.message_generator, problem="tea", silent=True)
+        task = asyncio.create_task(talk)
+        assert await asyncio.to_thread(looking.wait, 10)
+        gone_on.set()
+        await task
+
+    asyncio.run(chat())
 
 
 @BOTH

@@ -1,0 +1,85 @@
+"""`search` in parts of a collection, and for exact words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import PROJECT, Cli
+
+LEAVE = "days of paid annual leave"
+
+
+@pytest.fixture
+def filled(cli: Cli, papers: Path) -> Cli:
+    (papers / "broken.pdf").unlink()
+    assert cli("ingest", papers, PROJECT / "data" / "samples" / "employee-handbook.pdf").code == 0
+    return cli
+
+
+def names(found: Any) -> set[str]:
+    return {hit["document"] for hit in found["hits"]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "documents"),
+    [
+        (["--type", "pdf"], {"employee-handbook.pdf"}),
+        (["--type", ".TXT", "--type", "text/html"], {"deep/pump.txt", "deep/tea.html"}),
+        (["--document", "rivers.md", "--document", "deep/pump.txt"], {"rivers.md", "deep/pump.txt"}),
+        (["--tag", "none"], set()),
+        (["--page", "1-2"], {"employee-handbook.pdf"}),
+        (["--since", "2000-01-01", "--type", "md"], {"rivers.md"}),
+        (["--since", "2100-01-01"], set()),
+        (["--until", "2000-01-01T12:30"], set()),
+        (["--min-score", "1"], set()),
+    ],
+)  # fmt: skip
+def test_only_a_part_is_searched(filled: Cli, arguments: list[str], documents: set[str]) -> None:
+    assert names(filled("search", LEAVE, "--mode", "dense", "-k", 20, "--json", *arguments).json) == documents
+
+
+def test_until_today_holds_what_was_added_today(filled: Cli) -> None:
+    from datetime import datetime
+
+    today = f"{datetime.now().astimezone():%Y-%m-%d}"
+    assert len(names(filled("search", LEAVE, "--until", today, "--mode", "dense", "--json").json)) > 1
+
+
+def test_pages_of_hits_are_those_asked_for(filled: Cli) -> None:
+    found = filled("search", LEAVE, "--page", "2", "--json").json
+    assert {hit["page"] for hit in found["hits"]} == {2}
+
+
+def test_exact_words_and_expressions(filled: Cli) -> None:
+    found = filled("search", "DANUBE is 2,850", "--exact", "--json").json
+    (match,) = found["matches"]
+    assert set(match) == {"document", "chunk", "page", "place", "heading", "line", "span"}
+    assert (match["document"], match["line"]) == ("rivers.md", "The Danube is 2,850 kilometres long and ends in the Black Sea.")
+    expression = filled("search", r"\d+ degrees", "--regex")
+    assert expression.out == "deep/tea.html, Tea\n   Green tea is brewed at 80 degrees.\n\n"
+    assert filled("search", r"\d+ degrees", "--exact").err == "It stands nowhere in Documents.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--page", "9-3"], "The page is '9-3'"),
+        (["--page", "0"], "The page is '0'"),
+        (["--page", "two"], "The page is 'two'"),
+        (["--document", "river"], "There is no document 'river' in Documents"),
+        (
+            ["--type", "video"],
+            "There is no kind of file 'video'; give an ending such as pdf, or a media type (the collection has",
+        ),
+        (["--reranker", "best"], "There is no reranker 'best' here"),
+        (["--regex"], "')' is no regular expression"),
+    ],
+)
+def test_what_cannot_be_is_told_in_one_line(filled: Cli, arguments: list[str], says: str) -> None:
+    ended = filled("search", ")", "--mode", "dense", "--json", *arguments)
+    assert ended.code == 1
+    assert ended.json["error"].startswith(says)
+    assert ended.err.count("\n") == 1

@@ -1,0 +1,89 @@
+"""The vector index under several threads at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from agentkit.retrieval.near import NearIndex
+from tests.retrieval.near_table import Table, vectors
+
+
+class SharedTable(Table):
+    """Changed and read by several threads, each time as a whole."""
+
+    def __init__(self) -> None:
+        super().__init__("cosine")
+        self.lock = threading.RLock()
+
+    def put(self, rows: np.ndarray) -> list[int]:
+        with self.lock:
+            return super().put(rows)
+
+    def take(self, ids: list[int]) -> None:
+        with self.lock:
+            super().take(ids)
+
+    def removed(self, after: int, until: int) -> list[int]:
+        with self.lock:
+            return super().removed(after, until)
+
+    def added(self, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
+        with self.lock:
+            return super().added(after, until, limit)
+
+    def stored(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
+        with self.lock:
+            return super().stored(ids)
+
+
+def change(index: NearIndex, table: SharedTable, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    for turn in range(40):
+        table.put(vectors(int(chance.integers(1, 40)), 100 * seed + turn))
+        with table.lock:
+            gone = chance.choice(sorted(table.rows), max(0, len(table.rows) - 600) + 5, replace=False).tolist()
+        table.take(gone)
+        index.refresh()
+        assert not set(gone) & set(index.ids.tolist())
+        if turn % 8 == 0:
+            index.save()
+
+
+def look(index: NearIndex, table: SharedTable, seed: int) -> None:
+    for number in range(150):
+        index.refresh()
+        some = np.sort(np.random.default_rng(number).choice(index.ids, 50, replace=False))
+        for allowed in (None, some):
+            ids, distances = index.search(vectors(1, seed)[0], 10, allowed)
+            assert len(set(ids.tolist())) == len(ids) >= (10 if allowed is None else 1)
+            assert (np.diff(distances) >= 0).all()
+            assert allowed is None or np.isin(ids, allowed).all()
+
+
+def test_threads_that_add_remove_search_and_save_while_it_is_built_anew(tmp_path: Path) -> None:
+    table = SharedTable()
+    table.put(vectors(600, 1))
+    index = table.index(tmp_path)
+    wrong: list[BaseException] = []
+
+    def guarded(work: Callable[[NearIndex, SharedTable, int], None], seed: int) -> None:
+        try:
+            work(index, table, seed)
+        except BaseException as error:  # noqa: BLE001 - reported below, in the thread of the test
+            wrong.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(work, seed)) for seed in (1, 2, 3) for work in (change, look)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    index.refresh()
+    assert index.ids.tolist() == sorted(table.rows)
+    assert index.figures().removed < 0.45 * len(table.gone), "it was built anew"
+    index.save()
+    assert table.index(tmp_path).ids.tolist() == sorted(table.rows)
