@@ -79,6 +79,7 @@ def _delete_the_kettle(page: Page) -> None:
     dialog.get_by_role("button", name="Delete", exact=True).click()
     expect(dialog).to_have_count(0)
     expect(page.get_by_text("1 document, ", exact=False).first).to_be_visible()
+    expect(page.get_by_test_id("stDataFrame").first.locator("tbody tr")).to_have_count(1)
     assert [cells[0] for cells in driver.table(page)] == ["ferry.docx"]
 
 
