@@ -48,7 +48,7 @@ def settled(page: Page) -> None:
 def ask(page: Page, question: str) -> Locator:
     """Send a question; gives the turn that it begins on the page."""
     # The heading of a page is there before its composer: a robot is fast enough to write into the one of the page before.
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    settled(page)
     box = page.get_by_test_id("stChatInputTextArea")
     box.fill(question)
     box.press("Enter")

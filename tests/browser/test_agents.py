@@ -66,9 +66,10 @@ def _choose_team(page: Page, name: str) -> None:
     page.locator(".st-key-choice button").first.click()
     page.get_by_role("combobox", name="Team").click()
     page.get_by_role("option", name=name).click()
-    page.keyboard.press("Escape")
     expect(page.locator(".st-key-choice")).to_contain_text(name)
     driver.settled(page)
+    page.keyboard.press("Escape")  # not before: while the page is drawn anew, the popover would stay open
+    expect(page.get_by_role("combobox", name="Team")).to_be_hidden()
 
 
 def _press(page: Page, name: str) -> None:
