@@ -101,7 +101,7 @@ class Search:
 
     def _passages(self, ranked: list[Candidate], options: SearchOptions) -> list[Passage]:
         """At most `top_k`; the more candidates collapse or merge, the more of them are looked at."""
-        # Reading the table for chunks that are not given would take most of the time; only variety needs some to choose from.
+        # What is shown of a chunk is looked up only for those that are given, and for variety some to choose from.
         reach = options.top_k * (_CHOICE if options.diversity > 0 else 1)
         while True:
             passages = self._made([Passage.of(one, row) for one, row in self._present(ranked[:reach])], options)

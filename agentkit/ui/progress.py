@@ -33,6 +33,7 @@ def draw_progress(kind: str = "ingest") -> None:
         watched.setdefault(run.id, Tally(run.size))
     for run_id in list(watched):
         if ended := _run_of(run_id, ended=True):
+            _read_anew(watched[run_id])
             watched[run_id].follow(ended)
             _draw_summary(ended, watched[run_id])
     if any(not run.ended for run in live):
@@ -44,11 +45,20 @@ def _draw_live(kind: str, run_ids: list[str]) -> None:
     """The one part of the page that looks again and again; when a run ends, the page is drawn anew."""
     for run_id in run_ids:
         run = _run_of(run_id)
-        if run is None or run.ended:
+        if run is None:
             st.rerun()
         tally = _watched(kind).setdefault(run_id, Tally(run.size))
+        if run.ended:
+            _read_anew(tally)
         tally.follow(run)
         _draw_run(run, tally)
+
+
+def _read_anew(tally: Tally) -> None:
+    """Draw the page once more after the end: what stands on it already may have been read before that."""
+    if not tally.shown_since:
+        tally.shown_since = True
+        st.rerun()
 
 
 def _draw_run(run: Run[Any], tally: Tally) -> None:

@@ -52,6 +52,8 @@ class Tally:
     seconds: float = 0.0
     problem: str = ""
     stopped: bool = False
+    shown_since: bool = False
+    """Whether the page that watches the run was drawn after its end."""
 
     @property
     def done(self) -> int:

@@ -89,6 +89,10 @@ class HaltedIngest:
             if runs.current().stopping:  # type: ignore[union-attr]  # there is one: this is its work
                 return
 
+    def end(self) -> None:
+        self.go_on.set()
+        assert self.run.wait(10)
+
 
 def test_progress_is_shown_in_any_session_and_can_be_cancelled(workspace: ScriptableWorkspace) -> None:
     halted = HaltedIngest(workspace)
@@ -110,6 +114,30 @@ def test_the_summary_comes_by_itself_when_the_run_ends(workspace: ScriptableWork
     settle(app)
     assert "1 failed" in app.warning[0].value
     assert any("a\\.md is damaged" in one.value for one in app.markdown)
+
+
+def ending_between() -> None:
+    """The script of a page that reads what it shows just before a run ends that is watched further down."""
+    import streamlit as st
+
+    from agentkit.ui import progress
+    from tests.app.test_progress import LATE
+
+    st.markdown("after" if LATE[0].run.ended else "before")
+    LATE[0].end()
+    progress.draw_progress()
+
+
+LATE: list[HaltedIngest] = []
+
+
+def test_a_page_that_was_read_before_the_end_is_drawn_anew(workspace: ScriptableWorkspace) -> None:
+    LATE[:] = [HaltedIngest(workspace)]
+    app = AppTest.from_function(ending_between)
+    app.session_state["watched-ingest"] = {LATE[0].run.id: Tally(3)}
+    app.run()
+    assert next(one.value for one in app.markdown) == "after"
+    assert "1 failed" in app.warning[0].value
 
 
 def index_view() -> None:

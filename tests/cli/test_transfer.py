@@ -28,7 +28,9 @@ def test_a_collection_goes_out_and_comes_in_elsewhere(filled: Cli, tmp_path: Pat
     monkeypatch.setenv("AGENTKIT_DATA", str(tmp_path / "elsewhere"))
     assert filled("collection", "import", file).out == "Rivers and more: 3 documents, 3 chunks.\n"
     after = filled(*question, "Rivers and more", "--json").json["hits"]
-    assert [(hit["text"], hit["score"]) for hit in after] == [(hit["text"], hit["score"]) for hit in before]
+    assert [hit["text"] for hit in after] == [hit["text"] for hit in before]
+    # BM25 counts what was removed until segments are merged, so scores are the same but for a per cent or so.
+    assert [hit["score"] for hit in after] == pytest.approx([hit["score"] for hit in before], abs=0.02)
     taken = filled("collection", "import", file, "--json")
     assert taken.code == 1
     assert "There is a collection 'Rivers and more' already; give another name" in taken.json["error"]
