@@ -26,6 +26,12 @@ Each message says what was wrong, with which value, and what to do about it.
     │   ├── RateLimited         too many requests, or the quota is used up
     │   ├── ContextTooLong      the request exceeds the model's context
     │   └── BadModelReply       the reply is malformed or empty
+    │       └── ResponseParsingError        a parser cannot make of it what is wanted
+    │           ├── JsonParsingError        no JSON, or none that fits the schema
+    │           ├── JsonDictValidationError     the fields have values that cannot be
+    │           ├── JsonTypeError           JSON, but no object
+    │           ├── RequiredFieldNotFoundError  a field is missing (also a ValueError and a KeyError)
+    │           └── TagNotFoundError        a tag or a fence is missing
     ├── ClientNotRegistered     a config names a client class that nobody has registered (also a RuntimeError)
     ├── WrongArgument           an argument has an impossible value (also a ValueError and an AssertionError)
     ├── WrongType               an argument has a wrong type (also a TypeError)
@@ -40,6 +46,7 @@ Each message says what was wrong, with which value, and what to do about it.
     ├── NoEligibleSpeaker       nobody may speak next; ends a group chat
     ├── ExecutionError          code could not be run at all (what fails inside it is a result, no error)
     │   └── NoIsolation         neither Docker nor bubblewrap is there to run code in (also a RuntimeError)
+    ├── LimitReached            a model call would go beyond what the run or chat may take
     └── Stopped                 the user stopped the run
 """
 
@@ -147,6 +154,44 @@ class BadModelReply(ModelError):
     """The model's reply is malformed or empty."""
 
 
+class ResponseParsingError(BadModelReply):
+    """A parser cannot make of a model's reply what is wanted; `raw_response` is the whole reply. Names as in AgentScope."""
+
+    def __init__(self, message: str, raw_response: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.raw_response = raw_response
+
+
+class JsonParsingError(ResponseParsingError):
+    """There is no JSON in the reply, or none that fits the schema."""
+
+
+class JsonDictValidationError(ResponseParsingError):
+    """The fields have values that cannot be."""
+
+
+class JsonTypeError(ResponseParsingError):
+    """There is JSON, but no object."""
+
+
+class RequiredFieldNotFoundError(ResponseParsingError, ValueError, KeyError):
+    """A field is missing."""
+
+    __str__ = Exception.__str__  # KeyError would quote it
+
+
+class TagNotFoundError(ResponseParsingError):
+    """A tag or a fence is missing; the flags say which of the two."""
+
+    def __init__(
+        self, message: str, raw_response: str | None = None, missing_begin_tag: bool = True, missing_end_tag: bool = True
+    ) -> None:
+        super().__init__(message, raw_response)
+        self.missing_begin_tag = missing_begin_tag
+        self.missing_end_tag = missing_end_tag
+
+
 class ClientNotRegistered(AgentkitError, RuntimeError):
     """A config names a `model_client_cls` that nobody has registered."""
 
@@ -203,6 +248,10 @@ class ExecutionError(AgentkitError):
 
 class NoIsolation(ExecutionError, RuntimeError):
     """Neither Docker nor bubblewrap is there to run code in."""
+
+
+class LimitReached(AgentkitError):
+    """A model call would go beyond what the run or chat may take; what was done so far is kept."""
 
 
 class Stopped(AgentkitError):

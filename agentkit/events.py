@@ -173,6 +173,88 @@ class CodeRan:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyParsed:
+    """An agent's parser read a reply of its model; one event for each try, `attempt` counts from 1."""
+
+    agent: str
+    parser: str
+    """The kind of parser."""
+    attempt: int
+    ok: bool
+    fields: Any = None
+    """All that was said, thoughts included, as a JSON value; None when it could not be read."""
+    content: str = ""
+    """What of it others hear."""
+    error: str = ""
+    """Why it could not be read; the model is told so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compressed:
+    """A history was made shorter before a model call, or that failed and it was left whole."""
+
+    agent: str
+    strategy: str
+    ok: bool
+    messages_before: int
+    messages_after: int
+    tokens_before: int
+    tokens_after: int
+    tokens_spent: int = 0
+    """What the model calls of the compression took."""
+    cost: float | None = 0.0
+    """US dollars of these calls; None when a price is unknown."""
+    seconds: float = 0.0
+    estimated: bool = False
+    """Whether the counts are estimates."""
+    summary: str = ""
+    """What stands for the messages that are gone."""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitTold:
+    """What a run or chat may take is nearly used up (the next call included), or a call was not made as it would go beyond."""
+
+    agent: str
+    scope: Literal["run", "chat"]
+    unit: Literal["tokens", "dollars"]
+    used: float
+    limit: float
+    reached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlanMade:
+    """A planner wrote a plan; one event for each try, `attempt` counts from 1."""
+
+    agent: str
+    plan_id: str
+    attempt: int
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    """Each with label, thought, tool, arguments and the labels that it needs."""
+    error: str = ""
+    """What is wrong with it, as the planner is told; empty when it will run."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepDone:
+    """A step of that plan has its evidence, or failed."""
+
+    agent: str
+    plan_id: str
+    label: str
+    tool: str
+    arguments: str
+    """With the evidence of other steps put in."""
+    ok: bool
+    evidence: str
+    seconds: float = 0.0
+    attempts: int = 1
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class SpeakerSelected:
     """A group chat's manager gave the floor to somebody; `round` counts from 1."""
 
@@ -279,8 +361,8 @@ class RunStopped:
 
 Event = (
     RunStarted | MessageSent | ModelCalled | TokenDelta | ModelReplied | Retrieved | DocumentProgress | DocumentDone
-    | ToolCalled | ToolReturned | CodeRan | SpeakerSelected | ChatEnded | Noted | HumanInputRequested | HumanAnswered
-    | RunFinished | RunFailed | RunStopped
+    | ToolCalled | ToolReturned | CodeRan | ReplyParsed | Compressed | LimitTold | PlanMade | StepDone | SpeakerSelected
+    | ChatEnded | Noted | HumanInputRequested | HumanAnswered | RunFinished | RunFailed | RunStopped
 )  # fmt: skip
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in Event.__args__}
 
@@ -310,8 +392,7 @@ def from_json(data: dict[str, Any]) -> Event:
     values = _known(kind, data)
     if isinstance(values.get("usage"), dict):
         values["usage"] = Usage(**_known(Usage, values["usage"]))
-    event: Event = kind(**values)
-    return event
+    return kind(**values)  # type: ignore[no-any-return]  # one of the union
 
 
 def _known(kind: type[Any], data: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from agentkit import runs
 from agentkit.core import bus
 from agentkit.database import Database
+from agentkit.documents import DocumentText
 from agentkit.errors import AgentkitError, ConfigError, Stopped
 from agentkit.events import DocumentDone, MessageSent, Usage
 from agentkit.ledger import Chat, Ledger, StoredMessage
@@ -35,6 +36,7 @@ from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
 from agentkit.settings import Settings
 from agentkit.teams import Answer, Task, team
+from agentkit.teams.task import Readable
 
 DEFAULT_COLLECTION = "Documents"
 SAMPLES = "Samples"
@@ -158,8 +160,8 @@ class Workspace:
                 run = runs.current()
                 assert run is not None  # started below
                 asked = self._say_question(question, thread, attachments, keep_attachments, scope)
-                look_up, find = self._lookups(owner, chat, scope)
-                task = Task(question, model, look_up, history(thread), run.message_id, asked, find)
+                look_up, find, documents = self._lookups(owner, chat, scope)
+                task = Task(question, model, look_up, history(thread), run.message_id, asked, find, documents)
                 try:
                     chosen.check(model)
                     self._attach(owner, chat, collection, attachments, keep_attachments)
@@ -201,8 +203,8 @@ class Workspace:
                 for folder in ("uploads", "fetched"):
                     _discard(source.path, self.settings.data / folder)
 
-    def _lookups(self, owner: str, chat: Chat, scope: Scope) -> tuple[LookUp, LookUp]:
-        """By meaning and words, and word for word: in the chat's collection and in what is attached to the chat by then."""
+    def _lookups(self, owner: str, chat: Chat, scope: Scope) -> tuple[LookUp, LookUp, Callable[[], list[Readable]]]:
+        """By meaning and words, and word for word; and the documents: of the chat's collection and what is attached by then."""
 
         def places() -> tuple[list[str], Scope]:
             attached = self._attached(owner, chat.id)
@@ -219,7 +221,12 @@ class Workspace:
             names, within = places()
             return self.library.find_passages(owner, names, text, scope=within)
 
-        return look_up, find
+        def documents() -> list[Readable]:
+            names, within = places()
+            found = self.library.documents_within(owner, names, within)
+            return [_Stored(one.id, one.name, self.library, owner, within) for one in found]
+
+        return look_up, find, documents
 
     def _chat(self, owner: str, chat_id: str | None, question: str, team_id: str, model_id: str, collection: str) -> Chat:
         if chat_id is None:
@@ -254,6 +261,21 @@ class Workspace:
     def _attached(self, owner: str, chat_id: str) -> list[str]:
         name = attachment_collection(chat_id)
         return [found.name for found in self.library.collections(owner, hidden=True) if found.name == name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A document in the store, read when somebody wants it."""
+
+    id: str
+    name: str
+    library: Library
+    owner: str
+    scope: Scope
+
+    def read(self) -> DocumentText:
+        """Its text and sections; raises DocumentError, and NotFound when it was deleted meanwhile."""
+        return self.library.reading(self.owner, self.id, self.scope)
 
 
 def _embedders(settings: Settings) -> Iterator[Embedder]:

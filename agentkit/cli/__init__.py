@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import typer
 
-from agentkit.cli import ask, doctor, evaluate, figures, ingest, search, transfer
+from agentkit.cli import ask, doctor, evaluate, extract, figures, ingest, search, transfer
 from agentkit.cli.output import note, put_json, tolerate_any_character
 from agentkit.cli.store import Opener, open_workspace
 from agentkit.errors import AgentkitError, Stopped
@@ -27,6 +27,7 @@ app = typer.Typer(
 app.command()(ingest.ingest)
 app.command()(search.search)
 app.command()(ask.ask)
+app.command()(extract.extract)
 app.command()(figures.usage)
 app.command()(figures.runs)
 app.command("eval")(evaluate.evaluate)

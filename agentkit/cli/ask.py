@@ -23,7 +23,9 @@ def ask(
     context: typer.Context,
     question: Annotated[str, typer.Argument(help="What you want to know.")],
     collection: Annotated[str | None, typer.Option(help='Where to look; by default "Documents", or the only one.')] = None,
-    team: Annotated[str, typer.Option(help="Who answers: answer, research, assistant, tools, or group.")] = "answer",
+    team: Annotated[
+        str, typer.Option(help="Who answers: answer, research, table, assistant, tools, group, or werewolf.")
+    ] = "answer",
     model: Annotated[str, typer.Option(help="Which model; by default the first that is configured.")] = "",
     chat: Annotated[str | None, typer.Option(help="The id of a chat to go on with.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end.")] = False,

@@ -12,7 +12,7 @@ from agentkit.errors import UnknownName, WrongArgument, WrongType
 
 Stored = dict[str, Any]
 """A message as it is stored: an OpenAI chat dict with AutoGen's `tool_responses` and `context` beside the usual keys."""
-_KEPT = ("content", "function_call", "tool_calls", "tool_responses", "tool_call_id", "name", "context")
+_KEPT = ("content", "function_call", "tool_calls", "tool_responses", "tool_call_id", "name", "context", "metadata")
 
 
 class History:

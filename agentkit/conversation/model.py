@@ -18,6 +18,7 @@ from agentkit.llm.client import check_reply
 
 _EMPTY: tuple[Any, ...] = ({}, {"config_list": []}, {"config_list": [{"model": ""}]})
 _TOOLS = ("tools", "functions")
+_UNSENT = ("tool_responses", "context", "metadata", "id", "timestamp")
 _lent: ContextVar[Mapping[Voice, Any]] = ContextVar("agentkit_lent_caches", default=MappingProxyType({}))
 
 
@@ -95,7 +96,7 @@ def sendable(messages: Sequence[Stored]) -> list[Stored]:
         sent += responses
         # The content of a message of role tool only repeats the responses.
         if not responses or message.get("role") != "tool":
-            sent.append({key: value for key, value in message.items() if key not in ("tool_responses", "context")})
+            sent.append({key: value for key, value in message.items() if key not in _UNSENT})
             if message.get("role") == "function":
                 sent[-1]["content"] = str(message.get("content"))
     return sent

@@ -19,6 +19,18 @@ Entry = dict[str, Any]
 """`trigger`, `reply_func`, `config`, `init_config`, `reset_config`, `ignore_async_in_sync_chat`, as in AutoGen."""
 
 
+class Continued(tuple[bool, None]):
+    """`(False, None)` of a reply function that changed the messages: those asked after it get `messages`."""
+
+    messages: list[Stored]
+
+    def __new__(cls, messages: list[Stored]) -> Continued:
+        """Go on with these messages."""
+        made = super().__new__(cls, (False, None))
+        made.messages = messages
+        return made
+
+
 class ReplyTable:
     """The reply functions in the order in which they are asked."""
 
@@ -96,6 +108,8 @@ class ReplyTable:
                 raise WrongType(f"{self.owner}: the reply function {name} must return (final, reply), not {verdict!r:.200}.")
             if verdict[0]:
                 return True, verdict[1]
+            if isinstance(verdict, Continued):
+                messages = verdict.messages
         return False, None
 
     def _asked(self, mode: Mode, exclude: Collection[ReplyFunction]) -> list[Entry]:

@@ -32,7 +32,15 @@ def following(parent_id: str | None) -> Iterator[Callable[[], str | None]]:
 def tell_message(message: Stored, sender: Agent, recipient: Agent, silent: bool) -> None:
     """Tell as an event that `sender` said this to `recipient`."""
     if bus.heard():
-        bus.emit(_event(message, sender, recipient, silent))
+        bus.emit(_event(message, sender.name, recipient.name, silent))
+
+
+def tell_spoken(message: Stored, sender: str, listeners: str, silent: bool) -> None:
+    """Tell, as an event and on the console, what is said to several or to nobody in particular; they are named in words."""
+    if bus.heard():
+        bus.emit(_event(message, sender, listeners, silent))
+    if not silent:
+        IOStream.get_default().print(_page(message, sender, listeners), flush=True)
 
 
 def show_message(message: Stored, sender: Agent, recipient: Agent) -> None:
@@ -52,17 +60,17 @@ def note(agent: str, text: str, silent: bool = False) -> None:
     tell(Noted(agent, text), f">>>> {agent}: {text}", silent)
 
 
-def _event(message: Stored, sender: Agent, recipient: Agent, silent: bool) -> MessageSent:
+def _event(message: Stored, sender: str, recipient: str, silent: bool) -> MessageSent:
     extra: dict[str, Any] = {"inner": True}
-    for key in ("tool_calls", "function_call"):
+    for key in ("tool_calls", "function_call", "metadata"):
         if message.get(key):
             extra[key] = message[key]
     if silent:
         extra["silent"] = True
     thread = _thread.get()
     parent = thread[0] if thread else None
-    event = MessageSent(new_id(), parent, sender.name, recipient.name, str(message.get("role") or "assistant"),
-                        shown(message), extra=extra)  # fmt: skip
+    role = str(message.get("role") or "assistant")
+    event = MessageSent(new_id(), parent, sender, recipient, role, shown(message), extra=extra)
     if thread and not silent:
         thread[0] = event.id
     return event

@@ -38,6 +38,9 @@ class OpenAIClient:
     the connections of an `http_client` given there, its reply is awaited.
     """
 
+    takes_response_format = True
+    """Whether a reply may be wished for by `response_format`; servers that cannot say so."""
+
     def __init__(self, base_url: str = OPENAI_URL, api_key: str = "", *, connect_timeout_s: float = 10.0,
                  read_timeout_s: float = 300.0, options: Mapping[str, Any] | None = None) -> None:  # fmt: skip
         self.base_url = base_url.rstrip("/")

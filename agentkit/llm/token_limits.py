@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from agentkit.errors import UnknownModel, WrongArgument
-from agentkit.llm.tokens import _encoding_name, count_messages, count_text, encoding
+from agentkit.llm.token_families import base_name
+from agentkit.llm.token_tools import DEFAULT_MODEL, num_tokens_from_functions
+from agentkit.llm.tokens import count_messages, count_text, encoding, family_of
 
-DEFAULT_MODEL = "gpt-3.5-turbo-0613"
+if TYPE_CHECKING:
+    from agentkit.llm.client import Model
 
-# Windows of old models that the price list lacks or gives for a later model of the same name (OpenAI's model pages, 2024).
+__all__ = [
+    "DEFAULT_MODEL", "count_token", "get_max_token_limit", "num_tokens_from_functions", "percentile_used",
+    "register_context_window", "token_left", "truncated", "window_of",
+]  # fmt: skip
+
+# Windows that the price list lacks, rounds, or gives for a later model of the same name (OpenAI's model pages, 2024 to 2026).
 _WINDOWS = {
     "gpt-3.5-turbo-0301": 4096,
     "gpt-3.5-turbo-0613": 4096,
     "gpt-3.5-turbo-instruct": 4096,
-    "gpt-4-32k": 32768,
-    "gpt-4-32k-0314": 32768,
-    "gpt-4-32k-0613": 32768,
+    "gpt-4-32k*": 32768,
+    "gpt-4.1*": 1_047_576,
+    "gpt-4.5-preview*": 128_000,
+    "gpt-5-chat*": 128_000,
 }
+_own: dict[str, int] = {}
 
 
 def count_token(input: str | list[Any] | dict[str, Any], model: str = DEFAULT_MODEL) -> int:
@@ -37,17 +49,32 @@ def count_token(input: str | list[Any] | dict[str, Any], model: str = DEFAULT_MO
 
 def get_max_token_limit(model: str = DEFAULT_MODEL) -> int:
     """Tokens of prompt and reply together that the model takes; raises UnknownModel where no list tells."""
-    if model in _WINDOWS:
-        return _WINDOWS[model]
-    from genai_prices import data_snapshot
-
-    try:
-        window = data_snapshot.get_snapshot().find_provider_model(model, None, None, None)[1].context_window
-    except LookupError:
-        window = None
+    own = next((window for pattern, window in reversed(_own.items()) if fnmatchcase(model.lower(), pattern)), None)
+    window = own or _listed_window(base_name(model)) or _listed_window(model)
     if window is None:
         raise UnknownModel(f"The context window of the model {model!r} is not known; set the limit yourself.")
     return window
+
+
+def window_of(model: Model) -> int | None:
+    """The context window of a model: its own figure, else that of the lists; None where nobody knows."""
+    if model.context_window is not None:
+        return model.context_window
+    try:
+        return get_max_token_limit(model.name)
+    except UnknownModel:
+        return None
+
+
+def register_context_window(model: str, tokens: int) -> None:
+    """Set the window of a model; `model` is a name, or a pattern such as `llama3*`, and the one set last wins.
+
+    Raises WrongArgument for less than one token.
+    """
+    if tokens < 1:
+        raise WrongArgument(f"register_context_window: tokens={tokens} for {model!r}; a window has at least 1 token.")
+    _own.pop(model.lower(), None)
+    _own[model.lower()] = tokens
 
 
 def percentile_used(input: str | list[Any] | dict[str, Any], model: str = DEFAULT_MODEL) -> float:
@@ -62,7 +89,10 @@ def token_left(input: str | list[Any] | dict[str, Any], model: str = DEFAULT_MOD
 
 def truncated(text: str, tokens: int, model: str = DEFAULT_MODEL) -> str:
     """The beginning of the text: whole characters, and at most so many tokens; the text itself when it is short enough."""
-    coder = encoding(_encoding_name(model) or "cl100k_base")
+    family = family_of(model)
+    if family.own is not None:
+        return _shortened(text, tokens, model)
+    coder = encoding(family.encoding)
     codes = coder.encode_ordinary(text)
     if len(codes) <= tokens:
         return text
@@ -71,3 +101,25 @@ def truncated(text: str, tokens: int, model: str = DEFAULT_MODEL) -> str:
         if len(coder.encode_ordinary(start)) <= tokens:  # a cut text may be split into more tokens than the whole one
             return start
     return ""
+
+
+def _shortened(text: str, tokens: int, model: str) -> str:
+    """The same by halving, for a counter that cannot show its tokens."""
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if count_text(text[:middle], model)[0] <= tokens else (low, middle - 1)
+    return text[:low]
+
+
+@cache
+def _listed_window(model: str) -> int | None:
+    corrected = next((window for pattern, window in _WINDOWS.items() if fnmatchcase(model, pattern)), None)
+    if corrected is not None:
+        return corrected
+    from genai_prices import data_snapshot
+
+    try:
+        return data_snapshot.get_snapshot().find_provider_model(model, None, None, None)[1].context_window
+    except LookupError:
+        return None

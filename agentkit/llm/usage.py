@@ -2,37 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agentkit.events import Usage
 from agentkit.llm.tokens import count_messages, count_text
 
+# Where servers put the same figure; the first one there counts. A dot leads into a part of the object.
+_PROMPT = ("prompt_tokens", "input_tokens", "prompt_eval_count")
+_COMPLETION = ("completion_tokens", "output_tokens", "eval_count")
+_READ = (
+    "prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens", "cache_read_input_tokens",
+    "prompt_cache_hit_tokens", "cached_tokens",
+)  # fmt: skip
+_WRITTEN = (
+    "prompt_tokens_details.cache_write_tokens", "input_tokens_details.cache_write_tokens", "cache_creation_input_tokens",
+    "prompt_tokens_details.cache_creation_tokens",
+)  # fmt: skip
+_REASONING = (
+    "completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens", "reasoning_tokens",
+)  # fmt: skip
+
 
 def usage_from(raw: Mapping[str, Any]) -> Usage:
-    """OpenAI's `usage` object in exclusive buckets; missing and impossible counts are 0."""
-    prompt, completion = _count(raw, "prompt_tokens"), _count(raw, "completion_tokens")
-    read = _count(_details(raw, "prompt_tokens_details"), "cached_tokens")
-    written = _count(_details(raw, "prompt_tokens_details"), "cache_write_tokens")
-    reasoning = _count(_details(raw, "completion_tokens_details"), "reasoning_tokens")
-    return Usage(
-        input=max(0, prompt - read - written), cache_read=read, cache_write=written,
-        output=max(0, completion - reasoning), reasoning=reasoning,
-    )  # fmt: skip
+    """A server's `usage` object in exclusive buckets; missing and impossible counts are 0.
+
+    It may be that of OpenAI's chat or responses API, of a server that follows them in its own way, or Anthropic's. Cached and
+    reasoning tokens are parts of the prompt and of the completion, except where the server counts them beside: in Anthropic's
+    object the cached ones, and where the total is larger than both, the reasoning.
+    """
+    prompt, read, written = (_first(raw, names) for names in (_PROMPT, _READ, _WRITTEN))
+    output, reasoning = _output(raw, prompt)
+    if "prompt_tokens" not in raw and ("cache_read_input_tokens" in raw or "cache_creation_input_tokens" in raw):
+        return Usage(input=prompt, cache_read=read, cache_write=written, output=output, reasoning=reasoning)
+    read = min(read, prompt)
+    written = min(written, prompt - read)
+    return Usage(input=prompt - read - written, cache_read=read, cache_write=written, output=output, reasoning=reasoning)
 
 
-def estimated_usage(messages: Iterable[Mapping[str, Any]], text: str, model: str) -> Usage:
-    """Our own count of a prompt and a reply, marked as an estimate."""
-    prompt, _ = count_messages(messages, model)
+def estimated_usage(
+    messages: Iterable[Mapping[str, Any]], text: str, model: str, tools: Sequence[Mapping[str, Any]] = ()
+) -> Usage:
+    """Our own count of a prompt with its tools and of a reply, marked as an estimate."""
+    prompt, _ = count_messages(messages, model, tools)
     completion, _ = count_text(text, model)
     return Usage(input=prompt, output=completion, estimated=True)
 
 
-def _details(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = raw.get(name)
-    return found if isinstance(found, Mapping) else {}
+def _output(raw: Mapping[str, Any], prompt: int) -> tuple[int, int]:
+    """Completion tokens without reasoning, and reasoning tokens."""
+    completion, reasoning, total = _first(raw, _COMPLETION), _first(raw, _REASONING), _first(raw, ("total_tokens",))
+    beside = total - prompt - completion if prompt else 0
+    if beside > 0 and reasoning in (0, beside):  # xAI and Gemini's compatible address; the latter names only the total
+        return completion, beside
+    return (completion - reasoning, reasoning) if reasoning <= completion else (completion, reasoning)
 
 
-def _count(raw: Mapping[str, Any], name: str) -> int:
-    value = raw.get(name)
-    return max(0, int(value)) if isinstance(value, (int, float)) else 0
+def _first(raw: Mapping[str, Any], names: Sequence[str]) -> int:
+    """The first of the figures that is a number other than 0."""
+    return next((number for name in names if (number := _number(raw, name))), 0)
+
+
+def _number(raw: Mapping[str, Any], name: str) -> int:
+    outer, _, inner = name.rpartition(".")
+    part = raw.get(outer) if outer else raw
+    value = part.get(inner) if isinstance(part, Mapping) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return 0
+    return max(0, int(value))

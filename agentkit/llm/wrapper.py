@@ -53,6 +53,11 @@ class OpenAIWrapper:
         self._actual, self._total = UsageSummary(), UsageSummary()
 
     @property
+    def models(self) -> list[Model | None]:
+        """The models of the configurations, in order; None for one that awaits its client."""
+        return [entry.model for entry in self._entries]
+
+    @property
     def actual_usage_summary(self) -> dict[str, Any] | None:
         """What the calls took that reached a model, see `UsageSummary.as_dict`."""
         return self._actual.as_dict()

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from agentkit.core import bus
+from agentkit.core import bus, stopping
 from agentkit.database import Database
-from agentkit.documents import Limits
+from agentkit.documents import DocumentText, Jail, Limits
 from agentkit.errors import ConfigError, NotFound
 from agentkit.events import DocumentDone, DocumentProgress, Event
 from agentkit.retrieval.embed import Embedder
@@ -23,8 +23,10 @@ from agentkit.retrieval.names import checked_name, utf8
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.originals import Originals
 from agentkit.retrieval.questions import Questions
+from agentkit.retrieval.rebuild import Readings
 from agentkit.retrieval.rerank import Rerankers
 from agentkit.retrieval.search import Search
+from agentkit.retrieval.sections import within_pages
 from agentkit.retrieval.store import Store
 from agentkit.retrieval.transfer import Transfer
 from agentkit.retrieval.types import Chunk, Collection, Hit, IndexVersion, Mode, Problem, Scope, Source, StoredDocument
@@ -138,6 +140,20 @@ class Library:
         if found is None:
             raise NotFound(f"Document {document_id!r} has no text: it was not taken in successfully. Retry it.")
         return found
+
+    def documents_within(self, owner: str, collections: Sequence[str], scope: Scope) -> list[StoredDocument]:
+        """The documents that have a text and lie in the scope, by collection and oldest first; raises NotFound."""
+        versions = [self._searched(owner, name)[0] for name in collections]
+        return [document for version in versions for document in self.store.documents_within(version, scope)]
+
+    def reading(self, owner: str, document_id: str, scope: Scope | None = None) -> DocumentText:
+        """The document's text with its sections; characters outside the scope's pages are blanks, so that spans stay true.
+
+        Raises NotFound, and DocumentError when there is no text any more.
+        """
+        document = self.document(owner, document_id)
+        with Jail(Limits.from_settings(self.settings)) as jail, stopping.current().on_stop(jail.stop):
+            return within_pages(Readings(self.store, self.originals, jail).of(document), scope or Scope())
 
     def original(self, owner: str, document_id: str) -> Path:
         """The file as it was given; raises NotFound."""

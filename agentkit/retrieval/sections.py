@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
-from agentkit.documents import Section
+from agentkit.documents import DocumentText, Section
+from agentkit.retrieval.types import Scope
 
 
 def pack(sections: Sequence[Section]) -> str:
@@ -19,3 +21,19 @@ def unpack(packed: str, text: str) -> tuple[Section, ...]:
     return tuple(
         Section(text[start:end], start, end, heading, page, place) for start, end, heading, page, place in json.loads(packed)
     )
+
+
+def within_pages(read: DocumentText, scope: Scope) -> DocumentText:
+    """The document with only what stands on the scope's pages; the rest of the text is blanks, so that spans stay true."""
+    if scope.first_page is None and scope.last_page is None:
+        return read
+    first, last = scope.first_page or 0, scope.last_page
+    kept = tuple(
+        section for section in read.sections
+        if section.page is not None and section.page >= first and (last is None or section.page <= last)
+    )  # fmt: skip
+    text, at = "", 0
+    for section in kept:
+        text += " " * (section.start - at) + section.text
+        at = section.end
+    return replace(read, text=text + " " * (len(read.text) - at), sections=kept)

@@ -18,7 +18,8 @@ from agentkit.retrieval.chunk_table import CHANGES, LISTED, ChunkTable, marks
 from agentkit.retrieval.names import MOST_TAGS, checked_tag
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.schema import MIGRATIONS
-from agentkit.retrieval.types import Collection, IndexVersion, StoredDocument, utc_now
+from agentkit.retrieval.scoping import document_condition
+from agentkit.retrieval.types import Collection, IndexVersion, Scope, StoredDocument, utc_now
 from agentkit.retrieval.version_table import LACKED, VERSIONS, VersionTable, as_version
 
 if TYPE_CHECKING:
@@ -153,6 +154,12 @@ class Store:
         sql = f"{_DOCUMENTS} where d.collection_id = ? and (? = '' or {_FOUND}) order by d.created_at desc, d.id desc"
         rows = self.database.rows(sql, [collection_id, search, *[search.lower()] * 3])
         return [_stored(row) for row in rows]
+
+    def documents_within(self, version: IndexVersion, scope: Scope) -> list[StoredDocument]:
+        """The documents of the version's collection that have a text and lie in the scope, oldest first."""
+        inside, values = document_condition(version, scope)
+        sql = f"{_DOCUMENTS} where d.sha256 <> '' and {inside} order by d.created_at, d.id"
+        return [_stored(row) for row in self.database.rows(sql, values)]
 
     def document(self, owner: str, document_id: str) -> StoredDocument | None:
         """The document."""

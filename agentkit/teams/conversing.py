@@ -70,7 +70,7 @@ def converse(task: Task, begin: Callable[[], ChatResult], speaker: str, findings
 
 
 def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> str:
-    with IOStream.set_default(_Quiet()), telling.following(task.parent_id) as last, bus.listening(heard):
+    with IOStream.set_default(Quiet()), telling.following(task.parent_id) as last, bus.listening(heard):
         try:
             reason = begin().stop_reason
         finally:
@@ -109,7 +109,7 @@ class _Heard:
                 self.text = "" if event.extra.get("tool_calls") else without_ending(event.content)
 
 
-class _Quiet(IOConsole):
+class Quiet(IOConsole):
     """Prints nothing: the events tell everything. Questions still reach the person who watches the run."""
 
     def print(self, *objects: Any, sep: str = " ", end: str = "\n", flush: bool = False) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentkit.core import bus
 from agentkit.errors import ConfigError
@@ -15,7 +15,25 @@ from agentkit.llm.passages import Passage
 from agentkit.messages import Message, new_id
 from agentkit.retrieval import Hit
 
+if TYPE_CHECKING:
+    from agentkit.documents import DocumentText
+
 MARKER = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+
+
+class Readable(Protocol):
+    """A document that can be read as a whole."""
+
+    @property
+    def id(self) -> str:
+        """What it is known by."""
+
+    @property
+    def name(self) -> str:
+        """How people call it."""
+
+    def read(self) -> DocumentText:
+        """Its text and sections; raises DocumentError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +83,8 @@ class Task:
     """The message after which the next one comes."""
     find: Callable[[str], list[Hit]] | None = None
     """Gives the passages in which a text stands word for word, in the order of the documents."""
+    documents: Callable[[], Sequence[Readable]] | None = None
+    """Gives the documents themselves."""
 
     def say(self, sender: str, recipient: str, content: str, *, status: MessageStatus = "complete", final: bool = False,
             extra: dict[str, Any] | None = None) -> None:  # fmt: skip
@@ -87,6 +107,8 @@ class Team:
     """Their names; the last one writes the answer."""
     work: Callable[[Task], Answer]
     needs_language_model: bool = False
+    watched: bool = False
+    """Whether what the agents say is what one came for, so that it is shown at once."""
     variant: str = ""
     """What sets it apart from the other teams of its kind, in words."""
 

@@ -12,8 +12,8 @@ from agentkit.events import DocumentDone, MessageSent, Retrieved
 from agentkit.ledger import Chat, queries
 from agentkit.ledger.queries import Totals
 from agentkit.runs import Run
-from agentkit.teams import team
-from agentkit.ui import asking, composer, draw, figures, markdown, source, state
+from agentkit.teams import Team, team
+from agentkit.ui import asking, composer, draw, figures, markdown, source, state, table
 from agentkit.ui.turns import Asked, Turn, last_turns, live_turn, steps, stored_turns
 from agentkit.workspace import EVERYTHING, attachment_collection, scope_of
 
@@ -68,7 +68,7 @@ def draw_chat(chat: Chat, chosen: composer.Choice, run: Run[Any] | None) -> None
             _draw_stored(turn, took.get(turn.answer.id) if turn.answer else None, labels, again)
     if run:
         with st.container(key=f"turn-{run.id}", width=composer.WIDTH):
-            _draw_live(run, team(chat.team).agents[-1])
+            _draw_live(run, team(chat.team))
 
 
 def draw_unknown(problem: str) -> None:
@@ -131,7 +131,9 @@ def _draw_result(turn: Turn) -> None:
     if turn.answer and turn.answer.content:
         markers = {int(citation["marker"]) for citation in turn.citations}
         st.markdown(markdown.answer(turn.answer.content, turn.answer.id, markers))
-    if turn.citations and turn.answer:
+    if turn.answer and turn.answer.extra.get("table"):  # with a source for every value: the markers lead there
+        table.draw_downloads(turn.answer.id, turn.answer.extra["table"])
+    elif turn.citations and turn.answer:
         source.draw_chips(turn.answer.id, turn.citations)
     _draw_remarks(turn)
     if turn.status == "complete" and not turn.citations:
@@ -200,21 +202,22 @@ def _draw_again(chosen: composer.Choice, turn: Turn) -> None:
 
 
 @st.fragment(run_every=POLL_S)
-def _draw_live(run: Run[Any], agent: str) -> None:
+def _draw_live(run: Run[Any], asked: Team) -> None:
     """The one part of the page that looks again and again; at the end the page is drawn once with what is stored."""
     if run.ended:
         st.rerun()
-    turn = live_turn(run, agent)
-    draw.draw_turn(turn, lambda: _draw_progress(run, turn))
+    turn = live_turn(run, asked.agents[-1])
+    draw.draw_turn(turn, lambda: _draw_progress(run, turn, unfolded=asked.watched))
 
 
-def _draw_progress(run: Run[Any], turn: Turn) -> None:
+def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
     request = run.waiting_for  # looked at once: the run goes on meanwhile
     label, level = "Stopping" if run.stopping else _doing(turn), composer.level()
     if level == "answer":
         st.caption(f":material/hourglass_top: {markdown.literal(label)}")
     else:
-        with st.expander(label, type="compact", icon=":material/pending:" if request else "spinner"):
+        icon = ":material/pending:" if request else "spinner"
+        with st.expander(label, type="compact", icon=icon, expanded=unfolded):
             draw.draw_steps([step for step in turn.steps if not request or step != Asked(request)], level)
     for part in markdown.finished(turn.text):
         if part:

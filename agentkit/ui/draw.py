@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -17,6 +18,7 @@ from agentkit.events import (
     ModelCalled,
     ModelReplied,
     Noted,
+    ReplyParsed,
     Retrieved,
     SpeakerSelected,
 )
@@ -52,6 +54,7 @@ DECIDED = {APPROVE: "yes", APPROVE_ALL: "yes, and all of this kind", EDIT: "yes,
 """What the person said about what was to run."""
 LANGUAGES = {"python": "Python", "py": "Python", "sh": "shell", "bash": "shell", "shell": "shell", "json": "JSON"}
 _SHOWN = 300  # characters of a message between agents, or of a passage
+_SHORT = 60  # characters of a message that stands beside who said it: a vote, a yes
 _CODE_BLOCK = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 
 
@@ -64,6 +67,8 @@ def draw(step: Step, level: Level = "calls") -> None:
             _draw_tool(step)
         case CodeRan():
             _draw_code(step)
+        case ReplyParsed(ok=True):
+            _draw_fields(step)
         case Asked() if step.request.draft and _rejected(step):
             _draw_rejected(step)
         case _ if line := describe(step):
@@ -109,6 +114,9 @@ def _talk_line(step: Step) -> str:
         case ChatEnded():
             pair = f"{markdown.literal(step.sender)} and {markdown.literal(step.recipient)}"
             return f":material/flag: {pair} are done: {markdown.literal(step.reason)}"
+        case ReplyParsed():
+            problem = f"reply {step.attempt} could not be read. {markdown.literal(step.error)}"
+            return f":material/rule: {markdown.literal(step.agent)}: {problem}"
         case Noted():
             first, _, _ = step.text.partition("\n")
             return f":material/info: {markdown.literal(step.agent)}: {markdown.literal(first)}"
@@ -140,7 +148,7 @@ def draw_steps(steps: Sequence[Step], level: Level = "calls") -> None:
 
 def _is_small_print(step: Step) -> bool:
     match step:
-        case ModelCalled() | ChatEnded():
+        case ModelCalled() | ChatEnded() | ReplyParsed(ok=True):
             return True
         case SpeakerSelected():
             return step.method in ("function", "custom")  # the same one goes on
@@ -153,10 +161,13 @@ def _is_small_print(step: Step) -> bool:
 
 
 def _draw_message(said: MessageSent, *, whole: bool) -> None:
-    with st.container(gap="xsmall"):
-        st.markdown(f":material/forum: :small[**{markdown.literal(said.sender)}** to {markdown.literal(said.recipient)}]")
-        if text := markdown.prose(said.content) if whole else excerpt(said):
-            st.caption(text)
+    text = markdown.prose(said.content) if whole else excerpt(said)
+    beside = len(text) <= _SHORT and "\n" not in text
+    with st.container(horizontal=beside, gap="small" if beside else None):
+        who = f"**{markdown.literal(said.sender)}** to {markdown.literal(said.recipient)}"
+        st.markdown(f":small[:material/forum: {who}]", width="content" if beside else "stretch")
+        if text:
+            st.caption(text, width="content" if beside else "stretch")
         for call in said.extra.get("tool_calls", ()) if whole else ():
             st.caption(f"asks for `{_call(call['function']['name'], call['function']['arguments'])}`")
 
@@ -165,6 +176,18 @@ def excerpt(said: MessageSent) -> str:
     """The message without its code, which is shown where it runs; cut when it is long."""
     text = _CODE_BLOCK.sub("", said.content).strip()
     return markdown.prose(text) if len(text) <= _SHOWN else markdown.literal(_cut(text))
+
+
+def _draw_fields(parsed: ReplyParsed) -> None:
+    """What an agent keeps to itself, or tells only the program: the fields of its reply that the others do not hear."""
+    fields = parsed.fields if isinstance(parsed.fields, dict) else {}
+    hidden = {name: value for name, value in fields.items() if value != parsed.content and str(value).strip()}
+    if hidden:
+        with st.container(gap=None):
+            st.markdown(f":small[:material/psychology: **{markdown.literal(parsed.agent)}** to itself]")
+            for name, value in hidden.items():
+                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                st.caption(f"{markdown.literal(name)}: {markdown.literal(text)}")
 
 
 def _cut(text: str) -> str:

@@ -66,26 +66,22 @@ def mark_sentence(passage: str, quoted: str) -> list[Part]:
     return [part for part in parts if part[0]]
 
 
-def page_span(
-    library: Library, owner: str, document_id: str, chunk_id: int, span: tuple[int, int] | None = None
-) -> tuple[int, int]:
-    """The chunk's span within the text of its own page, or that of a passage around it; raises NotFound when the chunk is gone.
+def page_span(library: Library, owner: str, document_id: str, page: int, span: tuple[int, int]) -> tuple[int, int]:
+    """Where a passage that begins on this page stands in the text of the page; raises NotFound when the document is gone.
 
-    `span` is the passage's in the document's text; it may come from several chunks of the page.
+    `span` is the passage's in the document's text.
     """
-    cited = library.chunk(owner, chunk_id)
 
     def page_of(number: int) -> int:
         (chunk,) = library.chunks(owner, document_id, number, 1)
         return chunk.page or 0
 
-    # Pages ascend; the chunk may be of another index version, which is why it does not lead to its neighbours.
-    first = bisect_left(range(library.document(owner, document_id).chunks), cited.page or 0, key=page_of)
+    # Pages ascend; the passage may be of another index version, or of none, which is why no chunk leads to the page.
+    first = bisect_left(range(library.document(owner, document_id).chunks), page, key=page_of)
     (top,) = library.chunks(owner, document_id, first, 1)
     before = library.text(owner, document_id)[: top.start].rstrip()
     page_start = len(before) + 2 if before else 0  # sections are joined by a blank line
-    start, end = span or (cited.start, cited.end)
-    return start - page_start, end - page_start
+    return span[0] - page_start, span[1] - page_start
 
 
 def unwrapped(text: str) -> str:

@@ -126,10 +126,12 @@ def _draw_download(document: StoredDocument) -> None:
 
 def _mark(citation: dict[str, Any]) -> tuple[int, int] | None:
     """Where on its page the passage stands, which may be merged from several chunks."""
-    span = (int(citation["start"]), int(citation["end"]))
+    library, owner, start, end = state.workspace().library, state.owner(), int(citation["start"]), int(citation["end"])
     try:
-        return page_span(state.workspace().library, state.owner(), citation["document_id"], int(citation["chunk_id"]), span)
-    except NotFound:  # taken in anew since; the page is shown without a mark
+        if library.text(owner, citation["document_id"])[start:end] != citation["text"]:
+            return None  # taken in anew since; the page is shown without a mark
+        return page_span(library, owner, citation["document_id"], int(citation["page"]), (start, end))
+    except NotFound:
         return None
 
 

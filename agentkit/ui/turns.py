@@ -19,6 +19,7 @@ from agentkit.events import (
     ModelReplied,
     Noted,
     Recorded,
+    ReplyParsed,
     Retrieved,
     SpeakerSelected,
     TokenDelta,
@@ -171,7 +172,7 @@ class _Steps:
                 self._add_message(event)
             case ChatEnded(silent=True):
                 pass  # the inner chat that chose a speaker; who it was is a step of its own
-            case SpeakerSelected() | ChatEnded() | Noted():
+            case SpeakerSelected() | ChatEnded() | Noted() | ReplyParsed():
                 self._drop_said_before(event)
                 self.steps[f"step {seq}"] = event
             case Retrieved() if not self._in_call:  # the call and its result say the same

@@ -9,7 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkit.errors import UnknownModel, WrongArgument
-from agentkit.llm.token_limits import count_token, get_max_token_limit, percentile_used, token_left, truncated
+from agentkit.llm.client import Model
+from agentkit.llm.scripted import ScriptedClient
+from agentkit.llm.token_limits import (
+    count_token,
+    get_max_token_limit,
+    num_tokens_from_functions,
+    percentile_used,
+    register_context_window,
+    token_left,
+    truncated,
+    window_of,
+)
 
 HELLO = {"role": "user", "content": "hello world"}
 
@@ -40,8 +51,49 @@ def test_windows_are_those_of_autogen(model: str, window: int) -> None:
     assert get_max_token_limit(model) == window
 
 
-def test_models_that_came_later_are_known_too() -> None:
-    assert get_max_token_limit("gpt-5") == 400_000
+@pytest.mark.parametrize(
+    ("model", "window"),
+    [
+        ("gpt-5", 400_000), ("gpt-4.1", 1_047_576), ("openai/gpt-4.1-nano", 1_047_576), ("gpt-4.5-preview", 128_000),
+        ("gpt-5-chat-latest", 128_000), ("o3-mini", 200_000), ("ft:gpt-4o-mini-2024-07-18:us::1", 128_000), ("gpt4", 8192),
+        ("claude-sonnet-4-5", 200_000), ("anthropic/claude-sonnet-4-5", 200_000),
+    ],
+)  # fmt: skip
+def test_models_that_came_later_are_known_too(model: str, window: int) -> None:
+    assert get_max_token_limit(model) == window
+
+
+def test_windows_can_be_set() -> None:
+    register_context_window("My-own-window*", 4000)
+    register_context_window("my-own-window-large", 9000)
+    assert [get_max_token_limit(name) for name in ("my-own-window", "My-own-window-large")] == [4000, 9000]
+    assert percentile_used("hello world", "my-own-window") == 2 / 4000
+    with pytest.raises(WrongArgument, match="tokens=0 for 'x'"):
+        register_context_window("x", 0)
+
+
+def test_a_model_knows_its_window_or_the_lists_do() -> None:
+    def model(name: str, window: int | None) -> Model:
+        return Model("m", "M", ScriptedClient([]), name, "local", window)
+
+    assert [window_of(model("gpt-4", 100)), window_of(model("gpt-4", None)), window_of(model("no-such-model", None))] == [
+        100, 8192, None
+    ]  # fmt: skip
+
+
+def test_definitions_of_functions_are_counted_as_the_servers_do() -> None:
+    place = {"type": "string", "description": "The city and state, e.g. San Francisco, CA"}
+    unit = {"type": "string", "description": "The unit of temperature to return", "enum": ["celsius", "fahrenheit"]}
+    weather = {
+        "name": "get_current_weather",
+        "description": "Get the current weather in a given location",
+        "parameters": {"type": "object", "properties": {"location": place, "unit": unit}, "required": ["location"]},
+    }
+    # AutoGen says 69 for all three; the servers say 105 and 101 with a system message and a question, see recorded_usage.
+    assert [num_tokens_from_functions([weather], model) for model in ("gpt-4", "gpt-3.5-turbo-0613", "gpt-4o")] == [75, 75, 72]
+    assert num_tokens_from_functions([{"type": "function", "function": weather}]) == num_tokens_from_functions([weather])
+    assert num_tokens_from_functions([{"name": "f"}]) > 0
+    assert num_tokens_from_functions([]) == 0
 
 
 def test_an_unknown_model_is_named_and_a_key_error() -> None:

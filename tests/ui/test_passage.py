@@ -41,7 +41,7 @@ def test_every_chunk_is_found_on_its_own_page(library: Library) -> None:
     chunks = library.chunks(OWNER, document.id, 0, 1_000)
     assert len({chunk.page for chunk in chunks}) > 1
     for chunk in chunks:
-        start, end = page_span(library, OWNER, document.id, chunk.id)
+        start, end = page_span(library, OWNER, document.id, chunk.page or 0, (chunk.start, chunk.end))
         assert pages[chunk.page][start:end] == chunk.text
 
 
@@ -51,7 +51,7 @@ def test_a_merged_passage_is_found_on_its_page_as_a_whole(library: Library) -> N
     pages = {section.page: section.text for section in read.sections}
     chunks = library.chunks(OWNER, document.id, 0, 1_000)
     first, second = next((one, two) for one, two in pairwise(chunks) if one.page == two.page != 1)
-    start, end = page_span(library, OWNER, document.id, second.id, (first.start, second.end))
+    start, end = page_span(library, OWNER, document.id, first.page or 0, (first.start, second.end))
     assert pages[first.page][start:end] == library.text(OWNER, document.id)[first.start : second.end]
 
 

@@ -1,0 +1,43 @@
+"""Dialog agents in AgentScope's style: called with a message, with a memory, in hubs and pipelines, in structures of your own."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentkit.agents.dialog.agents import DialogAgent, DictDialogAgent
+    from agentkit.agents.dialog.base import AgentBase
+    from agentkit.agents.dialog.configs import init
+    from agentkit.agents.dialog.hub import MsgHub, SequentialPipeline, a_sequential_pipeline, msghub, sequential_pipeline
+    from agentkit.agents.dialog.memory import TemporaryMemory
+    from agentkit.agents.dialog.msg import Msg
+
+_HOME = {
+    "AgentBase": "base",
+    "DialogAgent": "agents",
+    "DictDialogAgent": "agents",
+    "Msg": "msg",
+    "MsgHub": "hub",
+    "SequentialPipeline": "hub",
+    "TemporaryMemory": "memory",
+    "a_sequential_pipeline": "hub",
+    "init": "configs",
+    "msghub": "hub",
+    "sequential_pipeline": "hub",
+}
+
+__all__ = [
+    "AgentBase", "DialogAgent", "DictDialogAgent", "Msg", "MsgHub", "SequentialPipeline", "TemporaryMemory",
+    "a_sequential_pipeline", "init", "msghub", "sequential_pipeline",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'agentkit.agents.dialog' has no attribute {name!r}")
+    return getattr(import_module(f"agentkit.agents.dialog.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

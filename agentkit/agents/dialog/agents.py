@@ -1,0 +1,106 @@
+"""DialogAgent, which says what its model says, and DictDialogAgent, which thinks, says, remembers and signals in fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from agentkit.agents.dialog.asking import Wish, ask
+from agentkit.agents.dialog.base import AgentBase
+from agentkit.agents.dialog.configs import is_known
+from agentkit.agents.dialog.msg import Msg, as_text
+from agentkit.conversation.history import Stored
+from agentkit.core.twin import Mode
+from agentkit.errors import NoModelConfig, WrongArgument, WrongType
+from agentkit.parsers import DictFilterMixin, ModelResponse, ParserBase
+
+
+class DialogAgent(AgentBase):
+    """Replies with what its model says."""
+
+    def __init__(
+        self,
+        name: str,
+        sys_prompt: str | None = None,
+        model_config_name: str | None = None,
+        use_memory: bool = True,
+        *,
+        llm_config: dict[str, Any] | Literal[False] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """The arguments of AgentBase; with only two, the second may be the model's name. Raises NoModelConfig without a model."""
+        if model_config_name is None and llm_config is None and sys_prompt and (is_known(sys_prompt) or " " not in sys_prompt):
+            sys_prompt, model_config_name = None, sys_prompt
+        if model_config_name is None and not llm_config:
+            raise NoModelConfig(f"{name} has no model; give the model_config_name, or an llm_config.")
+        super().__init__(name, sys_prompt, model_config_name, use_memory, llm_config=llm_config, **kwargs)
+
+
+class DictDialogAgent(DialogAgent):
+    """Replies in the structure that its parser asks for, which can be exchanged at any time by `set_parser`.
+
+    The parser's filters say what of it others hear (`content`), what the agent remembers (`memory`) and what the program gets
+    (`metadata`). Source: AgentScope's DictDialogAgent, and the design note of its flexible parsers.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        sys_prompt: str | None = None,
+        model_config_name: str | None = None,
+        use_memory: bool = True,
+        max_retries: int | None = 3,
+        *,
+        llm_config: dict[str, Any] | Literal[False] | None = None,
+        fault_handler: Callable[[ModelResponse], Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """`max_retries`: how often the model is asked again, with what was wrong, after a reply that cannot be read.
+
+        Then `fault_handler(response)` gives what counts as parsed; without one the parser's error is raised. Raises
+        NoModelConfig without a model.
+        """
+        if max_retries is not None and max_retries < 0:
+            raise WrongArgument(
+                f"{name}: max_retries is {max_retries}; give how often the model may be asked again, 0 for never."
+            )
+        super().__init__(name, sys_prompt, model_config_name, use_memory, llm_config=llm_config, **kwargs)
+        self.parser: ParserBase | None = None
+        self.max_retries = max_retries
+        self.fault_handler = fault_handler
+
+    def set_parser(self, parser: ParserBase) -> None:
+        """Reply in another structure from now on; raises WrongType for what is no parser."""
+        if not isinstance(parser, ParserBase):
+            raise WrongType(f"{self.name}: a parser must be a ParserBase, not {parser!r:.200}.")
+        self.parser = parser
+
+    async def _ask_model(self, mode: Mode, client: Any, asked: list[Stored]) -> Any:
+        """What could be read of the model's reply, as a message; or a message with calls of tools."""
+        parser = self.parser
+        if parser is None:
+            raise WrongArgument(f"{self.name} has no parser; call set_parser(...) first, or use a DialogAgent for plain replies.")
+        kept: list[Msg] = []
+
+        def parse(response: ModelResponse) -> ModelResponse:
+            """The filters belong to it: a field that they want and that is missing is told to the model."""
+            made = parser.parse(response)
+            kept[:] = [self._message(parser, made.parsed)]
+            return made
+
+        wish = Wish(
+            parse, type(parser).__name__, parser.format_instruction, parser.api_format(), self.max_retries or 0,
+            self.fault_handler, lambda parsed: as_text(kept[0].content),
+        )  # fmt: skip
+        reply = await ask(mode, self, client, asked, wish)
+        if not isinstance(reply, ModelResponse):
+            return reply
+        return kept[0] if kept else self._message(parser, reply.parsed, allow_missing=True)
+
+    def _message(self, parser: ParserBase, parsed: Any, *, allow_missing: bool = False) -> Msg:
+        if not isinstance(parser, DictFilterMixin) or not isinstance(parsed, dict):
+            return Msg(self.name, parsed, "assistant")
+        content = parser.to_content(parsed, allow_missing=allow_missing)
+        said = Msg(self.name, content, "assistant", parser.to_metadata(parsed, allow_missing=allow_missing))
+        said.memory = as_text(parser.to_memory(parsed, allow_missing=allow_missing))
+        return said

@@ -1,0 +1,173 @@
+"""Asking a model for something that a parser can read: told how, checked, and asked again with what was wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from agentkit.conversation.conversable import ConversableAgent
+from agentkit.conversation.history import Stored
+from agentkit.conversation.model import model_reply
+from agentkit.core import bus
+from agentkit.core.twin import Mode
+from agentkit.errors import ModelError, ResponseParsingError
+from agentkit.events import Noted, ReplyParsed
+from agentkit.messages import text_of
+from agentkit.parsers import ModelResponse
+
+ParseFunction = Callable[[ModelResponse], Any]
+"""Gives a ModelResponse whose `parsed` is filled, or what was parsed; raises ResponseParsingError, ValueError or KeyError."""
+
+_ANSWER = "answer"
+_REFUSAL = re.compile(
+    r"response_format|json_schema|json_object|schema|grammar|guided|structured|tool_choice|tools?\b", re.IGNORECASE
+)
+_refused: set[tuple[Any, ...]] = set()
+"""Models that take no `response_format`, or no forced tool, with the way that they refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is wanted of a reply."""
+
+    parse: ParseFunction
+    name: str
+    """Of the parser, for whoever watches."""
+    instruction: str = ""
+    """How the model is told to write; empty when the messages say so."""
+    api_format: Mapping[str, Any] | None = None
+    """The same for the chat API: a `response_format`."""
+    max_retries: int = 3
+    """How often it is asked again after a reply that cannot be read."""
+    fault_handler: Callable[[ModelResponse], Any] | None = None
+    """Gives what counts as parsed when no reply could be read."""
+    heard: Callable[[Any], str] = lambda parsed: ""
+    """What others will hear of it, for whoever watches."""
+
+
+async def ask(mode: Mode, agent: ConversableAgent, client: Any, messages: Sequence[Stored], wish: Wish) -> ModelResponse | Stored:
+    """The first reply that can be read, with `parsed`; or a message with calls, which are to be answered first.
+
+    A reply that cannot be read is answered with what was wrong and how to write, at most `max_retries` times; each try emits
+    ReplyParsed. After that the `fault_handler` decides, without one the last error is raised. Raises what the client raises.
+    """
+    told = instructed(messages, wish.instruction)
+    asked = told
+    for attempt in count(1):
+        reply = await _reply(mode, agent, client, asked, wish)
+        if isinstance(reply, dict):
+            return reply
+        response = ModelResponse(text=reply)
+        try:
+            return _parsed(agent, wish, response, attempt)
+        except (ResponseParsingError, ValueError, KeyError) as error:
+            bus.emit(ReplyParsed(agent.name, wish.name, attempt, False, error=_reason(error)))
+            if attempt > wish.max_retries:
+                return _after_all(agent, wish, response, error, attempt)
+            asked = [*told, {"role": "assistant", "content": reply or "(nothing)"}, _feedback(error, wish)]
+    raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+def instructed(messages: Sequence[Stored], instruction: str) -> list[Stored]:
+    """The messages with the instruction at their end: in the last one where a person or another agent speaks, else on its own.
+
+    Many servers take no system message at the end, and no two messages of the same role in a row.
+    """
+    if not instruction:
+        return list(messages)
+    last = messages[-1] if messages else {}
+    if last.get("role") == "user" and isinstance(last.get("content"), str):
+        return [*messages[:-1], {**last, "content": f"{last['content']}\n\n{instruction}"}]
+    return [*messages, {"role": "user", "content": instruction}]
+
+
+def _parsed(agent: ConversableAgent, wish: Wish, response: ModelResponse, attempt: int) -> ModelResponse:
+    made = wish.parse(response)
+    if not isinstance(made, ModelResponse):
+        response.parsed = made
+        made = response
+    heard = wish.heard(made.parsed)
+    bus.emit(ReplyParsed(agent.name, wish.name, attempt, True, _json_value(made.parsed), heard))
+    return made
+
+
+def _after_all(agent: ConversableAgent, wish: Wish, response: ModelResponse, error: Exception, tries: int) -> ModelResponse:
+    after = f"after {tries} {'try' if tries == 1 else 'tries'}"
+    if wish.fault_handler is not None:
+        bus.emit(Noted(agent.name, f"no reply could be read {after}"))
+        handled = wish.fault_handler(response)
+        response.parsed = handled.parsed if isinstance(handled, ModelResponse) else handled
+        return response
+    told = f"{agent.name}: the model's reply could not be read {after}. {_reason(error)}"
+    if not isinstance(error, ResponseParsingError):
+        raise ResponseParsingError(told, response.text) from error
+    error.message, error.raw_response, error.args = told, response.text, (told,)
+    raise error
+
+
+def _feedback(error: Exception, wish: Wish) -> Stored:
+    again = f"\n\n{wish.instruction}" if wish.instruction else ""
+    problem = f"Your reply could not be read: {_reason(error)}"
+    return {"role": "user", "content": f"{problem}\nReply to the same message again, complete and in the right form.{again}"}
+
+
+def _reason(error: Exception) -> str:
+    return error.message if isinstance(error, ResponseParsingError) else str(error) or type(error).__name__
+
+
+def _json_value(parsed: Any) -> Any:
+    return json.loads(json.dumps(parsed, default=str))
+
+
+# How the API is told
+
+
+async def _reply(mode: Mode, agent: ConversableAgent, client: Any, asked: Sequence[Stored], wish: Wish) -> str | Stored:
+    """A text, or a message with calls of functions."""
+    offered = agent._engine.voice.offered()
+    for way, parameters in _ways(client, wish, bool(offered)):
+        try:
+            reply = await mode.block(model_reply, client, asked, agent.client_cache, agent, {**offered, **parameters})
+        except ModelError as error:
+            if not way or error.retry_after_s is not None or not _REFUSAL.search(str(error)):
+                raise
+            _refused.add((way, _models(client)))
+            bus.emit(Noted(agent.name, f"the model takes no {way}, so it is only told in words how to reply ({error})"))
+            continue
+        return _answer(reply, forced=way == "forced tool")
+    raise AssertionError("unreachable: the last way returns or raises")
+
+
+def _ways(client: Any, wish: Wish, has_tools: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+    """How the API can hold the model to the form, strictest first; the parser checks in any case."""
+    models = _models(client)
+    if wish.api_format and models and ("response_format", models) not in _refused:
+        yield "response_format", {"response_format": dict(wish.api_format)}
+    schema = (wish.api_format or {}).get("json_schema", {}).get("schema")
+    if schema and models and not has_tools and ("forced tool", models) not in _refused:
+        function = {"name": _ANSWER, "description": "Give the answer.", "parameters": schema}
+        choice = {"type": "function", "function": {"name": _ANSWER}}
+        yield "forced tool", {"tools": [{"type": "function", "function": function}], "tool_choice": choice}
+    yield "", {}
+
+
+def _models(client: Any) -> tuple[Any, ...]:
+    """The models behind the client if all of them may be told a form, else nothing."""
+    models = getattr(client, "models", ())
+    if not models or not all(getattr(getattr(model, "client", None), "takes_response_format", False) for model in models):
+        return ()
+    return tuple((model.provider, model.name) for model in models)
+
+
+def _answer(reply: Any, *, forced: bool) -> str | Stored:
+    """The text of a reply, or what a forced tool was called with; a message with other calls as it is."""
+    if not isinstance(reply, dict):
+        return reply or ""
+    calls = reply.get("tool_calls")
+    if forced and calls:
+        return str(calls[0]["function"].get("arguments") or "")
+    return reply if calls or reply.get("function_call") else text_of(reply.get("content"))

@@ -1,0 +1,205 @@
+"""AgentBase: a ConversableAgent in AgentScope's style: it is called with a message and returns one, and has one memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from agentkit.agents.dialog.configs import llm_config_of
+from agentkit.agents.dialog.memory import TemporaryMemory, messages_in
+from agentkit.agents.dialog.model import DialogModel, as_heard, merged
+from agentkit.agents.dialog.msg import Msg
+from agentkit.conversation import telling
+from agentkit.conversation.agent import Agent
+from agentkit.conversation.conversable import ConversableAgent
+from agentkit.conversation.history import Stored
+from agentkit.conversation.model import model_reply
+from agentkit.conversation.tooling import conversation
+from agentkit.core import stopping
+from agentkit.core.io import is_quiet
+from agentkit.core.twin import Mode, core_of, faces
+from agentkit.errors import BadModelReply, NoModelConfig, WrongType
+
+CALLS = 20
+"""Rounds of tool calls that one reply may take."""
+_NAMED = 3  # listeners that are named, where there are more it is everyone
+
+
+class AgentBase(ConversableAgent):
+    """`x = agent(x)`: hears a message (several, or none), replies, remembers both, and lets its hub hear the reply.
+
+    In chats it is a ConversableAgent like others, which knows what it remembers besides the chat. The model is that of
+    `llm_config`, or the one that `init` or the environment knows as `model_config_name`; without both there is none. What it
+    says in a call is told as MessageSent. Further arguments are ConversableAgent's.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        sys_prompt: str | None = None,
+        model_config_name: str | None = None,
+        use_memory: bool = True,
+        *,
+        llm_config: dict[str, Any] | Literal[False] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if llm_config is None:
+            llm_config = llm_config_of(model_config_name) if model_config_name else False
+        kwargs = {"human_input_mode": "NEVER", "system_message": sys_prompt or "", **kwargs}
+        super().__init__(name, llm_config=llm_config, **kwargs)
+        self.memory = TemporaryMemory() if use_memory else None
+        self._audience: list[AgentBase] | None = None
+        for old, new in (
+            (ConversableAgent.generate_oai_reply, AgentBase.generate_dialog_reply),
+            (ConversableAgent.a_generate_oai_reply, AgentBase.a_generate_dialog_reply),
+        ):
+            self.replace_reply_func(old, new)
+
+    @property
+    def sys_prompt(self) -> str:
+        """What the model is told about its role."""
+        return self.system_message
+
+    @property
+    def model(self) -> DialogModel | None:
+        """The model as a callable, for `reply` methods of one's own; None without one."""
+        return DialogModel(self) if self.client is not None else None
+
+    # The call style
+
+    async def _call(self, mode: Mode, /, *args: Any, **kwargs: Any) -> Any:
+        """Reply to the message (by `reply`) and let the hub hear it; Stopped when the run was stopped."""
+        stopping.check()
+        overridden = mode.is_async and core_of(type(self).reply) is None and core_of(type(self).a_reply) is not None
+        if overridden:  # a `reply` of one's own counts in async calls, too
+            said = await mode.block(self.reply, *args, **kwargs)
+        else:
+            said = await mode.peer(self, "reply", *args, **kwargs)
+        for listener in self._audience or ():
+            if listener is not self:
+                listener.observe(said)
+        return said
+
+    call, a_call = faces(_call)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """`reply`, heard by the agents of the hub; `a_call` is the async form."""
+        return self.call(*args, **kwargs)
+
+    async def _reply(self, mode: Mode, /, x: Msg | Sequence[Msg] | None = None) -> Msg:
+        """Hear `x`, reply to everything that is remembered, and remember that; calls of tools are answered on the way."""
+        if self.memory is not None:
+            self.memory.add(x)
+        heard = messages_in(x) if self.memory is None else self.memory.get_memory()
+        said = self._said(await self._answer(mode, merged(as_heard(self.name, heard))))
+        if self.memory is not None and said.memory != "":
+            kept = said if said.memory is None else Msg(self.name, said.memory, "assistant")
+            self.memory.add(kept)
+        self.speak(said)
+        return said
+
+    reply, a_reply = faces(_reply)
+
+    def observe(self, x: Msg | Sequence[Msg] | None) -> None:
+        """Remember what others said, without a reply."""
+        if self.memory is not None:
+            self.memory.add(x)
+
+    def speak(self, content: Msg | str) -> None:
+        """Show what is said, and tell it as MessageSent."""
+        said = content if isinstance(content, Msg) else Msg(self.name, content, "assistant")
+        others = [agent.name for agent in self._audience or () if agent is not self]
+        listeners = "everyone" if not others or len(others) > _NAMED else ", ".join(others)
+        tell(said, listeners, silent=is_quiet() or bool(self.silent))
+
+    # Hubs
+
+    @property
+    def audience(self) -> list[AgentBase] | None:
+        """Who hears what this agent replies; None outside of hubs."""
+        return self._audience
+
+    def reset_audience(self, audience: Sequence[AgentBase]) -> None:
+        """Let these agents hear what this one replies, itself left out."""
+        self._audience = [agent for agent in audience if agent is not self]
+
+    def clear_audience(self) -> None:
+        """Let nobody hear it."""
+        self._audience = None
+
+    def rm_audience(self, audience: AgentBase | Sequence[AgentBase]) -> None:
+        """Let these agents hear it no longer."""
+        leaving = [audience] if isinstance(audience, AgentBase) else list(audience)
+        if self._audience is not None:
+            self._audience = [agent for agent in self._audience if agent not in leaving]
+
+    # Replies
+
+    async def _generate_dialog_reply(
+        self, mode: Mode, /, messages: list[Stored] | None = None, sender: Agent | None = None, config: Any | None = None
+    ) -> tuple[bool, Any]:
+        """Reply function: what the model says to what is remembered and to the messages; `config` may be another client."""
+        client = self.client if config is None else config
+        if client is None:
+            return False, None
+        asked = self._prompt(conversation(self, messages, sender), sender)
+        reply = await self._ask_model(mode, client, asked)
+        return (False, None) if reply is None else (True, reply)
+
+    generate_dialog_reply, a_generate_dialog_reply = faces(_generate_dialog_reply)
+
+    async def _ask_model(self, mode: Mode, client: Any, asked: list[Stored]) -> Any:
+        """The model's reply: a text, or a message; None when it is empty."""
+        return await mode.block(model_reply, client, asked, self.client_cache, self, self._engine.voice.offered())
+
+    def _prompt(self, messages: list[Stored], sender: Agent | None) -> list[Stored]:
+        """The role, then what is remembered (in calls that is all there is), then the chat."""
+        role = self._oai_system_message if self.system_message else []
+        in_chat = sender is not None and self.memory is not None
+        remembered = merged(as_heard(self.name, self.memory.get_memory())) if in_chat and self.memory else []
+        return [*role, *remembered, *messages]
+
+    async def _answer(self, mode: Mode, messages: list[Stored]) -> Any:
+        """The reply of the engine, with all its abilities; calls are executed by the agent itself."""
+        ending = [ConversableAgent.check_termination_and_human_reply]  # a call always has a reply
+        for _ in range(CALLS):
+            reply = await mode.peer(self, "generate_reply", messages=messages, exclude=ending)
+            if not isinstance(reply, dict) or not any(
+                reply.get(key) for key in ("tool_calls", "function_call", "tool_responses")
+            ):
+                return reply
+            messages = [*messages, reply]
+        raise BadModelReply(f"{self.name}: its model still calls tools after {CALLS} rounds; ask again, or with fewer tools.")
+
+    def _said(self, reply: Any) -> Msg:
+        if isinstance(reply, Msg):
+            return reply
+        content = reply.get("content") if isinstance(reply, dict) else reply
+        if not content and self.client is None:
+            raise NoModelConfig(f"{self.name} has no model to reply with; give the model_config_name or an llm_config.")
+        if not isinstance(content, str | list) or not content:
+            raise BadModelReply(f"{self.name}: its model gave an empty reply; ask again, or choose another model.")
+        return Msg(self.name, content, "assistant")
+
+    def _append_oai_message(
+        self, message: dict[str, Any] | str, role: str, conversation_id: Agent, is_sending: bool = True
+    ) -> bool:
+        """In its own history stands what the agent remembers, which may be more than what others hear."""
+        if is_sending and isinstance(message, Msg) and message.memory:
+            message = {**message, "content": message.memory}
+        return super()._append_oai_message(message, role, conversation_id, is_sending)
+
+
+def tell(said: Msg, listeners: str, *, silent: bool) -> None:
+    """Tell of a message once, however often it is handed on."""
+    if not said.told:
+        said.told = True
+        telling.tell_spoken(said, said.name, listeners, silent)
+
+
+def agents_in(given: Any) -> list[AgentBase]:
+    """One agent or several as a list; raises WrongType for what is none."""
+    found = [given] if isinstance(given, AgentBase) else list(given) if isinstance(given, list | tuple) else None
+    if found is None or not all(isinstance(each, AgentBase) for each in found):
+        raise WrongType(f"Participants must be dialog agents (AgentBase), not {given!r:.200}.")
+    return found

@@ -1,0 +1,102 @@
+"""What a dialog agent remembers: a list of messages, as AgentScope's agents have it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentkit.agents.dialog.msg import Msg
+from agentkit.conversation import telling
+from agentkit.core.io import is_quiet
+from agentkit.errors import AgentkitError, WrongArgument, WrongType
+
+
+class TemporaryMemory:
+    """Messages in the order in which they came, each once; they last as long as the agent."""
+
+    def __init__(self) -> None:
+        self._messages: list[Msg] = []
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def __bool__(self) -> bool:
+        return True  # an empty memory is one, too
+
+    def add(self, memories: Msg | Sequence[Msg] | None) -> None:
+        """Remember messages; None and what is there already change nothing.
+
+        Raises WrongArgument (a ValueError) for what is no message.
+        """
+        known = {message.id for message in self._messages}
+        for message in messages_in(memories):
+            if message.id not in known:
+                self._messages.append(message)
+                known.add(message.id)
+
+    def get_memory(self, recent_n: int | None = None, filter_func: Callable[[int, Msg], bool] | None = None) -> list[Msg]:
+        """The messages, oldest first: the newest `recent_n`, of those what `filter_func(index, message)` lets pass."""
+        if recent_n is not None and recent_n < 0:
+            raise WrongArgument(f"recent_n is {recent_n}; give the number of newest messages, or None for all.")
+        recent = (
+            self._messages if recent_n is None else self._messages[len(self._messages) - min(recent_n, len(self._messages)) :]
+        )
+        return [message for index, message in enumerate(recent) if filter_func is None or filter_func(index, message)]
+
+    def delete(self, index: int | Iterable[int]) -> None:
+        """Forget the messages at these places, counted from 0; a place that is not there is noted and changes nothing."""
+        wanted = {index} if isinstance(index, int) else set(index)
+        if unknown := sorted(wanted - set(range(len(self._messages)))):
+            text = f"there is no message at {unknown} to delete; there are {len(self._messages)}, counted from 0"
+            telling.note("memory", text, is_quiet())
+        self._messages = [message for place, message in enumerate(self._messages) if place not in wanted]
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._messages = []
+
+    def size(self) -> int:
+        """How many messages are remembered."""
+        return len(self._messages)
+
+    def export(self, file_path: str | Path | None = None, to_mem: bool = False) -> list[Msg] | None:
+        """The messages as a list, or written to a file as JSON; raises WrongArgument when neither is asked for."""
+        if to_mem:
+            return list(self._messages)
+        if file_path is None:
+            raise WrongArgument("Nothing says where the memory goes; give file_path, or to_mem=True for a list.")
+        Path(file_path).write_text(json.dumps([message.to_dict() for message in self._messages], ensure_ascii=False), "utf-8")
+        return None
+
+    def load(self, memories: str | Path | Msg | Sequence[Msg], overwrite: bool = False) -> None:
+        """Remember messages that are given, or that `export` wrote to a file (or its text); `overwrite` forgets the others first.
+
+        Raises WrongType and WrongArgument for what is none, before anything is forgotten.
+        """
+        loaded = _read(memories) if isinstance(memories, str | Path) else messages_in(memories, WrongType)
+        if overwrite:
+            self.clear()
+        self.add(loaded)
+
+
+def messages_in(given: Any, kind: type[AgentkitError] = WrongArgument) -> list[Msg]:
+    """One message, several or none as a list; raises an error of this kind for what is no message."""
+    found = [given] if isinstance(given, Msg) else list(given) if isinstance(given, list | tuple) else given
+    if found is None:
+        return []
+    if not isinstance(found, list) or not all(isinstance(each, Msg) for each in found):
+        raise kind(f"A message must be a Msg, a list of Msg or None, not {given!r:.200}.")
+    return found
+
+
+def _read(source: str | Path) -> list[Msg]:
+    text = source if isinstance(source, str) and source.lstrip().startswith("[") else Path(source).read_text("utf-8")
+    try:
+        values = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise WrongArgument(f"{str(source)[:200]!r} holds no memory ({error}); give a file that export() wrote.") from error
+    if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
+        raise WrongArgument(f"{str(source)[:200]!r} holds no memory; it must be a JSON list of messages.")
+    return [Msg.from_dict(each) for each in values]

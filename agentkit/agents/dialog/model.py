@@ -1,0 +1,96 @@
+"""A dialog agent's model as a callable, and how remembered messages look to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agentkit.agents.dialog.asking import ParseFunction, Wish, ask
+from agentkit.agents.dialog.memory import messages_in
+from agentkit.agents.dialog.msg import Msg
+from agentkit.conversation.conversable import ConversableAgent
+from agentkit.conversation.history import Stored
+from agentkit.core.twin import Mode, faces
+from agentkit.messages import text_of
+from agentkit.parsers import ModelResponse
+
+if TYPE_CHECKING:
+    from agentkit.agents.dialog.base import AgentBase
+
+
+class DialogModel:
+    """For `reply` methods of one's own: `response = self.model(self.model.format(self.memory.get_memory(), hint))`."""
+
+    def __init__(self, agent: AgentBase) -> None:
+        self._agent = agent
+
+    def format(self, *args: Msg | Sequence[Msg] | str | None) -> list[Stored]:
+        """Messages as the model is asked with them; a text is an instruction, None and nothing are left out."""
+        given = [Msg("system", each, "system") if isinstance(each, str) else each for each in args]
+        flat = [message for each in given for message in messages_in(each)]
+        leading = 0
+        while leading < len(flat) and flat[leading].role == "system":
+            leading += 1
+        system = "\n\n".join(text_of(message.content) for message in flat[:leading])
+        first: list[Stored] = [{"role": "system", "content": system}] if system else []
+        return first + merged(as_heard(self._agent.name, flat[leading:]))
+
+    async def _call(
+        self,
+        mode: Mode,
+        /,
+        messages: Sequence[Stored] | str,
+        parse_func: ParseFunction | None = None,
+        fault_handler: Callable[[ModelResponse], Any] | None = None,
+        max_retries: int = 3,
+    ) -> ModelResponse:
+        """Ask; with `parse_func` the reply is asked for again, with what was wrong, until it can be read.
+
+        After `max_retries` further tries `fault_handler(response)` gives what counts as parsed; without one the error is raised.
+        """
+        asked = [{"role": "user", "content": messages}] if isinstance(messages, str) else list(messages)
+        agent: ConversableAgent = self._agent
+        name = getattr(parse_func, "__qualname__", "none") if parse_func else "none"
+        wish = Wish(parse_func or _unread, name, max_retries=max_retries, fault_handler=fault_handler)
+        reply = await ask(mode, agent, agent.client, asked, wish)
+        return (
+            reply if isinstance(reply, ModelResponse) else ModelResponse(text=None, tool_calls=reply.get("tool_calls"), raw=reply)
+        )
+
+    call, a_call = faces(_call)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> ModelResponse:
+        """`call`; `a_call` is the async form."""
+        return self.call(*args, **kwargs)
+
+
+def as_heard(name: str, messages: Iterable[Msg]) -> list[Stored]:
+    """Remembered messages as the agent of that name hears them: its own as its own, others' with their name in the text.
+
+    Servers seldom show a model the `name` of a message, so that it would not know who speaks.
+    """
+    return [_heard(name, message) for message in messages]
+
+
+def merged(messages: Iterable[Stored]) -> list[Stored]:
+    """Texts that the model hears one after the other, as one message: many servers take no two of the same role in a row."""
+    made: list[Stored] = []
+    for message in messages:
+        last = made[-1] if made else {}
+        if message["role"] == "user" == last.get("role") and all(isinstance(one["content"], str) for one in (message, last)):
+            made[-1] = {**last, "content": f"{last['content']}\n\n{message['content']}"}
+        else:
+            made.append(message)
+    return made
+
+
+def _heard(name: str, message: Msg) -> Stored:
+    if message.name == name and message.role == "assistant":
+        return {"role": "assistant", "content": message.content}
+    if message.role == "user" or not isinstance(message.content, str):
+        return {"role": "user", "content": message.content}
+    return {"role": "user", "content": f"{message.name}: {message.content}"}
+
+
+def _unread(response: ModelResponse) -> ModelResponse:
+    return response

@@ -1,0 +1,159 @@
+"""Actions: what the steps of a plan can do, as classes in lagent's style."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any, ClassVar
+
+from agentkit.agents.rewoo.describing import Description, describe, text_of_class
+from agentkit.agents.rewoo.inputs import Arguments, BaseParser, JsonParser
+from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode
+from agentkit.core.tools import load_arguments
+from agentkit.core.twin import wait_for
+from agentkit.errors import Stopped, WrongArgument, WrongType
+
+
+class BaseAction:
+    """An action with a method `run`, or a toolkit with several methods marked by `tool_api`; all may be async.
+
+    The description comes from signatures and docstrings; `__tool_name__` in the class gives another name than the class's.
+    """
+
+    __tool_name__: ClassVar[str] = "BaseAction"
+    __tool_description__: ClassVar[Description] = {"name": "BaseAction", "description": "", "parameters": [], "required": []}
+    _is_toolkit: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Describe the class; raises WrongArgument when it has both `run` and other APIs."""
+        super().__init_subclass__(**kwargs)
+        if "__tool_name__" not in cls.__dict__:
+            cls.__tool_name__ = cls.__name__
+        cls.__tool_description__ = _description_of(cls)
+        cls._is_toolkit = "api_list" in cls.__tool_description__
+
+    def __init__(
+        self, description: Description | None = None, parser: type[BaseParser] = JsonParser, enable: bool = True
+    ) -> None:
+        """`description` replaces the one made from the code; a disabled action is neither told nor run."""
+        self._description: Description = deepcopy(description or self.__tool_description__)
+        self._parser = parser(self)
+        self._enable = enable
+        self._loaders: dict[str, Callable[..., Any]] = {}
+
+    @property
+    def name(self) -> str:
+        """Under which the planner knows it."""
+        return str(self._description["name"])
+
+    @property
+    def enable(self) -> bool:
+        """Whether it may be used."""
+        return self._enable
+
+    @property
+    def is_toolkit(self) -> bool:
+        """Whether it has several APIs, called `name.api`."""
+        return self._is_toolkit
+
+    @property
+    def description(self) -> Description:
+        """Name, purpose and parameters; of a toolkit `api_list` with those of its APIs."""
+        return self._description
+
+    def __call__(self, inputs: Arguments, name: str = "run") -> ActionReturn:
+        """Run it, or the API `name` of a toolkit; what goes wrong is told in the ActionReturn. Raises Stopped."""
+        given = {"inputs": inputs, "name": name}
+        function = self._function(name) if name in self._apis() else None
+        if function is None:
+            known = ", ".join(self._apis()) or "none"
+            return self._failed(given, f"invalid API: {name}; {self.name} has {known}.", ActionStatusCode.API_ERROR)
+        try:
+            arguments = self._parser.parse_inputs(inputs, name)
+            args, kwargs = _at_once(self._loader(name, function)(**arguments))
+        except (WrongArgument, WrongType) as error:
+            return self._failed(given, str(error), ActionStatusCode.ARGS_ERROR)
+        try:
+            outputs = function(*args, **kwargs)
+            outputs = wait_for(outputs) if inspect.isawaitable(outputs) else outputs
+        except Stopped:
+            raise
+        except Exception as error:  # noqa: BLE001 (whatever an action raises is told to planner and solver)
+            return self._failed(arguments, str(error) or type(error).__name__, ActionStatusCode.API_ERROR)
+        return self._returned(arguments, outputs)
+
+    def as_inputs(self, text: str, name: str = "run") -> Arguments:
+        """A text that holds evidence, in a form in which it stays one text, whatever it contains."""
+        return self._parser.from_text(text, name) if name in self._apis() else text
+
+    def __repr__(self) -> str:
+        return f"{self.description}"
+
+    def _apis(self) -> list[str]:
+        return [api["name"] for api in self._description["api_list"]] if self.is_toolkit else ["run"]
+
+    def _function(self, name: str) -> Callable[..., Any] | None:
+        function: Callable[..., Any] | None = getattr(self, name, None)
+        return function
+
+    def _loader(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        if name not in self._loaders:
+            self._loaders[name] = _loader(function)
+        return self._loaders[name]
+
+    def _returned(self, arguments: dict[str, Any], outputs: Any) -> ActionReturn:
+        if not isinstance(outputs, ActionReturn):
+            return ActionReturn(arguments, type=self.name, result=self._parser.parse_outputs(outputs))
+        outputs.args = outputs.args or arguments
+        outputs.type = outputs.type or self.name
+        return outputs
+
+    def _failed(self, arguments: Any, problem: str, state: ActionStatusCode) -> ActionReturn:
+        return ActionReturn(arguments, type=self.name, errmsg=problem, state=state)
+
+
+def _loader(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives the positional and the named arguments for `function`, checked and made into the annotated types."""
+
+    @functools.wraps(function)
+    def given(*args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return args, kwargs
+
+    return load_arguments(given)
+
+
+def _at_once(made: Any) -> Any:
+    """The result of a coroutine that waits for nothing: for async functions arguments are loaded in one."""
+    if not inspect.iscoroutine(made):
+        return made
+    try:
+        made.send(None)
+    except StopIteration as returned:
+        return returned.value
+    raise AssertionError("unreachable: loading arguments waits for nothing")
+
+
+def _description_of(cls: type) -> Description:
+    told: Description = {"name": cls.__dict__["__tool_name__"], "description": text_of_class(cls)}
+    marked = {name: api for name, api in _marked(cls).items() if name != "run"}
+    run = getattr(cls, "run", None)
+    if marked and run is not None:
+        raise WrongArgument(f"{cls.__name__} has `run` and the APIs {', '.join(marked)}; an action has either one or the other.")
+    if marked:
+        return told | {"api_list": list(marked.values())}
+    if run is None:
+        return told | {"parameters": [], "required": []}
+    api = dict(getattr(run, "api_description", None) or describe(run))
+    return told | {key: api[key] for key in ("parameters", "required", "return_data") if key in api} | {
+        "description": api["description"] or told["description"]
+    }  # fmt: skip
+
+
+def _marked(cls: type) -> dict[str, Description]:
+    """The methods marked by `tool_api`, inherited ones included, in the order in which they were written."""
+    found: dict[str, Any] = {}
+    for each in reversed(cls.__mro__):
+        found |= {name: getattr(value, "api_description", None) for name, value in vars(each).items()}
+    return {name: api for name, api in found.items() if api is not None}

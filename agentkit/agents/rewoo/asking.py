@@ -1,0 +1,67 @@
+"""Asking whatever somebody has as a language model: a model of ours, an OpenAIWrapper, a model of lagent's kind, a function."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from agentkit.core.twin import wait_for
+from agentkit.errors import BadModelReply, Stopped, WrongType
+from agentkit.llm.client import Model, call
+from agentkit.messages import Message, text_of
+
+
+def check_model(llm: Any) -> None:
+    """Raise WrongType for what `ask` could not ask."""
+    if not (isinstance(llm, Model) or callable(llm) or any(callable(getattr(llm, way, None)) for way in _WAYS)):
+        raise WrongType(
+            f"{llm!r:.200} is no language model; give a Model, an OpenAIWrapper, an object with chat(messages), or a function "
+            "of the messages that returns a text."
+        )
+
+
+def ask(llm: Any, messages: Sequence[Mapping[str, Any]], agent: str, options: Mapping[str, Any]) -> str:
+    """The model's reply as a text; `options` are parameters for the model, `agent` is who asks.
+
+    Raises what the model raises, BadModelReply for a reply that is no text, and Stopped.
+    """
+    if isinstance(llm, Model):
+        return _of_model(llm, messages, agent, options)
+    asked = [dict(message) for message in messages]
+    if hasattr(llm, "extract_text_or_completion_object"):
+        replies = llm.extract_text_or_completion_object(llm.create(messages=asked, agent=agent, **options))
+        return _text(replies[0] if replies else None)
+    if way := next((way for way in _WAYS[1:3] if callable(getattr(llm, way, None))), ""):
+        return _text(getattr(llm, way)(asked, **options))
+    if callable(getattr(llm, "generate", None)):
+        return _text(llm.generate("\n\n".join(text_of(message["content"]) for message in asked), **options))
+    return _text(llm(asked, **options))
+
+
+_WAYS = ("extract_text_or_completion_object", "chat", "generate_from_template", "generate")
+
+
+def _of_model(model: Model, messages: Sequence[Mapping[str, Any]], agent: str, options: Mapping[str, Any]) -> str:
+    reply = call(model, cast(Sequence[Message], messages), agent=agent, params=options)
+    if reply.stopped:
+        stopped = Stopped("stopped by the user")
+        stopped.partial = reply.text
+        raise stopped
+    return reply.text
+
+
+def _text(reply: Any) -> str:
+    if inspect.isawaitable(reply):
+        reply = wait_for(reply)
+    content = reply.get("content") if isinstance(reply, Mapping) else reply if isinstance(reply, str) else _content(reply)
+    if not isinstance(content, str | list):
+        raise BadModelReply(f"The model replied {reply!r:.200}, which is no text; give a model that returns one.")
+    return text_of(content)
+
+
+def _content(reply: Any) -> Any:
+    """The content of a message object; a batch of one is its text."""
+    if isinstance(reply, list | tuple) and len(reply) == 1:
+        return reply[0]
+    return getattr(reply, "content", None)

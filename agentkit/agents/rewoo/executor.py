@@ -1,0 +1,89 @@
+"""The actions that a plan may use, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agentkit.agents.rewoo.actions import BaseAction
+from agentkit.agents.rewoo.describing import Description
+from agentkit.agents.rewoo.inputs import Arguments
+from agentkit.agents.rewoo.schema import ActionReturn, ActionValidCode
+from agentkit.agents.rewoo.special import FinishAction, FunctionAction, InvalidAction, NoAction
+from agentkit.errors import WrongArgument
+
+Action = BaseAction | Callable[..., Any]
+
+
+class ActionExecutor:
+    """Runs actions by name; may be used by several threads."""
+
+    def __init__(
+        self,
+        actions: Action | Sequence[Action],
+        invalid_action: BaseAction | None = None,
+        no_action: BaseAction | None = None,
+        finish_action: BaseAction | None = None,
+        finish_in_action: bool = False,
+    ) -> None:
+        """One action or several; plain functions are made into actions. Raises WrongArgument for what is neither.
+
+        The three special actions are InvalidAction(), NoAction() and FinishAction() unless given.
+        """
+        self.actions: dict[str, BaseAction] = {}
+        self.invalid_action = invalid_action or InvalidAction()
+        self.no_action = no_action or NoAction()
+        self.finish_action = finish_action or FinishAction()
+        given: list[Any] = list(actions) if isinstance(actions, list | tuple) else [actions]
+        for action in [*given, self.finish_action] if finish_in_action else given:
+            self.add_action(action)
+
+    def get_actions_info(self) -> list[Description]:
+        """The descriptions of what may be used; the APIs of a toolkit one by one, as `toolkit.api`."""
+        told: list[Description] = []
+        for name, action in self.actions.items():
+            if action.enable and action.is_toolkit:
+                told += [{**api, "name": f"{name}.{api['name']}"} for api in action.description["api_list"]]
+            elif action.enable:
+                told.append(dict(action.description))
+        return told
+
+    def is_valid(self, name: str) -> bool:
+        """Whether there is an enabled action of that name."""
+        return name in self.actions and self.actions[name].enable
+
+    def action_names(self, only_enable: bool = True) -> list[str]:
+        """The names of the actions, toolkits as one."""
+        return [name for name, action in self.actions.items() if action.enable or not only_enable]
+
+    def tool_names(self) -> list[str]:
+        """What a plan may call: the names of the enabled actions, for toolkits `toolkit.api`."""
+        return [api["name"] for api in self.get_actions_info()]
+
+    def add_action(self, action: Action) -> None:
+        """Add or replace an action; raises WrongArgument for what is neither a BaseAction nor a function."""
+        if not isinstance(action, BaseAction) and (isinstance(action, type) or not callable(action)):
+            raise WrongArgument(f"an action must be a BaseAction or a function, but it is {action!r:.200}.")
+        made = action if isinstance(action, BaseAction) else FunctionAction(action)
+        self.actions[made.name] = made
+
+    def del_action(self, name: str) -> None:
+        """Remove an action; nothing happens when there is none of that name."""
+        self.actions.pop(name, None)
+
+    def as_inputs(self, name: str, text: str) -> Arguments:
+        """A text that holds evidence, in a form in which this action takes it as one text, whatever it contains."""
+        own, _, api = name.partition(".")
+        return self.actions[own].as_inputs(text, api or "run") if self.is_valid(own) else text
+
+    def __call__(self, name: str, command: Arguments) -> ActionReturn:
+        """Run the action `name` or `toolkit.api`; an unknown name is answered by the invalid action. Raises Stopped."""
+        own, _, api = name.partition(".")
+        if self.is_valid(own):
+            returned = self.actions[own](command, api or "run")
+            returned.valid = ActionValidCode.OPEN
+            return returned
+        if name in (self.no_action.name, self.finish_action.name):
+            return (self.no_action if name == self.no_action.name else self.finish_action)(command)
+        known = ", ".join(self.tool_names()) or "none"
+        return self.invalid_action(f"There is no action {name!r:.80}; the actions are {known}.")

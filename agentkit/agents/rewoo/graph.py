@@ -1,0 +1,285 @@
+"""Running a plan: every step as soon as its evidence is there, several at once, each at most once."""
+
+from __future__ import annotations
+
+import contextvars
+import json
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agentkit.agents.rewoo.inputs import Arguments
+from agentkit.agents.rewoo.plan import Plan, Step, fill
+from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode, ActionValidCode
+from agentkit.core import bus, stopping
+from agentkit.core.stopping import StopSignal
+from agentkit.core.tools import to_text
+from agentkit.core.twin import takes_long
+from agentkit.errors import Stopped, WrongArgument, WrongType
+from agentkit.events import StepDone
+
+Call = Callable[[str, Arguments], Any]
+"""Runs a tool by its name with arguments in which the evidence stands; gives an ActionReturn, or anything else."""
+
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.1, 2.0
+_GRACE_S = 0.2
+"""How long steps that were told to stop are waited for, so that they can let go of files and connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a step gave, or why it failed."""
+
+    label: str
+    ok: bool
+    text: str
+    """What dependents and the solver read; of a failed step `[failed: why]`."""
+    seconds: float = 0.0
+    """Over all attempts."""
+    attempts: int = 1
+    cached: bool = False
+    """Whether another step with the same tool and arguments gave it."""
+    error: str = ""
+    arguments: str = ""
+    """As the tool got them, with the evidence of other steps put in."""
+    value: Any = field(default=None, compare=False, repr=False)
+    """What the call returned; not stored."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As it can be stored, without `value`."""
+        return {name: getattr(self, name) for name in self.__slots__ if name != "value"}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Evidence:
+        """The evidence that `to_json` gave, or as much of it as label, ok and text."""
+        return cls(**{name: data[name] for name in cls.__slots__ if name in data})
+
+
+Cache = MutableMapping[str, Evidence]
+"""Evidence of successful steps by tool and arguments."""
+
+
+@takes_long
+def execute(
+    plan: Plan,
+    call: Call,
+    *,
+    at_once: int = 8,
+    timeout_s: float | None = None,
+    retries: int = 0,
+    known: Mapping[str, Evidence] | None = None,
+    cache: Cache | None = None,
+    agent: str = "",
+    plan_id: str = "",
+) -> dict[str, Evidence]:
+    """Run the plan and give the evidence of every step by label, in the plan's order, `known` ones first.
+
+    At most `at_once` steps run at the same time, on threads with copies of this context. An attempt gets `timeout_s` seconds
+    and is told to stop after that; a step is tried again up to `retries` times unless its arguments are what is wrong. Steps
+    whose label is in `known` do not run, nor those whose tool and arguments have evidence in `cache`, which is filled. A
+    failed step is evidence, too. Emits StepDone. Raises WrongArgument for a plan that cannot run, and Stopped.
+    """
+    given = dict(known or {})
+    if problems := [] if not plan.steps else plan.problems(known=given):
+        raise WrongArgument(f"The plan cannot run: {'; '.join(problems)}.")
+    if at_once < 1 or retries < 0 or (timeout_s is not None and timeout_s <= 0):
+        raise WrongArgument(f"at_once={at_once}, retries={retries}, timeout_s={timeout_s}: must be >= 1, >= 0, and > 0 or None.")
+    limits = _Limits(at_once, timeout_s, retries)
+    return _Execution(plan, call, limits, given, {} if cache is None else cache, agent, plan_id).run()
+
+
+def still_known(plan: Plan, evidence: Mapping[str, Evidence], changed: Iterable[str]) -> dict[str, Evidence]:
+    """The evidence that stays when these steps are changed or to run again: of all that do not depend on them.
+
+    Given as `known`, the run begins again from there. Raises WrongArgument for a label that is not in the plan.
+    """
+    lost = {label for each in changed for label in plan.after(each)}
+    return {label: each for label, each in evidence.items() if label not in lost}
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    at_once: int
+    timeout_s: float | None
+    retries: int
+
+
+@dataclass(eq=False, slots=True)
+class _Attempt:
+    """A step that runs, in one of its attempts."""
+
+    step: Step
+    arguments: Arguments
+    key: str
+    began: float
+    number: int = 1
+    starts_at: float = 0.0
+    """Monotonic seconds; later than now while it waits to be tried again."""
+    deadline: float | None = None
+    ending: StopSignal = field(default_factory=StopSignal)
+    thread: threading.Thread | None = None
+    result: Any = None
+    error: BaseException | None = None
+
+    def work(self, call: Call, done: queue.SimpleQueue[_Attempt | None]) -> None:
+        with stopping.stoppable(self.ending):
+            try:
+                self.result = call(self.step.tool, self.arguments)
+            except BaseException as error:  # noqa: BLE001 (a tool may raise anything; the step tells it)
+                self.error = error
+        done.put(self)
+
+
+class _Execution:
+    """One run of a plan; only the thread that runs it touches its state."""
+
+    def __init__(
+        self, plan: Plan, call: Call, limits: _Limits, known: dict[str, Evidence], cache: Cache, agent: str, plan_id: str
+    ) -> None:
+        self.plan, self.call, self.limits, self.cache = plan, call, limits, cache
+        self.agent, self.plan_id = agent, plan_id
+        self.given = known
+        self.evidence = dict(known)
+        self.tools = {step.label: step.tool for step in plan.steps}
+        self.done: queue.SimpleQueue[_Attempt | None] = queue.SimpleQueue()
+        self.active: list[_Attempt] = []
+        """Steps that run or wait to be tried again."""
+        self.alike: dict[str, list[tuple[Step, str]]] = {}
+        """Steps that wait for one of the same tool and arguments, which runs."""
+        todo = [step for step in plan.steps if step.label not in known]
+        self.missing = {step.label: {need for need in step.needs if need not in known} for step in todo}
+        self.users: dict[str, list[Step]] = {}
+        for step in todo:
+            for need in self.missing[step.label]:
+                self.users.setdefault(need, []).append(step)
+        self.ready = deque(step for step in todo if not self.missing[step.label])
+
+    def run(self) -> dict[str, Evidence]:
+        with self._stoppable():
+            while self.ready or self.active:
+                stopping.check()
+                self._start_ready()
+                if self.active:
+                    self._wait()
+        order = dict.fromkeys([*self.given, *self.plan.labels])
+        return {label: self.evidence[label] for label in order}
+
+    @contextmanager
+    def _stoppable(self) -> Iterator[None]:
+        """A stop of the run wakes up the waiting; whatever ends the run early ends the steps."""
+        try:
+            with stopping.current().on_stop(lambda: self.done.put(None)):
+                yield
+        finally:
+            for attempt in self.active:
+                attempt.ending.set()
+            until = time.monotonic() + _GRACE_S
+            for attempt in self.active:
+                if attempt.thread is not None:
+                    attempt.thread.join(max(0.0, until - time.monotonic()))
+
+    def _start_ready(self) -> None:
+        while self.ready and len(self.active) < self.limits.at_once:
+            step = self.ready.popleft()
+            texts = {need: self.evidence[need].text for need in step.needs}
+            arguments = fill(step.arguments, texts)
+            shown = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+            key = json.dumps([step.tool, arguments], sort_keys=True)
+            if key in self.cache:
+                self._settle(self._again(step, self.cache[key], shown))
+            elif key in self.alike:
+                self.alike[key].append((step, shown))
+            else:
+                self.alike[key] = []
+                now = time.monotonic()
+                self._start(_Attempt(step, arguments, key, began=now, starts_at=now))
+
+    def _start(self, attempt: _Attempt) -> None:
+        if attempt not in self.active:
+            self.active.append(attempt)
+        if self.limits.timeout_s is not None:
+            attempt.deadline = time.monotonic() + self.limits.timeout_s
+        context = contextvars.copy_context()
+        name = f"agentkit-step-{attempt.step.label}"
+        attempt.thread = threading.Thread(target=context.run, args=(attempt.work, self.call, self.done), name=name, daemon=True)
+        attempt.thread.start()
+
+    def _wait(self) -> None:
+        """Until an attempt ends, one is late, one is to begin again, or the run is stopped."""
+        now = time.monotonic()
+        moments = [each.starts_at if each.thread is None else each.deadline for each in self.active]
+        first = min((moment for moment in moments if moment is not None), default=None)
+        try:
+            ended = self.done.get(timeout=None if first is None else max(0.0, first - now))
+        except queue.Empty:
+            self._look_at_clock()
+            return
+        if ended is not None and ended in self.active:
+            self._ended(ended)
+
+    def _look_at_clock(self) -> None:
+        now = time.monotonic()
+        for attempt in list(self.active):
+            if attempt.thread is None and attempt.starts_at <= now:
+                self._start(attempt)
+            elif attempt.deadline is not None and attempt.thread is not None and attempt.deadline <= now:
+                attempt.ending.set()
+                self._failed(attempt, f"no result within {self.limits.timeout_s:g} s", may_help=True)
+
+    def _ended(self, attempt: _Attempt) -> None:
+        error, result = attempt.error, attempt.result
+        if isinstance(error, Stopped):
+            raise error
+        if error is not None:
+            self._failed(attempt, str(error) or type(error).__name__, not isinstance(error, WrongArgument | WrongType))
+        elif isinstance(result, ActionReturn) and result.state != ActionStatusCode.SUCCESS:
+            useless = result.state == ActionStatusCode.ARGS_ERROR or result.valid == ActionValidCode.INVALID
+            self._failed(attempt, str(result.errmsg or "the action gives no reason"), may_help=not useless)
+        else:
+            self._finish(attempt, True, result.format_result() if isinstance(result, ActionReturn) else to_text(result))
+
+    def _failed(self, attempt: _Attempt, problem: str, may_help: bool) -> None:
+        if not may_help or attempt.number > self.limits.retries:
+            self._finish(attempt, False, f"[failed: {problem}]", problem)
+            return
+        wait = min(_FIRST_WAIT_S * 2 ** (attempt.number - 1), _LONGEST_WAIT_S)
+        again = _Attempt(attempt.step, attempt.arguments, attempt.key, attempt.began, attempt.number + 1, time.monotonic() + wait)
+        self.active[self.active.index(attempt)] = again
+
+    def _finish(self, attempt: _Attempt, ok: bool, text: str, error: str = "") -> None:
+        self.active.remove(attempt)
+        shown = attempt.arguments if isinstance(attempt.arguments, str) else json.dumps(attempt.arguments, ensure_ascii=False)
+        seconds = time.monotonic() - attempt.began
+        made = Evidence(attempt.step.label, ok, text, seconds, attempt.number, False, error, shown, attempt.result)
+        if ok:
+            self.cache[attempt.key] = made
+        self._settle(made)
+        for step, arguments in self.alike.pop(attempt.key):
+            self._settle(self._again(step, made, arguments))
+
+    @staticmethod
+    def _again(step: Step, evidence: Evidence, arguments: str) -> Evidence:
+        """The same evidence for another step."""
+        return replace(evidence, label=step.label, seconds=0.0, attempts=0, cached=True, arguments=arguments)
+
+    def _settle(self, made: Evidence) -> None:
+        """Keep the evidence, tell it, and make ready what waited for it."""
+        self.evidence[made.label] = made
+        if bus.heard():
+            tool = self.tools[made.label]
+            bus.emit(
+                StepDone(
+                    self.agent, self.plan_id, made.label, tool, made.arguments, made.ok, made.text, made.seconds, made.attempts,
+                    made.cached,
+                )
+            )  # fmt: skip
+        for step in self.users.get(made.label, ()):
+            missing = self.missing[step.label]
+            missing.discard(made.label)
+            if not missing:
+                self.ready.append(step)

@@ -1,0 +1,173 @@
+"""From what a planner writes in the brackets to arguments by name, and from a result to text."""
+
+from __future__ import annotations
+
+import json
+from ast import literal_eval
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from agentkit.core.tools import parse_arguments, to_text
+from agentkit.errors import WrongArgument
+
+if TYPE_CHECKING:
+    from agentkit.agents.rewoo.actions import BaseAction
+
+Arguments = str | list[Any] | dict[str, Any]
+"""What an action is called with: a text, a JSON array, or arguments by name."""
+
+
+class BaseParser:
+    """Gives the whole input to the first parameter; also the base of the other parsers.
+
+    `PARAMETER_DESCRIPTION` tells the planner how to write the input. Raises WrongArgument where an action's description
+    requires a parameter that it does not list.
+    """
+
+    PARAMETER_DESCRIPTION = ""
+
+    def __init__(self, action: BaseAction) -> None:
+        self.action = action
+        self._parameters: dict[str, dict[str, str]] = {}
+        self._required: dict[str, list[str]] = {}
+        for api in action.description.get("api_list", [action.description]):
+            name = api["name"] if action.is_toolkit else "run"
+            self._parameters[name] = {each["name"]: each.get("type", "STRING") for each in api["parameters"]}
+            self._required[name] = list(api["required"])
+            if unknown := [each for each in self._required[name] if each not in self._parameters[name]]:
+                raise WrongArgument(f"{action.name}: {name} requires {unknown}, which are not among its parameters; list them.")
+            if self.PARAMETER_DESCRIPTION:
+                api["parameter_description"] = self.PARAMETER_DESCRIPTION
+
+    def parse_inputs(self, inputs: Any, name: str = "run") -> dict[str, Any]:
+        """The arguments by name; raises WrongArgument when the API takes none."""
+        if isinstance(inputs, Mapping) and self._fits(inputs, name):
+            return dict(inputs)
+        if not self._parameters[name]:
+            raise WrongArgument(f"{self.action.name} takes no input; leave the brackets empty.")
+        return {next(iter(self._parameters[name])): inputs if isinstance(inputs, str) else to_text(inputs)}
+
+    def from_text(self, text: str, name: str = "run") -> Arguments:
+        """A text that holds evidence, in a form that `parse_inputs` takes for one text, whatever it contains."""
+        return text
+
+    def parse_outputs(self, outputs: Any) -> list[dict[str, Any]]:
+        """What the action returned, as items of an ActionReturn; what is no text is told as JSON where it has that form."""
+        return [{"type": "text", "content": to_text(outputs)}]
+
+    def _fits(self, arguments: Mapping[str, Any], name: str) -> bool:
+        known = self._parameters[name]
+        return all(key in known for key in arguments) and all(key in arguments for key in self._required[name])
+
+    def _checked(self, arguments: Mapping[str, Any], name: str) -> dict[str, Any]:
+        known = self._parameters[name]
+        if unknown := [key for key in arguments if key not in known]:
+            raise WrongArgument(f"unknown arguments: {_listed(unknown)}; {self.action.name} takes {_listed(known) or 'none'}.")
+        if missing := [key for key in self._required[name] if key not in arguments]:
+            raise WrongArgument(f"missing required arguments: {_listed(missing)}; give them as a JSON object.")
+        return dict(arguments)
+
+
+class JsonParser(BaseParser):
+    """Arguments by name as a JSON object; a plain text where only one parameter can be meant."""
+
+    PARAMETER_DESCRIPTION = (
+        "Write the input as a JSON object {parameter: value}; plain text is enough where only one parameter is needed."
+    )
+
+    def parse_inputs(self, inputs: Any, name: str = "run") -> dict[str, Any]:
+        """The arguments by name; raises WrongArgument when they are unknown, missing, or cannot be told apart."""
+        if isinstance(inputs, Mapping):
+            return self._named(inputs, name)
+        only = self._only(name)
+        if isinstance(inputs, str):
+            if not inputs.strip():
+                return self._checked({}, name)
+            if only is None or inputs.lstrip()[:1] in ("{", "`"):
+                return self._by_name(inputs, name, only)
+        if only is None:
+            raise WrongArgument(f"{inputs!r:.200} must be a JSON object with {_listed(self._parameters[name]) or 'no names'}.")
+        is_text = self._parameters[name][only] == "STRING"
+        return {only: to_text(inputs) if is_text else self._typed(inputs, name, only)}
+
+    def from_text(self, text: str, name: str = "run") -> Arguments:
+        """Arguments by name only if the text is a JSON object of exactly such; else the value of the one parameter it can be."""
+        try:
+            value = json.loads(text) if text.lstrip().startswith("{") else None
+        except (ValueError, RecursionError):
+            value = None
+        if isinstance(value, dict) and value and self._fits(value, name):
+            return value
+        only = self._only(name)
+        return text if only is None or not text.strip() else {only: self._typed(text, name, only)}
+
+    def _named(self, arguments: Mapping[str, Any], name: str) -> dict[str, Any]:
+        return {key: self._typed(value, name, key) for key, value in self._checked(arguments, name).items()}
+
+    def _by_name(self, text: str, name: str, only: str | None) -> dict[str, Any]:
+        try:
+            return self._named(parse_arguments(text), name)
+        except WrongArgument as error:
+            if only is not None and _no_object(text):
+                return {only: self._typed(text, name, only)}
+            if _no_object(text):
+                raise WrongArgument(f"invalid json format: {text:.200}; {error}") from error
+            raise
+
+    def _only(self, name: str) -> str | None:
+        """The parameter that an input without a name must mean."""
+        required, known = self._required[name], self._parameters[name]
+        if len(required) == 1:
+            return required[0]
+        return next(iter(known)) if len(known) == 1 else None
+
+    def _typed(self, value: Any, name: str, parameter: str) -> Any:
+        """A text where a list or an object is wanted may be its JSON, as evidence is; the action checks the type."""
+        if self._parameters[name][parameter] not in ("Array", "OBJECT") or not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+
+
+class TupleParser(BaseParser):
+    """Arguments in their order, as a tuple."""
+
+    PARAMETER_DESCRIPTION = "Write the input as a tuple (value, value, ...), with the values in the order of the parameters."
+
+    def parse_inputs(self, inputs: Any, name: str = "run") -> dict[str, Any]:
+        """The arguments by name; raises WrongArgument for what is no tuple, and for too few or too many values."""
+        values = inputs
+        if isinstance(inputs, str):
+            try:
+                values = literal_eval(inputs.strip())
+            except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+                raise WrongArgument(f"invalid tuple format: {inputs:.200}; write (value, value, ...).") from error
+        if not isinstance(values, list | tuple):
+            values = (values,)
+        known, required = list(self._parameters[name]), self._required[name]
+        if not len(required) <= len(values) <= len(known):
+            raise WrongArgument(f"{self.action.name} takes {len(required)} to {len(known)} values, but {len(values)} were given.")
+        return dict(zip(known, values, strict=False))
+
+    def from_text(self, text: str, name: str = "run") -> Arguments:
+        """The text as a tuple where it is one that fits, else as the first value."""
+        try:
+            self.parse_inputs(text, name)
+        except WrongArgument:
+            return [text]
+        return text
+
+
+def _no_object(text: str) -> bool:
+    """Whether the text is not the JSON object that it might have been."""
+    try:
+        parse_arguments(text)
+    except WrongArgument:
+        return True
+    return False
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(map(repr, names))

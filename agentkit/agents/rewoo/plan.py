@@ -1,0 +1,195 @@
+"""The plan as data: steps with labels and what they need of one another; it can be shown, changed, stored and run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agentkit.agents.rewoo.inputs import Arguments
+from agentkit.errors import WrongArgument
+
+REFERENCE = re.compile(r"#E[0-9]{1,9}(?![0-9A-Za-z_])")
+LABEL = re.compile(r"#E[0-9]{1,9}")
+_FENCED = re.compile(r"\s*```\w*[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
+_IN_JSON = re.compile(r'"(?:[^"\\]|\\.)*"|' + REFERENCE.pattern, re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: what it is for, and the tool with its arguments as the planner wrote them."""
+
+    label: str
+    """`#E1`, `#E2`, ...: the name of its evidence in other steps' arguments."""
+    thought: str
+    tool: str
+    arguments: str = ""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The labels in its arguments, each once, in their order."""
+        return tuple(dict.fromkeys(REFERENCE.findall(self.arguments)))
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is stored and shown; `needs` follows from the arguments and is only told."""
+        told = {"label": self.label, "thought": self.thought, "tool": self.tool, "arguments": self.arguments}
+        return {**told, "needs": list(self.needs)}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Steps in the order in which they were written; each runs as soon as its needs are met."""
+
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The steps' labels in their order."""
+        return tuple(step.label for step in self.steps)
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as a JSON object."""
+        return {"steps": [step.to_json() for step in self.steps]}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Plan:
+        """The plan that `to_json` gave, perhaps changed by a person; raises WrongArgument for what is no plan.
+
+        Arguments may be JSON values as well as texts. `problems` tells whether it can run.
+        """
+        steps = data.get("steps") if isinstance(data, Mapping) else None
+        if not isinstance(steps, list | tuple):
+            raise WrongArgument(f'A plan is an object like {{"steps": [...]}}, but it is {data!r:.200}.')
+        return cls(tuple(_step(number, each) for number, each in enumerate(steps, start=1)))
+
+    def problems(self, tools: Collection[str] | None = None, known: Collection[str] = ()) -> list[str]:
+        """Why the plan cannot run, in words for a planner or a person; empty when it can.
+
+        `tools`: the names that may be called, None when any may; `known`: labels whose evidence is there already.
+        """
+        found = [] if self.steps else ["there are no steps"]
+        found += _repeated(self.labels)
+        found += _unknown_tools(self, tools)
+        there = {*self.labels, *known}
+        for step in self.steps:
+            if step.label in known:  # it will not run
+                continue
+            if missing := [need for need in step.needs if need not in there]:
+                found.append(f"{step.label} refers to {_listed(missing)}, and there is no such step")
+        return found + _cycles(self, known)
+
+    def after(self, label: str) -> set[str]:
+        """The step of this label with all steps that need its evidence, also through others; raises WrongArgument for no step."""
+        if label not in self.labels:
+            raise WrongArgument(f"The plan has no step {label!r}; its steps are {_listed(self.labels)}.")
+        users: dict[str, list[str]] = {}
+        for step in self.steps:
+            for need in step.needs:
+                users.setdefault(need, []).append(step.label)
+        found, fresh = {label}, [label]
+        while fresh:
+            more = [user for user in users.get(fresh.pop(), ()) if user not in found]
+            found.update(more)
+            fresh += more
+        return found
+
+
+def fill(arguments: str, evidence: Mapping[str, str]) -> Arguments:
+    """A step's arguments with the evidence put in, once: what looks like a label inside evidence stays as it is.
+
+    A JSON object or array is filled string by string, so that no evidence can break its form; all else is one text.
+    """
+    value = _json_of(arguments)
+    return _filled_text(arguments, evidence) if value is None else _filled(value, evidence)
+
+
+def _filled_text(text: str, evidence: Mapping[str, str]) -> str:
+    return REFERENCE.sub(lambda found: evidence.get(found[0], found[0]), text)
+
+
+def _filled(value: Any, evidence: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return _filled_text(value, evidence)
+    if isinstance(value, list):
+        return [_filled(each, evidence) for each in value]
+    if isinstance(value, dict):
+        return {key: _filled(each, evidence) for key, each in value.items()}
+    return value
+
+
+def _json_of(text: str) -> Any:
+    """The JSON object or array that the text is, also with references that lack their quotes; None for other texts."""
+    fenced = _FENCED.fullmatch(text)
+    text = fenced[1] if fenced else text
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    quoted = _IN_JSON.sub(lambda found: found[0] if found[0].startswith('"') else f'"{found[0]}"', text)
+    for written in dict.fromkeys((text, quoted)):
+        try:
+            return json.loads(written, strict=False)
+        except (ValueError, RecursionError):
+            continue
+    return None
+
+
+def _step(number: int, data: Any) -> Step:
+    if not isinstance(data, Mapping):
+        raise WrongArgument(f"Step {number} of the plan must be an object, but it is {data!r:.200}.")
+    label, tool, arguments = data.get("label"), data.get("tool"), data.get("arguments", "")
+    if not isinstance(label, str) or not LABEL.fullmatch(label):
+        raise WrongArgument(f"Step {number} of the plan has the label {label!r:.80}; write #E and a number, such as #E{number}.")
+    if not isinstance(tool, str) or not tool.strip():
+        raise WrongArgument(f"Step {label} names no tool; its tool is {tool!r:.80}.")
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return Step(label, str(data.get("thought") or ""), tool.strip(), written)
+
+
+def _repeated(labels: tuple[str, ...]) -> Iterator[str]:
+    seen: set[str] = set()
+    for label in labels:
+        if label in seen:
+            yield f"{label} is there twice; give every step a name of its own"
+        seen.add(label)
+
+
+def _unknown_tools(plan: Plan, tools: Collection[str] | None) -> list[str]:
+    if tools is None:
+        return []
+    found = [f"{step.label} uses the unknown tool {step.tool!r:.80}" for step in plan.steps if step.tool not in tools]
+    return [*found, f"the tools are {_listed(tools) or 'none'}"] if found else []
+
+
+def _cycles(plan: Plan, known: Collection[str]) -> list[str]:
+    """The steps that wait for one another, in one sentence; steps are taken away from the front as long as any can run."""
+    steps = {step.label: step for step in plan.steps if step.label not in known}
+    left = {label: {need for need in step.needs if need in steps} for label, step in steps.items()}
+    users: dict[str, list[str]] = {}
+    for label, needs in left.items():
+        for need in needs:
+            users.setdefault(need, []).append(label)
+    ready = [label for label, needs in left.items() if not needs]
+    while ready:
+        label = ready.pop()
+        del left[label]
+        for user in users.get(label, ()):
+            left[user].discard(label)
+            if not left[user]:
+                ready.append(user)
+    return [_cycle(left)] if left else []
+
+
+def _cycle(left: Mapping[str, set[str]]) -> str:
+    """Every step that is left needs another of them, so that following the needs leads round."""
+    label = next(iter(left))
+    path: dict[str, None] = {}
+    while label not in path:
+        path[label] = None
+        label = next(iter(sorted(left[label])))
+    round_trip = [*list(path)[list(path).index(label) :], label]
+    return f"the steps {' -> '.join(round_trip)} wait for one another in a circle"
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(names)

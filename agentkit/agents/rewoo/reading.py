@@ -1,0 +1,246 @@
+"""From a planner's reply to a plan, in linear time; whatever is wrong is told at once, so that the planner can mend it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+
+from agentkit.agents.rewoo.plan import Plan, Step
+from agentkit.errors import ResponseParsingError
+
+MOST_STEPS = 100
+"""A longer plan is refused: a model that repeats itself must not start thousands of calls."""
+_MOST_TOLD = 20
+
+_BEFORE = r"(?m:^)(?:[ \t>*`\-+#]|\d{1,3}[.)]){0,8}"
+_LABEL = r"[#＃][ \t]{0,3}[EeＥｅ][ \t]{0,3}(?:\d{1,9}|[\[［(（]\d{1,9}[\]］)）])"
+_EQUALS = r"[*`_]{0,3}[ \t]{0,8}[=＝:：]"
+_PLAN = re.compile(_BEFORE + r"(?i:Plan|计划|計劃)[ \t]{0,3}\d{0,4}[*_]{0,3}[ \t]{0,3}[:：][*_]{0,3}")
+_ACTION = re.compile(_BEFORE + rf"(?P<label>{_LABEL}){_EQUALS}")
+_CALL = r"[ \t\n]{0,8}[*`_]{0,3}(?P<tool>[^\W\d][\w.\-]{0,79}(?: [\w.\-]{1,79}){0,4})[*`_]{0,3}[ \t]{0,4}(?P<open>[\[［])"
+_AFTER_EQUALS = re.compile(_CALL)
+_INLINE = re.compile(rf"(?P<label>{_LABEL}){_EQUALS}{_CALL}")
+_MARKS = re.compile(f"(?P<plan>{_PLAN.pattern})|{_ACTION.pattern}")
+_MENTION = re.compile(r"[#＃][EeＥｅ](?:\d{1,9}|[\[［]\d{1,9}[\]］])(?![0-9A-Za-z_])")
+_FENCE = re.compile(r"(?m)^[ \t]{0,8}```.*$")
+_CLOSING = {"[": "]", "［": "］"}
+# Bounded, so that a text full of quotes is not searched over and over.
+_QUOTED = re.compile(r'"(?:[^"\\\n]|\\.){0,200}"|“[^“”\n]{0,200}”|[\[\]［］]')
+_BRACKET = re.compile(r"[\[\]［］]")
+_SPACE = re.compile(r"\s*")
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What was read so far: steps, what is wrong, and the plan line that waits for its action."""
+
+    steps: list[Step] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    thought: str | None = None
+    broken: set[str] = field(default_factory=set)
+    """Labels of actions that cannot be read; others may refer to them all the same."""
+    used: bool = False
+    """Whether the current plan line has its action."""
+    plans: int = 0
+
+    def plan(self, thought: str) -> None:
+        self.close()
+        if self.thought or self.used or not self.plans:  # an empty line `Plan:` is a heading above the plans
+            self.plans += 1
+        self.thought, self.used = thought, False
+
+    def close(self) -> None:
+        if self.thought and not self.used:
+            self.problems.append(f"plan {self.plans} ({_short(self.thought)}) has no action; write {_FORM} below it")
+
+    def action(self, label: str) -> str:
+        """The thought that the action belongs to."""
+        if self.thought is None:
+            self.problems.append(f"{label} has no Plan line before it")
+        elif self.used:
+            self.problems.append(
+                f"{label} is a second action of plan {self.plans} ({_short(self.thought)}); each plan takes exactly one"
+            )
+        self.used = True
+        return self.thought or ""
+
+
+_FORM = "`#E1 = ToolName[input]`"
+
+
+def parse_plan(text: str, tools: Collection[str] | None = None, known: Collection[str] = ()) -> Plan:
+    """The plan in a planner's reply; reasoning, prose and code fences around it are passed over.
+
+    `tools` are the names that may be called (None: any), `known` labels of earlier evidence that may be referred to. Labels
+    are bound by name. Raises ResponseParsingError that tells all that is wrong.
+    """
+    read = _read(_relevant(text))
+    plan = Plan(tuple(_canonical(read.steps, tools, {*known, *read.broken})))
+    steps, others = plan.steps, {*known, *read.broken}.difference(plan.labels)
+    if not steps and not read.problems:
+        read.problems.append(f"there is no plan in it; write a line `Plan: ...` and below it {_FORM}, for every step")
+    elif len(steps) > MOST_STEPS:
+        read.problems.append(f"it has {len(steps)} steps; at most {MOST_STEPS} are taken")
+    elif steps:
+        read.problems += [*plan.problems(tools, others), *_forward(plan, others)]
+    if read.problems:
+        told = "; ".join(read.problems[:_MOST_TOLD])
+        more = len(read.problems) - _MOST_TOLD
+        raise ResponseParsingError(f"{told}; and {more} more mistakes" if more > 0 else told, text)
+    return plan
+
+
+def _relevant(text: str) -> str:
+    """Without the reasoning; only what stands in code fences where all actions stand in them."""
+    _, closed, rest = text.rpartition("</think>")
+    text = rest if closed and _ACTION.search(rest) else text
+    parts = _FENCE.split(text)
+    inside, outside = parts[1::2], parts[::2]
+    if any(map(_ACTION.search, inside)) and not any(map(_ACTION.search, outside)):
+        return "\n".join(inside)
+    return text
+
+
+def _read(text: str) -> _Reading:
+    read = _Reading()
+    marks = list(_MARKS.finditer(text))
+    for mark, following in zip_longest(marks, marks[1:]):
+        region = text[mark.end() : following.start() if following else len(text)]
+        if mark["plan"] is not None:
+            inline = _INLINE.search(region)
+            read.plan(_tidy(region[: inline.start()] if inline else region))
+            _actions(read, region, inline)
+        elif found := _AFTER_EQUALS.match(region):
+            _actions(read, region, _Call(_name(mark["label"]), found))
+        else:
+            _malformed(read, _name(mark["label"]), region)
+    read.close()
+    return read
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A place where a tool is called, with the label that comes before."""
+
+    label: str
+    found: re.Match[str]
+
+
+def _actions(read: _Reading, region: str, first: re.Match[str] | _Call | None) -> None:
+    """The action that begins a region, and those that follow it on the same lines."""
+    call: _Call | None = _Call(_name(first["label"]), first) if isinstance(first, re.Match) else first
+    within = _Region(region)
+    while call is not None:
+        thought = read.action(call.label)
+        start = call.found.end()
+        end = within.end_of(start, call.found["open"])
+        if end is None:
+            tool = call.found["tool"]
+            read.problems.append(f"{call.label} = {tool}[ lacks the closing bracket ]")
+            read.steps.append(Step(call.label, thought, tool))
+            return
+        read.steps.append(Step(call.label, thought, call.found["tool"], region[start:end].strip()))
+        found = _INLINE.search(region, end + 1)
+        call = _Call(_name(found["label"]), found) if found else None
+
+
+def _malformed(read: _Reading, label: str, region: str) -> None:
+    read.action(label)
+    read.broken.add(label)
+    line = region.strip().partition("\n")[0]
+    read.problems.append(f"{label} is {_short(line)!r}, which is not of the form ToolName[input]")
+
+
+@dataclass(slots=True)
+class _Region:
+    """The text from one mark to the next; what failed once in it is not tried again, so that reading stays linear."""
+
+    text: str
+    tries_json: bool = True
+    tries_quotes: bool = True
+
+    def end_of(self, start: int, opened: str) -> int | None:
+        """Where the bracket that was opened before `start` is closed; None when it is not.
+
+        JSON is read as such, so that brackets in its texts do not count; elsewhere brackets nest, and those in double quotes
+        on one line do not count unless that leaves the bracket open.
+        """
+        end = self._after_json(start, _CLOSING[opened]) if self.tries_json else None
+        if end is None and self.tries_quotes:
+            end = self._balanced(start, opened, _QUOTED)
+            self.tries_quotes = end is not None
+        return self._balanced(start, opened, _BRACKET) if end is None else end
+
+    def _after_json(self, start: int, closing: str) -> int | None:
+        begin = _end_of_space(self.text, start)
+        if self.text[begin : begin + 1] not in ("{", "[", '"'):
+            return None
+        try:
+            end = _end_of_space(self.text, json.JSONDecoder(strict=False).raw_decode(self.text, begin)[1])
+        except (ValueError, RecursionError):
+            end = len(self.text)
+        self.tries_json = self.text[end : end + 1] == closing
+        return end if self.tries_json else None
+
+    def _balanced(self, start: int, opened: str, pattern: re.Pattern[str]) -> int | None:
+        depth = 1
+        for found in pattern.finditer(self.text, start):
+            depth += (found[0] == opened) - (found[0] == _CLOSING[opened])
+            if depth == 0:
+                return found.start()
+        return None
+
+
+def _end_of_space(text: str, start: int) -> int:
+    space = _SPACE.match(text, start)
+    return space.end() if space else start
+
+
+def _canonical(steps: Sequence[Step], tools: Collection[str] | None, known: Collection[str]) -> list[Step]:
+    """With references and tools by their exact names, where what was written can mean only one of them."""
+    labels = {*known, *(step.label for step in steps)}
+    by_fold: dict[str, list[str]] = {}
+    for tool in tools or ():
+        by_fold.setdefault(tool.casefold(), []).append(tool)
+
+    def reference(found: re.Match[str]) -> str:
+        name = _name(found[0])
+        meant = name in labels or found[0][1] in "EＥ"  # a small letter may as well begin a colour such as #e10
+        return name if meant else found[0]
+
+    return [
+        replace(step, tool=_tool(step.tool, tools, by_fold), arguments=_MENTION.sub(reference, step.arguments)) for step in steps
+    ]
+
+
+def _tool(name: str, tools: Collection[str] | None, by_fold: dict[str, list[str]]) -> str:
+    alike = by_fold.get(name.casefold(), [])
+    return alike[0] if tools is not None and name not in tools and len(alike) == 1 else name
+
+
+def _forward(plan: Plan, known: Collection[str]) -> Iterator[str]:
+    """References to steps that only come later; those in a circle are told as such."""
+    seen = set(known)
+    later = set(plan.labels)
+    for step in plan.steps:
+        ahead = [need for need in step.needs if need in later and need not in seen and need != step.label]
+        if ahead:
+            yield f"{step.label} refers to {', '.join(ahead)}, which comes later; put the steps in the order of their needs"
+        seen.add(step.label)
+
+
+def _name(label: str) -> str:
+    """`#E1` for every way of writing it."""
+    digits = "".join(str(int(each)) for each in label if each.isdecimal())
+    return "#E" + (digits.lstrip("0") or "0")
+
+
+def _tidy(thought: str) -> str:
+    return " ".join(_FENCE.sub("", thought).split())
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:59] + "…"

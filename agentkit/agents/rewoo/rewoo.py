@@ -1,0 +1,228 @@
+"""ReWOO: plan first, gather the evidence in parallel, answer once. Source: Xu et al. 2023, arXiv:2305.18323."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentkit.agents.rewoo.asking import ask, check_model
+from agentkit.agents.rewoo.calling import ActionCall, action_return
+from agentkit.agents.rewoo.executor import Action, ActionExecutor
+from agentkit.agents.rewoo.graph import Cache, Evidence, execute
+from agentkit.agents.rewoo.plan import Plan
+from agentkit.agents.rewoo.protocol import ChatMessage, ReWOOProtocol
+from agentkit.agents.rewoo.schema import ActionReturn, AgentReturn, AgentStatusCode
+from agentkit.core import bus, stopping
+from agentkit.core.twin import ASYNC
+from agentkit.errors import ResponseParsingError, Stopped, WrongArgument, WrongType
+from agentkit.events import Noted, PlanMade
+from agentkit.messages import new_id, text_of
+
+Question = str | ChatMessage | list[ChatMessage]
+"""A text, a message, or a conversation whose last message is the question."""
+
+
+class ReWOO:
+    """Two calls of a model for a question: one writes a plan, one answers from what the plan's steps gave.
+
+    It keeps nothing of a chat, so that several threads may use it.
+    """
+
+    def __init__(
+        self,
+        llm: Any,
+        action_executor: ActionExecutor,
+        protocol: ReWOOProtocol | None = None,
+        max_turn: int = 2,
+        *,
+        name: str = "ReWOO",
+        at_once: int = 8,
+        timeout_s: float | None = None,
+        retries: int = 0,
+        replans: int = 0,
+    ) -> None:
+        """`llm`: a Model, an OpenAIWrapper, an object with `chat(messages)`, or a function of the messages that gives a text.
+
+        `max_turn`: how often the planner is asked for a plan that can run; `at_once`, `timeout_s` (seconds) and `retries` as
+        in `execute`; `replans`: how often the planner may plan again when steps have failed. Raises WrongType, WrongArgument.
+        """
+        check_model(llm)
+        if max_turn < 1 or replans < 0:
+            raise WrongArgument(f"{name}: max_turn={max_turn} and replans={replans}, but they must be at least 1 and 0.")
+        self.name = name
+        self.max_turn = max_turn
+        self.at_once = at_once
+        self.timeout_s = timeout_s
+        self.retries = retries
+        self.replans = replans
+        self._llm = llm
+        self._action_executor = action_executor
+        self._protocol = protocol or ReWOOProtocol()
+
+    def add_action(self, action: Action) -> None:
+        """Let plans use this action, too."""
+        self._action_executor.add_action(action)
+
+    def del_action(self, name: str) -> None:
+        """Let plans no longer use the action of this name."""
+        self._action_executor.del_action(name)
+
+    def chat(self, message: Question, **kwargs: Any) -> AgentReturn:
+        """Answer; `kwargs` are parameters for the model.
+
+        A plan that cannot run goes back to the planner with what is wrong. When none of `max_turn` can, the answer is made
+        without evidence, and `errmsg` says why; when the model fails, `state` is SERVER_ERR. Raises WrongType for another kind
+        of message, and Stopped.
+        """
+        talk = _Talk.about(message)
+        try:
+            return self._answered(talk, self._carried_out(talk, kwargs), kwargs)
+        except Stopped:
+            raise
+        except Exception as error:  # noqa: BLE001 (models of others raise anything; a chat gives a result)
+            return talk.failed(error)
+
+    async def a_chat(self, message: Question, **kwargs: Any) -> AgentReturn:
+        """`chat` on a thread, so that the event loop goes on; cancelling the task stops it."""
+        return await ASYNC.block(self.chat, message, **kwargs)
+
+    def plan(self, message: Question, **kwargs: Any) -> Plan:
+        """A plan that can run, to be shown, changed and run.
+
+        Raises ResponseParsingError when none of `max_turn` plans can, what the model raises, and Stopped.
+        """
+        return self._planned(_Talk.about(message), (), kwargs)[1]
+
+    def run(self, plan: Plan, message: Question, *, known: Mapping[str, Evidence] | None = None, **kwargs: Any) -> AgentReturn:
+        """Run a plan and answer from it; steps in `known` have their evidence, see `graph.still_known`.
+
+        `nodes` of the result is the evidence by label. Raises WrongArgument for a plan that cannot run, and Stopped.
+        """
+        known = known or {}
+        if problems := plan.problems(self._action_executor.tool_names(), known):
+            raise WrongArgument(f"{self.name}: the plan cannot run: {'; '.join(problems)}.")
+        talk = _Talk.about(message)
+        talk.follow(plan, self._evidence(plan, new_id(), known, talk.cache))
+        try:
+            self._replan(talk, kwargs)
+            return self._answered(talk, "", kwargs)
+        except Stopped:
+            raise
+        except Exception as error:  # noqa: BLE001 (as in chat)
+            return talk.failed(error)
+
+    def _carried_out(self, talk: _Talk, options: Mapping[str, Any]) -> str:
+        """Plan and gather evidence; why there is no plan, in words, or nothing."""
+        try:
+            plan_id, plan = self._planned(talk, (), options)
+        except ResponseParsingError as error:
+            problem = f"No plan could be made in {self.max_turn} tries, so the answer has no evidence. The last one: {error}"
+            bus.emit(Noted(self.name, problem))
+            return problem
+        talk.follow(plan, self._evidence(plan, plan_id, {}, talk.cache))
+        self._replan(talk, options)
+        return ""
+
+    def _replan(self, talk: _Talk, options: Mapping[str, Any]) -> None:
+        """While steps have failed and it is allowed: plan anew with what is known; what succeeded is kept."""
+        for _ in range(self.replans):
+            known = {label: each for label, each in talk.evidence.items() if each.ok}
+            if len(known) == len(talk.evidence):
+                return
+            talk.messages += self._protocol.format_replan(self._solver(talk)[1])
+            try:
+                plan_id, fresh = self._planned(talk, known, options)
+            except ResponseParsingError as error:
+                bus.emit(Noted(self.name, f"No better plan could be made in {self.max_turn} tries: {error}"))
+                return
+            kept = {label: each for label, each in known.items() if label not in fresh.labels}
+            plan = Plan((*(step for step in talk.plan.steps if step.label in kept), *fresh.steps))
+            talk.follow(plan, self._evidence(plan, plan_id, kept, talk.cache))
+
+    def _planned(self, talk: _Talk, known: Collection[str], options: Mapping[str, Any]) -> tuple[str, Plan]:
+        """The plan's id and the first plan that can run; every try stays in the talk's messages."""
+        plan_id, wrong = new_id(), ""
+        tools = self._action_executor.tool_names()
+        for attempt in range(1, self.max_turn + 1):
+            asked = self._protocol.format_planner([], talk.messages, self._action_executor, wrong)
+            reply = self._ask(asked, "planner", options)
+            talk.messages.append({"role": "assistant", "content": reply})
+            try:
+                plan = self._protocol.parse_plan(reply, tools, known)
+            except ResponseParsingError as error:
+                wrong = error.message
+                bus.emit(PlanMade(self.name, plan_id, attempt, [], wrong))
+                continue
+            bus.emit(PlanMade(self.name, plan_id, attempt, [step.to_json() for step in plan.steps]))
+            return plan_id, plan
+        raise ResponseParsingError(wrong, reply)
+
+    def _evidence(self, plan: Plan, plan_id: str, known: Mapping[str, Evidence], cache: Cache) -> dict[str, Evidence]:
+        return execute(
+            plan, ActionCall(self._action_executor, self.name), at_once=self.at_once, timeout_s=self.timeout_s,
+            retries=self.retries, known=known, cache=cache, agent=self.name, plan_id=plan_id,
+        )  # fmt: skip
+
+    def _solver(self, talk: _Talk) -> tuple[str, str]:
+        thoughts = [step.thought for step in talk.plan.steps]
+        return self._protocol.format_solver(talk.question, thoughts, talk.actions)
+
+    def _answered(self, talk: _Talk, problem: str, options: Mapping[str, Any]) -> AgentReturn:
+        prompt, log = self._solver(talk)
+        talk.messages.append({"role": "system", "content": log})
+        talk.answer = self._ask([*talk.earlier, {"role": "user", "content": prompt}], "solver", options)
+        talk.messages.append({"role": "assistant", "content": talk.answer})
+        return talk.result(problem)
+
+    def _ask(self, messages: list[ChatMessage], role: str, options: Mapping[str, Any]) -> str:
+        stopping.check()
+        return ask(self._llm, messages, f"{self.name} ({role})", options)
+
+
+@dataclass(slots=True)
+class _Talk:
+    """One question on its way to the answer."""
+
+    question: str
+    earlier: list[ChatMessage]
+    """The conversation before the question."""
+    messages: list[ChatMessage]
+    """What the planner is told, and after that all that was said."""
+    given: int
+    """How many of them came with the question."""
+    plan: Plan = field(default_factory=Plan)
+    evidence: dict[str, Evidence] = field(default_factory=dict)
+    cache: Cache = field(default_factory=dict)
+    answer: str = ""
+
+    @classmethod
+    def about(cls, message: Any) -> _Talk:
+        messages = [{"role": "user", "content": message}] if isinstance(message, str) else message
+        messages = [messages] if isinstance(messages, Mapping) else messages
+        if not isinstance(messages, list) or not messages or not all(isinstance(each, Mapping) for each in messages):
+            raise WrongType(f"A message must be a text, a dict or a non-empty list of dicts, but it is {message!r:.200}.")
+        kept = [dict(each) for each in messages]
+        return cls(text_of(kept[-1].get("content")), kept[:-1], kept, len(kept))
+
+    @property
+    def actions(self) -> list[ActionReturn]:
+        return [action_return(step, self.evidence[step.label]) for step in self.plan.steps]
+
+    def follow(self, plan: Plan, evidence: dict[str, Evidence]) -> None:
+        self.plan, self.evidence = plan, {label: evidence[label] for label in plan.labels}
+
+    def result(self, problem: str = "", state: AgentStatusCode = AgentStatusCode.END) -> AgentReturn:
+        planned = bool(self.plan.steps)
+        return AgentReturn(
+            state=state,
+            actions=self.actions,
+            response=self.answer,
+            inner_steps=self.messages[self.given :],
+            nodes=dict(self.evidence) if planned else None,
+            adjacency_list={step.label: list(step.needs) for step in self.plan.steps} if planned else None,
+            errmsg=problem or None,
+        )
+
+    def failed(self, error: Exception) -> AgentReturn:
+        return self.result(f"{type(error).__name__}: {error}", AgentStatusCode.SERVER_ERR)

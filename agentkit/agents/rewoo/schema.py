@@ -1,0 +1,90 @@
+"""What actions and agents give back, with lagent's names and numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+
+class ActionStatusCode(IntEnum):
+    """How an action ended."""
+
+    ING = 1
+    SUCCESS = 0
+    HTTP_ERROR = -1000
+    ARGS_ERROR = -1001
+    API_ERROR = -1002
+
+
+class ActionValidCode(IntEnum):
+    """Whether what was asked for is an action at all."""
+
+    FINISH = 1
+    OPEN = 0
+    CLOSED = -1
+    INVALID = -2
+    ABSENT = -3
+
+
+class AgentStatusCode(IntEnum):
+    """How an agent's work stands, or ended."""
+
+    END = 0
+    STREAM_ING = 1
+    SERVER_ERR = -1
+    SESSION_CLOSED = -2
+    SESSION_OUT_OF_LIMIT = -3
+    SESSION_INVALID_ARG = -4
+    SESSION_READY = 2
+    PLUGIN_START = 3
+    PLUGIN_END = 4
+    PLUGIN_RETURN = 5
+    CODING = 6
+    CODE_END = 7
+    CODE_RETURN = 8
+    ANSWER_ING = 9
+
+
+@dataclass
+class ActionReturn:
+    """What an action gave: `result` holds items with `type` and `content`, `errmsg` says why there is none."""
+
+    args: Any = None
+    """The arguments by name; where they could not be read, what was given under `inputs`."""
+    url: str | None = None
+    type: str | None = None
+    """The action's name."""
+    result: list[dict[str, Any]] | None = None
+    errmsg: str | None = None
+    state: ActionStatusCode | int = ActionStatusCode.SUCCESS
+    thought: str | None = None
+    """What the planner wanted it for."""
+    valid: ActionValidCode | int | None = ActionValidCode.OPEN
+
+    def format_result(self) -> str:
+        """The items line by line: texts as they are, others as `[type](content)`."""
+        return "\n".join(
+            item["content"] if item["type"] == "text" else f"[{item['type']}]({item['content']})" for item in self.result or []
+        )
+
+
+@dataclass
+class AgentReturn:
+    """What an agent's chat gave."""
+
+    type: str = ""
+    content: str = ""
+    state: AgentStatusCode | int = AgentStatusCode.END
+    actions: list[ActionReturn] = field(default_factory=list)
+    """One for each step of the plan, in its order."""
+    response: str = ""
+    inner_steps: list[dict[str, Any]] = field(default_factory=list)
+    """The messages on the way: the planner's replies, the log of the workers, the answer."""
+    nodes: dict[str, Any] | None = None
+    """Label -> Evidence, which a later run can begin from; None without a plan."""
+    adjacency_list: dict[str, Any] | None = None
+    """Label -> the labels whose evidence the step needs; None without a plan."""
+    references: dict[str, Any] = field(default_factory=dict)
+    errmsg: str | None = None
+    """What went wrong on the way, in words."""

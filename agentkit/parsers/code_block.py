@@ -1,0 +1,80 @@
+"""Replies with code in a fenced block of Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from agentkit.errors import TagNotFoundError
+from agentkit.parsers.base import MOST_TRIED, TextParser, excerpt
+from agentkit.parsers.reasoning import answer_start
+
+_FENCE = re.compile(r"(?P<marks>`{3,}+|~{3,}+)[ \t]*+(?P<language>[^\s`~{(\[\"':;,]*+)")
+_LONGEST_FENCE = 20  # more marks than that count as so many
+
+
+class MarkdownCodeBlockParser(TextParser):
+    """Reads the first block of a language out of a reply, or the first block without a language if there is none.
+
+    What is parsed is the text between the fences as it stands there, with the line break behind the language. Languages are
+    compared as a whole, in any case: `c` is not `cpp`. Raises TagNotFoundError when there is no such block or it is not closed.
+    """
+
+    def __init__(self, language_name: str, content_hint: str | None = None) -> None:
+        self.language_name = language_name
+        self.name = f"{language_name} block"
+        self.tag_begin = f"```{language_name}"
+        self.tag_end = "```"
+        self.content_hint = f"{{your {language_name} code}}" if content_hint is None else content_hint
+        example = f"{self.tag_begin}\n{self.content_hint}\n{self.tag_end}"
+        self.format_instruction = f"Reply with {language_name} code in a fenced block, in this form:\n{example}"
+
+    def _read(self, text: str) -> str:
+        start = answer_start(text)
+        wanted = self.language_name.strip().lower()
+        named = next((fence for fence in _FENCE.finditer(text, start) if fence["language"].lower() == wanted), None)
+        opening = named or next((fence for fence in _openings(text, start) if not fence["language"]), None)
+        closing = _closing(text, opening) if opening else None
+        # A lone fence without a language, behind some text, closes what never began.
+        if opening is None or (named is None and closing is None and text[start : opening.start()].strip()):
+            raise TagNotFoundError(
+                f"There is no block of {self.language_name} in the reply; begin it with {self.tag_begin} and end it with "
+                f"{self.tag_end}. The reply: {excerpt(text)}",
+                text,
+                missing_end_tag=_FENCE.search(text, start) is None,
+            )
+        if closing is None:
+            raise TagNotFoundError(
+                f"The block of {self.language_name} is not closed; end it with as many marks as it begins with. "
+                f"The reply: {excerpt(text)}",
+                text,
+                missing_begin_tag=False,
+            )
+        return text[opening.end() : closing[0]]
+
+
+def _openings(text: str, start: int) -> Iterator[re.Match[str]]:
+    """The first fences that open a block; the last one may be never closed."""
+    for _ in range(MOST_TRIED):
+        opening = _FENCE.search(text, start)
+        if opening is None:
+            return
+        yield opening
+        closing = _closing(text, opening)
+        if closing is None:
+            return
+        start = closing[1]
+
+
+def _closing(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
+    """The span of the closing fence: in the same line, else the first that begins a line, else the next one anywhere."""
+    marks = opening["marks"][:_LONGEST_FENCE]
+    fence = f"(?P<fence>{marks}{marks[0]}*+)"
+    end_of_line = text.find("\n", opening.end())
+    end_of_line = len(text) if end_of_line < 0 else end_of_line
+    found = (
+        re.compile(fence).search(text, opening.end(), end_of_line)
+        or re.compile(rf"\n[ \t]*+{fence}").search(text, end_of_line)
+        or re.compile(fence).search(text, end_of_line)
+    )
+    return found.span("fence") if found else None

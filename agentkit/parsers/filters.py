@@ -1,0 +1,121 @@
+"""Which fields of a parsed reply go to the memory, to the other agents and to the program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from agentkit.errors import RequiredFieldNotFoundError
+
+Keys = bool | str | Sequence[str] | None
+"""True: all fields; False or None: nothing; a key: its value alone; keys: a dict of those fields.
+
+A key with dots ("vote.target") is a path into nested dicts, unless there is a field of just that name.
+"""
+
+_MISSING = object()
+
+
+class DictFilterMixin:
+    """Gives the fields of a parsed dict to the places where they belong.
+
+    `to_memory` is what the agent itself remembers, `to_content` what the others hear (`to_speak` is another name for it), and
+    `to_metadata` what only the program sees (`to_return`).
+    """
+
+    def __init__(
+        self,
+        keys_to_memory: Keys = True,
+        keys_to_content: Keys = True,
+        keys_to_metadata: Keys = False,
+        *,
+        keys_to_speak: Keys = None,
+        keys_to_return: Keys = None,
+    ) -> None:
+        self.keys_to_memory = keys_to_memory
+        self.keys_to_content = keys_to_content if keys_to_speak is None else keys_to_speak
+        self.keys_to_metadata = keys_to_metadata if keys_to_return is None else keys_to_return
+
+    @property
+    def keys_to_speak(self) -> Keys:
+        """Another name for `keys_to_content`."""
+        return self.keys_to_content
+
+    @keys_to_speak.setter
+    def keys_to_speak(self, keys: Keys) -> None:
+        """Sets `keys_to_content`."""
+        self.keys_to_content = keys
+
+    @property
+    def keys_to_return(self) -> Keys:
+        """Another name for `keys_to_metadata`."""
+        return self.keys_to_metadata
+
+    @keys_to_return.setter
+    def keys_to_return(self, keys: Keys) -> None:
+        """Sets `keys_to_metadata`."""
+        self.keys_to_metadata = keys
+
+    def to_memory(self, parsed_response: Mapping[str, Any], allow_missing: bool = False) -> Any:
+        """The fields that the agent remembers; raises RequiredFieldNotFoundError for a missing one unless that is allowed."""
+        return _picked(parsed_response, self.keys_to_memory, "keys_to_memory", allow_missing)
+
+    def to_content(self, parsed_response: Mapping[str, Any], allow_missing: bool = False) -> Any:
+        """The fields that the other agents hear; raises RequiredFieldNotFoundError for a missing one unless that is allowed."""
+        return _picked(parsed_response, self.keys_to_content, "keys_to_content", allow_missing)
+
+    def to_metadata(self, parsed_response: Mapping[str, Any], allow_missing: bool = False) -> Any:
+        """The fields that only the program sees; raises RequiredFieldNotFoundError for a missing one unless that is allowed."""
+        return _picked(parsed_response, self.keys_to_metadata, "keys_to_metadata", allow_missing)
+
+    def to_speak(self, parsed_response: Mapping[str, Any], allow_missing: bool = False) -> Any:
+        """Another name for `to_content`."""
+        return self.to_content(parsed_response, allow_missing)
+
+    def to_return(self, parsed_response: Mapping[str, Any], allow_missing: bool = False) -> Any:
+        """Another name for `to_metadata`."""
+        return self.to_metadata(parsed_response, allow_missing)
+
+    def filtered_keys(self) -> Iterator[str]:
+        """Every key that one of the filters names."""
+        for keys in (self.keys_to_memory, self.keys_to_content, self.keys_to_metadata):
+            if isinstance(keys, str):
+                yield keys
+            elif not isinstance(keys, bool):
+                yield from keys or ()
+
+
+def missing_keys(parsed: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
+    """Those of the keys (or dotted paths) that lead to no field."""
+    return [key for key in keys if _value(parsed, key) is _MISSING]
+
+
+def listed(keys: Sequence[object]) -> str:
+    """Keys for an error message: 'a', 'b' and 8 more; `none` when there are none."""
+    shown = ", ".join(f"{str(key)[:60]!r}" for key in keys[:20])
+    return (f"{shown} and {len(keys) - 20:,} more" if len(keys) > 20 else shown) or "none"
+
+
+def _picked(parsed: Mapping[str, Any], keys: Keys, filtered_by: str, allow_missing: bool) -> Any:
+    if isinstance(keys, bool) or keys is None:
+        return parsed if keys else None
+    wanted = [keys] if isinstance(keys, str) else list(keys)
+    missing = missing_keys(parsed, wanted)
+    if missing and not allow_missing:
+        raise RequiredFieldNotFoundError(
+            f"{filtered_by} asks for {listed(missing)}, but the parsed reply has only the keys {listed(list(parsed))}; "
+            "add them to required_keys, or correct the filter."
+        )
+    found = {key: _value(parsed, key) for key in wanted if key not in missing}
+    return found.get(keys) if isinstance(keys, str) else found
+
+
+def _value(parsed: Mapping[str, Any], key: str) -> Any:
+    if key in parsed:
+        return parsed[key]
+    value: Any = parsed
+    for part in key.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            return _MISSING
+        value = value[part]
+    return value

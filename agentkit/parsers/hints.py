@@ -1,0 +1,134 @@
+"""What is known in advance about the fields of a reply, and the small mistakes that can be set right with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentkit.errors import ResponseParsingError, WrongType
+from agentkit.parsers.candidates import read_json
+
+_BOOLEAN = re.compile(r"\btrue\b.*\bfalse\b|\bfalse\b.*\btrue\b|\Wbool(?:ean)?\W", re.IGNORECASE | re.DOTALL)
+_FIELD = re.compile(r"""["'](?P<key>[^"'\n]{1,100})["']\s*:(?=(?P<value>[^\n{}\[\]]*))""")
+_NEXT_FIELD = re.compile(r""",\s*["'][^"'\n]{1,100}["']\s*:.*""", re.DOTALL)
+
+
+@dataclass
+class Shape:
+    """The fields that a value should have (none are known for an empty one), or that it should be a bool."""
+
+    fields: dict[str, Shape] = field(default_factory=dict)
+    items: Shape | None = None
+    """The shape of each item of a list."""
+    boolean: bool = False
+
+    def add_path(self, path: str) -> None:
+        """Makes a key known, and where it is a dotted path also the keys in it."""
+        if path in self.fields:
+            return
+        shape = self
+        for part in path.split("."):
+            shape = shape.fields.setdefault(part, Shape())
+
+
+def hint_text(hint: Any) -> str:
+    """A hint as the model sees it: a text as it is, all else as JSON; raises WrongType for what is neither."""
+    if isinstance(hint, str):
+        return hint
+    try:
+        return json.dumps(hint, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise WrongType(f"content_hint must be a text, a pydantic class or what JSON can hold, not {hint!r}: {error}.") from None
+
+
+def shape_of_hint(hint: Any) -> Shape:
+    """The shape that a hint (text, dict, list or a value in one) describes."""
+    if isinstance(hint, Mapping):
+        return Shape({str(key): _shape_of_value(value) for key, value in hint.items()})
+    if isinstance(hint, list | tuple):
+        return Shape(items=_shape_of_value(hint[0]) if hint else None)
+    return _shape_of_text(hint) if isinstance(hint, str) else Shape()
+
+
+def _shape_of_value(value: Any) -> Shape:
+    if isinstance(value, bool) or (isinstance(value, str) and _BOOLEAN.search(f" {value} ")):
+        return Shape(boolean=True)
+    return Shape() if isinstance(value, str) else shape_of_hint(value)
+
+
+def _shape_of_text(text: str) -> Shape:
+    """A text may be JSON; if not, it mostly is nearly JSON, such as {"end": true/false}."""
+    try:
+        decoded = read_json(text, 0, lambda value: value)
+    except ResponseParsingError:
+        found = _FIELD.finditer(text)
+        return Shape({match["key"]: _shape_of_value(_NEXT_FIELD.sub("", match["value"])) for match in found})
+    return Shape() if isinstance(decoded, str) else shape_of_hint(decoded)
+
+
+def shape_of_schema(schema: Any, root: Mapping[str, Any], seen: tuple[str, ...] = ()) -> Shape:
+    """The shape that a JSON schema describes; a reference is followed within `root`, and once on each way."""
+    if not isinstance(schema, Mapping):
+        return Shape()
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        known = None if reference in seen else _referred(root, reference)
+        return shape_of_schema(known, root, (*seen, reference))
+    properties = schema.get("properties")
+    fields = properties.items() if isinstance(properties, Mapping) else ()
+    items = schema.get("items")
+    return Shape(
+        {str(key): shape_of_schema(value, root, seen) for key, value in fields},
+        None if items is None else shape_of_schema(items, root, seen),
+        schema.get("type") == "boolean",
+    )
+
+
+def _referred(root: Any, reference: str) -> Any:
+    if not reference.startswith("#/"):
+        return None
+    for part in reference[2:].split("/"):
+        root = root.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(root, Mapping) else None
+    return root
+
+
+def fitted(value: Any, shape: Shape) -> Any:
+    """The value with keys in the case in which the shape has them, and "true" and "false" as bools where it has a bool.
+
+    A key is renamed when it differs in case alone from just one known key, and no other key of the value is or would become that.
+    """
+    if shape.boolean and isinstance(value, str):
+        return {"true": True, "false": False}.get(value.strip().lower(), value)
+    if isinstance(value, list) and shape.items:
+        return [fitted(item, shape.items) for item in value]
+    if not isinstance(value, dict) or not shape.fields:
+        return value
+    names = renamed(value, shape.fields)
+    return {names[key]: fitted(item, shape.fields.get(names[key], _UNKNOWN)) for key, item in value.items()}
+
+
+_UNKNOWN = Shape()
+
+
+def renamed(value: Mapping[str, Any], known: Mapping[str, Shape]) -> dict[str, str]:
+    """Key of the value -> the known key that is meant, or the key itself."""
+    meant, written = _by_fold(known), _by_fold(value)
+    return {
+        key: meant[fold][0] if key not in known and len(meant.get(fold, ())) == len(written[fold]) == 1 else key
+        for key in value
+        for fold in (_fold(key),)
+    }
+
+
+def _fold(key: str) -> str:
+    return key.strip().casefold()
+
+
+def _by_fold(keys: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for key in keys:
+        found.setdefault(_fold(key), []).append(key)
+    return found

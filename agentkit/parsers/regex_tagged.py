@@ -1,0 +1,159 @@
+"""Replies with tagged fields whose names are not known in advance."""
+
+from __future__ import annotations
+
+import re
+import time
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from agentkit.errors import JsonParsingError, ResponseParsingError, TagNotFoundError, WrongArgument
+from agentkit.parsers.base import TextParser, excerpt
+from agentkit.parsers.decoding import decode, decode_strictly
+from agentkit.parsers.filters import DictFilterMixin, Keys, listed
+from agentkit.parsers.hints import Shape, renamed
+from agentkit.parsers.reasoning import answer_start
+
+DEFAULT_PATTERN = r"<(?P<name>[^>]+)>(?P<content>.*?)</\1?>"
+TIMEOUT_S = 1.0
+"""How long a pattern may take for one reply."""
+
+# The longest name that is looked for; text between < and > that is longer is prose or hostile.
+_LONGEST_NAME = 200
+_OPENING = re.compile(rf"<(?=([^>]{{1,{_LONGEST_NAME}}}+)>)")
+_CLOSING = re.compile(rf"</(?=([^>]{{0,{_LONGEST_NAME}}}+)>)")
+# Saves most texts the attempt.
+_BEGIN_SCALARS = frozenset('"-0123456789tfn')
+
+
+class RegexTaggedContentParser(TextParser, DictFilterMixin):
+    """Reads a dict of tagged fields out of a reply; the pattern has the groups `name` and `content`.
+
+    By default a field is `<name>content</name>` or `<name>content</>`. With try_parse_json, content that is JSON is decoded, and
+    all other stays text. Names in another case than the required or filtered keys are taken for those. Raises TagNotFoundError
+    for required keys that are not there, ResponseParsingError when the pattern takes longer than a second.
+    """
+
+    def __init__(
+        self,
+        tagged_content_pattern: str = DEFAULT_PATTERN,
+        format_instruction: str | None = None,
+        try_parse_json: bool = True,
+        required_keys: Sequence[str] | None = None,
+        keys_to_memory: Keys = True,
+        keys_to_content: Keys = True,
+        keys_to_metadata: Keys = False,
+        *,
+        keys_to_speak: Keys = None,
+        keys_to_return: Keys = None,
+    ) -> None:
+        DictFilterMixin.__init__(
+            self,
+            keys_to_memory,
+            keys_to_content,
+            keys_to_metadata,
+            keys_to_speak=keys_to_speak,
+            keys_to_return=keys_to_return,
+        )
+        _check_pattern(tagged_content_pattern)
+        self.tagged_content_pattern = tagged_content_pattern
+        self.try_parse_json = try_parse_json
+        self.required_keys = list(required_keys or ())
+        self._instruction = format_instruction
+
+    @property
+    def format_instruction(self) -> str:
+        """What the model is told at the end of the prompt; raises WrongArgument when none was given."""
+        if self._instruction is None:
+            raise WrongArgument("There is no format_instruction: the names of the tags are not known, so give one to the parser.")
+        return self._instruction
+
+    @format_instruction.setter
+    def format_instruction(self, instruction: str) -> None:
+        """Sets what the model is told."""
+        self._instruction = instruction
+
+    def _read(self, text: str) -> dict[str, Any]:
+        known = Shape()
+        for key in (*self.required_keys, *self.filtered_keys()):
+            known.add_path(key)
+        answer = text[answer_start(text, known.fields) :]
+        is_default = self.tagged_content_pattern == DEFAULT_PATTERN
+        found = dict(_default_fields(answer) if is_default else _fields(self.tagged_content_pattern, answer, text))
+        names = renamed(found, known.fields)
+        parsed = {names[name]: _value(content) if self.try_parse_json else content for name, content in found.items()}
+        self._require(parsed, text)
+        return parsed
+
+    def _require(self, parsed: Mapping[str, Any], text: str) -> None:
+        missing = [key for key in self.required_keys if key not in parsed]
+        if missing:
+            raise TagNotFoundError(
+                f"The reply lacks the tags {listed(missing)}; it has {listed(list(parsed))}. The reply: {excerpt(text)}", text
+            )
+
+
+def _check_pattern(pattern: str) -> None:
+    import regex  # type: ignore[import-untyped]
+
+    try:
+        groups = regex.compile(pattern, regex.DOTALL).groupindex
+    except regex.error as error:
+        raise WrongArgument(f"tagged_content_pattern {pattern!r} is no regular expression: {error}.") from None
+    if missing := [group for group in ("name", "content") if group not in groups]:
+        raise WrongArgument(
+            f"tagged_content_pattern {pattern!r} lacks the groups {listed(missing)}; write (?P<name>...) and (?P<content>...)."
+        )
+
+
+def _fields(pattern: str, answer: str, text: str) -> Iterator[tuple[str, str]]:
+    import regex
+
+    until = time.monotonic() + TIMEOUT_S
+    try:
+        for match in regex.finditer(pattern, answer, flags=regex.DOTALL, timeout=TIMEOUT_S):
+            if time.monotonic() > until:
+                raise TimeoutError
+            if match["name"] is not None and match["content"] is not None:
+                yield match["name"], match["content"]
+    except TimeoutError:
+        raise ResponseParsingError(
+            f"The pattern {pattern!r} takes longer than {TIMEOUT_S:g} s for the reply; reply shorter, or use a simpler pattern. "
+            f"The reply: {excerpt(text)}",
+            text,
+        ) from None
+
+
+def _default_fields(text: str) -> Iterator[tuple[str, str]]:
+    """The same as the default pattern finds, in linear time: closing tags are looked up by their names."""
+    closing: dict[str, list[int]] = {"": []}
+    for match in _CLOSING.finditer(text):
+        closing.setdefault(match[1], []).append(match.start())
+    start = 0
+    for opening in _OPENING.finditer(text):
+        name = opening[1]
+        if opening.start() < start:
+            continue
+        begins = opening.end() + len(name) + 1
+        ends = {_next(closing.get(name, ()), begins): name, _next(closing[""], begins): ""}
+        end = min((at for at in ends if at is not None), default=None)
+        if end is not None:
+            yield name, text[begins:end]
+            start = end + len(ends[end]) + 3
+
+
+def _next(places: Sequence[int], start: int) -> int | None:
+    index = bisect_left(places, start)
+    return places[index] if index < len(places) else None
+
+
+def _value(content: str) -> Any:
+    """The content as JSON, if it is; a text like None or NaN stays a text."""
+    begins = len(content) - len(content.lstrip())
+    try:
+        if content[begins : begins + 1] in ("{", "["):
+            return decode(content, (begins, len(content.rstrip())))
+        return decode_strictly(content) if content[begins : begins + 1] in _BEGIN_SCALARS else content
+    except (JsonParsingError, ValueError, RecursionError):
+        return content

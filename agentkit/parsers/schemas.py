@@ -1,0 +1,97 @@
+"""JSON schemas and pydantic classes: what they refuse, and how the API of a model is told of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from agentkit.errors import JsonParsingError, WrongArgument
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+_MOST_PROBLEMS = 10
+
+
+def is_pydantic_class(hint: Any) -> bool:
+    """Whether that is a class of pydantic models; loads pydantic for classes only."""
+    if not isinstance(hint, type):
+        return False
+    from pydantic import BaseModel
+
+    return issubclass(hint, BaseModel)
+
+
+def checked_schema(schema: Any) -> dict[str, Any]:
+    """The schema itself; raises WrongArgument when it is no JSON schema."""
+    from jsonschema import exceptions, validators  # type: ignore[import-untyped]
+
+    if not isinstance(schema, Mapping):
+        raise WrongArgument(f"json_schema must be a dict, not {schema!r}.")
+    try:
+        validators.validator_for(schema).check_schema(schema)
+    except exceptions.SchemaError as error:
+        raise WrongArgument(f"json_schema is no valid JSON schema: {error.message} at {_path(error.absolute_path)}.") from None
+    return dict(schema)
+
+
+def validate_schema(value: Any, schema: Mapping[str, Any], text: str) -> None:
+    """Raises JsonParsingError that says for each field what the schema refuses, WrongArgument for a reference to nowhere."""
+    from jsonschema import validators
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    # An empty registry: a schema may refer to itself, never to an address in the network.
+    checking = validators.validator_for(schema)(schema, registry=Registry())
+    try:
+        problems = [f"{_path(error.absolute_path)}: {error.message[:200]}" for error in islice(checking.iter_errors(value), 50)]
+    except Unresolvable as error:
+        raise WrongArgument(f"json_schema refers to {error.ref!r}, which is not in it.") from None
+    if problems:
+        raise _refused(problems, text)
+
+
+def validated_model(value: Any, model: type[BaseModel], text: str) -> dict[str, Any]:
+    """The fields of the pydantic model as JSON has them; raises JsonParsingError that says for each field what is wrong."""
+    from pydantic import ValidationError
+
+    try:
+        return model.model_validate(value).model_dump(mode="json")
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_context=False)
+        raise _refused([f"{_path(detail['loc'])}: {detail['msg'][:200]}" for detail in details], text) from None
+
+
+def _refused(problems: list[str], text: str) -> JsonParsingError:
+    more = f"; and {len(problems) - _MOST_PROBLEMS} more" if len(problems) > _MOST_PROBLEMS else ""
+    listed = "; ".join(problems[:_MOST_PROBLEMS])
+    return JsonParsingError(f"The JSON does not fit the schema. {listed}{more}. Reply with JSON that fits.", text)
+
+
+def _path(parts: Iterable[str | int]) -> str:
+    return ".".join(str(part) for part in parts) or "(the whole)"
+
+
+def response_format(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The value for `response_format` of the chat API that enforces a schema.
+
+    It is strict when the schema is written for that: every object lists all its fields as required, and allows no others.
+    """
+    named = re.sub(r"[^\w-]+", "_", name, flags=re.ASCII).strip("_")[:64] or "reply"
+    inside = {"name": named, "schema": dict(schema), "strict": schema.get("type") == "object" and _is_strict(schema)}
+    return {"type": "json_schema", "json_schema": inside}
+
+
+def _is_strict(schema: Any) -> bool:
+    if isinstance(schema, list):
+        return all(_is_strict(part) for part in schema)
+    if not isinstance(schema, Mapping):
+        return True
+    if schema.get("type") == "object":
+        fields = schema.get("properties", {})
+        if schema.get("additionalProperties") is not False or set(schema.get("required", ())) != set(fields):
+            return False
+        return all(_is_strict(part) for part in (*fields.values(), schema.get("$defs", {})))
+    return all(_is_strict(part) for part in schema.values())

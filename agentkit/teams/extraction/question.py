@@ -1,0 +1,109 @@
+"""Which fields a question asks for: a JSON schema in it, a list behind "table of:", or what a language model reads out of it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from agentkit.agents.dialog import DictDialogAgent, Msg
+from agentkit.core.io import quietly
+from agentkit.errors import ConfigError, JsonDictValidationError
+from agentkit.llm.client import Model
+from agentkit.parsers import MarkdownJsonDictParser, ModelResponse
+from agentkit.teams.extraction.forms import from_json_schema, from_text
+from agentkit.teams.extraction.schema import Schema
+
+AGENT = "Planner"
+HOW = (
+    "Name the fields of the table, for example:\n\n"
+    "    table of: invoice number, date (date), total (number): the sum with tax\n\n"
+    "In brackets stands the type: text, number, integer, boolean, date, list, or the possible values as (open|paid). "
+    "A JSON schema does as well."
+)
+"""How the fields are named in a question."""
+
+_LIST = re.compile(r"\b(?:table\s+(?:of|with)|extract|fields|columns)\s*:\s*(?P<fields>.+)", re.IGNORECASE | re.DOTALL)
+_INSTRUCTIONS = """Somebody wants a table out of their documents, with one row for each document.
+Say which fields they want: for each a short name in the language of the question, its type, and what it means.
+Name only what they ask for. When they name no field at all, give an empty list."""
+_FIELDS = {
+    "type": "object",
+    "properties": {
+        "fields": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "type": {"type": "string", "enum": ["string", "number", "integer", "boolean", "date", "list"]},
+                    "description": {"type": "string"},
+                },
+                "required": ["name", "type", "description"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["fields"],
+    "additionalProperties": False,
+}
+
+
+def asked_for(question: str, model: Model) -> Schema | None:
+    """The schema of the wanted table; None when the question names no fields. Raises ConfigError for a wrong schema."""
+    if (stated := _stated(question)) is not None:
+        return stated
+    return _understood(question, model) if model.is_language_model else None
+
+
+def _stated(question: str) -> Schema | None:
+    start = question.find("{")
+    if start >= 0:
+        try:
+            described, _ = json.JSONDecoder().raw_decode(question[start:])
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise ConfigError(f"The JSON schema in the question is not valid JSON ({error}); correct it there.") from error
+        return from_json_schema(described)
+    found = _LIST.search(question)
+    return from_text(found["fields"]) if found else None
+
+
+def _understood(question: str, model: Model) -> Schema | None:
+    agent = DictDialogAgent(
+        AGENT, _INSTRUCTIONS, None, False, 2, llm_config={"config_list": [{"model": model}], "cache_seed": None}
+    )
+    agent.set_parser(PlanParser())
+    with quietly(True):
+        fields = agent(Msg("user", question, "user")).metadata["fields"]
+    return _made(fields) if fields else None
+
+
+def _made(fields: list[dict[str, str]]) -> Schema:
+    described = {
+        each["name"]: {**_TYPES.get(each["type"], {"type": each["type"]}), "description": each["description"]} for each in fields
+    }
+    return from_json_schema({"type": "object", "properties": described})
+
+
+_TYPES: dict[str, dict[str, object]] = {
+    "date": {"type": "string", "format": "date"},
+    "list": {"type": "array", "items": {"type": "string"}},
+}
+
+
+class PlanParser(MarkdownJsonDictParser):
+    """Reads the list of fields, and refuses one of which no table can be made."""
+
+    def __init__(self) -> None:
+        hint = {"fields": [{"name": "<text>", "type": "<one of the types>", "description": "<what it means>"}]}
+        super().__init__(hint, keys_to_metadata=True, json_schema=_FIELDS)
+
+    def parse(self, response: ModelResponse | str) -> ModelResponse:
+        """With `fields` as `parsed`; raises JsonDictValidationError for names that clash."""
+        made = super().parse(response)
+        try:
+            if made.parsed["fields"]:
+                _made(made.parsed["fields"])
+        except ConfigError as error:
+            made.parsed = None
+            raise JsonDictValidationError(str(error), made.text) from error
+        return made

@@ -1,0 +1,124 @@
+"""Words of a document: finding them in its text, and saying where they stand."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from agentkit.documents import DocumentText, Section
+from agentkit.documents.places import narrow
+
+_FOLDED = str.maketrans({
+    **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032`\u00b4", "'"),
+    **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
+    "\u00ad": "",
+})  # fmt: skip
+_CJK = "\u2e80"  # scripts from here on are written without blanks between words
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """Words that stand in a document, and where."""
+
+    document_id: str
+    document: str
+    page: int | None
+    place: str
+    heading: str
+    start: int
+    end: int
+    """Character span in the document's text."""
+    text: str
+    """The document's own words."""
+
+    @property
+    def where(self) -> str:
+        """`invoice.pdf, p. 2` or `deployments.csv, rows 2-2`."""
+        at = f"p. {self.page}" if self.page else self.place
+        return f"{self.document}, {at}" if at else self.document
+
+    def to_json(self) -> dict[str, Any]:
+        """As it stands under `citations`."""
+        return {
+            "document": self.document, "page": self.page, "place": self.place, "heading": self.heading,
+            "span": [self.start, self.end], "text": self.text,
+        }  # fmt: skip
+
+
+class Paper:
+    """A document that was read: quotes are looked up in it."""
+
+    def __init__(self, document_id: str, name: str, document: DocumentText) -> None:
+        self.id, self.name, self.document = document_id, name, document
+        self.text = document.text
+        self._starts = [section.start for section in document.sections]
+
+    def quotation(self, start: int, end: int) -> Quotation:
+        """The words of that span with their place."""
+        section = self.section_at(start)
+        page, place, heading = (section.page, self._place(section, start, end), section.heading) if section else (None, "", "")
+        return Quotation(self.id, self.name, page, place, heading, start, end, self.text[start:end])
+
+    def section_at(self, position: int) -> Section | None:
+        """The section in which a character stands."""
+        index = bisect_right(self._starts, position) - 1
+        return self.document.sections[index] if index >= 0 else None
+
+    def find(self, quote: str) -> Quotation | None:
+        """Where a quote stands: word for word, else without regard to white space, case, typographic quotes and dashes."""
+        wanted = quote.strip().strip("\u2026").strip()
+        if not wanted:
+            return None
+        span = _whole(self.text, wanted)
+        if span is None:
+            folded, places = self._folded
+            sought = _fold(wanted)[0]
+            inner = _whole(folded, sought, self.text, places) if sought else None
+            span = (places[inner[0]], places[inner[1] - 1] + 1) if inner else None
+        return self.quotation(*span) if span else None
+
+    @cached_property
+    def _folded(self) -> tuple[str, list[int]]:
+        return _fold(self.text)
+
+    def _place(self, section: Section, start: int, end: int) -> str:
+        if not section.place:
+            return ""
+        inside = section.text[start - section.start : end - section.start]
+        skipped = section.text.count("\n", 0, start - section.start)
+        return narrow(section.place, section.text.count("\n") + 1, skipped, inside.count("\n") + 1)
+
+
+def _fold(text: str) -> tuple[str, list[int]]:
+    """The text as it is compared, and for each of its characters the one that it came from."""
+    made: list[str] = []
+    places: list[int] = []
+    for at, character in enumerate(text):
+        for each in unicodedata.normalize("NFKC", character).translate(_FOLDED).casefold():
+            if not each.isspace():
+                made.append(each)
+                places.append(at)
+    return "".join(made), places
+
+
+def _whole(text: str, wanted: str, original: str = "", places: list[int] | None = None) -> tuple[int, int] | None:
+    """The first span of `wanted` that does not begin or end inside a word of the original text."""
+    for found in re.finditer(re.escape(wanted), text):
+        start, end = found.span()
+        first, behind = (places[start], places[end - 1] + 1) if places else (start, end)
+        source = original or text
+        if not _inside_word(source, first) and not _inside_word(source, behind):
+            return start, end
+    return None
+
+
+def _inside_word(text: str, at: int) -> bool:
+    if not 0 < at < len(text):
+        return False
+    one, two = text[at - 1], text[at]
+    return one.isalnum() and two.isalnum() and one < _CJK and two < _CJK

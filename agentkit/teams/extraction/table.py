@@ -1,0 +1,181 @@
+"""The table that comes out: a row for each document, a cell for each field; as JSON, CSV and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from agentkit.teams.extraction.quoting import Quotation
+from agentkit.teams.extraction.schema import DOCUMENT, PROBLEMS, SOURCE, Field, Schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+UNVERIFIED = "unverified"
+"""Stands for the source of a value whose quote is not in the document."""
+_SHOWN = 200  # characters of a source; to_json has all of it
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value and where it stands; None is no value."""
+
+    value: Any = None
+    source: Quotation | None = None
+    """None for a value that could not be found in the document: it is unverified."""
+
+    @property
+    def unverified(self) -> bool:
+        """Whether there is a value that the document does not show."""
+        return self.value is not None and self.source is None
+
+    @property
+    def said(self) -> str:
+        """The source in words: `invoice.pdf, p. 2: “Total 12 EUR”`."""
+        if self.source is None:
+            return UNVERIFIED if self.unverified else ""
+        words = " ".join(self.source.text.split())
+        words = words if len(words) <= _SHOWN else f"{words[:_SHOWN].rstrip()} \u2026"
+        return f"{self.source.where}: \u201c{words}\u201d"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one document gave."""
+
+    document_id: str
+    document: str
+    cells: Mapping[str, Cell] = field(default_factory=dict)
+    """By the name of the field; empty when the document could not be read."""
+    problems: tuple[str, ...] = ()
+    """What is to be known about the values."""
+    error: str = ""
+    """Why there are none."""
+
+    def cell(self, name: str) -> Cell:
+        """The cell of a field; an empty one where there is none."""
+        return self.cells.get(name, Cell())
+
+    @property
+    def told(self) -> str:
+        """Error and problems in one text."""
+        return "; ".join(filter(None, (self.error, *self.problems)))
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All rows, in the order of the documents; `stopped` when the run was stopped before the last one."""
+
+    schema: Schema
+    rows: tuple[Row, ...] = ()
+    stopped: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """`fields` and `rows`: values, citations by field, the names of unverified values, problems, an error."""
+        fields = [{"name": each.name, "type": each.kind, "description": each.description} for each in self.schema.fields]
+        return {"fields": fields, "rows": [self._row(row) for row in self.rows], "stopped": self.stopped}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Table:
+        """The table that `to_json` gave, as a message or a file kept it."""
+        schema = Schema(tuple(Field(each["name"], each["type"], each["description"]) for each in data["fields"]))
+        return cls(schema, tuple(_row_from(row) for row in data["rows"]), bool(data["stopped"]))
+
+    def to_csv(self) -> str:
+        """With a header; a text that a spreadsheet would take for a formula gets an apostrophe before it."""
+        out = io.StringIO()
+        writer = csv.writer(out)
+        writer.writerow([_safe(name) for name in self.columns])
+        for row in self.rows:
+            writer.writerow([_safe(value) if isinstance(value, str) else value for value in self._csv_values(row)])
+        return out.getvalue()
+
+    def to_parquet(self) -> bytes:
+        """With typed columns: dates are dates, lists are lists of texts."""
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        arrays: list[pa.Array[Any]] = [pa.array([row.document for row in self.rows], pa.string())]
+        for each in self.schema.fields:
+            cells = [row.cell(each.name) for row in self.rows]
+            arrays.append(pa.array([_arrow_value(each, cell.value) for cell in cells], _arrow_type(each)))
+            arrays.append(pa.array([cell.said or None for cell in cells], pa.string()))
+        arrays.append(pa.array([row.told or None for row in self.rows], pa.string()))
+        out = io.BytesIO()
+        parquet.write_table(pa.table(arrays, names=self.columns), out)
+        return out.getvalue()
+
+    @property
+    def columns(self) -> list[str]:
+        """The document, each field with its source behind it, and the problems."""
+        return [DOCUMENT, *(column for name in self.schema.names for column in (name, name + SOURCE)), PROBLEMS]
+
+    def _row(self, row: Row) -> dict[str, Any]:
+        cells = [(name, row.cell(name)) for name in self.schema.names]
+        return {
+            "document": row.document,
+            "document_id": row.document_id,
+            "values": {name: cell.value for name, cell in cells},
+            "citations": {name: cell.source.to_json() for name, cell in cells if cell.source is not None},
+            UNVERIFIED: [name for name, cell in cells if cell.unverified],
+            "problems": list(row.problems),
+            "error": row.error,
+        }
+
+    def _csv_values(self, row: Row) -> Iterator[Any]:
+        yield row.document
+        for each in self.schema.fields:
+            cell = row.cell(each.name)
+            yield shown(cell.value)
+            yield cell.said
+        yield row.told
+
+
+def _row_from(data: Mapping[str, Any]) -> Row:
+    cells = {
+        name: Cell(value, _quotation_from(data, data["citations"].get(name))) for name, value in data["values"].items()
+    }  # fmt: skip
+    return Row(data["document_id"], data["document"], cells, tuple(data["problems"]), data["error"])
+
+
+def _quotation_from(row: Mapping[str, Any], data: Mapping[str, Any] | None) -> Quotation | None:
+    if data is None:
+        return None
+    start, end = data["span"]
+    place = data["page"], data["place"], data["heading"]
+    return Quotation(row["document_id"], data["document"], *place, start, end, data["text"])
+
+
+def shown(value: Any) -> Any:
+    """A value as it stands in a CSV file: numbers as they are, lists joined, yes and no as true and false."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "; ".join(value) if isinstance(value, list | tuple) else value
+
+
+def _safe(text: str) -> str:
+    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text
+
+
+def _arrow_type(each: Field) -> pa.DataType:
+    import pyarrow as pa
+
+    return {
+        "string": pa.string(), "number": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_(), "date": pa.date32(),
+        "list": pa.list_(pa.string()),
+    }[each.kind]  # fmt: skip
+
+
+def _arrow_value(each: Field, value: Any) -> Any:
+    if value is None:
+        return None
+    if each.kind == "date":
+        return date.fromisoformat(value)
+    return float(value) if each.kind == "number" else value

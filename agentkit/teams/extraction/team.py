@@ -1,0 +1,131 @@
+"""The team that makes a table: reads the same fields out of each document of the chat, with a citation for each value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from agentkit.errors import Stopped
+from agentkit.events import MessageStatus
+from agentkit.teams.extraction.ask import AGENT
+from agentkit.teams.extraction.extract import extract
+from agentkit.teams.extraction.question import AGENT as PLANNER
+from agentkit.teams.extraction.question import HOW, asked_for
+from agentkit.teams.extraction.quoting import Quotation
+from agentkit.teams.extraction.table import Cell, Table, shown
+from agentkit.teams.task import Answer, Citation, Task, Team
+
+ROWS = 30
+"""Rows that the answer shows; all of them travel with the message under `table`."""
+_MARKERS = 999
+_LONGEST = 120  # characters of a value in the answer
+_SIGNS = re.compile(r"[\[\]|`$\\]|:(?=[\w/+-]+:)")
+_EMPHASIS = re.compile(r"([*_~<>#])")
+
+
+def work(task: Task) -> Answer:
+    """Find out which fields are wanted, read them out of the documents, answer with the table."""
+    documents = task.documents() if task.documents else ()
+    schema = asked_for(task.question, task.model)
+    if schema is None:
+        return _say(task, f"The question names no fields. {HOW}")
+    if not documents:
+        return _say(task, "There are no documents to make a table of. Take some in, or choose others to look into.")
+    table = extract(schema, documents, task.model)
+    if table.stopped and not table.rows:
+        raise Stopped("stopped by the user")
+    return _answer(task, table, len(documents))
+
+
+def _say(task: Task, text: str) -> Answer:
+    task.say(AGENT, "user", text, final=True, extra={"citations": [], "model": task.model.id})
+    return Answer(text, (), "no evidence")
+
+
+def _answer(task: Task, table: Table, documents: int) -> Answer:
+    text, citations = answer_of(table, documents, task.model.is_language_model)
+    extra: dict[str, Any] = {"citations": [citation.to_json() for citation in citations], "model": task.model.id}
+    status: MessageStatus = "stopped" if table.stopped else "complete"
+    task.say(AGENT, "user", text, status=status, final=True, extra=extra | {"table": table.to_json()})
+    return Answer(text, citations, "stopped" if table.stopped else "answered" if citations else "no evidence")
+
+
+def answer_of(table: Table, documents: int, language_model: bool) -> tuple[str, tuple[Citation, ...]]:
+    """The table in Markdown with a marker behind each value, what is to be said about it, and the citations."""
+    cited = _Cited()
+    names = table.schema.names
+    lines = [_line(["Document", *map(plain, names)]), _line(["---"] * (len(names) + 1))]
+    lines += [_line([plain(row.document), *(cited.cell(row.cell(name)) for name in names)]) for row in table.rows[:ROWS]]
+    parts = ["\n".join(lines), *_remarks(table, documents, language_model)]
+    return "\n\n".join(parts), tuple(cited.citations)
+
+
+def _remarks(table: Table, documents: int, language_model: bool) -> list[str]:
+    said = []
+    if len(table.rows) > ROWS:
+        said.append(f"The first {ROWS} of {len(table.rows):,} rows are shown.")
+    if len(table.rows) < documents:
+        said.append(f"Stopped after {len(table.rows):,} of {documents:,} documents.")
+    if any(row.cell(name).unverified for row in table.rows for name in table.schema.names):
+        said.append("Values with (unverified) do not stand in the document as the model quoted them; check them.")
+    if not language_model:
+        said.append("The offline model is no language model: it takes only what stands literally beside the name of a field.")
+    told = [f"- {plain(row.document)}: {plain(row.told, 400)}" for row in table.rows[:ROWS] if row.told]
+    return [" ".join(said)] * bool(said) + ["\n".join(told)] * bool(told)
+
+
+class _Cited:
+    """Numbers the sources of values in the order in which they are shown."""
+
+    def __init__(self) -> None:
+        self.citations: list[Citation] = []
+        self._markers: dict[tuple[str, int, int], int] = {}
+
+    def cell(self, cell: Cell) -> str:
+        """A value with its marker; nothing for no value."""
+        if cell.value is None:
+            return ""
+        text = plain(str(shown(cell.value)))
+        if cell.source is None:
+            return f"{text} (unverified)"
+        marker = self._marker(cell.source)
+        return f"{text} [{marker}]" if marker else text
+
+    def _marker(self, source: Quotation) -> int:
+        key = (source.document_id, source.start, source.end)
+        if key not in self._markers and len(self.citations) < _MARKERS:
+            self._markers[key] = len(self.citations) + 1
+            self.citations.append(_citation(len(self.citations) + 1, source))
+        return self._markers.get(key, 0)
+
+
+def _citation(marker: int, source: Quotation) -> Citation:
+    """No chunk belongs to it: the document was read as a whole. Pages tell citations apart by that id, so it is negative."""
+    return Citation(marker, source.document_id, source.document, -marker, source.page, source.place, source.heading, source.start,
+                    source.end, source.text, 1.0)  # fmt: skip
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def plain(text: str, longest: int = _LONGEST) -> str:
+    """Words of a document as they stand, in a cell of a Markdown table; long ones are cut.
+
+    What could be taken for a formula, code or the marker of a citation becomes an entity: a backslash does not protect it.
+    """
+    line = " ".join(text.split())
+    line = line if len(line) <= longest else line[:longest].rstrip() + " \u2026"
+    kept = _SIGNS.split(line)
+    signs = [f"&#{ord(sign)};" for sign in _SIGNS.findall(line)] + [""]
+    return "".join(_EMPHASIS.sub(r"\\\1", part) + sign for part, sign in zip(kept, signs, strict=True))
+
+
+TEAM = Team(
+    "table",
+    "Table from documents",
+    "Reads the fields that you name out of each document: one row a document, with a citation for every value.",
+    (PLANNER, AGENT),
+    work,
+)

@@ -1,0 +1,163 @@
+"""A game of werewolf between agents: each night and day is played by the rules until one side has won."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from agentkit.agents.dialog import AgentBase, DictDialogAgent, Msg, msghub
+from agentkit.conversation import telling
+from agentkit.errors import WrongArgument
+from agentkit.parsers import ModelResponse
+from agentkit.teams.werewolf import parsers, prompts
+from agentkit.teams.werewolf.parsers import NOBODY, PhaseParser
+from agentkit.teams.werewolf.rules import MAX_DAYS, PLAYERS, Outcome, Village, deal
+
+MODERATOR = "Moderator"
+ROUNDS = 3
+"""How often each werewolf speaks in a night at most; they end sooner when both are content."""
+RETRIES = 1
+"""How often a player is told that a reply cannot be read or a vote cannot be; after that it is silence, no, or an abstention."""
+
+
+def play(
+    llm_config: Mapping[str, Any], *, seed: int | None = None, players: Sequence[str] = PLAYERS, max_days: int = MAX_DAYS
+) -> Outcome:
+    """Play a game to its end; `seed` decides who gets which role.
+
+    `llm_config` is that of an agent, for all players, or one for each player by name. After `max_days` days it is a draw.
+    Raises WrongArgument for players or days that cannot be, ModelError when a model fails, Stopped when the run is stopped.
+    """
+    return Game(Village(deal(players, Random(seed)), max_days), llm_config).play()
+
+
+class Game:
+    """The players around a village, and the moderator who leads them through it."""
+
+    def __init__(self, village: Village, llm_config: Mapping[str, Any]) -> None:
+        self.village = village
+        self.moderator = AgentBase(MODERATOR, use_memory=False)
+        self.players = {name: self._player(name, config) for name, config in _configs(llm_config, village).items()}
+
+    def play(self) -> Outcome:
+        """Nights and days until the end."""
+        winner = None
+        while winner is None:
+            self._night()
+            if (winner := self.village.winner) is None:
+                self._day()
+                winner = self.village.winner
+        self._announce(list(self.players), prompts.end(self.village, winner))
+        return self.village.outcome(winner)
+
+    def _night(self) -> None:
+        village = self.village
+        self._announce(village.alive, prompts.night(village))
+        self._hunt(village.living("werewolf"))
+        for witch in village.living("witch"):
+            self._brew(witch)
+        for seer in village.living("seer"):
+            self._look(seer)
+        died = village.dawn()
+        self._announce(village.alive, prompts.morning(village, died))
+
+    def _day(self) -> None:
+        village = self.village
+        voters = village.alive
+        with self._hub(voters):
+            self._say(prompts.talk())
+            for name in voters:
+                self._hear(name, parsers.talking(name))
+            self._say(prompts.vote(village))
+        votes = {name: self._choose(name, "vote", "who is to leave", village.others(name)) for name in voters}
+        self._announce(voters, prompts.voted(village.vote(votes)))
+
+    def _hunt(self, wolves: Sequence[str]) -> None:
+        village = self.village
+        with self._hub(wolves):
+            if len(wolves) > 1:
+                self._say(prompts.scheme(village))
+                self._scheme(wolves)
+            self._say(prompts.hunt(village))
+        votes = {wolf: self._choose(wolf, "vote", "whom you kill", village.prey, may_abstain=False) for wolf in wolves}
+        self._announce(wolves, prompts.hunted(village.hunt(votes)))
+
+    def _scheme(self, wolves: Sequence[str]) -> None:
+        for _ in range(ROUNDS):
+            if all([self._hear(wolf, parsers.scheming(wolf)) for wolf in wolves]):  # both speak, in any case
+                return
+
+    def _brew(self, witch: str) -> None:
+        village = self.village
+        if village.may_heal:
+            self._announce([witch], prompts.heal(village, witch))
+            if self._tell(witch, parsers.deciding("heal", "whether you use your healing potion")):
+                village.heal()
+        if village.may_poison:
+            self._announce([witch], prompts.poison(village, witch))
+            target = self._choose(witch, "poison", "whom you poison", village.others(witch))
+            if target:
+                village.poison(target)
+
+    def _look(self, seer: str) -> None:
+        village = self.village
+        self._announce([seer], prompts.look(village, seer))
+        target = self._choose(seer, "look", "whose role you want to learn", village.others(seer), may_abstain=False)
+        if target:
+            self._announce([seer], prompts.seen(target, village.look(target)))
+
+    # Who hears whom
+
+    def _hub(self, names: Sequence[str]) -> Any:
+        return msghub([self.moderator, *(self.players[name] for name in names)])
+
+    def _announce(self, names: Sequence[str], text: str) -> None:
+        with self._hub(names):
+            self._say(text)
+
+    def _say(self, text: str) -> None:
+        """The moderator to those in the hub."""
+        said = Msg(MODERATOR, text, "assistant")
+        self.moderator.speak(said)
+        for listener in self.moderator.audience or ():
+            listener.observe(said)
+
+    def _choose(self, name: str, key: str, what: str, candidates: Sequence[str], *, may_abstain: bool = True) -> str | None:
+        """A choice that only the moderator hears; None for nobody."""
+        parser = parsers.choosing(key, what, candidates, list(self.players), may_abstain=may_abstain)
+        choice = self._tell(name, parser)
+        return None if choice == NOBODY else str(choice)
+
+    def _tell(self, name: str, parser: PhaseParser) -> Any:
+        """What a player tells the moderator alone."""
+        with self._hub([name]):
+            return self._hear(name, parser)
+
+    def _hear(self, name: str, parser: PhaseParser) -> Any:
+        """Let a player reply to what it has heard; gives what the reply tells the program."""
+        player = self.players[name]
+        player.set_parser(parser)
+        return player().metadata
+
+    def _player(self, name: str, llm_config: dict[str, Any]) -> DictDialogAgent:
+        def passes(response: ModelResponse) -> dict[str, Any]:
+            """The game goes on without this reply."""
+            assert isinstance(player.parser, PhaseParser)  # no other is set
+            passed = player.parser.passed
+            telling.note(name, f"no valid reply; taken as: {player.parser.to_content(passed)}")
+            return passed
+
+        player = DictDialogAgent(
+            name, prompts.system(name, self.village), max_retries=RETRIES, llm_config=llm_config, fault_handler=passes
+        )
+        return player
+
+
+def _configs(llm_config: Mapping[str, Any], village: Village) -> dict[str, dict[str, Any]]:
+    """One configuration for each player; raises WrongArgument when only some have one."""
+    named = [name for name in village.roles if name in llm_config]
+    if named and len(named) < len(village.roles):
+        missing = ", ".join(name for name in village.roles if name not in llm_config)
+        raise WrongArgument(f"llm_config: it has none for {missing}; give one for every player, or one for all.")
+    return {name: dict(llm_config[name] if named else llm_config) for name in village.roles}

@@ -1,0 +1,199 @@
+"""One parser for each phase: what a player thinks, says and decides, read from one JSON object.
+
+Thoughts go into the player's own memory only, what is said goes to the others, and decisions to the program. Values that real
+models write ("true", "player 3", "I vote Player3.") are read where they can mean one thing only.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from agentkit.errors import JsonDictValidationError
+from agentkit.parsers import MarkdownJsonDictParser, ModelResponse
+
+NOBODY = "nobody"
+"""The choice of nobody: an abstention."""
+_LONGEST = 300  # characters of a value that is to be a name; what is longer is a speech
+_NONE = re.compile(
+    r"\W*(?:i )?(?:vote )?(?:for )?(?:abstain|abstention|nobody|no[ -]?one|none|no|nothing|null|n/a|skip|pass)\W*|[\s-]*"
+)
+# Words that may stand before a name without changing what is meant; "not", "save" or "trust" are none of them.
+_BEFORE = (
+    r"\W*(?:(?:i|we|my|the|is|will|would like|to|want|choose|pick|select|suspect|vote|voting|votes|for|against|target|kill|"
+    r"eliminate|poison|check|look|at|choice|player)\b\W*)*"
+)
+_AFTER = r"(?:\W*|\W+(?:because|since)\b.*)"
+_NUMBER = re.compile(r"\W*\d{1,4}\W*")
+_YES = re.compile(r"\W*(?:true|yes|y|1)" + _AFTER, re.DOTALL)
+_NO = re.compile(r"\W*(?:false|no|n|0)" + _AFTER, re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Something said or thought; it becomes one paragraph, so that nobody can seem to speak in another's name."""
+
+    hint: str
+    passed: str
+    """What stands in its place when no reply could be read."""
+    required: bool = True
+    schema: ClassVar[Mapping[str, Any]] = {"type": "string"}
+
+    def read(self, value: Any) -> str:
+        """The text; raises ValueError when it is none, or an empty one where something is to be said."""
+        text = " ".join(value.split()) if isinstance(value, str) else "" if value is None else None
+        if text is None or (self.required and not text):
+            raise ValueError(f"must be a text with something in it, not {value!r:.200}")
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class YesNo:
+    """A decision, true or false."""
+
+    hint: str
+    passed: bool = False
+    required: ClassVar[bool] = True
+    schema: ClassVar[Mapping[str, Any]] = {"type": "boolean"}
+
+    def read(self, value: Any) -> bool:
+        """The decision; raises ValueError for anything that may mean something else."""
+        if _means(_YES, value):
+            return True
+        if _means(_NO, value):
+            return False
+        raise ValueError(f"must be true or false, not {value!r:.200}")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of the candidates, or nobody where one may abstain; `players` are all names, for telling what a name means."""
+
+    hint: str
+    candidates: Sequence[str]
+    players: Sequence[str]
+    may_abstain: bool = True
+    passed: str = NOBODY
+    required: ClassVar[bool] = True
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """The names as JSON schema."""
+        return {"type": "string", "enum": self._options}
+
+    @property
+    def _options(self) -> list[str]:
+        return [*self.candidates, *([NOBODY] if self.may_abstain else [])]
+
+    def read(self, value: Any) -> str:
+        """The name; raises ValueError when it is unclear, unknown, or that of somebody who cannot be chosen."""
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if self.may_abstain and (value is None or value is False or _means(_NONE, value)):
+            return NOBODY
+        name = _named(value, self.players)
+        if name in self.candidates:
+            return str(name)
+        why = f"{name} cannot be chosen" if name else f"{value!r:.200} names nobody clearly"
+        raise ValueError(f"{why}; give exactly one of: {', '.join(self._options)}")
+
+
+Field = Text | YesNo | Choice
+
+
+class PhaseParser(MarkdownJsonDictParser):
+    """Reads a reply with these fields; `says` is the one that is heard, `tells` the one that the program sees."""
+
+    def __init__(self, fields: Mapping[str, Field], says: str, tells: str | None = None) -> None:
+        self.fields = dict(fields)
+        hint = {key: field.hint for key, field in fields.items()}
+        needed = [key for key, field in fields.items() if field.required]
+        remembered = [key for key in fields if key in ("thought", says)]
+        super().__init__(hint, needed, keys_to_memory=remembered, keys_to_content=says, keys_to_metadata=tells or False)
+
+    def parse(self, response: ModelResponse | str) -> ModelResponse:
+        """Fill `parsed` with the values as they are meant; raises JsonDictValidationError for what cannot be."""
+        read = super().parse(response)
+        values, problems = {}, []
+        for key, field in self.fields.items():
+            try:
+                values[key] = field.read(read.parsed.get(key))
+            except ValueError as error:
+                problems.append(f'"{key}" {error}')
+        read.parsed = None if problems else values
+        if problems:
+            raise JsonDictValidationError(f"{'; '.join(problems)}.", read.text)
+        return read
+
+    def to_content(self, parsed_response: Mapping[str, Any], allow_missing: bool = False) -> Any:
+        """What the others hear; a decision in a word."""
+        heard = super().to_content(parsed_response, allow_missing)
+        return ("yes" if heard else "no") if isinstance(heard, bool) else heard
+
+    def api_format(self) -> dict[str, Any]:
+        """The fields as a JSON schema, for servers that hold the model to it."""
+        properties = {key: {**field.schema, "description": field.hint} for key, field in self.fields.items()}
+        schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+        return {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema, "strict": True}}
+
+    @property
+    def passed(self) -> dict[str, Any]:
+        """What counts when no reply could be read: silence, no, nobody."""
+        return {key: field.passed for key, field in self.fields.items()}
+
+
+def scheming(player: str) -> PhaseParser:
+    """The werewolves among themselves; tells whether this one is content with what they agreed."""
+    finish = YesNo("true once you and the other werewolf agree on one name, else false", passed=True)
+    fields = {**_talk(player, "the other werewolf"), "finish_discussion": finish}
+    return PhaseParser(fields, "speak", "finish_discussion")
+
+
+def talking(player: str) -> PhaseParser:
+    """The discussion by day."""
+    return PhaseParser(_talk(player, "everybody"), "speak")
+
+
+def choosing(key: str, what: str, candidates: Sequence[str], players: Sequence[str], *, may_abstain: bool = True) -> PhaseParser:
+    """The choice of a player, under this key; tells the name, or `NOBODY`."""
+    options = f"{what}: exactly one of {', '.join(candidates)}{f', or {NOBODY}' if may_abstain else ''}"
+    return PhaseParser({"thought": _THOUGHT, key: Choice(options, candidates, players, may_abstain)}, key, key)
+
+
+def deciding(key: str, what: str) -> PhaseParser:
+    """A yes or no, under this key; tells it."""
+    return PhaseParser({"thought": _THOUGHT, key: YesNo(f"{what}: true or false")}, key, key)
+
+
+_THOUGHT = Text("what you think, one or two sentences; nobody else reads it", "(no reply that could be read)", required=False)
+
+
+def _talk(player: str, audience: str) -> dict[str, Field]:
+    words = f"what you, {player}, say to {audience}, at most three sentences"
+    return {"thought": _THOUGHT, "speak": Text(words, "I have nothing to say.")}
+
+
+def _means(pattern: re.Pattern[str], value: Any) -> bool:
+    return isinstance(value, str | int) and len(str(value)) <= _LONGEST and pattern.fullmatch(_plain(value)) is not None
+
+
+def _plain(value: str | int) -> str:
+    return unicodedata.normalize("NFKC", str(value)).strip().casefold()
+
+
+def _named(value: Any, players: Sequence[str]) -> str | None:
+    """The one player that a value names; None when it may be another, or says more than a name."""
+    found = [name for name in players if _means(re.compile(_BEFORE + _loose(name) + _AFTER, re.DOTALL), value)]
+    if not found and not isinstance(value, bool) and _means(_NUMBER, value):
+        number = int(re.sub(r"\D", "", _plain(value)))
+        found = [name for name in players if re.search(rf"(?<!\d)0*{number}\Z", name)]
+    return found[0] if len(found) == 1 else None
+
+
+def _loose(name: str) -> str:
+    """A pattern for the name with any separators between its words and numbers: `player 3`, `Player_3`, `player-3`."""
+    parts = re.findall(r"[^\W\d_]+|\d+", _plain(name))
+    return r"(?<!\w)" + (r"[\s_#.-]*".join(map(re.escape, parts)) if parts else re.escape(_plain(name))) + r"(?!\w)"
