@@ -24,6 +24,11 @@ bench:  ## measure speed and size (minutes)
 	$(BIN)/pytest -sq tests/bench/bench_rerun.py
 	$(BIN)/python -m tests.bench.bench_chat
 	$(BIN)/python tests/bench/bench_index.py
+	$(BIN)/python -m tests.bench.bench_parsers
+	$(BIN)/python -m tests.bench.bench_tokens
+	$(BIN)/python -m tests.bench.bench_rewoo
+	$(BIN)/python -m tests.bench.bench_plans
+	$(BIN)/python -m tests.bench.bench_compression
 
 clean:  ## remove the virtual environment and caches; documents and chats in data/ stay
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

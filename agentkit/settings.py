@@ -52,6 +52,14 @@ class Settings:
     """Folders with sentence-transformers models to embed with, separated as in PATH."""
     reranker_folders: str = ""
     """Folders with cross-encoders to rerank with, separated as in PATH."""
+    run_tokens: int | None = None
+    """Most tokens that the models may take for one question; none for any number."""
+    run_dollars: float | None = None
+    """Most US dollars that one question may cost."""
+    chat_tokens: int | None = None
+    """Most tokens that the models may take in one chat."""
+    chat_dollars: float | None = None
+    """Most US dollars that one chat may cost."""
 
     @property
     def samples(self) -> Path:
@@ -101,19 +109,23 @@ def _from_secrets(path: Path) -> dict[str, Any]:
 
 
 def _convert(name: str, value: Any, default: Any) -> Any:
+    kind = _OPTIONAL.get(name, type(default))
     try:
         if isinstance(default, bool):
             return value if isinstance(value, bool) else _TRUTH[str(value).lower()]
         if isinstance(default, Path):
             return Path(value).expanduser()
-        converted = type(default)(value)
+        converted = kind(value)
         if isinstance(converted, (int, float)) and not (converted > 0 and math.isfinite(converted)):
             raise ValueError("must be positive")
         return converted
     except (ValueError, KeyError, TypeError, OverflowError, RuntimeError) as error:
-        raise ConfigError(f"AGENTKIT_{name.upper()} is {value!r}, but must be {_WANTED[type(default)]}.") from error
+        raise ConfigError(f"AGENTKIT_{name.upper()} is {value!r}, but must be {_WANTED[kind]}.") from error
 
 
+_OPTIONAL: dict[str, type[int] | type[float]] = {
+    "run_tokens": int, "run_dollars": float, "chat_tokens": int, "chat_dollars": float,
+}  # fmt: skip
 _TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 _WANTED = {
     bool: "true or false",

@@ -24,10 +24,14 @@ def ask(
     question: Annotated[str, typer.Argument(help="What you want to know.")],
     collection: Annotated[str | None, typer.Option(help='Where to look; by default "Documents", or the only one.')] = None,
     team: Annotated[
-        str, typer.Option(help="Who answers: answer, research, table, assistant, tools, group, or werewolf.")
+        str, typer.Option(help="Who answers: answer, research, plan, table, assistant, tools, group, or werewolf.")
     ] = "answer",
     model: Annotated[str, typer.Option(help="Which model; by default the first that is configured.")] = "",
     chat: Annotated[str | None, typer.Option(help="The id of a chat to go on with.")] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most tokens that the models may take; by default AGENTKIT_RUN_TOKENS, or any number."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end.")] = False,
 ) -> None:
     """Ask a question about the documents; the answer cites its passages."""
@@ -35,7 +39,9 @@ def ask(
         owner = workspace.settings.owner
         before = workspace.ledger.chat(owner, chat).collection if chat and collection is None else collection
         searched = chosen_collection(workspace, before)
-        run = workspace.ask(owner, question, collection=searched, team_id=team, model_id=model, chat_id=chat)
+        run = workspace.ask(
+            owner, question, collection=searched, team_id=team, model_id=model, chat_id=chat, max_tokens=max_tokens
+        )
         with stopped_by_interrupt(run):
             _follow(run, silent=as_json)
             answer = run.result()
@@ -110,5 +116,7 @@ def _show_end(answer: Answer, took: Totals, run: Run[Answer]) -> None:
     for citation in answer.citations:
         place = f"p. {citation.page}" if citation.page else citation.place
         put(f"[{citation.marker}] " + ", ".join(part for part in (citation.document, place, citation.heading) if part))
+    if answer.stopped_because not in ("answered", "no evidence", "stopped"):
+        note(f"\nEnded: {answer.stopped_because}.")
     tokens = f"{took.prompt_tokens + took.completion_tokens:,} tokens{' (estimated)' if took.estimated else ''}"
     note(f"\n{tokens}, {dollars(took.cost, took.unpriced)}, {took.seconds:.1f} s. Go on with --chat {run.chat_id}")

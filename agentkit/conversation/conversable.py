@@ -32,14 +32,15 @@ from agentkit.conversation.history import History, Stored, as_dict
 from agentkit.conversation.hooks import Hooks
 from agentkit.conversation.human import Human, InputMode
 from agentkit.conversation.model import Voice, model_reply
-from agentkit.conversation.replies import ReplyTable
+from agentkit.conversation.replies import ReplyTable, asks_model
 from agentkit.conversation.summary import SummaryMethod, reflect, summarize, with_carryover
 from agentkit.conversation.tooling import Signatures, Toolbox, conversation
 from agentkit.core import stopping, tools
 from agentkit.core.io import IOStream, quietly
 from agentkit.core.twin import Mode, faces, threaded
-from agentkit.errors import NoModelConfig, UnknownName, WrongArgument, WrongType
+from agentkit.errors import LimitReached, NoModelConfig, UnknownName, WrongArgument, WrongType
 from agentkit.events import ChatEnded
+from agentkit.llm.limits import reason_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 Reply = str | dict[str, Any] | None
@@ -273,6 +274,7 @@ class ConversableAgent(LLMAgent):
 
     generate_code_execution_reply = faces(_generate_code_execution_reply)[0]
 
+    @asks_model
     async def _generate_oai_reply(
         self,
         mode: Mode,
@@ -432,9 +434,11 @@ class ConversableAgent(LLMAgent):
             for agent in pair:
                 lent.enter_context(agent._engine.voice.lent(cache))
             self._prepare_chat(recipient, clear_history, reply_at_receive=max_turns is None)
-            reason = await self._converse(mode, recipient, max_turns, message, silent, kwargs)
-            summary = await mode.block(summarize, self, summary_method, summary_args or {}, recipient, cache)
-            summary = await mode.invoke(lambda: summary)  # an async summary_method gave something to wait for
+            try:
+                reason = await self._converse(mode, recipient, max_turns, message, silent, kwargs)
+            except LimitReached as error:
+                reason = reason_of(error)
+            summary = await self._summarized(mode, recipient, summary_method, summary_args or {}, cache)
         history = self._oai_messages[recipient]
         is_silent = bool(self._is_silent(self, silent))
         ended = ChatEnded(self.name, recipient.name, reason, len(history), is_silent)
@@ -465,6 +469,16 @@ class ConversableAgent(LLMAgent):
                 return self._engine.human.reasons.get(recipient) or f"{self.name} gave no reply"
             await mode.peer(self, "send", opening, recipient, True, silent)
         return f"the limit of {max_turns} turns was reached"
+
+    async def _summarized(self, mode: Mode, recipient: ConversableAgent, method: SummaryMethod, args: dict[str, Any],
+                          cache: Any) -> Any:  # fmt: skip
+        """The summary of the chat; empty when a limit forbids the call that would make it."""
+        try:
+            summary = await mode.block(summarize, self, method, args, recipient, cache)
+            return await mode.invoke(lambda: summary)  # an async summary_method gave something to wait for
+        except LimitReached as error:
+            telling.note(self.name, f"no summary, {reason_of(error)}")
+            return ""
 
     def _why_ended(self, recipient: Agent) -> str:
         theirs = recipient._engine.human.reasons if isinstance(recipient, ConversableAgent) else {}

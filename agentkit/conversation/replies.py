@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import Any, TypeVar
 
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_kind
@@ -15,6 +15,7 @@ from agentkit.errors import AsyncReplyInSyncChat, SenderRequired, WrongArgument,
 
 ReplyFunction = Callable[..., Any]
 """`(recipient, messages, sender, config) -> (final, reply)`, sync or async."""
+C = TypeVar("C", bound=Callable[..., Any])
 Entry = dict[str, Any]
 """`trigger`, `reply_func`, `config`, `init_config`, `reset_config`, `ignore_async_in_sync_chat`, as in AutoGen."""
 
@@ -127,6 +128,12 @@ class ReplyTable:
             if not for_other_mode and core not in excluded and function not in exclude:
                 asked.append(entry)
         return asked
+
+
+def asks_model(core: C) -> C:
+    """Mark the core of a reply function that asks the agent's model; what is to be done just before finds its place by that."""
+    vars(core)["asks_model"] = True
+    return core
 
 
 def is_async(function: ReplyFunction) -> bool:

@@ -29,6 +29,8 @@ class CallFilter:
     models: Sequence[str] = ()
     agents: Sequence[str] = ()
     purpose: Literal["", "chat", "embedding", "rerank"] = ""
+    chat: str = ""
+    """The id of one."""
 
     def where(self) -> tuple[str, list[Any]]:
         """The SQL condition over `c` (llm_calls) and its values."""
@@ -43,6 +45,8 @@ class CallFilter:
             parts.append(("list_contains(?, c.agent)", [list(self.agents)]))
         if self.purpose:
             parts.append(("c.purpose = ?", [self.purpose]))
+        if self.chat:
+            parts.append(("c.chat_id = ?", [self.chat]))
         return " and ".join(sql for sql, _ in parts), [value for _, values in parts for value in values]
 
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol, cast
 from agentkit.core import bus, stopping
 from agentkit.errors import BadModelReply, ModelError, Stopped
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, Usage
+from agentkit.llm import limits
 from agentkit.llm.prices import price
 from agentkit.llm.response import ModelResponse
 from agentkit.llm.stream import Streamed, streaming
@@ -97,7 +98,8 @@ def call(model: Model, messages: Sequence[Message], *, agent: str = "", stream: 
 
     Emits ModelCalled, TokenDelta for what is streamed, and one ModelReplied per attempt. Stopped on the way, it returns
     the part that had come; stopped before or between attempts, it raises Stopped. Raises ModelError, for a reply with
-    nothing in it unless it `may_be_empty`, and whatever a client of somebody else raises.
+    nothing in it unless it `may_be_empty`, LimitReached before an attempt that would go beyond a limit, and whatever a client
+    of somebody else raises.
     """
     said = {} if stream is None else {"stream": stream}
     request = {"model": model.name, "messages": list(messages), **said, **(params or {})}
@@ -143,7 +145,13 @@ class _Call:
     id: str = field(default_factory=new_id)
 
     def attempt(self, number: int) -> Reply:
-        model = self.model
+        with limits.reserved(self.model, self.messages, tools_in(self.params), self.params, self.agent) as reservation:
+            reply = self._attempt(number, reservation)
+        raw = dict(self.model.client.get_usage(reply.raw)) if reply.raw is not None else {}
+        self._report(number, reply, "stopped" if reply.stopped else "ok", raw)
+        return reply
+
+    def _attempt(self, number: int, reservation: limits.Reservation) -> Reply:
         self._report_call()
         with streaming(self.agent, self.id) as streamed:
             response: ModelResponse | None = None
@@ -153,12 +161,13 @@ class _Call:
             except Stopped:
                 reply = self._partial(streamed)
             except Exception as error:  # also a foreign client's own error: every attempt gets its row
-                self._report_failure(number, streamed, error, response)
+                failed = self._failed(streamed, response)
+                reservation.settle(failed.usage, failed.cost)
+                self._report(number, failed, "failed", {}, str(error) or type(error).__name__, type(error).__name__)
                 if streamed.pieces and isinstance(error, ModelError):
                     error.retry_after_s = None  # what was shown would be shown twice
                 raise
-        raw = dict(model.client.get_usage(reply.raw)) if reply.raw is not None else {}
-        self._report(number, reply, "stopped" if reply.stopped else "ok", raw)
+        reservation.settle(reply.usage, reply.cost)
         return reply
 
     def recalled(self, response: ModelResponse) -> Reply:
@@ -202,7 +211,7 @@ class _Call:
         return usage, self.model.price(usage) if self.model.price_1k else cost
 
     def _estimate(self, text: str) -> tuple[Usage, float | None]:
-        usage = estimated_usage(self.messages, text, self.model.name)
+        usage = estimated_usage(self.messages, text, self.model.name, tools_in(self.params))
         return usage, self.model.price(usage)
 
     def _partial(self, streamed: Streamed) -> Reply:
@@ -216,7 +225,7 @@ class _Call:
             text, message, usage, cost, named, provider, streamed.seconds, streamed.first_token_s, stopped, self.id, response
         )
 
-    def _report_failure(self, number: int, streamed: Streamed, error: Exception, response: ModelResponse | None) -> None:
+    def _failed(self, streamed: Streamed, response: ModelResponse | None) -> Reply:
         """A reply that broke off or is of no use has its price; one that never came has none."""
         usage: Usage = Usage()
         cost: float | None = 0.0
@@ -228,8 +237,7 @@ class _Call:
         elif streamed.pieces:
             usage, cost = self._estimate(streamed.text)
         message: Message = {"role": "assistant", "content": streamed.text}
-        failed = self._made(streamed.text, message, usage, cost, streamed, None)
-        self._report(number, failed, "failed", {}, str(error) or type(error).__name__, type(error).__name__)
+        return self._made(streamed.text, message, usage, cost, streamed, None)
 
     def _report(
         self, number: int, reply: Reply, status: CallStatus, raw: dict[str, Any], error: str = "", kind: str = ""
@@ -241,6 +249,12 @@ class _Call:
                 reply.first_token_s, reply.cost, number, error, kind, raw,
             )
         )  # fmt: skip
+
+
+def tools_in(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The definitions of tools, and of functions in the older form, that go along with a call."""
+    given = [*(params.get("tools") or ()), *(params.get("functions") or ())]
+    return [definition for definition in given if isinstance(definition, Mapping)]
 
 
 def message_of(retrieved: Any, who: str) -> Message:

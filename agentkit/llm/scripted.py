@@ -9,7 +9,7 @@ from typing import Any
 
 from agentkit.core import stopping
 from agentkit.errors import BadModelReply, Stopped
-from agentkit.llm.client import Model
+from agentkit.llm.client import Model, tools_in
 from agentkit.llm.response import Choice, Response, ResponseMessage
 from agentkit.llm.stream import delta
 from agentkit.llm.usage import estimated_usage
@@ -42,7 +42,7 @@ class ScriptedClient:
         text = str(message.get("content") or "")
         if params.get("stream"):
             self._stream(text)
-        usage = estimated_usage(params["messages"], text, str(params.get("model", "")))
+        usage = estimated_usage(params["messages"], text, str(params.get("model", "")), tools_in(params))
         counted = {"prompt_tokens": usage.prompt, "completion_tokens": usage.completion}
         choice = Choice(
             ResponseMessage(message.get("content"), message.get("tool_calls"), function_call=message.get("function_call"))

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from agentkit.errors import WrongArgument
+from agentkit.errors import JsonParsingError, WrongArgument
 
 EXCERPT = 200
 """How many characters of a reply an error message shows at most; the whole is in its `raw_response`."""
@@ -97,7 +97,14 @@ class TextParser(ParserBase):
         text: object = reply.text
         if not isinstance(text, str):
             raise WrongArgument(f"The response has no text to parse, but {text!r}; parse what a model said.")
-        reply.parsed = self._read(text)
+        try:
+            reply.parsed = self._read(text)
+        except RecursionError:
+            raise JsonParsingError(
+                "The JSON in the reply is nested too deeply (or its schema refers to itself without end); reply with a flatter "
+                f"structure. The reply: {excerpt(text)}",
+                text,
+            ) from None
         return reply
 
     @abstractmethod

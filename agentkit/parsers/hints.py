@@ -69,22 +69,36 @@ def _shape_of_text(text: str) -> Shape:
     return Shape() if isinstance(decoded, str) else shape_of_hint(decoded)
 
 
-def shape_of_schema(schema: Any, root: Mapping[str, Any], seen: tuple[str, ...] = ()) -> Shape:
-    """The shape that a JSON schema describes; a reference is followed within `root`, and once on each way."""
-    if not isinstance(schema, Mapping):
-        return Shape()
-    reference = schema.get("$ref")
-    if isinstance(reference, str):
-        known = None if reference in seen else _referred(root, reference)
-        return shape_of_schema(known, root, (*seen, reference))
+def shape_of_schema(schema: Any, root: Mapping[str, Any], known: dict[str, Shape] | None = None) -> Shape:
+    """The shape that a JSON schema describes; a reference is followed within `root`, each once, so that shapes may be circles."""
+    known = {} if known is None else known
+    shape, chain = Shape(), []
+    while isinstance(schema, Mapping) and isinstance(reference := _required(schema).get("$ref"), str):
+        chain.append(reference)
+        if reference in known:
+            shape, schema = known[reference], None
+        else:
+            known[reference], schema = shape, _referred(root, reference)
+    known.update(dict.fromkeys(chain, shape))
+    if isinstance(schema, Mapping):
+        _fill(shape, _required(schema), root, known)
+    return shape
+
+
+def _fill(shape: Shape, schema: Mapping[str, Any], root: Mapping[str, Any], known: dict[str, Shape]) -> None:
     properties = schema.get("properties")
     fields = properties.items() if isinstance(properties, Mapping) else ()
-    items = schema.get("items")
-    return Shape(
-        {str(key): shape_of_schema(value, root, seen) for key, value in fields},
-        None if items is None else shape_of_schema(items, root, seen),
-        schema.get("type") == "boolean",
-    )
+    shape.fields.update({str(key): shape_of_schema(value, root, known) for key, value in fields})
+    if (items := schema.get("items")) is not None:
+        shape.items = shape_of_schema(items, root, known)
+    shape.boolean = schema.get("type") in ("boolean", ["boolean", "null"], ["null", "boolean"])
+
+
+def _required(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema without "or null", as pydantic writes what is optional."""
+    options = schema.get("anyOf")
+    wanted = [each for each in options if each != {"type": "null"}] if isinstance(options, list) else []
+    return wanted[0] if len(wanted) == 1 and isinstance(wanted[0], Mapping) else schema
 
 
 def _referred(root: Any, reference: str) -> Any:

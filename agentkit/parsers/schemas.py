@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
@@ -58,10 +59,14 @@ def validated_model(value: Any, model: type[BaseModel], text: str) -> dict[str, 
     from pydantic import ValidationError
 
     try:
-        return model.model_validate(value).model_dump(mode="json")
+        made = model.model_validate(value).model_dump(mode="json")
+        json.dumps(made, allow_nan=False)  # pydantic takes "inf" for a float
+        return made
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=False)
         raise _refused([f"{_path(detail['loc'])}: {detail['msg'][:200]}" for detail in details], text) from None
+    except ValueError:
+        raise _refused(["(the whole): an infinite number, or one that is none, stands in it"], text) from None
 
 
 def _refused(problems: list[str], text: str) -> JsonParsingError:

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from agentkit.errors import NotFound
-from agentkit.teams import answer, assistant, extraction, group, research, tools, werewolf
+from agentkit.teams import answer, assistant, extraction, group, planning, research, tools, werewolf
 from agentkit.teams.task import Answer, Citation, Task, Team
 
-TEAMS: tuple[Team, ...] = (answer.TEAM, research.TEAM, extraction.TEAM, assistant.TEAM, tools.TEAM, *group.TEAMS, werewolf.TEAM)
+TEAMS: tuple[Team, ...] = (
+    answer.TEAM,
+    research.TEAM,
+    planning.TEAM,
+    extraction.TEAM,
+    assistant.TEAM,
+    tools.TEAM,
+    *group.TEAMS,
+    werewolf.TEAM,
+)
 """Variants of one kind stand together, the usual one first."""
 
 __all__ = ["TEAMS", "Answer", "Citation", "Task", "Team", "team", "variants"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agentkit.agents import AssistantAgent
 from agentkit.conversation import ConversableAgent
-from agentkit.teams import answer, findings
-from agentkit.teams.conversing import converse, earlier, opening, remember, voice
+from agentkit.teams import answer, findings, long_memory
+from agentkit.teams.conversing import converse, opening, remember, voice
 from agentkit.teams.ending import is_ending
 from agentkit.teams.findings import Findings
 from agentkit.teams.task import Answer, Task, Team
@@ -22,7 +22,10 @@ Be brief and exact: keep names, numbers and units as they stand. Answer in the l
 
 
 def work(task: Task) -> Answer:
-    """Talk with the library until there is an answer; without a language model, answer from the passages at once."""
+    """Talk with the library until there is an answer, knowing the whole chat, however long it is.
+
+    Without a language model, answer from the passages at once: the offline one looks no further back than the last question.
+    """
     if not task.model.is_language_model:
         return answer.work(task)
     found = Findings(task)
@@ -35,7 +38,8 @@ def work(task: Task) -> Answer:
         is_termination_msg=lambda message: not message.get("tool_calls") or is_ending(str(message.get("content") or "")),
     )
     found.offer(assistant, library)
-    remember(assistant, library, earlier(task), ASSISTANT)
+    long_memory.keep_short(assistant, task.model)
+    remember(assistant, library, long_memory.remembered(task), ASSISTANT)
     return converse(
         task,
         lambda: library.initiate_chat(assistant, message=opening(task), clear_history=False, summary_method=None),

@@ -9,8 +9,9 @@ from typing import Any
 from agentkit.conversation import ChatResult, ConversableAgent, telling
 from agentkit.core import bus
 from agentkit.core.io import IOConsole, IOStream
-from agentkit.errors import AgentkitError, Stopped
-from agentkit.events import Event, MessageSent, MessageStatus, ModelCalled
+from agentkit.errors import AgentkitError, LimitReached, Stopped
+from agentkit.events import Event, LimitTold, MessageSent, MessageStatus, ModelCalled
+from agentkit.llm.limits import in_words
 from agentkit.messages import Message, text_of
 from agentkit.teams.answer import HISTORY, answer_from
 from agentkit.teams.ending import without_ending
@@ -25,10 +26,10 @@ def voice(task: Task) -> dict[str, Any]:
     return {"config_list": [{"model": task.model}], "cache_seed": None, "stream": True}
 
 
-def earlier(task: Task) -> list[Message]:
+def earlier(task: Task, last: int = HISTORY) -> list[Message]:
     """The last turns of the chat, without markers: those of earlier answers would point to other passages now."""
     turns: list[Message] = []
-    for turn in task.history[-HISTORY:]:
+    for turn in task.history[-last:]:
         text = text_of(turn.get("content"))
         turns.append({**turn, "content": MARKER.sub("", text) if turn.get("role") == "assistant" else text})
     return turns
@@ -51,7 +52,7 @@ def converse(task: Task, begin: Callable[[], ChatResult], speaker: str, findings
     """Let agents talk, then send what `speaker` said last as the answer; `notes` are for the person who asked.
 
     Without such a text the model answers from what was found. Stopped, it sends what the speaker had written by then; raises
-    Stopped when that is nothing, and AgentkitError when there is no answer at all.
+    Stopped when that is nothing, and AgentkitError (LimitReached where a limit is why) when there is no answer at all.
     """
     heard = _Heard(speaker)
     try:
@@ -65,6 +66,8 @@ def converse(task: Task, begin: Callable[[], ChatResult], speaker: str, findings
         return _say(task, speaker, heard.text, findings, reason, "complete", notes)
     if findings.hits:
         return answer_from(task, findings.hits, speaker, ended="" if reason == "answered" else reason)
+    if heard.refused:
+        raise LimitReached(f"{in_words(heard.refused)} {speaker} wrote no answer before.")
     why = "the last reply of the model was empty" if reason == "answered" else reason
     raise AgentkitError(f"{speaker} wrote no answer: {why}. Ask again in other words, or choose another model or team.")
 
@@ -100,11 +103,15 @@ class _Heard:
         self.text = ""
         self.writing = ""
         """Whom the model speaks for at the moment."""
+        self.refused: LimitTold | None = None
+        """Which limit forbade a call."""
 
     def __call__(self, event: Event) -> None:
         match event:
             case ModelCalled(purpose="chat"):
                 self.writing = event.agent
+            case LimitTold(reached=True):
+                self.refused = event
             case MessageSent() if event.sender == self.speaker and not event.extra.get("silent"):
                 self.text = "" if event.extra.get("tool_calls") else without_ending(event.content)
 

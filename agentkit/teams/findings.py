@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -26,6 +27,7 @@ class Findings:
     def __init__(self, task: Task) -> None:
         self.hits: list[Hit] = []
         self._retrieve, self._find = task.retrieve, task.find
+        self._numbering = threading.Lock()
 
     def offer(self, caller: ConversableAgent, executor: ConversableAgent) -> None:
         """Let `caller` ask for these tools, as far as there is something behind them, and `executor` run them."""
@@ -50,7 +52,8 @@ class Findings:
         return self._shown(found)
 
     def _shown(self, found: Sequence[Hit]) -> str:
-        return format_passages([Passage(self._number(hit), source_line(hit), hit.text) for hit in found])
+        with self._numbering:  # several calls at once must not give the same number twice
+            return format_passages([Passage(self._number(hit), source_line(hit), hit.text) for hit in found])
 
     def _number(self, hit: Hit) -> int:
         for number, known in enumerate(self.hits, start=1):

@@ -8,7 +8,7 @@ import streamlit as st
 
 from agentkit import runs
 from agentkit.errors import NotFound
-from agentkit.events import DocumentDone, MessageSent, Retrieved
+from agentkit.events import DocumentDone, DocumentProgress, MessageSent, Retrieved
 from agentkit.ledger import Chat, queries
 from agentkit.ledger.queries import Totals
 from agentkit.runs import Run
@@ -95,7 +95,8 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
             _draw_again(again, turn)
 
     if turn.answer is None or cited is None:
-        with st.container(width=composer.WIDTH):
+        has_table = turn.answer is not None and turn.answer.extra.get("table")
+        with st.container(width="stretch" if has_table else composer.WIDTH):
             draw.draw_turn(turn, answer)
         return
     left, right = st.columns([3, 2], gap="medium")
@@ -225,7 +226,10 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
     if request:
         _draw_said_last(turn, whole=not request.draft)
         asking.draw_question(run, request)
-    st.button("Stop", key=f"stop-{run.id}", icon=":material/stop_circle:", on_click=run.stop, disabled=run.stopping)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Stop", key=f"stop-{run.id}", icon=":material/stop_circle:", on_click=run.stop, disabled=run.stopping)
+        if unfolded and level != "answer" and not request:  # the label above is out of sight by then
+            st.caption(markdown.literal(label), width="stretch")
 
 
 def _draw_said_last(turn: Turn, *, whole: bool) -> None:
@@ -240,4 +244,6 @@ def _doing(turn: Turn) -> str:
         return "Waiting for you"
     if turn.text:
         return "Writing the answer"
+    if reading := next((step for step in turn.steps if isinstance(step, DocumentProgress) and step.stage != "waiting"), None):
+        return draw.doing(reading)  # also while the model is asked about it
     return draw.doing(turn.steps[-1]) if turn.steps else "Looking up passages"

@@ -173,11 +173,12 @@ def _draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:
 
 def _draw_team(chat: Chat | None, now: Choice) -> None:
     """One entry for each kind of team, and below it the variants of the chosen one."""
-    chosen, offline = team(now.team), now.model == "offline"
+    chosen = team(now.team)
     kinds = [chosen.id if known.kind == chosen.kind else known.id for known in TEAMS if team(known.kind) is known]
 
     def named(team_id: str) -> str:
-        return team(team_id).name + (" (needs a language model)" if offline and team(team_id).needs_language_model else "")
+        # The same whatever the model is: a browser knows the chosen option by its text.
+        return team(team_id).name + (" (needs a language model)" if team(team_id).needs_language_model else "")
 
     _select("Team", "team", chat, kinds, named)
     st.caption(chosen.description)
@@ -188,7 +189,7 @@ def _draw_team(chat: Chat | None, now: Choice) -> None:
             "Who speaks next", others, format_func=lambda team_id: team(team_id).variant, key=_key("variant", chat),
             on_change=_keep_variant, args=(chat,),
         )  # fmt: skip
-    if offline and chosen.needs_language_model:
+    if now.model == "offline" and chosen.needs_language_model:
         st.warning("This team needs a language model. Choose one below, or connect one first.", icon=":material/warning:")
         st.page_link(state.PAGES / "settings.py", label="Connect a model", icon=":material/tune:")
 

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
 
 from agentkit.events import (
     ChatEnded,
     CodeRan,
+    Compressed,
     DocumentDone,
     DocumentProgress,
+    LimitTold,
     MessageSent,
     ModelCalled,
     ModelReplied,
     Noted,
+    PlanMade,
     ReplyParsed,
     Retrieved,
     SpeakerSelected,
 )
+from agentkit.llm.limits import in_words
 from agentkit.llm.passages import parse_passages
 from agentkit.teams.approval import APPROVE, APPROVE_ALL, EDIT, REJECT
-from agentkit.ui import figures, lab_filters, markdown
-from agentkit.ui.turns import Asked, Said, Step, ToolUse, Turn
+from agentkit.ui import figures, lab_filters, markdown, plan
+from agentkit.ui.turns import Asked, Planned, Said, Step, ToolUse, Turn
 from agentkit.workspace import scope_of
 
 Level = Literal["answer", "calls", "everything"]
@@ -65,12 +68,19 @@ def draw(step: Step, level: Level = "calls") -> None:
             _draw_message(step, whole=level == "everything")
         case ToolUse():
             _draw_tool(step)
+        case Planned():
+            plan.draw_plan(step, _draw_result)
         case CodeRan():
             _draw_code(step)
         case ReplyParsed(ok=True):
             _draw_fields(step)
+        case ReplyParsed() if level == "everything":
+            st.caption(f"{describe(step)}: {markdown.literal(step.error)}")
         case Asked() if step.request.draft and _rejected(step):
             _draw_rejected(step)
+        case Compressed() if step.summary:
+            with st.expander(describe(step), type="compact"):
+                draw_text(step.summary)
         case _ if line := describe(step):
             st.caption(line)
 
@@ -89,6 +99,11 @@ def describe(step: Step) -> str:
             return f":material/attach_file: {markdown.literal(step.document)} is {STAGES[step.stage]}{share}"
         case DocumentDone():
             return _document_line(step)
+        case Compressed():
+            return _shortened_line(step)
+        case LimitTold():
+            icon = ":material/block:" if step.reached else ":material/data_usage:"
+            return f"{icon} {markdown.literal(in_words(step))}"
         case _:
             return _talk_line(step)
 
@@ -103,6 +118,16 @@ def _search_line(event: Retrieved) -> str:
     return f":material/search: {looked} “{markdown.literal(event.query)}”: {found}, {took}{without}"
 
 
+def _shortened_line(event: Compressed) -> str:
+    spent = f"; {figures.count(event.tokens_spent, 'token')} spent" if event.tokens_spent else ""
+    if not event.ok:
+        return f":material/error: The chat was not shortened: {markdown.literal(_cut(event.error))}{spent}"
+    messages = f"{figures.count(event.messages_before, 'message')} to {figures.count(event.messages_after)}"
+    about = "about " if event.estimated else ""
+    tokens = f"{about}{figures.count(event.tokens_before)} to {figures.count(event.tokens_after, 'token')}"
+    return f":material/compress: Shortened the chat: {messages}, {tokens}{spent}"
+
+
 def _talk_line(step: Step) -> str:
     """The line for what agents and the person do with one another."""
     match step:
@@ -115,8 +140,9 @@ def _talk_line(step: Step) -> str:
             pair = f"{markdown.literal(step.sender)} and {markdown.literal(step.recipient)}"
             return f":material/flag: {pair} are done: {markdown.literal(step.reason)}"
         case ReplyParsed():
-            problem = f"reply {step.attempt} could not be read. {markdown.literal(step.error)}"
-            return f":material/rule: {markdown.literal(step.agent)}: {problem}"
+            return f":material/rule: {markdown.literal(step.agent)}: reply {step.attempt} could not be read"
+        case PlanMade():
+            return f":material/undo: {markdown.literal(step.agent)}'s plan was sent back: {markdown.literal(_cut(step.error))}"
         case Noted():
             first, _, _ = step.text.partition("\n")
             return f":material/info: {markdown.literal(step.agent)}: {markdown.literal(first)}"
@@ -163,7 +189,7 @@ def _is_small_print(step: Step) -> bool:
 def _draw_message(said: MessageSent, *, whole: bool) -> None:
     text = markdown.prose(said.content) if whole else excerpt(said)
     beside = len(text) <= _SHORT and "\n" not in text
-    with st.container(horizontal=beside, gap="small" if beside else None):
+    with st.container(horizontal=beside, vertical_alignment="center", gap="small" if beside else None):
         who = f"**{markdown.literal(said.sender)}** to {markdown.literal(said.recipient)}"
         st.markdown(f":small[:material/forum: {who}]", width="content" if beside else "stretch")
         if text:
@@ -181,13 +207,28 @@ def excerpt(said: MessageSent) -> str:
 def _draw_fields(parsed: ReplyParsed) -> None:
     """What an agent keeps to itself, or tells only the program: the fields of its reply that the others do not hear."""
     fields = parsed.fields if isinstance(parsed.fields, dict) else {}
-    hidden = {name: value for name, value in fields.items() if value != parsed.content and str(value).strip()}
-    if hidden:
+    words = {name: _in_words(value) for name, value in fields.items()}
+    unheard = {name: text for name, text in words.items() if text.strip() and text != parsed.content}
+    if unheard:
         with st.container(gap=None):
-            st.markdown(f":small[:material/psychology: **{markdown.literal(parsed.agent)}** to itself]")
-            for name, value in hidden.items():
-                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            st.markdown(f":small[:material/psychology: **{markdown.literal(parsed.agent)}**, unheard by the others]")
+            for name, text in unheard.items():
                 st.caption(f"{markdown.literal(name)}: {markdown.literal(text)}")
+
+
+def _in_words(value: Any) -> str:
+    """A value of a reply in one line, without the signs of JSON."""
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "yes" if value else "no"
+        case dict():
+            return ", ".join(f"{name}: {_in_words(inner)}" for name, inner in value.items() if inner not in ("", None))
+        case list():
+            return "; ".join(map(_in_words, value))
+        case _:
+            return str(value)
 
 
 def _cut(text: str) -> str:
@@ -204,12 +245,17 @@ def _draw_tool(use: ToolUse) -> None:
         if returned is None:
             return
         st.caption("Result")
-        if passages := parse_passages(returned.content):
-            for passage in passages:
-                source = markdown.literal(f"[{passage.marker}] {passage.source}")
-                st.caption(f"**{source}** {markdown.literal(_cut(passage.text))}")
-        else:
-            _draw_output(returned.content)
+        _draw_result(returned.content)
+
+
+def _draw_result(text: str) -> None:
+    """What a tool gave: passages with where they stand, anything else as it is."""
+    passages = parse_passages(text)
+    for passage in passages:
+        source = markdown.literal(f"[{passage.marker}] {passage.source}")
+        st.caption(f"**{source}** {markdown.literal(_cut(passage.text))}")
+    if not passages:
+        _draw_output(text)
 
 
 def _draw_code(ran: CodeRan) -> None:
@@ -297,11 +343,15 @@ def doing(step: Step) -> str:
     """What is going on while this is the latest step, in a few words that do not change at every tick."""
     match step:
         case DocumentProgress():
-            return "Reading the attached files"
+            return f"Reading {step.document}"
         case DocumentDone():
             return "Looking up passages"
         case Asked():
             return _after(step) if step.answered else "Waiting for you"
+        case Planned():
+            return "Carrying out the plan"
+        case PlanMade():
+            return "Planning again"
         case ToolUse(returned=None):
             return f"Running {step.called.name}"
         case ModelCalled():

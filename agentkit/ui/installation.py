@@ -17,6 +17,10 @@ _LIMITS = {
     "max_pages": ("Most pages of a document", "pages"),
     "read_timeout_s": ("Longest time to read a file", "s"),
     "read_memory_mb": ("Memory to read a file", "MB"),
+    "run_tokens": ("Most tokens for a question", "tokens"),
+    "run_dollars": ("Most money for a question", "US dollars"),
+    "chat_tokens": ("Most tokens in a chat", "tokens"),
+    "chat_dollars": ("Most money in a chat", "US dollars"),
     "fetch_timeout_s": ("Longest time to fetch a web address", "s"),
     "allow_private_urls": ("Private web addresses", ""),
 }
@@ -47,11 +51,21 @@ def draw_limits() -> None:
     settings = state.workspace().settings
     rows = []
     for name, (title, unit) in _LIMITS.items():
-        value = getattr(settings, name)
-        shown = ("allowed" if value else "not allowed") if isinstance(value, bool) else f"{value:,} {unit}".replace(".0 ", " ")
-        rows.append({"Limit": title, "In force": shown, "Environment variable": f"`AGENTKIT_{name.upper()}`"})
+        rows.append(
+            {
+                "Limit": title,
+                "In force": _in_force(getattr(settings, name), unit),
+                "Environment variable": f"`AGENTKIT_{name.upper()}`",
+            }
+        )
     st.table(rows, hide_index=True)
     st.caption("Limits are read at the start: set the variable and start the app again.")
+
+
+def _in_force(value: float | None, unit: str) -> str:
+    if value is None:
+        return "no limit"
+    return ("allowed" if value else "not allowed") if isinstance(value, bool) else f"{value:,} {unit}".replace(".0 ", " ")
 
 
 def draw_versions() -> None:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeGuard
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeGuard
 
 from agentkit.events import (
     ChatEnded,
     CodeRan,
+    Compressed,
     DocumentDone,
     DocumentProgress,
     Event,
     HumanAnswered,
     HumanInputRequested,
+    LimitTold,
     MessageSent,
     ModelCalled,
     ModelReplied,
     Noted,
+    PlanMade,
     Recorded,
     ReplyParsed,
     Retrieved,
+    RunFailed,
+    RunStopped,
     SpeakerSelected,
+    StepDone,
     TokenDelta,
     ToolCalled,
     ToolReturned,
@@ -49,7 +55,31 @@ class Asked:
     answered: HumanAnswered | None = None
 
 
-Step = Event | ToolUse | Asked
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan with what came of its steps so far, by label."""
+
+    made: PlanMade
+    done: Mapping[str, StepDone] = field(default_factory=dict)
+    ended: bool = False
+    """Whether the run ended meanwhile, so that no step goes on."""
+
+    @property
+    def runs(self) -> bool:
+        """Whether steps are left that will run."""
+        return not self.ended and any(step["label"] not in self.done for step in self.made.steps)
+
+    def state(self, step: Mapping[str, Any]) -> Literal["waiting", "running", "not run", "done", "failed"]:
+        """How a step of the plan stands; one that nothing is missing for runs."""
+        if step["label"] in self.done:
+            return "done" if self.done[step["label"]].ok else "failed"
+        if self.ended:
+            return "not run"
+        own = {other["label"] for other in self.made.steps}  # earlier evidence may be needed, too, and is there
+        return "waiting" if any(need in own and need not in self.done for need in step["needs"]) else "running"
+
+
+Step = Event | ToolUse | Asked | Planned
 
 
 @dataclass(slots=True)
@@ -161,6 +191,10 @@ class _Steps:
         self._did = ""
         """Who has just done something whose result its next message hands on."""
         self._in_call = False
+        self._plan = ""
+        """The plan that was made last."""
+        self._of_plan: set[str] = set()
+        """Calls that a plan's steps made, and show themselves."""
 
     def add(self, event: Event, seq: int) -> None:
         match event:
@@ -172,9 +206,14 @@ class _Steps:
                 self._add_message(event)
             case ChatEnded(silent=True):
                 pass  # the inner chat that chose a speaker; who it was is a step of its own
-            case SpeakerSelected() | ChatEnded() | Noted() | ReplyParsed():
+            case SpeakerSelected() | ChatEnded() | Noted() | ReplyParsed() | Compressed() | LimitTold():
                 self._drop_said_before(event)
+                self._drop_progress(event)
                 self.steps[f"step {seq}"] = event
+            case PlanMade() | StepDone() | RunFailed() | RunStopped():
+                self._add_plan(event, seq)
+            case ToolCalled() | ToolReturned() | Retrieved() if self._in_step(event):
+                pass
             case Retrieved() if not self._in_call:  # the call and its result say the same
                 self.steps[f"step {seq}"] = event
             case _:
@@ -187,12 +226,42 @@ class _Steps:
         if isinstance(event, ChatEnded) and isinstance(before, Noted) and before.text.endswith(event.reason):
             del self.steps[last]
 
+    def _drop_progress(self, event: Event) -> None:
+        """What was made of a document that the agents read stands for the reading."""
+        if not isinstance(event, Noted):
+            return
+        for key, step in list(self.steps.items()):
+            if isinstance(step, DocumentProgress) and event.text.startswith(f"{step.document}: "):
+                del self.steps[key]
+
     def _add_message(self, event: MessageSent) -> None:
         hands_on = event.role == "tool" or event.sender == self._did
         self._did = ""
         if hands_on or event.extra.get("silent") or without_ending(event.content) in self._outer:
             return
         self.steps[event.id] = event
+
+    def _add_plan(self, event: PlanMade | StepDone | RunFailed | RunStopped, seq: int) -> None:
+        if isinstance(event, PlanMade):
+            if event.error:  # back to the planner
+                self.steps[f"step {seq}"] = event
+            else:
+                self.steps[event.plan_id], self._plan = Planned(event), event.plan_id
+            return
+        plan_id = event.plan_id if isinstance(event, StepDone) else self._plan
+        planned = self.steps.get(plan_id)
+        if isinstance(planned, Planned) and isinstance(event, StepDone):
+            self.steps[plan_id] = replace(planned, done={**planned.done, event.label: event})
+        elif isinstance(planned, Planned):
+            self.steps[plan_id] = replace(planned, ended=True)
+
+    def _in_step(self, event: ToolCalled | ToolReturned | Retrieved) -> bool:
+        """Whether a step of the plan did it: its evidence shows the same."""
+        planned = self.steps.get(self._plan)
+        running = isinstance(planned, Planned) and planned.runs
+        if isinstance(event, ToolCalled) and isinstance(planned, Planned) and running and event.agent == planned.made.agent:
+            self._of_plan.add(event.call_id)
+        return running if isinstance(event, Retrieved) else event.call_id in self._of_plan
 
     def _add_deed(self, event: Event, seq: int) -> None:
         match event:

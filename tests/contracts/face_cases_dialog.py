@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentkit import AgentBase, Msg
+from agentkit import AgentBase, Msg, UserAgent
 from agentkit.agents.dialog import hub
 from tests.agents.dialog.cast import fenced, says, thinker, turn
 from tests.contracts.faces import Face, case
@@ -42,6 +42,19 @@ def reply_function_with_and_without_a_model(face: Face) -> Any:
     ann, mute = face.add(AgentBase("Ann", llm_config=says(["one"])[0]), AgentBase("Mute"))
     messages = [{"role": "user", "content": "hi"}]
     return [face.call(agent, "generate_dialog_reply", messages=messages) for agent in (ann, mute)]
+
+
+@case("UserAgent.reply")
+def person_asked_for_more(face: Face) -> Any:
+    face.console.answers += ["hello", "42"]
+    user = face.add(UserAgent())
+    said = face.call(user, "reply", Msg("Ann", "Who are you?", "assistant"), required_keys="age")
+    return said.content, said.role, said.metadata, remembered(user)
+
+
+@case("UserAgent.reply")
+def nobody_to_ask(face: Face) -> Any:
+    return face.call(face.add(UserAgent("Bob", "? ")), "reply")
 
 
 @case("DialogModel.call")

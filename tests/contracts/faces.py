@@ -17,7 +17,7 @@ from tests.conversation import cast
 from tests.conversation.cast import Console, modelled, speaker
 
 PACKAGES = ("agentkit.conversation", "agentkit.agents")
-IDS = ("id", "parent_id", "call_id", "request_id")
+IDS = ("id", "parent_id", "call_id", "request_id", "plan_id")
 
 
 @dataclass

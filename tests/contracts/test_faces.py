@@ -13,7 +13,8 @@ import pytest
 
 from agentkit import ConversableAgent
 from agentkit.conversation import nested
-from tests.contracts import face_cases, face_cases_dialog  # noqa: F401 (importing them registers them)
+from tests.agents.compressible import face_cases as compressible  # noqa: F401 (importing them registers them)
+from tests.contracts import face_cases, face_cases_dialog, face_cases_plans  # noqa: F401 (importing them registers them)
 from tests.contracts.faces import CASES, Case, Face, outcome, pairs
 from tests.conversation import cast
 

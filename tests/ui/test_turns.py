@@ -19,6 +19,7 @@ from agentkit.events import (
     ModelReplied,
     Noted,
     Recorded,
+    ReplyParsed,
     Retrieved,
     TokenDelta,
     ToolCalled,
@@ -127,6 +128,15 @@ def test_what_only_repeats_is_left_out() -> None:
         over,
     ]
     assert [type(step) for step in steps(recorded(Retrieved("hot", "Kitchen", "hybrid", [], 0.1)))] == [Retrieved]
+
+
+def test_what_was_made_of_a_document_stands_for_the_reading() -> None:
+    read, reads = Noted("Extractor", "a.txt: 1 of 2 fields"), DocumentProgress("b", "b.txt", "parse")
+    asks, unread = ModelCalled("c", "Extractor", "p", "m"), ReplyParsed("Extractor", "json", 1, False, error="no JSON")
+    other = Noted("Extractor", "b.txt.bak: 1 of 2 fields")
+    assert steps(recorded(DocumentProgress("a", "a.txt", "parse"), asks, unread, read, reads, other)) == [
+        asks, unread, read, reads, other,
+    ]  # fmt: skip
 
 
 def test_a_live_answer_is_not_what_was_written_for_another_agent() -> None:

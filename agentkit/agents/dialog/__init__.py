@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agentkit.agents.dialog.agents import DialogAgent, DictDialogAgent
+    from agentkit.agents.dialog.agents import DialogAgent, DictDialogAgent, UserAgent
     from agentkit.agents.dialog.base import AgentBase
     from agentkit.agents.dialog.configs import init
     from agentkit.agents.dialog.hub import MsgHub, SequentialPipeline, a_sequential_pipeline, msghub, sequential_pipeline
@@ -21,6 +21,7 @@ _HOME = {
     "MsgHub": "hub",
     "SequentialPipeline": "hub",
     "TemporaryMemory": "memory",
+    "UserAgent": "agents",
     "a_sequential_pipeline": "hub",
     "init": "configs",
     "msghub": "hub",
@@ -28,7 +29,7 @@ _HOME = {
 }
 
 __all__ = [
-    "AgentBase", "DialogAgent", "DictDialogAgent", "Msg", "MsgHub", "SequentialPipeline", "TemporaryMemory",
+    "AgentBase", "DialogAgent", "DictDialogAgent", "Msg", "MsgHub", "SequentialPipeline", "TemporaryMemory", "UserAgent",
     "a_sequential_pipeline", "init", "msghub", "sequential_pipeline",
 ]  # fmt: skip
 

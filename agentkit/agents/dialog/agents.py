@@ -1,8 +1,8 @@
-"""DialogAgent, which says what its model says, and DictDialogAgent, which thinks, says, remembers and signals in fields."""
+"""DialogAgent says what its model says, DictDialogAgent thinks, says and remembers in fields, UserAgent asks a person."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from agentkit.agents.dialog.asking import Wish, ask
@@ -10,8 +10,9 @@ from agentkit.agents.dialog.base import AgentBase
 from agentkit.agents.dialog.configs import is_known
 from agentkit.agents.dialog.msg import Msg, as_text
 from agentkit.conversation.history import Stored
-from agentkit.core.twin import Mode
-from agentkit.errors import NoModelConfig, WrongArgument, WrongType
+from agentkit.core.twin import Mode, faces
+from agentkit.errors import NoModelConfig, ResponseParsingError, WrongArgument, WrongType
+from agentkit.messages import text_of
 from agentkit.parsers import DictFilterMixin, ModelResponse, ParserBase
 
 
@@ -94,8 +95,20 @@ class DictDialogAgent(DialogAgent):
         )  # fmt: skip
         reply = await ask(mode, self, client, asked, wish)
         if not isinstance(reply, ModelResponse):
-            return reply
+            return self._calling(parser, reply)
         return kept[0] if kept else self._message(parser, reply.parsed, allow_missing=True)
+
+    def _calling(self, parser: ParserBase, reply: Stored) -> Stored:
+        """A message with calls: what stands beside them is remembered, and others hear of it what the parser lets them."""
+        if not (text := text_of(reply.get("content"))):
+            return reply
+        try:
+            said = self._message(parser, parser.parse(text).parsed, allow_missing=True)
+        except ResponseParsingError:
+            said = Msg(self.name, "", "assistant")
+        said.memory = text
+        said.update({key: reply[key] for key in ("tool_calls", "function_call") if reply.get(key)})
+        return said
 
     def _message(self, parser: ParserBase, parsed: Any, *, allow_missing: bool = False) -> Msg:
         if not isinstance(parser, DictFilterMixin) or not isinstance(parsed, dict):
@@ -104,3 +117,29 @@ class DictDialogAgent(DialogAgent):
         said = Msg(self.name, content, "assistant", parser.to_metadata(parsed, allow_missing=allow_missing))
         said.memory = as_text(parser.to_memory(parsed, allow_missing=allow_missing))
         return said
+
+
+class UserAgent(AgentBase):
+    """A person: each call asks them, at the console or in the app, and says what they answered."""
+
+    def __init__(self, name: str = "User", input_hint: str = "User Input: ") -> None:
+        super().__init__(name)
+        self.input_hint = input_hint
+
+    async def _reply(
+        self, mode: Mode, /, x: Msg | Sequence[Msg] | None = None, required_keys: str | Sequence[str] | None = None
+    ) -> Msg:
+        """Hear `x` and ask the person; with `required_keys` also for these, which become the metadata.
+
+        Raises NobodyToAsk (an EOFError) where nobody can be asked.
+        """
+        self.observe(x)
+        text = await mode.peer(self, "get_human_input", self.input_hint)
+        keys = [required_keys] if isinstance(required_keys, str) else required_keys or ()
+        told = {key: await mode.peer(self, "get_human_input", f"{key}: ") for key in keys}
+        said = Msg(self.name, text, "user", told or None)
+        self.observe(said)
+        self.speak(said)
+        return said
+
+    reply, a_reply = faces(_reply)

@@ -13,6 +13,7 @@ from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.history import Stored
 from agentkit.conversation.model import model_reply
 from agentkit.core import bus
+from agentkit.core.io import quietly
 from agentkit.core.twin import Mode
 from agentkit.errors import ModelError, ResponseParsingError
 from agentkit.events import Noted, ReplyParsed
@@ -23,6 +24,7 @@ ParseFunction = Callable[[ModelResponse], Any]
 """Gives a ModelResponse whose `parsed` is filled, or what was parsed; raises ResponseParsingError, ValueError or KeyError."""
 
 _ANSWER = "answer"
+_LONGEST = 20_000  # characters of a refused reply that the model sees again
 _REFUSAL = re.compile(
     r"response_format|json_schema|json_object|schema|grammar|guided|structured|tool_choice|tools?\b", re.IGNORECASE
 )
@@ -68,7 +70,7 @@ async def ask(mode: Mode, agent: ConversableAgent, client: Any, messages: Sequen
             bus.emit(ReplyParsed(agent.name, wish.name, attempt, False, error=_reason(error)))
             if attempt > wish.max_retries:
                 return _after_all(agent, wish, response, error, attempt)
-            asked = [*told, {"role": "assistant", "content": reply or "(nothing)"}, _feedback(error, wish)]
+            asked = [*told, {"role": "assistant", "content": _shortened(reply)}, _feedback(error, wish)]
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
@@ -109,6 +111,12 @@ def _after_all(agent: ConversableAgent, wish: Wish, response: ModelResponse, err
     raise error
 
 
+def _shortened(reply: str) -> str:
+    """A refused reply as the model sees it again; of a very long one the two ends, so that there is room for a better one."""
+    cut = len(reply) - _LONGEST
+    return reply or "(nothing)" if cut <= 0 else f"{reply[: _LONGEST // 2]}\n({cut:,} characters)\n{reply[-_LONGEST // 2 :]}"
+
+
 def _feedback(error: Exception, wish: Wish) -> Stored:
     again = f"\n\n{wish.instruction}" if wish.instruction else ""
     problem = f"Your reply could not be read: {_reason(error)}"
@@ -131,14 +139,14 @@ async def _reply(mode: Mode, agent: ConversableAgent, client: Any, asked: Sequen
     offered = agent._engine.voice.offered()
     for way, parameters in _ways(client, wish, bool(offered)):
         try:
-            reply = await mode.block(model_reply, client, asked, agent.client_cache, agent, {**offered, **parameters})
+            reply = await mode.block(_unseen_reply, client, asked, agent.client_cache, agent, {**offered, **parameters})
         except ModelError as error:
             if not way or error.retry_after_s is not None or not _REFUSAL.search(str(error)):
                 raise
             _refused.add((way, _models(client)))
             bus.emit(Noted(agent.name, f"the model takes no {way}, so it is only told in words how to reply ({error})"))
             continue
-        return _answer(reply, forced=way == "forced tool")
+        return _answer(agent, reply, forced=way == "forced tool")
     raise AssertionError("unreachable: the last way returns or raises")
 
 
@@ -163,11 +171,25 @@ def _models(client: Any) -> tuple[Any, ...]:
     return tuple((model.provider, model.name) for model in models)
 
 
-def _answer(reply: Any, *, forced: bool) -> str | Stored:
-    """The text of a reply, or what a forced tool was called with; a message with other calls as it is."""
+def _unseen_reply(*asked: Any) -> Any:
+    """`model_reply` with nothing on the console, where a stream would show what only the parser may pass on."""
+    with quietly(True):
+        return model_reply(*asked)
+
+
+def _answer(agent: ConversableAgent, reply: Any, *, forced: bool) -> str | Stored:
+    """The text of a reply, or what a forced tool was called with; a message with other calls as it is.
+
+    Calls of functions that nobody has offered are no calls: their text counts, else what the first was called with.
+    """
     if not isinstance(reply, dict):
         return reply or ""
-    calls = reply.get("tool_calls")
-    if forced and calls:
-        return str(calls[0]["function"].get("arguments") or "")
-    return reply if calls or reply.get("function_call") else text_of(reply.get("content"))
+    text, called = text_of(reply.get("content")), [call["function"] for call in reply.get("tool_calls") or ()]
+    called += [reply["function_call"]] if reply.get("function_call") else []
+    if (
+        called
+        and not forced
+        and (agent._engine.voice.offered() or any(agent.can_execute_function(one["name"]) for one in called))
+    ):
+        return reply
+    return str(called[0].get("arguments") or "") if called and (forced or not text) else text

@@ -14,11 +14,13 @@ from agentkit.conversation.agent import Agent
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.history import Stored
 from agentkit.conversation.model import model_reply
+from agentkit.conversation.replies import asks_model
 from agentkit.conversation.tooling import conversation
 from agentkit.core import stopping
 from agentkit.core.io import is_quiet
 from agentkit.core.twin import Mode, core_of, faces
-from agentkit.errors import BadModelReply, NoModelConfig, WrongType
+from agentkit.errors import BadModelReply, NoModelConfig, ResponseParsingError, WrongType
+from agentkit.parsers.reasoning import answer_start
 
 CALLS = 20
 """Rounds of tool calls that one reply may take."""
@@ -135,6 +137,7 @@ class AgentBase(ConversableAgent):
 
     # Replies
 
+    @asks_model
     async def _generate_dialog_reply(
         self, mode: Mode, /, messages: list[Stored] | None = None, sender: Agent | None = None, config: Any | None = None
     ) -> tuple[bool, Any]:
@@ -149,8 +152,9 @@ class AgentBase(ConversableAgent):
     generate_dialog_reply, a_generate_dialog_reply = faces(_generate_dialog_reply)
 
     async def _ask_model(self, mode: Mode, client: Any, asked: list[Stored]) -> Any:
-        """The model's reply: a text, or a message; None when it is empty."""
-        return await mode.block(model_reply, client, asked, self.client_cache, self, self._engine.voice.offered())
+        """The model's reply: a text without the reasoning in front of it, or a message; None when it is empty."""
+        reply = await mode.block(model_reply, client, asked, self.client_cache, self, self._engine.voice.offered())
+        return _spoken(reply) if isinstance(reply, str) else reply
 
     def _prompt(self, messages: list[Stored], sender: Agent | None) -> list[Stored]:
         """The role, then what is remembered (in calls that is all there is), then the chat."""
@@ -164,11 +168,12 @@ class AgentBase(ConversableAgent):
         ending = [ConversableAgent.check_termination_and_human_reply]  # a call always has a reply
         for _ in range(CALLS):
             reply = await mode.peer(self, "generate_reply", messages=messages, exclude=ending)
-            if not isinstance(reply, dict) or not any(
-                reply.get(key) for key in ("tool_calls", "function_call", "tool_responses")
+            if not isinstance(reply, dict) or not (
+                reply.get("role") == "function"
+                or any(reply.get(key) for key in ("tool_calls", "function_call", "tool_responses"))
             ):
                 return reply
-            messages = [*messages, reply]
+            messages = [*messages, own(reply)]
         raise BadModelReply(f"{self.name}: its model still calls tools after {CALLS} rounds; ask again, or with fewer tools.")
 
     def _said(self, reply: Any) -> Msg:
@@ -185,9 +190,51 @@ class AgentBase(ConversableAgent):
         self, message: dict[str, Any] | str, role: str, conversation_id: Agent, is_sending: bool = True
     ) -> bool:
         """In its own history stands what the agent remembers, which may be more than what others hear."""
-        if is_sending and isinstance(message, Msg) and message.memory:
-            message = {**message, "content": message.memory}
-        return super()._append_oai_message(message, role, conversation_id, is_sending)
+        if not (is_sending and isinstance(message, Msg) and message.memory):
+            return super()._append_oai_message(message, role, conversation_id, is_sending)
+        stored = super()._append_oai_message(own(message), role, conversation_id, is_sending)
+        if stored:
+            conversation = self._oai_messages[conversation_id]
+            conversation[-1] = _Own(conversation[-1], message.content)
+        return stored
+
+    def last_message(self, agent: Agent | None = None) -> Stored | None:
+        """The newest message of a conversation as the other one knows it; raises as ConversableAgent's does."""
+        last = super().last_message(agent)
+        return last and _as_told(last)
+
+    def chat_messages_for_summary(self, agent: Agent) -> list[Stored]:
+        """The conversation as the other one knows it: a summary goes on to others."""
+        return [_as_told(message) for message in super().chat_messages_for_summary(agent)]
+
+
+class _Own(Stored):
+    """A message in the history of its author, with what the author remembers as its content; `told` is what others heard."""
+
+    def __init__(self, stored: Stored, told: Any) -> None:
+        super().__init__(stored)
+        self.told = told
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Own, (dict(self), self.told)
+
+
+def own(message: Stored) -> Stored:
+    """A message as its author remembers it."""
+    return {**message, "content": message.memory} if isinstance(message, Msg) and message.memory else message
+
+
+def _spoken(reply: str) -> str | None:
+    """What a reply says behind its `<think>...</think>`, which is for nobody else; None when there is nothing behind it."""
+    try:
+        start = answer_start(reply)
+    except ResponseParsingError:
+        return None
+    return reply[start:].lstrip() or None if start else reply
+
+
+def _as_told(message: Stored) -> Stored:
+    return {**message, "content": message.told} if isinstance(message, _Own) else message
 
 
 def tell(said: Msg, listeners: str, *, silent: bool) -> None:

@@ -22,14 +22,13 @@ class MsgHub:
     """While it is open, its participants hear what each of them replies; hubs may lie in one another."""
 
     def __init__(self, participants: Sequence[AgentBase], announcement: Msg | Sequence[Msg] | None = None) -> None:
-        self.participants = agents_in(participants)
-        self.announcement = announcement
+        self.participants = list(dict.fromkeys(agents_in(participants)))
+        self.announcement = messages_in(announcement)  # what is none must not leave the hub half open
         self._before: dict[AgentBase, list[AgentBase] | None] = {}
 
     def __enter__(self) -> MsgHub:
         self._listen(self.participants)
-        if self.announcement is not None:
-            self.broadcast(self.announcement)
+        self.broadcast(self.announcement)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
@@ -76,7 +75,8 @@ class MsgHub:
 
 
 def msghub(participants: Sequence[AgentBase], announcement: Msg | Sequence[Msg] | None = None) -> MsgHub:
-    """A hub for a `with` block; all participants hear the announcement first. Raises WrongType for what is no dialog agent."""
+    """A hub for a `with` block; all participants hear the announcement first. Raises WrongType for what is no dialog agent,
+    WrongArgument for what is no message."""
     return MsgHub(participants, announcement)
 
 

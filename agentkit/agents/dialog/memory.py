@@ -18,6 +18,7 @@ class TemporaryMemory:
 
     def __init__(self) -> None:
         self._messages: list[Msg] = []
+        self._ids: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._messages)
@@ -30,11 +31,10 @@ class TemporaryMemory:
 
         Raises WrongArgument (a ValueError) for what is no message.
         """
-        known = {message.id for message in self._messages}
         for message in messages_in(memories):
-            if message.id not in known:
+            if message.id not in self._ids:
                 self._messages.append(message)
-                known.add(message.id)
+                self._ids.add(message.id)
 
     def get_memory(self, recent_n: int | None = None, filter_func: Callable[[int, Msg], bool] | None = None) -> list[Msg]:
         """The messages, oldest first: the newest `recent_n`, of those what `filter_func(index, message)` lets pass."""
@@ -52,10 +52,11 @@ class TemporaryMemory:
             text = f"there is no message at {unknown} to delete; there are {len(self._messages)}, counted from 0"
             telling.note("memory", text, is_quiet())
         self._messages = [message for place, message in enumerate(self._messages) if place not in wanted]
+        self._ids = {message.id for message in self._messages}
 
     def clear(self) -> None:
         """Forget everything."""
-        self._messages = []
+        self._messages, self._ids = [], set()
 
     def size(self) -> int:
         """How many messages are remembered."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentkit.agents.rewoo.actions import BaseAction
+    from agentkit.agents.rewoo.agent import ReWOOAgent
     from agentkit.agents.rewoo.describing import tool_api
     from agentkit.agents.rewoo.executor import ActionExecutor
     from agentkit.agents.rewoo.graph import Evidence, execute, still_known
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "actions": ("BaseAction",),
+    "agent": ("ReWOOAgent",),
     "describing": ("tool_api",),
     "executor": ("ActionExecutor",),
     "graph": ("Evidence", "execute", "still_known"),
@@ -54,7 +56,7 @@ __all__ = [
     "REPLAN_PROMPT_EN", "SOLVER_PROMPT_CN", "SOLVER_PROMPT_EN", "WORKER_PROMPT_CN", "WORKER_PROMPT_EN", "ActionExecutor",
     "ActionReturn", "ActionStatusCode", "ActionValidCode", "AgentReturn", "AgentStatusCode", "BaseAction", "BaseParser",
     "Evidence", "FinishAction", "FunctionAction", "InvalidAction", "JsonParser", "NoAction", "Plan", "ReWOO",
-    "ReWOOProtocol", "Step", "TupleParser", "execute", "parse_plan", "still_known", "tool_api",
+    "ReWOOAgent", "ReWOOProtocol", "Step", "TupleParser", "execute", "parse_plan", "still_known", "tool_api",
 ]  # fmt: skip
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import inspect
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,13 +15,15 @@ from agentkit.agents.rewoo.plan import Plan
 from agentkit.agents.rewoo.protocol import ChatMessage, ReWOOProtocol
 from agentkit.agents.rewoo.schema import ActionReturn, AgentReturn, AgentStatusCode
 from agentkit.core import bus, stopping
-from agentkit.core.twin import ASYNC
+from agentkit.core.twin import ASYNC, wait_for
 from agentkit.errors import ResponseParsingError, Stopped, WrongArgument, WrongType
 from agentkit.events import Noted, PlanMade
 from agentkit.messages import new_id, text_of
 
 Question = str | ChatMessage | list[ChatMessage]
 """A text, a message, or a conversation whose last message is the question."""
+OnPlan = Callable[[Plan], Plan | Awaitable[Plan | None] | None]
+"""Looks at a plan before it runs, and gives another one to run that instead; sync, or async in an event loop of its own."""
 
 
 class ReWOO:
@@ -41,11 +44,13 @@ class ReWOO:
         timeout_s: float | None = None,
         retries: int = 0,
         replans: int = 0,
+        on_plan: OnPlan | None = None,
     ) -> None:
         """`llm`: a Model, an OpenAIWrapper, an object with `chat(messages)`, or a function of the messages that gives a text.
 
         `max_turn`: how often the planner is asked for a plan that can run; `at_once`, `timeout_s` (seconds) and `retries` as
-        in `execute`; `replans`: how often the planner may plan again when steps have failed. Raises WrongType, WrongArgument.
+        in `execute`; `replans`: how often the planner may plan again when steps have failed; `on_plan` gets every plan that can
+        run, and may give a changed one. Raises WrongType, WrongArgument.
         """
         check_model(llm)
         if max_turn < 1 or replans < 0:
@@ -56,6 +61,7 @@ class ReWOO:
         self.timeout_s = timeout_s
         self.retries = retries
         self.replans = replans
+        self._on_plan = on_plan
         self._llm = llm
         self._action_executor = action_executor
         self._protocol = protocol or ReWOOProtocol()
@@ -83,6 +89,11 @@ class ReWOO:
         except Exception as error:  # noqa: BLE001 (models of others raise anything; a chat gives a result)
             return talk.failed(error)
 
+    def answer(self, message: Question, **kwargs: Any) -> AgentReturn:
+        """`chat`, which raises what its model or `on_plan` raises instead of telling it in the result."""
+        talk = _Talk.about(message)
+        return self._answered(talk, self._carried_out(talk, kwargs), kwargs)
+
     async def a_chat(self, message: Question, **kwargs: Any) -> AgentReturn:
         """`chat` on a thread, so that the event loop goes on; cancelling the task stops it."""
         return await ASYNC.block(self.chat, message, **kwargs)
@@ -102,8 +113,9 @@ class ReWOO:
         known = known or {}
         if problems := plan.problems(self._action_executor.tool_names(), known):
             raise WrongArgument(f"{self.name}: the plan cannot run: {'; '.join(problems)}.")
-        talk = _Talk.about(message)
-        talk.follow(plan, self._evidence(plan, new_id(), known, talk.cache))
+        talk, plan_id = _Talk.about(message), new_id()
+        bus.emit(PlanMade(self.name, plan_id, 1, [step.to_json() for step in plan.steps]))
+        talk.follow(plan, self._evidence(plan, plan_id, known, talk.cache))
         try:
             self._replan(talk, kwargs)
             return self._answered(talk, "", kwargs)
@@ -155,8 +167,21 @@ class ReWOO:
                 bus.emit(PlanMade(self.name, plan_id, attempt, [], wrong))
                 continue
             bus.emit(PlanMade(self.name, plan_id, attempt, [step.to_json() for step in plan.steps]))
-            return plan_id, plan
+            return plan_id, self._looked_at(plan, plan_id, attempt, known)
         raise ResponseParsingError(wrong, reply)
+
+    def _looked_at(self, plan: Plan, plan_id: str, attempt: int, known: Collection[str]) -> Plan:
+        """The plan as `on_plan` wants it, told once more where that changed it."""
+        wanted = None if self._on_plan is None else self._on_plan(plan)
+        wanted = wait_for(wanted) if inspect.isawaitable(wanted) else wanted
+        if wanted is None or wanted == plan:
+            return plan
+        if not isinstance(wanted, Plan):
+            raise WrongType(f"{self.name}: on_plan must give a Plan or None, not {wanted!r:.200}.")
+        if problems := wanted.problems(self._action_executor.tool_names(), known):
+            raise WrongArgument(f"{self.name}: the plan that on_plan gave cannot run: {'; '.join(problems)}.")
+        bus.emit(PlanMade(self.name, plan_id, attempt, [step.to_json() for step in wanted.steps]))
+        return wanted
 
     def _evidence(self, plan: Plan, plan_id: str, known: Mapping[str, Evidence], cache: Cache) -> dict[str, Evidence]:
         return execute(

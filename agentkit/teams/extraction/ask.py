@@ -14,7 +14,7 @@ from agentkit.llm.client import Model
 from agentkit.llm.tokens import count_text
 from agentkit.parsers import MarkdownJsonDictParser, ModelResponse
 from agentkit.teams.extraction import values
-from agentkit.teams.extraction.quoting import Paper
+from agentkit.teams.extraction.quoting import Paper, holds
 from agentkit.teams.extraction.schema import Field, Schema
 from agentkit.teams.extraction.table import Cell
 from agentkit.teams.extraction.values import Style, style_of
@@ -126,6 +126,18 @@ class FieldsParser(MarkdownJsonDictParser):
             raise JsonDictValidationError(f"These values cannot be: {said}. Correct them, or give null.", made.text)
         return made
 
+    def _accepted(self, value: Any, text: str) -> dict[str, Any]:
+        """Remarks beside the fields are left out, and a number that is written as a text is one: no reason to ask again."""
+        known = {each.name.casefold(): each for each in self.schema.fields}
+        if isinstance(value, Mapping):
+            ours = {key: known[name] for key in value if (name := key.strip().casefold()) in known}
+            value = {key: self._written(field, value[key]) for key, field in ours.items()} or value
+        return super()._accepted(value, text)
+
+    def _written(self, field: Field, item: Any) -> Any:
+        has_value = isinstance(item, Mapping) and "value" in item
+        return {**item, "value": _plain(field, item["value"], self.style)} if has_value else item
+
 
 def reply_schema(fields: Sequence[Field]) -> dict[str, Any]:
     """The JSON schema of a reply: for each field its value with a quote, or null."""
@@ -142,15 +154,27 @@ def reply_schema(fields: Sequence[Field]) -> dict[str, Any]:
 
 
 def given(field: Field, parsed: Any, style: Style) -> tuple[Any, str]:
-    """The value of a field in a reply, None when there is none, and its quote; dates in other forms become ISO."""
+    """The value of a field in a reply, None when there is none, and its quote."""
     item = parsed.get(field.name) if isinstance(parsed, Mapping) else None
     value, quote = (item.get("value"), item.get("quote")) if isinstance(item, Mapping) else (item, "")
-    if isinstance(value, str):
-        value = value.encode("utf-8", "replace").decode().strip()
-    if field.kind == "date" and isinstance(value, str):
-        found = values.dates(value, style)
-        value = found[0].value if len(found) == 1 else value
+    value = _plain(field, value, style)
     return (None if value in ("", []) else value), quote if isinstance(quote, str) else ""
+
+
+def _plain(field: Field, value: Any, style: Style) -> Any:
+    """A value as its field has it: dates as ISO texts, a text that is nothing but a number as a number."""
+    if not isinstance(value, str):
+        return value
+    value = value.encode("utf-8", "replace").decode().strip()
+    if field.kind not in ("date", "number", "integer") or field.choices:
+        return value
+    if field.kind == "date":
+        found = values.dates(value, style)
+        return found[0].value if len(found) == 1 else value
+    only = next(iter(values.numbers(value, style)), None)
+    if only is None or only.unit or (only.start, only.end) != (0, len(value)):
+        return value
+    return int(only.value) if field.kind == "integer" and float(only.value).is_integer() else only.value
 
 
 def _loosened(field: Field) -> dict[str, Any]:
@@ -167,7 +191,9 @@ def _hint(field: Field) -> str:
 
 
 def _shows(field: Field, value: Any, quote: str, style: Style) -> bool:
-    """Whether the quote can be what shows the value: numbers and dates that stand in it must include it."""
+    """Whether the quote can be what shows the value: it holds a text, and of its numbers and dates one is the value."""
+    if field.kind in ("string", "list") and not field.choices:
+        return all(holds(quote, each) for each in ([value] if isinstance(value, str) else value))
     if field.kind == "date":
         return value in ([found.value for found in values.dates(quote, style)] or [value])
     if field.kind in ("number", "integer"):

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from agentkit.core import bus, stopping
 from agentkit.errors import (
+    AgentkitError,
     DocumentError,
+    LimitReached,
     ModelAuthFailed,
     ModelError,
     ModelNotFound,
@@ -23,7 +25,7 @@ from agentkit.teams.extraction.schema import Schema
 from agentkit.teams.extraction.table import Row, Table
 from agentkit.teams.task import Readable
 
-_HOPELESS = (ModelUnreachable, ModelAuthFailed, ModelNotFound)
+_HOPELESS = (ModelUnreachable, ModelAuthFailed, ModelNotFound, LimitReached)
 """With the next document it would be the same."""
 
 
@@ -32,10 +34,10 @@ def extract(schema: Schema, documents: Iterable[Readable], model: Model) -> Tabl
 
     A document that cannot be read, or of which the model makes nothing, becomes a row with an error. Stopped on the way, it
     returns the rows that are finished. A model that cannot be asked at all raises its ModelError when no row is finished, else
-    it is the error of all rows to come.
+    it is the error of all rows to come; so does a limit of the run that is reached.
     """
     rows: list[Row] = []
-    broken: ModelError | None = None
+    broken: AgentkitError | None = None
     try:
         for document in documents:
             stopping.check()

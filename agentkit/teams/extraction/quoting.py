@@ -94,6 +94,15 @@ class Paper:
         return narrow(section.place, section.text.count("\n") + 1, skipped, inside.count("\n") + 1)
 
 
+def holds(quote: str, value: str) -> bool:
+    """Whether a value stands in a quote: its characters in a row, or all of its words; compared as `Paper.find` compares."""
+    return _fold(value)[0] in _fold(quote)[0] or _words(value) <= _words(quote)
+
+
+def _words(text: str) -> set[str]:
+    return {_fold(word)[0] for word in re.findall(r"\w+", text)}
+
+
 def _fold(text: str) -> tuple[str, list[int]]:
     """The text as it is compared, and for each of its characters the one that it came from."""
     made: list[str] = []

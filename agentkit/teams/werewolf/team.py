@@ -7,8 +7,9 @@ from typing import Any
 
 from agentkit.conversation import telling
 from agentkit.core.io import IOStream
-from agentkit.errors import Stopped
+from agentkit.errors import LimitReached, Stopped
 from agentkit.events import MessageStatus
+from agentkit.llm.limits import reason_of
 from agentkit.teams.conversing import Quiet, voice
 from agentkit.teams.task import Answer, Task, Team
 from agentkit.teams.werewolf.game import MODERATOR, Game
@@ -21,11 +22,13 @@ def work(task: Task) -> Answer:
     village = Village(deal(PLAYERS, Random()))
     try:
         winner = _watched(task, Game(village, voice(task)))
-    except Stopped:
+    except (Stopped, LimitReached) as error:
         if not village.ballots:
             raise
-        return _say(task, village, None, "stopped")
-    return _say(task, village, winner, "complete")
+        if isinstance(error, Stopped):
+            return _say(task, village, None, "stopped", "stopped")
+        return _say(task, village, None, "complete", reason_of(error))
+    return _say(task, village, winner, "complete", "answered")
 
 
 def _watched(task: Task, game: Game) -> Winner:
@@ -36,8 +39,8 @@ def _watched(task: Task, game: Game) -> Winner:
             task.parent_id = last()
 
 
-def _say(task: Task, village: Village, winner: Winner | None, status: MessageStatus) -> Answer:
-    text, ended = report(village, winner), "answered" if winner else "stopped"
+def _say(task: Task, village: Village, winner: Winner | None, status: MessageStatus, ended: str) -> Answer:
+    text = report(village, winner)
     extra: dict[str, Any] = {"citations": [], "model": task.model.id, "winner": winner, "roles": village.roles}
     extra |= {} if winner else {"ended": ended}
     task.say(MODERATOR, "user", text, status=status, final=True, extra=extra)

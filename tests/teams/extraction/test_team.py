@@ -46,8 +46,8 @@ def test_a_table_with_a_marker_behind_each_value() -> None:
     assert lines == [
         "| Document | total | date |",
         "| --- | --- | --- |",
-        "| a.txt | 12.5 [1] | 2025-03-03 [2] |",
-        "| b.txt | 7 [3] |  |",
+        "| a.txt | 12.5\u00a0[1] | 2025-03-03\u00a0[2] |",
+        "| b.txt | 7\u00a0[3] |  |",
         "| broken.pdf |  |  |",
     ]
     assert "- broken.pdf: broken.pdf is damaged" in answer.text
@@ -71,7 +71,7 @@ def test_at_most_thirty_rows_are_shown_and_all_travel_with_the_message() -> None
 def test_a_json_schema_in_the_question() -> None:
     schema = {"type": "object", "properties": {"total": {"type": "number"}}}
     answer, _, _ = ask(f"Please:\n```json\n{json.dumps(schema)}\n```", [B])
-    assert "| b.txt | 7 [1] |" in answer.text
+    assert "| b.txt | 7\u00a0[1] |" in answer.text
     task = Task('{"type": "object"', offline_model(), lambda query: [])
     with pytest.raises(ConfigError, match="not valid JSON"):
         TEAM.work(task)
@@ -94,7 +94,7 @@ def test_a_language_model_names_the_fields_first() -> None:
     value = {"total": {"value": 7, "quote": "Total: 7 EUR"}}
     model = scripted_model([json.dumps(twice), json.dumps(fields), json.dumps(value)])
     answer, _, events = ask("What do the bills come to?", [B], model)
-    assert "| b.txt | 7 [1] |" in answer.text
+    assert "| b.txt | 7\u00a0[1] |" in answer.text
     inner = [event for event in events if isinstance(event, MessageSent) and event.extra["inner"]]
     assert [event.sender for event in inner] == ["Planner", "Extractor"]
     assert all(event.extra["silent"] for event in inner)  # the JSON is no talk; how it was read is told by ReplyParsed

@@ -5,46 +5,41 @@ The app, the command line and the tests work through this; each question or inge
 
 from __future__ import annotations
 
-import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from datetime import datetime
-from functools import cache
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from agentkit import runs
 from agentkit.core import bus
 from agentkit.database import Database
-from agentkit.documents import DocumentText
-from agentkit.errors import AgentkitError, ConfigError, Stopped
-from agentkit.events import DocumentDone, MessageSent, Usage
+from agentkit.errors import AgentkitError, ConfigError
+from agentkit.events import DocumentDone, MessageSent
 from agentkit.ledger import Chat, Ledger, StoredMessage
-from agentkit.llm import Model, available_models, connections, model_by_id
-from agentkit.llm.openai_client import provider_of
-from agentkit.llm.prices import price
+from agentkit.llm import Model, available_models, model_by_id
+from agentkit.llm.limits import Limit, Used, limited
 from agentkit.llm.tokens import count_text
-from agentkit.messages import Message, message, new_id
+from agentkit.messages import new_id
 from agentkit.retrieval import Collection, Embedder, Hit, Library, MiniLMEmbedder, Source, fetch, sources_from_paths
 from agentkit.retrieval.bundle import file_name
-from agentkit.retrieval.embed_folder import FolderEmbedder
-from agentkit.retrieval.embed_server import ServerEmbedder
 from agentkit.retrieval.embedders import Embedders
-from agentkit.retrieval.rerank import CrossEncoderReranker, Reranker, Rerankers, ServerReranker
+from agentkit.retrieval.rerank import Rerankers
 from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
 from agentkit.settings import Settings
 from agentkit.teams import Answer, Task, team
 from agentkit.teams.task import Readable
+from agentkit.workspace import offers
+from agentkit.workspace.answering import Stored, advised, history, say_end, used_in
+from agentkit.workspace.scopes import EVERYTHING, scope_to_json
 
 DEFAULT_COLLECTION = "Documents"
 SAMPLES = "Samples"
 TITLE = 60
-EVERYTHING = Scope()
 LookUp = Callable[[str], list[Hit]]
 T = TypeVar("T")
-Named = TypeVar("Named", Embedder, Reranker)
 
 
 class Workspace:
@@ -57,11 +52,14 @@ class Workspace:
         self.ledger = Ledger(self.database)
         self.ledger.interrupt_orphans()
         self.embedder: Embedder = embedder or MiniLMEmbedder()
-        embedders = Embedders(
-            self.embedder, lambda name: _named(_embedders(settings), name), lambda: [one.name for one in _embedders(settings)]
+        self.library = Library(
+            self.database,
+            settings,
+            Embedders(
+                self.embedder, partial(offers.embedder, settings), lambda: [one.name for one in offers.embedders(settings)]
+            ),
+            Rerankers(partial(offers.reranker, settings), lambda: [one.name for one in offers.rerankers(settings)]),
         )
-        rerankers = Rerankers(lambda name: _named(_rerankers(settings), name), lambda: [one.name for one in _rerankers(settings)])
-        self.library = Library(self.database, settings, embedders, rerankers)
         self.library.interrupt_orphans()
 
     def close(self) -> None:
@@ -138,13 +136,13 @@ class Workspace:
 
     def ask(self, owner: str, question: str, *, collection: str, team_id: str = "answer", model_id: str = "",
             chat_id: str | None = None, parent_id: str | None = None, attachments: Sequence[Source] = (),
-            keep_attachments: bool = False, scope: Scope = EVERYTHING) -> Run[Answer]:  # fmt: skip
+            keep_attachments: bool = False, scope: Scope = EVERYTHING, max_tokens: int | None = None) -> Run[Answer]:  # fmt: skip
         """Ask a team, in a new chat or in one that is there; the run's `chat_id` says which.
 
         `parent_id` is the message to go on from (default: the chat's head; empty: from the beginning). Attachments are
         taken in first: for this chat alone, or with `keep_attachments` into the collection. Only what is in the `scope` is
-        looked up; what is attached to the chat alone belongs to the chosen documents. Raises NotFound and ConfigError at
-        once.
+        looked up; what is attached to the chat alone belongs to the chosen documents. `max_tokens` is the limit of this run
+        instead of that of the settings. Raises NotFound, ConfigError and WrongArgument at once.
         """
         if not question.strip():
             raise ConfigError("The question is empty; type what you want to know.")
@@ -154,7 +152,10 @@ class Workspace:
             if chat_id and runs.live(owner, chat_id=chat_id):
                 raise ConfigError("This chat is still answering; stop it or wait for the end before you ask on.")
             thread = self.ledger.thread(owner, chat_id, parent_id) if chat_id and parent_id != "" else []
+            run_limit = Limit(self.settings.run_tokens if max_tokens is None else max_tokens, self.settings.run_dollars)
+            chat_limit = Limit(self.settings.chat_tokens, self.settings.chat_dollars)
             chat = self._chat(owner, chat_id, question, team_id, model.id, collection)
+            before = Used() if chat_id is None or chat_limit == Limit() else used_in(self.ledger, chat)
 
             def work() -> Answer:
                 run = runs.current()
@@ -165,10 +166,14 @@ class Workspace:
                 try:
                     chosen.check(model)
                     self._attach(owner, chat, collection, attachments, keep_attachments)
-                    return chosen.work(task)
+                    with limited(run_limit, chat_limit, before):
+                        return chosen.work(task)
                 except Exception as error:
-                    _say_end(run.message_id, task.parent_id, chosen.agents[-1], error)
-                    raise
+                    told = advised(error, run)
+                    say_end(run.message_id, task.parent_id, chosen.agents[-1], told)
+                    if told is error:
+                        raise
+                    raise told from error
 
             return runs.start(work, kind="chat", title=question[:TITLE], owner=owner, chat_id=chat.id, ledger=self.ledger)
 
@@ -224,7 +229,7 @@ class Workspace:
         def documents() -> list[Readable]:
             names, within = places()
             found = self.library.documents_within(owner, names, within)
-            return [_Stored(one.id, one.name, self.library, owner, within) for one in found]
+            return [Stored(one.id, one.name, self.library, owner, within) for one in found]
 
         return look_up, find, documents
 
@@ -263,61 +268,6 @@ class Workspace:
         return [found.name for found in self.library.collections(owner, hidden=True) if found.name == name]
 
 
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """A document in the store, read when somebody wants it."""
-
-    id: str
-    name: str
-    library: Library
-    owner: str
-    scope: Scope
-
-    def read(self) -> DocumentText:
-        """Its text and sections; raises DocumentError, and NotFound when it was deleted meanwhile."""
-        return self.library.reading(self.owner, self.id, self.scope)
-
-
-def _embedders(settings: Settings) -> Iterator[Embedder]:
-    """Those that can be chosen besides the packaged one: in folders, and on connected servers."""
-    yield from (_folder_embedder(folder) for folder in _folders(settings.embedding_folders))
-    for server in connections(settings):
-        yield from (_server_embedder(server.base_url, server.api_key, model) for model in server.embedding_models)
-
-
-def _rerankers(settings: Settings) -> Iterator[Reranker]:
-    yield from (_folder_reranker(folder) for folder in _folders(settings.reranker_folders))
-    for server in connections(settings):
-        yield from (ServerReranker(server.base_url, server.api_key, model) for model in server.reranker_models)
-
-
-def _named(offered: Iterator[Named], name: str) -> Named | None:
-    return next((one for one in offered if one.name == name), None)
-
-
-def _folders(setting: str) -> list[Path]:
-    return [Path(part).expanduser() for part in setting.split(os.pathsep) if part.strip()]
-
-
-# One of each in the process: a model is loaded once, a server is asked for its dimension once. Another key makes another one.
-@cache
-def _folder_embedder(folder: Path) -> Embedder:
-    return FolderEmbedder(folder)
-
-
-@cache
-def _folder_reranker(folder: Path) -> Reranker:
-    return CrossEncoderReranker(folder)
-
-
-@cache
-def _server_embedder(base_url: str, api_key: str, model: str) -> Embedder:
-    provider = provider_of(base_url)
-    return ServerEmbedder(
-        base_url, api_key, model, provider=provider, price=lambda tokens: price(model, provider, Usage(input=tokens))
-    )
-
-
 def _discard(path: Path, folder: Path) -> None:
     """Remove a file below the folder, with the folders between that are empty then; leave others alone."""
     if not path.is_relative_to(folder):
@@ -332,42 +282,3 @@ def _discard(path: Path, folder: Path) -> None:
 def attachment_collection(chat_id: str) -> str:
     """Name of the hidden collection that holds what was attached to a chat alone."""
     return f"chat:{chat_id}"
-
-
-def scope_to_json(scope: Scope) -> dict[str, Any]:
-    """The fields that narrow, as they travel with a question under `scope`."""
-    given = {one.name: getattr(scope, one.name) for one in fields(scope)}
-    return {
-        name: value.isoformat() if isinstance(value, datetime) else value
-        for name, value in given.items()
-        if value != getattr(EVERYTHING, name)
-    }
-
-
-def scope_of(question: StoredMessage | MessageSent) -> Scope:
-    """What a question was narrowed to."""
-    given: dict[str, Any] = dict(question.extra.get("scope", {}))
-    for name in ("added_from", "added_before"):
-        if name in given:
-            given[name] = datetime.fromisoformat(given[name])
-    return Scope(**given)
-
-
-def _say_end(message_id: str, parent_id: str | None, agent: str, error: Exception) -> None:
-    """The chat shows why there is no answer, also after a refresh."""
-    extra = {"error": str(error) or type(error).__name__, "error_type": type(error).__name__}
-    stopped = isinstance(error, Stopped)
-    bus.emit(
-        MessageSent(
-            message_id, parent_id, agent, "user", "assistant", "", "stopped" if stopped else "failed", {} if stopped else extra
-        )
-    )
-
-
-def history(thread: Sequence[StoredMessage]) -> list[Message]:
-    """The turns of a chat as a model is told them: what was asked and finally answered, not what agents said among themselves."""
-    return [
-        message("user" if turn.role == "user" else "assistant", turn.content)
-        for turn in thread
-        if turn.content and not turn.extra.get("inner") and turn.status != "failed"
-    ]

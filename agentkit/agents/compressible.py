@@ -1,0 +1,230 @@
+"""CompressibleAgent: an assistant that ends the chat or shortens its history when the model's window is used up."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal
+
+from agentkit.agents.assistant import SYSTEM_MESSAGE
+from agentkit.conversation import telling
+from agentkit.conversation.agent import Agent
+from agentkit.conversation.compression import settings as settings_of
+from agentkit.conversation.compression.attempt import Attempt, assembled
+from agentkit.conversation.compression.capability import before_the_model
+from agentkit.conversation.compression.meter import Meter, model_asked_by, model_of
+from agentkit.conversation.compression.model_summary import ModelSummary
+from agentkit.conversation.compression.rendering import written
+from agentkit.conversation.compression.shape import Messages, divide, is_summary
+from agentkit.conversation.compression.sharing import broadcast, keep
+from agentkit.conversation.conversable import ConversableAgent, Reply, Verdict
+from agentkit.conversation.human import InputMode
+from agentkit.conversation.replies import Continued
+from agentkit.conversation.tooling import conversation
+from agentkit.core.io import IOStream, is_quiet
+from agentkit.core.twin import Mode, faces
+from agentkit.errors import AgentkitError, Stopped, WrongArgument
+
+_STRATEGIES = {"COMPRESS": ModelSummary.name, "CUSTOMIZED": "compress_function"}
+
+
+class CompressibleAgent(ConversableAgent):
+    """An AssistantAgent that looks at the tokens of what its model would be sent before it asks.
+
+    `compress_config` is False (or empty) to do nothing, True for the defaults, or a dict with any of these keys:
+    `mode` ("TERMINATE": end the chat when the model's window is full; "COMPRESS": let the model shorten the history from
+    `trigger_count` on; "CUSTOMIZED": let `compress_function` do it, which takes the messages and gives `(success, messages)`),
+    `trigger_count` (share of the window, or tokens), `async` (in async chats the event loop goes on meanwhile), `broadcast` (the
+    other agent, in a group chat everybody, gets the shorter history, too), `verbose` (print what is shortened and what comes of
+    it) and `leave_last_n` (so many newest messages are not shortened; the one that is to be answered never is).
+
+    A failure is told by the event Compressed and leaves the history whole. `compress_client` is the OpenAIWrapper that writes the
+    summaries, by default the agent's own client. Raises WrongArgument (a ValueError) and WrongType for settings that cannot be.
+    Names and defaults: AutoGen 0.2.
+    """
+
+    DEFAULT_SYSTEM_MESSAGE = SYSTEM_MESSAGE
+    DEFAULT_COMPRESS_CONFIG: ClassVar[dict[str, Any]] = settings_of.DEFAULT
+
+    def __init__(
+        self,
+        name: str,
+        system_message: str | None = SYSTEM_MESSAGE,
+        is_termination_msg: Callable[[dict[str, Any]], bool] | None = None,
+        max_consecutive_auto_reply: int | None = None,
+        human_input_mode: InputMode = "NEVER",
+        function_map: dict[str, Callable[..., Any]] | None = None,
+        code_execution_config: dict[str, Any] | Literal[False] | None = False,
+        llm_config: dict[str, Any] | Literal[False] | None = None,
+        default_auto_reply: str | dict[str, Any] | None = "",
+        compress_config: dict[str, Any] | bool | None = False,
+        description: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """The arguments of ConversableAgent, and how the history is kept short."""
+        super().__init__(
+            name,
+            system_message,
+            is_termination_msg,
+            max_consecutive_auto_reply,
+            human_input_mode,
+            function_map,
+            code_execution_config,
+            llm_config,
+            default_auto_reply,
+            description,
+            **kwargs,
+        )
+        self.compress_client: Any = self.client
+        self._meters: dict[str, Meter] = {}
+        self.compress_config = self._checked(compress_config)
+        limits = CompressibleAgent.on_oai_token_limit, CompressibleAgent.a_on_oai_token_limit
+        for reply_func in limits:
+            self.register_reply([Agent, None], reply_func, before_the_model(self), ignore_async_in_sync_chat=True)
+
+    def _checked(self, given: Any) -> dict[str, Any] | Literal[False]:
+        """The whole config with the trigger in tokens; False when nothing is to be done."""
+        if not given:
+            return False
+        config = settings_of.completed(self.name, given)
+        model, window = model_of(self)
+        if config["mode"] == "COMPRESS" and self.client is None:
+            raise WrongArgument(f"{self.name}: compress_config with mode COMPRESS needs an llm_config; or use CUSTOMIZED.")
+        if config["mode"] == "TERMINATE" and window is None:
+            raise WrongArgument(f"{self.name}: mode TERMINATE needs the window of the model {model!r}, which is not known.")
+        config["trigger_count"] = trigger = settings_of.trigger_tokens(self.name, config["trigger_count"], model, window)
+        if config["mode"] != "TERMINATE" and trigger < (least := self._attempt("").fixed):
+            raise WrongArgument(
+                f"{self.name}: trigger_count={trigger} is below the {least} tokens of the system message and the functions; "
+                "raise it."
+            )
+        return config
+
+    async def _generate_reply(  # type: ignore[override]  # AutoGen names `exclude` here, and takes nothing else
+        self,
+        mode: Mode,
+        /,
+        messages: list[dict[str, Any]] | None = None,
+        sender: Agent | None = None,
+        exclude: list[Callable[..., Any]] | None = None,
+    ) -> Reply:
+        """The reply to the conversation with the sender as it is stored, also when other messages are given.
+
+        Given messages count without a sender, or when there is no conversation yet.
+        """
+        stored = self._oai_messages.get(sender) if sender is not None else None
+        if stored and messages is not None and messages is not stored and messages != stored:
+            messages = stored
+        return await super()._generate_reply(mode, messages, sender, exclude=exclude)
+
+    generate_reply, a_generate_reply = faces(_generate_reply)  # type: ignore[assignment]
+
+    async def _on_oai_token_limit(
+        self,
+        mode: Mode,
+        /,
+        messages: list[dict[str, Any]] | None = None,
+        sender: Agent | None = None,
+        config: Any | None = None,
+    ) -> Verdict:
+        """Reply function: end the chat, or shorten the history, when the tokens reach what `compress_config` says.
+
+        Final only when it ends the chat. The functions asked after it, the model's among them, get the shortened history.
+        `config` may be another llm_config whose model counts.
+        """
+        if self.compress_config is False:
+            return False, None
+        before = conversation(self, messages, sender)
+        if self.compress_config["mode"] == "TERMINATE":
+            return self._ended(before, sender, config)
+        trigger = self.compress_config["trigger_count"]
+        attempt = self._attempt(_STRATEGIES[self.compress_config["mode"]], trigger, config)
+        if not before or attempt.tokens(before) < trigger:
+            return False, None
+        made = await attempt.run(before, lambda: self._shortened(mode, before))
+        if made is None:
+            return False, None
+        self._store(sender, before, made)
+        return Continued(made)
+
+    on_oai_token_limit, a_on_oai_token_limit = faces(_on_oai_token_limit)
+
+    def compress_messages(
+        self, messages: list[dict[str, Any]] | None = None, config: Any | None = None
+    ) -> tuple[bool, list[dict[str, Any]] | None]:
+        """Let the model write one message for all but the first and the last `leave_last_n`: `(True, messages)`.
+
+        `config` may be another OpenAIWrapper to ask. `(False, None)` when there is nothing to shorten or it failed; why, is told.
+        """
+        settings = self.compress_config or self.DEFAULT_COMPRESS_CONFIG
+        client = self.compress_client if config is None else config
+        try:
+            made = self._summarised(messages or [], client, settings)
+        except Stopped:
+            raise
+        except Exception as error:  # noqa: BLE001 (clients of scripts raise anything)
+            failed = settings_of.Failed(str(error) if isinstance(error, AgentkitError) else f"{type(error).__name__}: {error}")
+            telling.note(self.name, f"the history was not shortened: {failed.reason}", is_quiet())
+            return failed
+        return True, made
+
+    def _summarised(self, messages: Messages, client: Any, settings: Mapping[str, Any]) -> Messages:
+        parts = divide(messages, settings["leave_last_n"])
+        attempt = self._attempt(ModelSummary.name)
+        trigger = settings["trigger_count"] if self.compress_config else attempt.tokens(messages)
+        if settings["verbose"]:
+            IOStream.get_default().print("To be shortened:", *written(parts[1]), sep="\n", flush=True)
+        made = assembled(parts, [ModelSummary()], attempt, min(trigger, attempt.limit), client, self)
+        if settings["verbose"]:
+            summaries = [each["content"] for each in made[len(parts[0]) :] if is_summary(each)]
+            IOStream.get_default().print("Shortened to:", *summaries, sep="\n", flush=True)
+        return made
+
+    async def _shortened(self, mode: Mode, messages: Messages) -> Messages:
+        """What the agent's own or the custom function makes of the messages; raises AgentkitError when it says that it failed."""
+        assert self.compress_config is not False
+        given, last = copy.deepcopy(messages), list[Any]()
+        if self.compress_config["mode"] == "CUSTOMIZED":
+            function = self.compress_config["compress_function"]
+        else:
+            function = self.compress_messages
+            if not self.compress_config["leave_last_n"]:  # what is to be answered is no earlier message
+                head, middle, last = divide(given, 1)
+                given = head + middle
+        if self.compress_config["async"] and not inspect.iscoroutinefunction(function):
+            result = await mode.block(function, given)
+            result = await mode.invoke(lambda: result)  # a callable may give something to wait for
+        else:
+            result = await mode.invoke(function, given)
+        return settings_of.result(function, result) + last
+
+    def _ended(self, messages: Messages, sender: Agent | None, config: Any) -> Verdict:
+        """Whether the window of the model is full; then there is no reply, and the chat ends."""
+        attempt = self._attempt("", config=config)
+        if (used := attempt.tokens(messages)) < attempt.limit:
+            return False, None
+        reason = f"{self.name} has no tokens left: {used} of the {attempt.limit} of {attempt.meter.model} are used"
+        telling.note(self.name, reason, is_quiet())
+        if sender is not None:
+            self._engine.human.reasons[sender] = reason
+        return True, None
+
+    def _store(self, sender: Agent | None, before: Messages, made: Messages) -> None:
+        assert self.compress_config is not False
+        if sender is None:
+            return
+        kept = keep(self, sender, before, made)
+        if not kept and not self._oai_messages.get(sender):
+            self._oai_messages[sender] = made
+            kept = True
+        if kept and self.compress_config["broadcast"]:
+            broadcast(self, sender, before)
+
+    def _attempt(self, strategy: str, limit: int = sys.maxsize, config: Any = None) -> Attempt:
+        """What holds for this agent; `limit` counts where the window of the model is not known."""
+        model, window = model_of(self) if config is None else model_asked_by(None, config)
+        meter = self._meters.get(model) or self._meters.setdefault(model, Meter(model, self.client if config is None else None))
+        fixed = meter.fixed(self._oai_system_message, self._engine.voice.offered())
+        return Attempt(self.name, strategy, meter, fixed, window or limit)

@@ -1,0 +1,129 @@
+"""ReWOOAgent: a ConversableAgent whose model plans first, gathers the evidence at once, and answers from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from agentkit.agents.rewoo.actions import BaseAction
+from agentkit.agents.rewoo.earlier import as_told
+from agentkit.agents.rewoo.executor import Action, ActionExecutor
+from agentkit.agents.rewoo.protocol import ReWOOProtocol
+from agentkit.agents.rewoo.rewoo import OnPlan, ReWOO
+from agentkit.agents.rewoo.schema import AgentReturn
+from agentkit.agents.rewoo.workers import CodeAction, RegisteredFunction, Worker
+from agentkit.conversation.agent import Agent
+from agentkit.conversation.conversable import ConversableAgent, Verdict
+from agentkit.conversation.history import Stored
+from agentkit.conversation.human import InputMode
+from agentkit.conversation.replies import asks_model
+from agentkit.conversation.tooling import conversation
+from agentkit.core import bus
+from agentkit.core.twin import Mode, core_of, faces
+from agentkit.errors import WrongArgument
+from agentkit.events import Noted
+from agentkit.messages import text_of
+
+DESCRIPTION = "Plans the steps to an answer, gathers evidence for all of them with its tools, and answers from the evidence."
+
+
+class ReWOOAgent(ConversableAgent):
+    """Replies by plan, evidence and answer: two calls of its model, however many steps there are.
+
+    Its plans can use `tools` (functions, actions, an ActionExecutor), functions that are registered for its model and for
+    execution by it, other agents as `workers`, and, with a `code_execution_config`, `run_code`. Code in messages is not run
+    by itself. Evidence in the input of `run_code` becomes part of the program; let it run isolated.
+
+    Without any tool, it replies as its model does. Earlier turns of the chat are told to planner and solver as far as they
+    fit. A tool or a worker that fails is evidence, too; what its model raises ends the chat, as with other agents.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        system_message: str | None = "",
+        llm_config: dict[str, Any] | Literal[False] | None = None,
+        *,
+        tools: ActionExecutor | Action | Sequence[Action] = (),
+        workers: Sequence[ConversableAgent] = (),
+        protocol: ReWOOProtocol | None = None,
+        max_turn: int = 2,
+        at_once: int = 8,
+        timeout_s: float | None = None,
+        retries: int = 0,
+        replans: int = 0,
+        on_plan: OnPlan | None = None,
+        human_input_mode: InputMode = "NEVER",
+        description: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """`system_message` is told to planner and solver; `protocol` to `on_plan` are ReWOO's, `kwargs` ConversableAgent's.
+
+        Raises WrongType and WrongArgument for what cannot be.
+        """
+        told = description or (system_message if isinstance(system_message, str) else None) or DESCRIPTION
+        super().__init__(
+            name, system_message, human_input_mode=human_input_mode, llm_config=llm_config, description=told, **kwargs
+        )
+        self._tools = tools if isinstance(tools, ActionExecutor) else ActionExecutor(tools)
+        self._workers = [Worker(name, each) for each in workers]
+        self._code = [] if self._engine.coder.config is False else [CodeAction(self)]
+        _check_names(name, [*self._tools.actions, *(each.name for each in self._code), *(each.name for each in self._workers)])
+        self._settings: dict[str, Any] = {
+            "protocol": protocol, "max_turn": max_turn, "name": name, "at_once": at_once, "timeout_s": timeout_s,
+            "retries": retries, "replans": replans, "on_plan": on_plan,
+        }  # fmt: skip
+        ReWOO(str, self._tools, **self._settings)  # raises for settings that cannot be; asked is the client, later
+        self.last_return: AgentReturn | None = None
+        """What the newest reply was made from: actions, evidence and what went wrong; None before the first."""
+        self._reply_by_plans()
+
+    def _reply_by_plans(self) -> None:
+        """Plans take the model's place among the reply functions; code is run by steps only."""
+        code = core_of(ConversableAgent.generate_code_execution_reply)
+        self._reply_func_list[:] = [each for each in self._reply_func_list if core_of(each["reply_func"]) is not code]
+        self.replace_reply_func(ConversableAgent.generate_oai_reply, ReWOOAgent.generate_plan_reply)
+        self.replace_reply_func(ConversableAgent.a_generate_oai_reply, ReWOOAgent.a_generate_plan_reply)
+
+    @asks_model
+    async def _generate_plan_reply(
+        self, mode: Mode, /, messages: list[Stored] | None = None, sender: Agent | None = None, config: Any | None = None
+    ) -> Verdict:
+        """Reply function: plan, gather the evidence, answer; `config` may be another client to ask."""
+        client = self.client if config is None else config
+        messages = conversation(self, messages, sender)
+        if client is None or not messages:
+            return False, None
+        executor = self._executor(mode)
+        if not executor.tool_names():
+            return await self._generate_oai_reply(mode, messages, sender, config)
+        asked = as_told(messages, text_of(self.system_message))
+        work = ReWOO(client, executor, **self._settings)
+        options = {} if self.client_cache is None else {"cache": self.client_cache}
+        self.last_return = await mode.block(work.answer, asked, **options)
+        return True, self.last_return.response
+
+    generate_plan_reply, a_generate_plan_reply = faces(_generate_plan_reply)
+
+    def _executor(self, mode: Mode) -> ActionExecutor:
+        """All that plans can use now; a registered function replaces what has the same name."""
+        given = self._tools
+        actions: list[BaseAction] = [*given.actions.values(), *self._code, *(each.action(mode) for each in self._workers)]
+        special = given.invalid_action, given.no_action, given.finish_action
+        return ActionExecutor([*actions, *self._registered()], *special)
+
+    def _registered(self) -> Iterator[RegisteredFunction]:
+        offered = self._engine.voice.offered()
+        told = [each["function"] for each in offered.get("tools", ())] + list(offered.get("functions", ()))
+        for schema in told:
+            function = self.function_map.get(schema["name"])
+            if function is not None:
+                yield RegisteredFunction(function, schema)
+                continue
+            bus.emit(Noted(self.name, f"Plans cannot use {schema['name']}: register it for execution by {self.name}, too."))
+
+
+def _check_names(owner: str, names: Sequence[str]) -> None:
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise WrongArgument(f"{owner}: {', '.join(twice)} is there twice among tools and workers; give each its own name.")

@@ -1,0 +1,128 @@
+"""One attempt to shorten a history: it is measured, checked, paid for and told; what fails leaves the history whole."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from agentkit.conversation import telling
+from agentkit.conversation.compression.citing import cited, room_needed, with_passages
+from agentkit.conversation.compression.meter import Meter
+from agentkit.conversation.compression.shape import Messages, broken, is_summary
+from agentkit.conversation.compression.strategy import Scope, Strategy
+from agentkit.conversation.history import Stored
+from agentkit.core import bus
+from agentkit.core.io import is_quiet
+from agentkit.errors import AgentkitError, Stopped
+from agentkit.events import Compressed, Event, ModelReplied
+
+_LEAST_ROOM = 24
+
+
+@dataclass(slots=True)
+class Spending:
+    """What the model calls of a block took."""
+
+    tokens: int = 0
+    cost: float | None = 0.0
+    """US dollars; None as soon as one price is unknown."""
+
+    def __call__(self, event: Event) -> None:
+        """Count a call that reached a model."""
+        if isinstance(event, ModelReplied) and event.status != "cached":
+            self.tokens += event.usage.total
+            self.cost = None if event.cost is None or self.cost is None else self.cost + event.cost
+
+
+@contextmanager
+def spending() -> Iterator[Spending]:
+    """Count what the model calls in the block take."""
+    spent = Spending()
+    with bus.listening(spent):
+        yield spent
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Who shortens, in which way, and what holds for the result."""
+
+    agent: str
+    strategy: str
+    meter: Meter
+    fixed: int
+    """Tokens that are sent beside the history."""
+    limit: int
+    """Tokens that may be sent in all."""
+
+    def tokens(self, messages: Sequence[Stored]) -> int:
+        """Tokens that are sent with this history."""
+        return self.fixed + self.meter.count(messages)
+
+    async def run(self, before: Messages, shorten: Callable[[], Awaitable[Messages]]) -> Messages | None:
+        """The shorter history; None when that failed. Both are told by the event Compressed and on the console.
+
+        Raises Stopped, and nothing else.
+        """
+        began = time.monotonic()
+        made: Messages | None = None
+        error = ""
+        with spending() as spent:
+            try:
+                made = await shorten()
+                error = self.wrong(before, made)
+            except Stopped:
+                raise
+            except Exception as raised:  # noqa: BLE001 (strategies and clients of others raise anything)
+                error = str(raised) if isinstance(raised, AgentkitError) else f"{type(raised).__name__}: {raised}"
+        after = made if made is not None and not error else before
+        self._tell(before, after, error, spent, time.monotonic() - began)
+        return None if error else made
+
+    def wrong(self, before: Sequence[Stored], after: Sequence[Stored]) -> str:
+        """Why the result cannot take the place of the history; empty when it can."""
+        if found := broken(before, after):
+            return found
+        taken, was = self.tokens(after), self.tokens(before)
+        if taken > self.limit:
+            return f"the shortened history takes {taken} tokens, {self.limit} are allowed"
+        return f"the shortened history takes {taken} tokens, no less than the {was} before" if taken >= was else ""
+
+    def _tell(self, before: Messages, after: Messages, error: str, spent: Spending, seconds: float) -> None:
+        was, taken = self.tokens(before), self.tokens(after)
+        summary = "" if error else "\n\n".join(each["content"] for each in after if is_summary(each))
+        event = Compressed(
+            self.agent, self.strategy, not error, len(before), len(after), was, taken, spent.tokens, spent.cost, seconds,
+            self.meter.estimated, summary, error,
+        )  # fmt: skip
+        line = f">>>> {self.agent}: the history of {len(before)} messages ({was} tokens) "
+        line += f"was not shortened: {error}" if error else f"was shortened to {len(after)} ({taken} tokens), {self.strategy}"
+        telling.tell(event, line, is_quiet())
+
+
+def assembled(parts: tuple[Messages, Messages, Messages], strategies: Sequence[Strategy], attempt: Attempt, trigger: int,
+              client: Any, agent: Any) -> Messages:  # fmt: skip
+    """Head, shortened middle and tail of a history that was divided; cited passages of the middle stay in its summary.
+
+    Half of what is free below `trigger` is left for what comes. Raises AgentkitError where there is nothing to shorten, or no
+    room for what would stand for it, and what the strategies raise.
+    """
+    head, middle, tail = parts
+    kept = [*head, *tail]
+    taken = attempt.tokens(kept)
+    if not middle:
+        raise AgentkitError("there is nothing between the first message and the newest ones that could be shortened")
+    # What must stay may exceed the trigger, but not the limit.
+    room = (trigger - taken) // 2 if taken < trigger else (attempt.limit - taken) // 2
+    if room < _LEAST_ROOM:
+        raise AgentkitError(f"what has to stay takes {taken} of the {attempt.limit} tokens; there is no room for a summary")
+    meter = attempt.meter
+    needed = room_needed(middle, kept, room, meter)
+    scope = Scope(meter, room - needed, frozenset(cited([*kept, *middle])), client, agent)
+    made = middle
+    for strategy in strategies:
+        if made is middle or meter.count(made) > scope.room:
+            made = strategy.shorten(made, scope)
+    return [*head, *with_passages(made, middle, kept, needed, meter), *tail]

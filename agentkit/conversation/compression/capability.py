@@ -1,0 +1,176 @@
+"""Compression: keeps the history that an agent's model is sent below a limit, by one strategy or several in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agentkit.conversation.agent import Agent
+from agentkit.conversation.checks import check_count, check_flag
+from agentkit.conversation.compression.attempt import Attempt, assembled
+from agentkit.conversation.compression.meter import Meter, model_of, window_named
+from agentkit.conversation.compression.model_summary import ModelSummary
+from agentkit.conversation.compression.shape import Messages, divide
+from agentkit.conversation.compression.sharing import broadcast, keep
+from agentkit.conversation.compression.strategy import Strategy
+from agentkit.conversation.conversable import ConversableAgent
+from agentkit.conversation.replies import Continued
+from agentkit.conversation.tooling import conversation
+from agentkit.core.twin import Mode, core_of, faces
+from agentkit.errors import WrongArgument, WrongType
+from agentkit.llm.token_limits import DEFAULT_MODEL
+
+
+class Compression:
+    """Shortens a history before the model is asked, as soon as all that is sent (tools included) reaches `trigger`.
+
+    `trigger` is a share of the model's window or a number of tokens. The system message, the first and at least the newest
+    message stay as they are, `keep_last` messages where there is room; calls stay with their results, and cited passages in the
+    summary. After a success no more than `limit` tokens are sent: by default the model's window, or the trigger where the window
+    is not known. A failure leaves the history whole; both are told by the event Compressed. With `broadcast` the agent that is
+    talked with (in a group chat everybody) gets the shorter history, too; a group's transcript stays whole.
+
+    `strategy` is one or several in turn until the messages fit; by default the model's summary. `model` counts where no agent
+    says which model it is. Raises WrongType and WrongArgument for what cannot be.
+    """
+
+    def __init__(
+        self,
+        strategy: Strategy | Sequence[Strategy] | None = None,
+        trigger: float = 0.7,
+        keep_last: int = 4,
+        *,
+        limit: int | None = None,
+        broadcast: bool = False,
+        model: str = DEFAULT_MODEL,
+    ) -> None:
+        self._strategies = _checked_strategies(strategy)
+        self._trigger = checked_trigger("Compression", "trigger", trigger)
+        check_count("Compression", "keep_last", keep_last)
+        check_count("Compression", "limit", 1 if limit is None else limit)
+        if limit == 0:
+            raise WrongArgument("Compression: limit=0 leaves room for nothing; give a number of tokens, or None.")
+        check_flag("Compression", "broadcast", broadcast)
+        self._keep_last = max(1, keep_last)
+        self._limit = limit
+        self._broadcast = broadcast
+        self._model = model
+        self._meters: dict[str, Meter] = {}
+        self._views: dict[Any, tuple[Messages, Messages]] = {}
+        self._reply = faces(self._reply_function())[0]
+
+    @property
+    def name(self) -> str:
+        """The strategies as events tell them."""
+        return ", then ".join(strategy.name for strategy in self._strategies)
+
+    def add_to_agent(self, agent: ConversableAgent) -> None:
+        """Shorten what this agent's model is sent from now on; raises WrongArgument when that is done already, or when
+        `trigger` is a share of a window that nobody knows."""
+        entries = agent._reply_func_list
+        if any(entry["reply_func"] is self._reply for entry in entries):
+            raise WrongArgument(f"{agent.name}: this compression is added already.")
+        if agent.client is not None:
+            self._bounds(*model_of(agent))
+        agent.register_reply([Agent, None], self._reply, position=before_the_model(agent))
+
+    async def _compress(self, mode: Mode, /, messages: Messages, agent: ConversableAgent | None = None) -> Messages:
+        """The messages, shortened when they reach the trigger; those given when they do not, or when that fails."""
+        name, window = model_of(agent) if agent is not None else (self._model, window_named(self._model))
+        trigger, limit = self._bounds(name, window)
+        meter = self._meters.get(name) or self._meters.setdefault(name, Meter(name, agent and agent.client))
+        fixed = 0 if agent is None else meter.fixed(agent._oai_system_message, agent._engine.voice.offered())
+        attempt = Attempt(agent.name if agent is not None else "", self.name, meter, fixed, limit)
+        if attempt.tokens(messages) < trigger:
+            return messages
+        made = await attempt.run(messages, lambda: mode.block(self._shortened, messages, attempt, trigger, agent))
+        return messages if made is None else made
+
+    compress = faces(_compress)[0]
+
+    def apply_transform(self, messages: Messages) -> Messages:
+        """The same as a message transform, for `TransformMessages`; without an agent a strategy may lack a model."""
+        shown = self._as_before(None, messages)
+        made = self.compress(shown)
+        self._views[None] = (messages, made)
+        return list(made)
+
+    def get_logs(self, pre_transform_messages: Messages, post_transform_messages: Messages) -> tuple[str, bool]:
+        """How many messages became how many, and whether any did."""
+        before, after = len(pre_transform_messages), len(post_transform_messages)
+        if pre_transform_messages == post_transform_messages:
+            return "No messages were compressed.", False
+        return f"Compressed {before} messages to {after}.", True
+
+    def _reply_function(self) -> Any:
+        async def _compress_history(
+            recipient: ConversableAgent, mode: Mode, /, messages: Messages | None = None, sender: Agent | None = None,
+            config: Any = None,
+        ) -> tuple[bool, Any]:  # fmt: skip
+            """Reply function: never final; those asked after it see the shortened history."""
+            shown = conversation(recipient, messages, sender)
+            before = self._as_before((recipient, sender), shown)
+            made = await self._compress(mode, before, recipient)
+            if made is shown:
+                return False, None
+            stored = recipient.chat_messages.get(sender) if sender is not None else None
+            if not keep(recipient, sender, shown, made):
+                self._views[recipient, sender] = (shown, made)
+            elif self._broadcast:
+                broadcast(recipient, sender, stored or shown)
+            return Continued(made)
+
+        return _compress_history
+
+    def _as_before(self, key: Any, shown: Messages) -> Messages:
+        """A history that is not stored shorter: what was made of its beginning the last time, and what is new."""
+        old, made = self._views.get(key, ([], []))
+        return [*made, *shown[len(old) :]] if old and shown[: len(old)] == old else shown
+
+    def _bounds(self, model: str, window: int | None) -> tuple[int, int]:
+        """Tokens from which on it is shortened, and those that may be sent at most."""
+        limit = self._limit or window
+        if isinstance(self._trigger, int):
+            return min(self._trigger, limit or self._trigger), limit or self._trigger
+        if limit is None:
+            raise WrongArgument(
+                f"Compression: trigger={self._trigger} is a share of the window of {model!r}, which is not known; "
+                "give limit= or trigger= as a number of tokens."
+            )
+        return int(self._trigger * limit), limit
+
+    def _shortened(self, messages: Messages, attempt: Attempt, trigger: int, agent: ConversableAgent | None) -> Messages:
+        parts = self._divided(messages, attempt, trigger)
+        client = agent.client if agent is not None else None
+        return assembled(parts, self._strategies, attempt, trigger, client, agent)
+
+    def _divided(self, messages: Messages, attempt: Attempt, trigger: int) -> tuple[Messages, Messages, Messages]:
+        """Head, middle and tail; of the newest messages fewer stay where they alone would fill the room."""
+        for keep_last in range(self._keep_last, 0, -1):
+            head, middle, tail = divide(messages, keep_last)
+            if middle and attempt.tokens([*head, *tail]) <= 3 * trigger // 4:
+                break
+        return head, middle, tail
+
+
+def _checked_strategies(strategy: Any) -> list[Strategy]:
+    given = list(strategy) if isinstance(strategy, list | tuple) else [ModelSummary() if strategy is None else strategy]
+    for each in given or [None]:
+        if not isinstance(each, Strategy):
+            raise WrongType(f"Compression: strategy must be a strategy or a list of them, not {each!r:.80}.")
+    return given
+
+
+def before_the_model(agent: ConversableAgent) -> int:
+    """The position in the agent's reply table right before its model is asked; the first one when it is not there."""
+    cores = [core_of(entry["reply_func"]) for entry in agent._reply_func_list]
+    return next((place for place, core in enumerate(cores) if getattr(core, "asks_model", False)), 0)
+
+
+def checked_trigger(owner: str, argument: str, value: Any) -> float:
+    """A trigger: a share (float up to 1) or tokens (int); raises WrongType or WrongArgument for what is neither."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise WrongType(f"{owner}: {argument} must be a share up to 1.0 or a number of tokens, not {value!r:.80}.")
+    if not 0 < value < float("inf"):
+        raise WrongArgument(f"{owner}: {argument}={value!r} must be above 0: a share up to 1.0, or a number of tokens.")
+    return int(value) if value > 1 else value

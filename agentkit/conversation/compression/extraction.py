@@ -1,0 +1,110 @@
+"""A summary without a model: the sentences of the messages that say most, in their order and with who said them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from agentkit.conversation.compression.rendering import said
+from agentkit.conversation.compression.shape import Messages, summary_message
+from agentkit.conversation.compression.strategy import Scope
+from agentkit.core.text import sentences
+from agentkit.errors import AgentkitError
+from agentkit.llm.extract.words import stems
+from agentkit.llm.tokens import count_text
+
+_NUMBER = re.compile(r"\d")
+_NAME = re.compile(r"(?<=[^.!?:\s] )[A-Z][\w-]+")
+_CITATION = re.compile(r"\[\d{1,6}\]")
+_EARLIER = re.compile(r"- (?:(?P<label>[^:\n]{1,80}): )?(?P<text>.+)")
+_LONGEST = 600
+_ALIKE = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """Something that may stand in the summary."""
+
+    label: str
+    text: str
+    stems: frozenset[str]
+    weight: float
+    """Of what kind it is: names, numbers and citations weigh more, questions less."""
+
+    @property
+    def shown(self) -> str:
+        return f"- {self.label}: {self.text}" if self.label else f"- {self.text}"
+
+
+class Extraction:
+    """Keeps the sentences that say most, with names, numbers and citations favoured; deterministic, and asks nobody."""
+
+    name = "extraction"
+
+    def shorten(self, messages: Messages, scope: Scope) -> Messages:
+        """One message with the best sentences; raises AgentkitError when there is room for none."""
+        text = extract(messages, scope.room - scope.meter.count([summary_message("")]), scope.meter.model)
+        if not text:
+            raise AgentkitError(f"no sentence of the {len(messages)} messages fits into {scope.room} tokens")
+        return [summary_message(text)]
+
+
+def extract(messages: Messages, room: int, model: str) -> str:
+    """The best lines that fit into so many tokens together, in the order of the messages."""
+    lines = list(_lines(messages))
+    chosen: list[int] = []
+    seen: dict[str, list[frozenset[str]]] = {}
+    for place in _by_worth(lines):
+        line = lines[place]
+        cost = count_text(line.shown, model)[0] + 1
+        if cost > room or _repeats(line, seen):
+            continue
+        room -= cost
+        chosen.append(place)
+        for one in line.stems:
+            seen.setdefault(one, []).append(line.stems)
+        if room < 8:
+            break
+    return "\n".join(lines[place].shown for place in sorted(chosen))
+
+
+def _lines(messages: Messages) -> Iterator[_Line]:
+    for message in messages:
+        for label, text in said(message, passages=False):  # those that are cited are kept beside the summary
+            if label == "SUMMARY":
+                for raw in text.splitlines():
+                    if found := _EARLIER.fullmatch(raw.strip()):
+                        yield _line(found["label"] or "", found["text"])
+                    elif raw.strip():
+                        yield _line("", raw.strip())
+                continue
+            who = label.split(" ", 1)[-1]
+            for start, end in sentences(text):
+                yield _line(who, " ".join(text[start:end].split())[:_LONGEST])
+
+
+def _line(label: str, text: str) -> _Line:
+    facts = 0.5 * bool(_NUMBER.search(text)) + 0.25 * min(2, len(_NAME.findall(text))) + 0.5 * bool(_CITATION.search(text))
+    return _Line(label, text, frozenset(stems(text)), (1 + facts) * (0.5 if text.endswith("?") else 1.0))
+
+
+def _by_worth(lines: Sequence[_Line]) -> list[int]:
+    """Places of the lines, those first that say most for their length; words that all say weigh little."""
+    counts = Counter(one for line in lines for one in line.stems)
+    rarity = {one: math.log(1 + len(lines) / count) for one, count in counts.items()}
+
+    def worth(line: _Line) -> float:
+        informed = sum(rarity[one] for one in line.stems)
+        return line.weight * informed / math.sqrt(8 + len(line.text) / 4)
+
+    worths = [worth(line) for line in lines]
+    return [place for place in sorted(range(len(lines)), key=lambda place: (-worths[place], place)) if lines[place].stems]
+
+
+def _repeats(line: _Line, seen: dict[str, list[frozenset[str]]]) -> bool:
+    """Whether a chosen line says nearly the same; only those are compared that share its rarest word so far."""
+    rarest = min((seen.get(one, []) for one in line.stems), key=len)
+    return any(len(line.stems & other) >= _ALIKE * len(line.stems | other) for other in rarest)

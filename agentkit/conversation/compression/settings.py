@@ -1,0 +1,113 @@
+"""AutoGen's `compress_config`: its keys, what they may be, and what a function of one's own gives back."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from agentkit.conversation.checks import check_count
+from agentkit.conversation.compression.shape import Messages, called
+from agentkit.errors import AgentkitError, WrongArgument, WrongType
+
+MODES = ("TERMINATE", "COMPRESS", "CUSTOMIZED")
+DEFAULT: dict[str, Any] = {
+    "mode": "TERMINATE",
+    "compress_function": None,
+    "trigger_count": 0.7,
+    "async": False,
+    "broadcast": True,
+    "verbose": False,
+    "leave_last_n": 0,
+}
+
+
+class Failed(tuple[bool, None]):
+    """`(False, None)` of a compression, with the reason."""
+
+    reason: str
+
+    def __new__(cls, reason: str) -> Failed:
+        """It failed for this reason."""
+        made = super().__new__(cls, (False, None))
+        made.reason = reason
+        return made
+
+
+def completed(owner: str, given: Any) -> dict[str, Any]:
+    """The settings with the defaults for those that are not given (True: for all).
+
+    Raises WrongType and WrongArgument for unknown keys and impossible values.
+    """
+    if given is True:
+        return dict(DEFAULT)
+    if not isinstance(given, Mapping):
+        raise WrongArgument(f"{owner}: compress_config must be True, False or a dict, not {given!r:.80}.")
+    if unknown := sorted(map(str, set(given) - set(DEFAULT))):
+        raise WrongArgument(f"{owner}: compress_config has the unknown key {unknown[0]!r}; it may have {', '.join(DEFAULT)}.")
+    config = {**DEFAULT, **given}
+    if config["mode"] not in MODES:
+        raise WrongArgument(f"{owner}: the mode of compress_config is {config['mode']!r}; choose one of {', '.join(MODES)}.")
+    for key in ("async", "broadcast", "verbose"):
+        if not isinstance(config[key], bool):
+            raise WrongType(f"{owner}: {key} of compress_config must be True or False, not {config[key]!r:.80}.")
+    _check_leave_last_n(owner, config["leave_last_n"])
+    _check_function(owner, config)
+    return config
+
+
+def trigger_tokens(owner: str, trigger: Any, model: str, window: int | None) -> int:
+    """The trigger in tokens: itself, or its share of the window.
+
+    Raises WrongArgument for what is no positive number, and for a share of a window that is not known.
+    """
+    if isinstance(trigger, bool) or not isinstance(trigger, int | float) or not 0 < trigger < float("inf"):
+        raise WrongArgument(
+            f"{owner}: trigger_count of compress_config must be a share up to 1.0 or a number of tokens, not {trigger!r:.80}."
+        )
+    if isinstance(trigger, int) or trigger > 1:
+        return int(trigger)
+    if window is None:
+        raise WrongArgument(
+            f"{owner}: trigger_count={trigger} is a share of the window of {model!r}, which is unknown; give a number of tokens."
+        )
+    return int(trigger * window)
+
+
+def result(function: Any, given: Any) -> Messages:
+    """The messages that a compressing function gave; raises AgentkitError when it failed or gave something else."""
+    name = getattr(function, "__name__", repr(function))
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise AgentkitError(f"{name} must return (success, messages), not {given!r:.80}")
+    success, messages = given
+    if not success:
+        raise AgentkitError(getattr(given, "reason", f"{name} reported no success"))
+    if not isinstance(messages, list | tuple):
+        raise AgentkitError(f"{name} must give a list of messages, not {messages!r:.80}")
+    return [_message(name, message) for message in messages]
+
+
+def _message(name: str, message: Any) -> dict[str, Any]:
+    fits = isinstance(message, Mapping) and isinstance(message.get("role"), str)
+    if not fits or (message.get("content") is None and not called(dict(message)) and not message.get("tool_responses")):
+        raise AgentkitError(f"{name} gave no message of a chat, which has a role and content or a call: {message!r:.80}")
+    return {"content": None, **message}
+
+
+def _check_leave_last_n(owner: str, value: Any) -> None:
+    try:
+        check_count(owner, "leave_last_n of compress_config", value)
+    except WrongType as error:  # AutoGen's is a ValueError for any impossible value
+        raise WrongArgument(str(error)) from None
+
+
+def _check_function(owner: str, config: Mapping[str, Any]) -> None:
+    function = config["compress_function"]
+    if function is not None and not callable(function):
+        raise WrongType(f"{owner}: compress_function of compress_config must be callable, not {function!r:.80}.")
+    if config["mode"] == "CUSTOMIZED" and function is None:
+        raise WrongArgument(f"{owner}: compress_config with mode CUSTOMIZED needs a compress_function.")
+    if config["mode"] != "CUSTOMIZED" and function is not None:
+        warnings.warn(
+            f"{owner}: compress_function is only used with mode CUSTOMIZED, not with {config['mode']}.", UserWarning, stacklevel=5
+        )

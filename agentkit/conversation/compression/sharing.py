@@ -1,0 +1,60 @@
+"""Where a shortened history is put: into the agent's own conversation, and, if wanted, into those of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agentkit.conversation.agent import Agent
+from agentkit.conversation.compression.shape import Messages, called
+from agentkit.conversation.conversable import ConversableAgent
+from agentkit.conversation.history import Stored
+
+
+def keep(agent: ConversableAgent, peer: Agent | None, shown: Messages, made: Messages) -> bool:
+    """Put the shortened history into the agent's conversation with the peer; the list that was there does not change.
+
+    `shown` is what was shortened. Where hooks had changed more of it than the last message, it is a view of one reply: the
+    conversation then stays as it is, and the result is False.
+    """
+    stored = agent.chat_messages.get(peer) if peer is not None else None
+    if peer is None or not stored or len(stored) != len(shown) or stored[:-1] != shown[:-1]:
+        return False
+    same = made and made[-1] == shown[-1]  # a hook's text of the last message is not for the history
+    agent.chat_messages[peer] = [*made[:-1], stored[-1]] if same else list(made)
+    return True
+
+
+def broadcast(agent: ConversableAgent, peer: Agent | None, before: Messages) -> None:
+    """Let the peer know the agent's conversation as it is now; in a group chat (the peer is its manager) the members, too.
+
+    A member whose conversation differed from `before` in more than the roles keeps its own.
+    """
+    if peer is None or not isinstance(peer, ConversableAgent):
+        return
+    made = agent.chat_messages[peer]
+    peer.chat_messages[agent] = [_as_seen_by_peer(message) for message in made]
+    members: Sequence[Any] = getattr(getattr(peer, "groupchat", None), "agents", ())
+    for member in members:
+        if member is not agent and isinstance(member, ConversableAgent) and _same(member.chat_messages.get(peer), before):
+            member.chat_messages[peer] = [_as_seen_by_member(message, member.name) for message in made]
+
+
+def _as_seen_by_peer(message: Stored) -> Stored:
+    role = message.get("role")
+    turned = {"user": "assistant", "assistant": "user"}.get(str(role), role)
+    return {**message, "role": "assistant" if called(message) else turned}
+
+
+def _as_seen_by_member(message: Stored, name: str) -> Stored:
+    if called(message) or message.get("role") not in ("user", "assistant"):
+        return dict(message)
+    return {**message, "role": "assistant" if message.get("name") == name else "user"}
+
+
+def _same(messages: Messages | None, others: Messages) -> bool:
+    """Whether two agents heard the same in a group."""
+    if messages is None or len(messages) != len(others):
+        return False
+    keys = ("content", "tool_calls", "function_call", "tool_responses")
+    return all(one.get(key) == other.get(key) for one, other in zip(messages, others, strict=True) for key in keys)

@@ -1,0 +1,59 @@
+"""Shortening the results of tools: usually the bulk of a history, and soon of little use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentkit.conversation.compression.shape import Messages
+from agentkit.conversation.compression.strategy import Scope
+from agentkit.conversation.history import Stored
+from agentkit.errors import WrongArgument
+from agentkit.llm.passages import format_passages, parse_passages, without_passages
+from agentkit.llm.token_limits import truncated
+from agentkit.llm.tokens import count_text
+from agentkit.messages import text_of
+
+
+class ToolOutput:
+    """Cuts results of tools to their beginning, the oldest first, until the messages fit; nothing else is changed.
+
+    `keep` is how many tokens of each are left. Passages that are cited stay whole. Raises WrongArgument for a negative `keep`.
+    """
+
+    name = "tool output"
+
+    def __init__(self, keep: int = 32) -> None:
+        if keep < 0:
+            raise WrongArgument(f"ToolOutput: keep={keep} must be 0 or more tokens.")
+        self._keep = keep
+
+    def shorten(self, messages: Messages, scope: Scope) -> Messages:
+        """The messages with shorter results, as far as that is needed."""
+        made = list(messages)
+        total = scope.meter.count(made)
+        for place, message in enumerate(messages):
+            if total <= scope.room:
+                break
+            shorter = self._cut(message, scope)
+            if (saved := scope.meter.count([message]) - scope.meter.count([shorter])) > 0:
+                made[place] = shorter
+                total -= saved
+        return made
+
+    def _cut(self, message: Stored, scope: Scope) -> Stored:
+        if responses := message.get("tool_responses"):
+            cut = [{**each, "content": self._text(each.get("content"), scope)} for each in responses]
+            return {**message, "tool_responses": cut, "content": "\n\n".join(str(each["content"]) for each in cut)}
+        if message.get("role") in ("tool", "function"):
+            return {**message, "content": self._text(message.get("content"), scope)}
+        return message
+
+    def _text(self, content: Any, scope: Scope) -> str:
+        text, model = text_of(content), scope.meter.model
+        kept = [found for found in parse_passages(text) if found.marker in scope.cited]
+        rest = without_passages(text) if "<passage" in text else text
+        start = truncated(rest, self._keep, model).rstrip()
+        lost = count_text(rest, model)[0] - count_text(start, model)[0]
+        note = f" … [{lost} more tokens of this result were dropped]"
+        cut = start + note if lost > count_text(note, model)[0] else rest
+        return "\n".join(part for part in (cut, format_passages(kept)) if part)

@@ -1,0 +1,149 @@
+"""The team that plans first (ReWOO): a plan of look-ups and computations, run as a graph, then one answer from its evidence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from agentkit.agents.rewoo import ActionExecutor, AgentStatusCode, Plan, ReWOO, ReWOOProtocol, Step, execute
+from agentkit.agents.rewoo.calling import ActionCall
+from agentkit.agents.rewoo.executor import Action
+from agentkit.core import bus
+from agentkit.errors import AgentkitError, ResponseParsingError, Stopped
+from agentkit.events import MessageStatus, Noted, PlanMade
+from agentkit.llm.client import Reply, call
+from agentkit.llm.extract import question as questions
+from agentkit.messages import Message, message, new_id
+from agentkit.teams.answer import answer_from, standalone_question
+from agentkit.teams.conversing import earlier
+from agentkit.teams.findings import CITE, SEARCH, Findings
+from agentkit.teams.planning_tools import tools_over
+from agentkit.teams.task import Answer, Task, Team, cited
+
+PLANNER, SOLVER = "Planner", "Solver"
+TRIES, REPLANS = 2, 1
+STEP_S = 120.0
+
+SOLVE = f"""Answer the user's question from the results of the steps that were planned for it and carried out.
+{CITE}
+A result may be beside the point, and a step may have failed: judge each before you rely on it. Show what was computed.
+If the results do not answer the question, say so in one sentence and cite nothing; never guess.
+Be brief and exact: keep names, numbers and units as they stand. Answer in the language of the question.
+
+Question: {{question}}
+{{worker_log}}
+Now answer the question. Question: {{question}}
+"""
+
+
+def work(task: Task, tools: Sequence[Action] = ()) -> Answer:
+    """Plan, gather the evidence, answer from it; plans may use these `tools`, too. Without a language model: see `_quoted`."""
+    found = Findings(task)
+    executor = ActionExecutor([*tools_over(task, found), *tools])
+    return _solved(task, found, executor) if task.model.is_language_model else _quoted(task, found, executor)
+
+
+def _quoted(task: Task, found: Findings, executor: ActionExecutor) -> Answer:
+    """Look each part of the question up on its own, one after the other, and quote from all that was found."""
+    plan, plan_id = plan_of(standalone_question(task)), new_id()
+    bus.emit(PlanMade(PLANNER, plan_id, 1, [step.to_json() for step in plan.steps]))
+    evidence = execute(plan, ActionCall(executor, PLANNER), at_once=1, agent=PLANNER, plan_id=plan_id)
+    failed = [each.error for each in evidence.values() if not each.ok]
+    if failed and not found.hits:
+        raise AgentkitError(f"Nothing could be looked up: {failed[0]}")
+    return answer_from(task, found.hits, SOLVER)
+
+
+def plan_of(question: str) -> Plan:
+    """One look-up for each part of the question, at most four; a part that leans on the one before is looked up with it."""
+    steps: list[Step] = []
+    query = ""
+    for number, part in enumerate(questions.parse(question), start=1):
+        query = f"{query} {part.text}" if part.borrowed else part.text
+        steps.append(_look_up(f"#E{number}", part.text, query))
+    return Plan(tuple(steps))
+
+
+def _look_up(label: str, thought: str, query: str) -> Step:
+    arguments = json.dumps({"query": query}, ensure_ascii=False)
+    return Step(label, thought, SEARCH, arguments.replace("#", "\\u0023"))  # a question that says #E2 means no step
+
+
+def _solved(task: Task, found: Findings, executor: ActionExecutor) -> Answer:
+    voice, protocol = _Voice(task), _Protocol(task.question)
+    planner = ReWOO(voice, executor, protocol, TRIES, name=PLANNER, timeout_s=STEP_S, replans=REPLANS)
+    try:
+        returned = planner.chat([dict(turn) for turn in (*earlier(task), message("user", task.question))])
+    except Stopped:
+        if not voice.answer.strip():
+            raise
+        return _say(task, voice.answer, found, "stopped", protocol.notes)
+    if returned.state != AgentStatusCode.END:
+        raise voice.error or AgentkitError(f"{PLANNER} found no answer: {returned.errmsg}")
+    return _say(task, returned.response, found, "complete", protocol.notes)
+
+
+def _say(task: Task, text: str, found: Findings, status: MessageStatus, notes: Sequence[str]) -> Answer:
+    citations = cited(text, found.hits)
+    extra: dict[str, Any] = {"citations": [citation.to_json() for citation in citations], "model": task.model.id}
+    task.say(SOLVER, "user", text, status=status, final=True, extra=extra | ({"notes": list(notes)} if notes else {}))
+    return Answer(text, citations, "stopped" if status == "stopped" else "answered")
+
+
+class _Voice:
+    """The task's model, asked in the names of planner and solver, in the form that ReWOO knows an OpenAIWrapper by."""
+
+    def __init__(self, task: Task) -> None:
+        self.answer = ""
+        """What the solver wrote, or had written when it was stopped."""
+        self.error: Exception | None = None
+        """What ended the last call; a result of ReWOO has only its words."""
+        self._model = task.model
+
+    def create(self, *, messages: list[Message], agent: str) -> Reply:
+        """The reply; raises what the model raises, and Stopped."""
+        solves = agent == f"{PLANNER} (solver)"
+        try:
+            reply = call(self._model, messages, agent=SOLVER if solves else PLANNER)
+        except Exception as error:
+            self.error = error
+            raise
+        self.answer = reply.text if solves else ""
+        if reply.stopped:
+            raise Stopped("stopped by the user")
+        return reply
+
+    def extract_text_or_completion_object(self, reply: Reply) -> list[str]:
+        """Its text."""
+        return [reply.text]
+
+
+class _Protocol(ReWOOProtocol):
+    """Where no plan can run, the question is looked up as it stands, and the person is told."""
+
+    def __init__(self, question: str) -> None:
+        super().__init__(solver_prompt=SOLVE)
+        self.notes: list[str] = []
+        self._question, self._left = question, TRIES
+
+    def parse_plan(self, message: str, tools: Collection[str] | None = None, known: Collection[str] = ()) -> Plan:
+        """The plan in the reply; the last wrong one gives way to a single look-up. Raises ResponseParsingError before."""
+        try:
+            return super().parse_plan(message, tools, known)
+        except ResponseParsingError as error:
+            self._left -= 1
+            if self._left or known:
+                raise
+            self.notes.append(f"No plan could be made, so the question was looked up as it stands.\n{error.message}")
+            bus.emit(Noted(PLANNER, self.notes[-1]))
+            return Plan((_look_up("#E1", "Look the question up as it stands", self._question),))
+
+
+TEAM = Team(
+    "plan",
+    "Plan first",
+    "Plans what to look up and compute, does it step by step or at once, and answers from all of it.",
+    (PLANNER, SOLVER),
+    work,
+)

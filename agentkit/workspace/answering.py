@@ -1,0 +1,70 @@
+"""What surrounds a team at work on a question: its documents, the turns before, what the chat has used, how a failure is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentkit.core import bus
+from agentkit.documents import DocumentText
+from agentkit.errors import LimitReached, Stopped
+from agentkit.events import LimitTold, MessageSent
+from agentkit.ledger import Chat, Ledger, StoredMessage, queries
+from agentkit.llm.limits import Used, in_words
+from agentkit.messages import Message, message
+from agentkit.retrieval import Library
+from agentkit.retrieval.types import Scope
+from agentkit.runs import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A document in the store, read when somebody wants it."""
+
+    id: str
+    name: str
+    library: Library
+    owner: str
+    scope: Scope
+
+    def read(self) -> DocumentText:
+        """Its text and sections; raises DocumentError, and NotFound when it was deleted meanwhile."""
+        return self.library.reading(self.owner, self.id, self.scope)
+
+
+def used_in(ledger: Ledger, chat: Chat) -> Used:
+    """What the language models have taken in a chat, in all its branches."""
+    took = queries.totals(ledger, queries.CallFilter(chat.owner, purpose="chat", chat=chat.id))
+    return Used(took.prompt_tokens + took.completion_tokens, None if took.unpriced else took.cost or 0.0)
+
+
+def advised(error: Exception, run: Run[Any]) -> Exception:
+    """The error; of a limit that was reached, with where it can be raised."""
+    told = [one.event for one in run.events() if isinstance(one.event, LimitTold) and one.event.reached]
+    if not (told and isinstance(error, LimitReached)):
+        return error
+    instead = "Begin a new chat" if told[-1].scope == "chat" else "Ask for less"
+    setting = f"AGENTKIT_{told[-1].scope}_{told[-1].unit}".upper()
+    option = " (or --max-tokens of the command `ask`)" if setting == "AGENTKIT_RUN_TOKENS" else ""
+    return LimitReached(f"{in_words(told[-1])} {instead}, or set {setting}{option} higher and start again.")
+
+
+def say_end(message_id: str, parent_id: str | None, agent: str, error: Exception) -> None:
+    """The chat shows why there is no answer, also after a refresh."""
+    extra = {"error": str(error) or type(error).__name__, "error_type": type(error).__name__}
+    stopped = isinstance(error, Stopped)
+    bus.emit(
+        MessageSent(
+            message_id, parent_id, agent, "user", "assistant", "", "stopped" if stopped else "failed", {} if stopped else extra
+        )
+    )
+
+
+def history(thread: Sequence[StoredMessage]) -> list[Message]:
+    """The turns of a chat as a model is told them: what was asked and finally answered, not what agents said among themselves."""
+    return [
+        message("user" if turn.role == "user" else "assistant", turn.content)
+        for turn in thread
+        if turn.content and not turn.extra.get("inner") and turn.status != "failed"
+    ]

@@ -1,0 +1,65 @@
+"""The embedding models and rerankers that the settings offer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from agentkit.events import Usage
+from agentkit.llm import connections
+from agentkit.llm.openai_client import provider_of
+from agentkit.llm.prices import price
+from agentkit.retrieval import Embedder
+from agentkit.retrieval.embed_folder import FolderEmbedder
+from agentkit.retrieval.embed_server import ServerEmbedder
+from agentkit.retrieval.rerank import CrossEncoderReranker, Reranker, ServerReranker
+from agentkit.settings import Settings
+
+
+def embedders(settings: Settings) -> Iterator[Embedder]:
+    """Embedding models that can be chosen besides the packaged one: in folders, and on connected servers."""
+    yield from (_folder_embedder(folder) for folder in _folders(settings.embedding_folders))
+    for server in connections(settings):
+        yield from (_server_embedder(server.base_url, server.api_key, model) for model in server.embedding_models)
+
+
+def rerankers(settings: Settings) -> Iterator[Reranker]:
+    """Rerankers that can be chosen, likewise."""
+    yield from (_folder_reranker(folder) for folder in _folders(settings.reranker_folders))
+    for server in connections(settings):
+        yield from (ServerReranker(server.base_url, server.api_key, model) for model in server.reranker_models)
+
+
+def embedder(settings: Settings, name: str) -> Embedder | None:
+    """The embedding model of that name; None when it is not offered."""
+    return next((one for one in embedders(settings) if one.name == name), None)
+
+
+def reranker(settings: Settings, name: str) -> Reranker | None:
+    """The reranker of that name; None when it is not offered."""
+    return next((one for one in rerankers(settings) if one.name == name), None)
+
+
+def _folders(setting: str) -> list[Path]:
+    return [Path(part).expanduser() for part in setting.split(os.pathsep) if part.strip()]
+
+
+# One of each in the process: a model is loaded once, a server is asked for its dimension once. Another key makes another one.
+@cache
+def _folder_embedder(folder: Path) -> Embedder:
+    return FolderEmbedder(folder)
+
+
+@cache
+def _folder_reranker(folder: Path) -> Reranker:
+    return CrossEncoderReranker(folder)
+
+
+@cache
+def _server_embedder(base_url: str, api_key: str, model: str) -> Embedder:
+    provider = provider_of(base_url)
+    return ServerEmbedder(
+        base_url, api_key, model, provider=provider, price=lambda tokens: price(model, provider, Usage(input=tokens))
+    )

@@ -1,0 +1,111 @@
+"""A plan in the browser: a wrong one, a step that fails, planning again, steps seen while they run, a reload, a stop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from agentkit.messages import text_of
+from agentkit.teams.planning_tools import READING
+from tests.browser import driver, papers
+from tests.browser.serving import App, serving
+from tests.servers.openai_server import Answer, OpenAIServer
+
+QUESTION = "How many minutes before midnight does the last ferry leave?"
+WRONG = "Plan: look around\n#E1 = look_around[last ferry]"
+FAILING = (
+    "Plan: Find out when the last ferry leaves\n#E1 = search_documents[When does the last ferry to Skarholm leave?]\n"
+    "Plan: Count the minutes until midnight\n#E2 = calculate[midnight minus the time]"
+)
+AGAIN = (
+    "Plan: Read the minutes of the day at which it leaves\n#E3 = read_result[Minutes since midnight? #E1]\n"
+    "Plan: Count the minutes until midnight\n#E4 = calculate[24 * 60 - #E3]"
+)
+
+
+def _play(body: dict[str, Any]) -> Answer:
+    """A planner that needs two tries and a second plan, a reader that halts, a solver."""
+    first, last = (text_of(body["messages"][index]["content"]) for index in (0, -1))
+    if first == READING:
+        return Answer("1300", halt_after=0)
+    if "Now answer the question." in last:
+        return Answer(f"It leaves 140 minutes before midnight: {papers.FERRY} [1]")
+    if "cannot be carried out" in last:
+        return Answer(FAILING)
+    return Answer(AGAIN if "Some steps of the plan failed" in last else WRONG)
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer(_play) as running:
+        yield running
+
+
+@pytest.fixture
+def app(tmp_path: Path, server: OpenAIServer) -> Iterator[App]:
+    environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-browser", "OPENAI_MODEL": "test-model"}
+    with serving(tmp_path, environment) as served:
+        yield served
+
+
+def test_a_plan_is_watched_reloaded_stored_and_stopped(app: App, page: Page, server: OpenAIServer) -> None:
+    page.goto(f"{app.url}/documents")
+    driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
+    driver.go(page, "Chat")
+    _choose_team(page)
+    turn = driver.ask(page, QUESTION)
+    _runs(turn)
+    page.reload()
+    turn = page.locator("[class*='st-key-turn-']").last
+    _runs(turn)
+    server.go_on.set()
+    driver.answered(page, turn)
+    _is_stored(page, turn)
+    server.go_on.clear()
+    _stopped(page)
+
+
+def _choose_team(page: Page) -> None:
+    page.locator(".st-key-choice button").first.click()
+    page.get_by_role("combobox", name="Team").click()
+    page.get_by_role("option", name="Plan first").click()
+    expect(page.locator(".st-key-choice")).to_contain_text("Plan first")
+    driver.settled(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("combobox", name="Team")).to_be_hidden()
+
+
+def _runs(turn: Locator) -> None:
+    """The reader halts: what was done before is there, what comes after waits."""
+    turn.get_by_text("Carrying out the plan").or_(turn.get_by_text("Reader is thinking")).first.click()
+    expect(turn).to_contain_text("Planner's plan was sent back: #E1 uses the unknown tool 'look_around'")
+    expect(turn).to_contain_text("#E2 Count the minutes until midnight · 0.")
+    expect(turn).to_contain_text("#E3 Read the minutes of the day at which it leaves · running")
+    expect(turn).to_contain_text("#E4 Count the minutes until midnight · waits for #E3")
+
+
+def _is_stored(page: Page, turn: Locator) -> None:
+    """The same steps from the ledger; the passage unfolds, and the citation opens it."""
+    turn.get_by_text("Steps", exact=True).click()
+    expect(turn).to_contain_text("Planner's plan was sent back:")
+    expect(turn.get_by_test_id("stGraphVizChart").locator("svg .node text")).to_have_text(["#E3", "#E4", "#E1"])
+    turn.get_by_text("#E1 Find out when the last ferry leaves").click()
+    expect(turn.get_by_text(f"Tickets are sold on board. {papers.FERRY}")).to_be_visible()
+    turn.get_by_text("#E4 Count the minutes until midnight").click()
+    expect(turn.get_by_test_id("stCode").filter(has_text="140")).to_be_visible()
+    expect(turn.get_by_text("Looked up")).to_have_count(0)
+    turn.locator("a[href^='#cite-']").click()
+    expect(page.locator(".st-key-source mark.sentence")).to_have_text(papers.FERRY)
+
+
+def _stopped(page: Page) -> None:
+    turn = driver.ask(page, "And once more, please?")
+    expect(turn).to_contain_text("Reader is thinking")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(turn).to_contain_text("Stopped. Nothing had been written yet.")
+    turn.get_by_text("Steps", exact=True).click()
+    expect(turn).to_contain_text("#E4 Count the minutes until midnight · not run")

@@ -1,0 +1,134 @@
+"""What holds for every strategy and any history: limits, pairs of calls and results, first and last message, citations."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentkit.conversation.compression import Compression, Extraction, ModelSummary, SlidingWindow, Strategy, ToolOutput
+from agentkit.conversation.compression.citing import cited, passages
+from agentkit.conversation.compression.meter import Meter
+from agentkit.conversation.compression.shape import HEADING, answered, blocks, broken, called, divide
+from agentkit.events import Compressed
+from agentkit.llm.scripted import scripted_model
+from tests.conversation.cast import hearing
+from tests.conversation.compression.histories import TEXTS, histories
+
+MODEL = "gpt-4o"
+METER = Meter(MODEL)
+
+
+def by_model() -> ModelSummary:
+    model = scripted_model(lambda params: "##USER ann## asked [1], and " + params["messages"][-1]["content"][:40])
+    return ModelSummary({"config_list": [{"model": model}], "cache_seed": None})
+
+
+class Careless:
+    """Someone's own strategy, which keeps every second message and adds what it likes."""
+
+    name = "careless"
+
+    def __init__(self, added: list[dict[str, Any]]) -> None:
+        self.added = added
+
+    def shorten(self, messages: list[dict[str, Any]], scope: Any) -> list[dict[str, Any]]:
+        return [*self.added, *messages[::2]]
+
+
+STRATEGIES: dict[str, list[Strategy]] = {
+    "extraction": [Extraction()],
+    "model": [by_model()],
+    "window": [SlidingWindow()],
+    "tools": [ToolOutput(4)],
+    "tools, extraction": [ToolOutput(4), Extraction()],
+    "tools, window, model": [ToolOutput(4), SlidingWindow(by_model())],
+}
+
+
+def counted(messages: list[dict[str, Any]]) -> int:
+    return METER.count(messages)
+
+
+def pairs(messages: list[dict[str, Any]]) -> tuple[list[Any], list[Any]]:
+    made = [key for message in messages for key in called(message)]
+    return made, [key for message in messages for key in answered(message)]
+
+
+@pytest.mark.parametrize("strategies", STRATEGIES.values(), ids=STRATEGIES)
+@given(history=histories(), trigger=st.integers(40, 600), extra=st.integers(0, 200), keep_last=st.integers(0, 5))
+@settings(max_examples=60, deadline=None)
+def test_what_holds_for_every_strategy(
+    strategies: list[Strategy], history: list[dict[str, Any]], trigger: int, extra: int, keep_last: int
+) -> None:
+    before = copy.deepcopy(history)
+    compression = Compression(strategies, trigger, keep_last, limit=trigger + extra, model=MODEL)
+    with hearing() as events:
+        made = compression.compress(history)
+    assert history == before, "the caller's list does not change"
+    told = [event for event in events if isinstance(event, Compressed)]
+    if counted(history) < trigger:
+        assert made is history
+        assert not told
+        return
+    assert len(told) == 1
+    if not told[0].ok:
+        assert made is history
+        assert told[0].error
+        return
+    limit = trigger + extra
+    assert told[0].tokens_after == counted(made) <= limit
+    assert counted(made) < counted(history)
+    head, _, _ = divide(history, 0)
+    assert made[: len(head)] == head
+    assert made[-1] == history[-1]
+    assert sum(message["role"] == "system" for message in made) <= 1
+    calls, results = pairs(made)
+    assert sorted(calls) == sorted(results)
+    still = cited(made) & set(passages(history))
+    assert still <= set(passages(made)), "what is cited is there"
+    if counted(made) < trigger:
+        assert compression.compress(made) is made, "compressing again changes nothing"
+
+
+@given(
+    history=histories(), added=st.lists(st.fixed_dictionaries({"role": st.sampled_from(["system", "user"]), "content": TEXTS}))
+)
+@settings(max_examples=100, deadline=None)
+def test_a_careless_strategy_breaks_nothing(history: list[dict[str, Any]], added: list[dict[str, Any]]) -> None:
+    with hearing() as events:
+        made = Compression(Careless(added), 30, 1, limit=400, model=MODEL).compress(history)
+    told = [event for event in events if isinstance(event, Compressed)]
+    assert made is history or told[0].ok
+    assert made
+    calls, results = pairs(made)
+    assert sorted(calls) == sorted(results)
+    systems = [sum(message["role"] == "system" for message in each) for each in (history, made)]
+    assert systems[1] <= systems[0]
+    assert made is history or counted(made) <= 400
+
+
+@given(history=histories(), keep_last=st.integers(0, 30))
+@settings(max_examples=100, deadline=None)
+def test_dividing_parts_no_pair_and_loses_nothing(history: list[dict[str, Any]], keep_last: int) -> None:
+    parts = divide(history, keep_last)
+    assert [message for part in parts for message in part] == history
+    assert len(parts[2]) >= min(keep_last, len(history) - len(parts[0]))
+    for part in parts:
+        assert not broken([], [message for message in part if message["role"] != "system"] or [{"role": "user"}])
+    assert [message for block in blocks(history) for message in block] == history
+
+
+def test_a_history_that_is_broken_is_recognised() -> None:
+    call = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}]}
+    answer = {"role": "tool", "tool_call_id": "1", "content": "x"}
+    assert broken([call, answer], []) == "nothing would be left of the conversation"
+    assert broken([call, answer], [call]) == "the tool call '1' would be parted from its result"
+    assert broken([call, answer], [answer]) == "the tool call '1' would be parted from its result"
+    assert (
+        broken([call, answer], [{"role": "system", "content": HEADING}, call, answer]) == "there would be one more system message"
+    )
+    assert broken([call], [call]) == "", "it was open before"
