@@ -52,6 +52,8 @@ class Settings:
     """Folders with sentence-transformers models to embed with, separated as in PATH."""
     reranker_folders: str = ""
     """Folders with cross-encoders to rerank with, separated as in PATH."""
+    tools: str = ""
+    """Python files whose public functions agents may call, separated as in PATH."""
     run_tokens: int | None = None
     """Most tokens that the models may take for one question; none for any number."""
     run_dollars: float | None = None

@@ -8,7 +8,6 @@ from typing import Any
 
 from agentkit.agents.rewoo import ActionExecutor, AgentStatusCode, Plan, ReWOO, ReWOOProtocol, Step, execute
 from agentkit.agents.rewoo.calling import ActionCall
-from agentkit.agents.rewoo.executor import Action
 from agentkit.core import bus
 from agentkit.errors import AgentkitError, ResponseParsingError, Stopped
 from agentkit.events import MessageStatus, Noted, PlanMade
@@ -37,10 +36,10 @@ Now answer the question. Question: {{question}}
 """
 
 
-def work(task: Task, tools: Sequence[Action] = ()) -> Answer:
-    """Plan, gather the evidence, answer from it; plans may use these `tools`, too. Without a language model: see `_quoted`."""
+def work(task: Task) -> Answer:
+    """Plan, gather the evidence, answer from it. Without a language model: see `_quoted`."""
     found = Findings(task)
-    executor = ActionExecutor([*tools_over(task, found), *tools])
+    executor = ActionExecutor([*tools_over(task, found), *task.tools])
     return _solved(task, found, executor) if task.model.is_language_model else _quoted(task, found, executor)
 
 

@@ -85,6 +85,8 @@ class Task:
     """Gives the passages in which a text stands word for word, in the order of the documents."""
     documents: Callable[[], Sequence[Readable]] | None = None
     """Gives the documents themselves."""
+    tools: Sequence[Callable[..., Any]] = ()
+    """Functions of the user's own that agents may call."""
 
     def say(self, sender: str, recipient: str, content: str, *, status: MessageStatus = "complete", final: bool = False,
             extra: dict[str, Any] | None = None) -> None:  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import time
 from collections.abc import Sequence
@@ -130,6 +131,8 @@ def work(task: Task) -> Answer:
     found.offer(assistant, runner)
     description = "The date of today with weekday and local time."
     register_function(todays_date, caller=assistant, executor=runner, name="todays_date", description=description)
+    for tool in task.tools:
+        register_function(tool, caller=assistant, executor=runner, description=str(inspect.getdoc(tool)))
     remember(assistant, runner, earlier(task), ASSISTANT)
     try:
         return converse(

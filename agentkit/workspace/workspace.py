@@ -30,6 +30,7 @@ from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
 from agentkit.settings import Settings
 from agentkit.teams import Answer, Task, team
+from agentkit.teams.own_tools import own_tools
 from agentkit.teams.task import Readable
 from agentkit.workspace import offers
 from agentkit.workspace.answering import Stored, advised, history, say_end, used_in
@@ -146,7 +147,7 @@ class Workspace:
         """
         if not question.strip():
             raise ConfigError("The question is empty; type what you want to know.")
-        chosen, model = team(team_id), self.model(model_id)
+        chosen, model, tools = team(team_id), self.model(model_id), own_tools(self.settings.tools)
         self.library.collection(owner, collection)
         with self._asking:  # of two questions to one chat at the same moment, one must see the other
             if chat_id and runs.live(owner, chat_id=chat_id):
@@ -162,7 +163,7 @@ class Workspace:
                 assert run is not None  # started below
                 asked = self._say_question(question, thread, attachments, keep_attachments, scope)
                 look_up, find, documents = self._lookups(owner, chat, scope)
-                task = Task(question, model, look_up, history(thread), run.message_id, asked, find, documents)
+                task = Task(question, model, look_up, history(thread), run.message_id, asked, find, documents, tools)
                 try:
                     chosen.check(model)
                     self._attach(owner, chat, collection, attachments, keep_attachments)

@@ -12,6 +12,7 @@ from agentkit.errors import Stopped
 from agentkit.events import Event, TokenDelta
 from agentkit.llm.client import call
 from agentkit.llm.config import offline_model
+from agentkit.llm.extract.question import parse
 from agentkit.llm.extractive import INTRODUCTION, NO_PASSAGES
 from agentkit.llm.passages import Passage, format_passages
 from agentkit.messages import Message, message
@@ -202,3 +203,9 @@ def test_a_question_in_the_document_leads_to_its_answer_and_is_not_quoted() -> N
         "1. How do I reset a forgotten password?\nPress the button for ten seconds.\n\n2. Where is the button?\nBelow.",
     )
     assert answer("How do I reset a forgotten password?", [faq]) == "Press the button for ten seconds. [1]"
+
+
+def test_a_question_with_a_name_borrows_nothing_from_small_talk() -> None:
+    (named,) = parse("How long is the Danube?", "Hello there, nice.")
+    (leaning,) = parse("How long?", "What is the Danube?")
+    assert (named.borrowed, leaning.borrowed) == ((), ("danub",))

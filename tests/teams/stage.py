@@ -62,10 +62,11 @@ class Played:
 def play(
     team_id: str, model: Model, question: str = "How long is the Danube?", *, history: Sequence[Any] = (),
     find: Callable[[str], list[Hit]] | None = None, answers: Sequence[str] = (),
-    on_event: Callable[[Event, runs.Run[Answer]], None] | None = None,
+    on_event: Callable[[Event, runs.Run[Answer]], None] | None = None, tools: Sequence[Callable[..., Any]] = (),
 ) -> Played:  # fmt: skip
     """Let a team work in a run; its questions get the answers in their order, and stop the run when there are none left."""
-    task, left, played = Task(question, model, look_up, list(history), "answer", "question", find), list(answers), Played()
+    task = Task(question, model, look_up, list(history), "answer", "question", find, tools=tools)
+    left, played = list(answers), Played()
     run = runs.start(lambda: team(team_id).work(task), kind="chat", owner="stage", chat_id="chat")
     for recorded in run:
         event = recorded.event

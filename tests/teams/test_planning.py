@@ -128,7 +128,7 @@ def test_tools_of_the_user() -> None:
         return f"high at {place}"
 
     model = scripted_model(["Plan: tide\n#E1 = tide[Skarholm]", "High."])
-    planning.work(Task("How is the tide?", model, look_up), [tide])
+    planning.work(Task("How is the tide?", model, look_up, tools=[tide]))
     assert "high at Skarholm" in asked(model)[1][-1]["content"]
     assert "The tide at a place." in asked(model)[0][0]["content"]
 

@@ -47,6 +47,18 @@ def test_a_call_runs_when_it_is_approved() -> None:
     assert (played.final.content, len(played.final.extra["citations"])) == ("2,850 km [1].", 1)
 
 
+def test_functions_of_the_user_are_offered_and_approved() -> None:
+    def stock(product: str) -> int:
+        """How many of a product are there."""
+        return {"lamp": 12}[product]
+
+    model = scripted_model([call("stock", product="lamp"), "There are 12.\nTERMINATE"])
+    played = play("tools", model, answers=["Approve"], tools=[stock])
+    assert ["`stock`" in question.prompt for question in played.questions] == [True]
+    assert last_said(model) == "12"
+    assert played.final.content == "There are 12."
+
+
 def test_a_rejected_call_does_not_run_and_the_model_is_told_why() -> None:
     model = scripted_model([call("search_documents", query="Danube"), "Then I cannot say."])
     played = play("tools", model, answers=["Reject\nask about the Volga"])

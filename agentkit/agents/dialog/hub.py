@@ -23,12 +23,14 @@ class MsgHub:
 
     def __init__(self, participants: Sequence[AgentBase], announcement: Msg | Sequence[Msg] | None = None) -> None:
         self.participants = list(dict.fromkeys(agents_in(participants)))
-        self.announcement = messages_in(announcement)  # what is none must not leave the hub half open
+        messages_in(announcement)  # what is none must not leave the hub half open
+        self.announcement = announcement
         self._before: dict[AgentBase, list[AgentBase] | None] = {}
 
     def __enter__(self) -> MsgHub:
         self._listen(self.participants)
-        self.broadcast(self.announcement)
+        if self.announcement is not None:
+            self.broadcast(self.announcement)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:

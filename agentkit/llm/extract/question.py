@@ -131,4 +131,4 @@ def _names(text: str) -> tuple[str, ...]:
 def _leans(text: str, question: Question) -> bool:
     said = words(text)
     opens = said[:1] == ["and"] or said[:2] in (["what", "about"], ["how", "about"])
-    return opens or bool(_LEANING & set(said[:12])) or len(question.stems) < 2
+    return opens or bool(_LEANING & set(said[:12])) or (len(question.stems) < 2 and not question.names)

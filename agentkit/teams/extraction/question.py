@@ -1,4 +1,4 @@
-"""Which fields a question asks for: a JSON schema in it, a list behind "table of:", or what a language model reads out of it."""
+"""Which fields a question asks for: a JSON schema in it, a list of names, or what a language model reads out of it."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ HOW = (
 """How the fields are named in a question."""
 
 _LIST = re.compile(r"\b(?:table\s+(?:of|with)|extract|fields|columns)\s*:\s*(?P<fields>.+)", re.IGNORECASE | re.DOTALL)
+_TYPED = re.compile(r"\((?:text|string|number|integer|boolean|date|list)\)", re.IGNORECASE)
+_LONGEST_NAME = 4  # words
+_SPEECH = frozenset(
+    {"hello", "hi", "hey", "please", "thanks", "what", "who", "how", "when", "where", "why", "which", "is", "are", "do", "does"}
+    | {"can", "could", "would", "i", "you", "we", "me", "give", "show", "tell", "make", "list", "find", "and", "then"}
+)
 _INSTRUCTIONS = """Somebody wants a table out of their documents, with one row for each document.
 Say which fields they want: for each a short name in the language of the question, its type, and what it means.
 Name only what they ask for. When they name no field at all, give an empty list."""
@@ -52,7 +58,7 @@ def asked_for(question: str, model: Model) -> Schema | None:
     """The schema of the wanted table; None when the question names no fields. Raises ConfigError for a wrong schema."""
     if (stated := _stated(question)) is not None:
         return stated
-    return _understood(question, model) if model.is_language_model else None
+    return _understood(question, model) if model.is_language_model else _listed(question)
 
 
 def _stated(question: str) -> Schema | None:
@@ -64,7 +70,20 @@ def _stated(question: str) -> Schema | None:
             raise ConfigError(f"The JSON schema in the question is not valid JSON ({error}); correct it there.") from error
         return from_json_schema(described)
     found = _LIST.search(question)
-    return from_text(found["fields"]) if found else None
+    if found:
+        return from_text(found["fields"])
+    return _listed(question) if _TYPED.search(question) else None
+
+
+def _listed(question: str) -> Schema | None:
+    """Nothing but names with commas between them; None for what reads like a sentence."""
+    try:
+        schema = from_text(question)
+    except ConfigError:
+        return None
+    words = [name.split() for name in schema.names]
+    plain = all(len(name) <= _LONGEST_NAME and not _SPEECH & {word.casefold() for word in name} for name in words)
+    return schema if plain and (len(words) > 1 or _TYPED.search(question)) and "?" not in question else None
 
 
 def _understood(question: str, model: Model) -> Schema | None:

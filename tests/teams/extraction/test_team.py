@@ -15,6 +15,7 @@ from agentkit.llm.config import offline_model
 from agentkit.llm.scripted import scripted_model
 from agentkit.teams import Answer, Task
 from agentkit.teams.extraction import TEAM
+from agentkit.teams.extraction.question import asked_for
 from agentkit.teams.extraction.team import plain
 from agentkit.teams.task import MARKER, Readable
 from agentkit.ui import markdown
@@ -128,3 +129,21 @@ def test_words_of_documents_stay_words(text: str) -> None:
         .replace("\\#", "")
         .replace("&#", "")
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("total, date", ["total", "date"]),
+        ("total (number), date (date): when it was written", ["total", "date"]),
+        ("date (date)", ["date"]),
+        ("Hello, how are you", None),
+        ("total", None),
+        ("What is the total, and the date?", None),
+        ("Please give me totals, dates", None),
+        ("The total and the date of every invoice that we have, with its number", None),
+    ],
+)
+def test_a_bare_list_is_taken_for_the_fields(question: str, names: list[str] | None) -> None:
+    schema = asked_for(question, offline_model())
+    assert (None if schema is None else schema.names) == names
