@@ -97,3 +97,19 @@ def metric(page: Page, name: str) -> str:
     """The value of one of the figures on the Usage page."""
     shown = page.get_by_test_id("stMetric").filter(has=page.get_by_text(name, exact=True))
     return shown.get_by_test_id("stMetricValue").inner_text().strip()
+
+
+def choose_team(page: Page, name: str) -> None:
+    """Choose whom the next question asks."""
+    page.locator(".st-key-choice button").first.click()
+    page.get_by_role("combobox", name="Team").click()
+    page.get_by_role("option", name=name).click()
+    expect(page.locator(".st-key-choice")).to_contain_text(name)
+    leave_choices(page)
+
+
+def leave_choices(page: Page) -> None:
+    """Close the choices; not while the page is drawn anew: they would stay open."""
+    settled(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("combobox", name="Team")).to_be_hidden()

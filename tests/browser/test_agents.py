@@ -56,20 +56,10 @@ def test_nothing_runs_before_the_person_agrees(app: App, page: Page, server: Ope
     page.goto(f"{app.url}/documents")
     driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
     driver.go(page, "Chat")
-    _choose_team(page, "Assistant with tools and code")
+    driver.choose_team(page, "Assistant with tools and code")
     _approved(page)
     _edited_over_a_reload(page, server)
     _rejected(page, server)
-
-
-def _choose_team(page: Page, name: str) -> None:
-    page.locator(".st-key-choice button").first.click()
-    page.get_by_role("combobox", name="Team").click()
-    page.get_by_role("option", name=name).click()
-    expect(page.locator(".st-key-choice")).to_contain_text(name)
-    driver.settled(page)
-    page.keyboard.press("Escape")  # not before: while the page is drawn anew, the popover would stay open
-    expect(page.get_by_role("combobox", name="Team")).to_be_hidden()
 
 
 def _press(page: Page, name: str) -> None:

@@ -38,8 +38,7 @@ def filled(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield app, chat
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize(("width", "scheme"), [(400, "light"), (1400, "dark")])  # colours take no room: each once
 def test_pages_fit_the_screen(filled: tuple[App, str], browser: Browser, width: int, scheme: Literal["light", "dark"]) -> None:
     app, chat = filled
     context = browser.new_context(viewport={"width": width, "height": 850}, color_scheme=scheme)

@@ -56,7 +56,7 @@ def test_a_plan_is_watched_reloaded_stored_and_stopped(app: App, page: Page, ser
     page.goto(f"{app.url}/documents")
     driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
     driver.go(page, "Chat")
-    _choose_team(page)
+    driver.choose_team(page, "Plan first")
     turn = driver.ask(page, QUESTION)
     _runs(turn)
     page.reload()
@@ -67,16 +67,6 @@ def test_a_plan_is_watched_reloaded_stored_and_stopped(app: App, page: Page, ser
     _is_stored(page, turn)
     server.go_on.clear()
     _stopped(page)
-
-
-def _choose_team(page: Page) -> None:
-    page.locator(".st-key-choice button").first.click()
-    page.get_by_role("combobox", name="Team").click()
-    page.get_by_role("option", name="Plan first").click()
-    expect(page.locator(".st-key-choice")).to_contain_text("Plan first")
-    driver.settled(page)
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("combobox", name="Team")).to_be_hidden()
 
 
 def _runs(turn: Locator) -> None:

@@ -31,7 +31,7 @@ def test_a_table_shows_its_sources_and_is_taken_away(app: App, page: Page) -> No
     page.goto(f"{app.url}/documents")
     driver.add_files(page, [driver.file(name, text) for name, text in BILLS.items()])
     driver.go(page, "Chat")
-    _choose_team(page, "Table from documents")
+    driver.choose_team(page, "Table from documents")
     turn = driver.ask(page, WANTED)
     expect(turn.get_by_role("button", name="JSON")).to_be_visible()
     driver.settled(page)
@@ -101,7 +101,7 @@ def village(tmp_path: Path, server: OpenAIServer) -> Iterator[App]:
 
 def test_a_game_is_watched_over_a_reload_and_stopped(village: App, page: Page, server: OpenAIServer) -> None:
     page.goto(village.url)
-    _choose_team(page, "Werewolf (six players)")
+    driver.choose_team(page, "Werewolf (six players)")
     turn = driver.ask(page, "Play, please!")
     _is_watched(turn)
     page.reload()
@@ -133,22 +133,8 @@ def _is_watched(turn: Locator) -> None:
     expect(turn).not_to_contain_text(PROSE)
 
 
-def _choose_team(page: Page, name: str) -> None:
-    page.locator(".st-key-choice button").first.click()
-    page.get_by_role("combobox", name="Team").click()
-    page.get_by_role("option", name=name).click()
-    expect(page.locator(".st-key-choice")).to_contain_text(name)
-    _leave(page)
-
-
 def _choose(page: Page, level: str) -> None:
     page.locator(".st-key-choice button").first.click()
     page.get_by_role("radio", name=level).click()
     expect(page.get_by_role("radio", name=level)).to_be_checked()
-    _leave(page)
-
-
-def _leave(page: Page) -> None:
-    driver.settled(page)
-    page.keyboard.press("Escape")  # not before: while the page is drawn anew, the popover would stay open
-    expect(page.get_by_role("combobox", name="Team")).to_be_hidden()
+    driver.leave_choices(page)
