@@ -36,9 +36,10 @@ class CompressibleAgent(ConversableAgent):
     `compress_config` is False (or empty) to do nothing, True for the defaults, or a dict with any of these keys:
     `mode` ("TERMINATE": end the chat when the model's window is full; "COMPRESS": let the model shorten the history from
     `trigger_count` on; "CUSTOMIZED": let `compress_function` do it, which takes the messages and gives `(success, messages)`),
-    `trigger_count` (share of the window, or tokens), `async` (in async chats the event loop goes on meanwhile), `broadcast` (the
-    other agent, in a group chat everybody, gets the shorter history, too), `verbose` (print what is shortened and what comes of
-    it) and `leave_last_n` (so many newest messages are not shortened; the one that is to be answered never is).
+    `trigger_count` (share of the window, or tokens; later where the first message alone takes more than half of it), `async` (in
+    async chats the event loop goes on meanwhile), `broadcast` (the other agent, in a group chat everybody, gets the shorter
+    history, too), `verbose` (print what is shortened and what comes of it) and `leave_last_n` (so many newest messages are not
+    shortened; the one that is to be answered never is).
 
     A failure is told by the event Compressed and leaves the history whole. `compress_client` is the OpenAIWrapper that writes the
     summaries, by default the agent's own client. Raises WrongArgument (a ValueError) and WrongType for settings that cannot be.
@@ -136,17 +137,19 @@ class CompressibleAgent(ConversableAgent):
         """
         if self.compress_config is False:
             return False, None
-        before = conversation(self, messages, sender)
+        stored = list(self._oai_messages.get(sender) or ()) if sender is not None else []
+        before = list(conversation(self, messages, sender))
         if self.compress_config["mode"] == "TERMINATE":
             return self._ended(before, sender, config)
         trigger = self.compress_config["trigger_count"]
         attempt = self._attempt(_STRATEGIES[self.compress_config["mode"]], trigger, config)
-        if not before or attempt.tokens(before) < trigger:
+        due = attempt.due_at(min(trigger, attempt.limit), before)
+        if not before or attempt.tokens(before) < due:
             return False, None
         made = await attempt.run(before, lambda: self._shortened(mode, before))
         if made is None:
             return False, None
-        self._store(sender, before, made)
+        self._store(sender, stored, before, made)
         return Continued(made)
 
     on_oai_token_limit, a_on_oai_token_limit = faces(_on_oai_token_limit)
@@ -176,7 +179,8 @@ class CompressibleAgent(ConversableAgent):
         trigger = settings["trigger_count"] if self.compress_config else attempt.tokens(messages)
         if settings["verbose"]:
             IOStream.get_default().print("To be shortened:", *written(parts[1]), sep="\n", flush=True)
-        made = assembled(parts, [ModelSummary()], attempt, min(trigger, attempt.limit), client, self)
+        room_below = attempt.due_at(min(trigger, attempt.limit), messages)
+        made = assembled(parts, [ModelSummary()], attempt, room_below, client, self)
         if settings["verbose"]:
             summaries = [each["content"] for each in made[len(parts[0]) :] if is_summary(each)]
             IOStream.get_default().print("Shortened to:", *summaries, sep="\n", flush=True)
@@ -211,12 +215,12 @@ class CompressibleAgent(ConversableAgent):
             self._engine.human.reasons[sender] = reason
         return True, None
 
-    def _store(self, sender: Agent | None, before: Messages, made: Messages) -> None:
+    def _store(self, sender: Agent | None, stored: Messages, before: Messages, made: Messages) -> None:
         assert self.compress_config is not False
         if sender is None:
             return
-        kept = keep(self, sender, before, made)
-        if not kept and not self._oai_messages.get(sender):
+        kept = keep(self, sender, stored, before, made)
+        if not kept and not (stored or self._oai_messages.get(sender)):
             self._oai_messages[sender] = made
             kept = True
         if kept and self.compress_config["broadcast"]:

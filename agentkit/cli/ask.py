@@ -119,4 +119,5 @@ def _show_end(answer: Answer, took: Totals, run: Run[Answer]) -> None:
     if answer.stopped_because not in ("answered", "no evidence", "stopped"):
         note(f"\nEnded: {answer.stopped_because}.")
     tokens = f"{took.prompt_tokens + took.completion_tokens:,} tokens{' (estimated)' if took.estimated else ''}"
-    note(f"\n{tokens}, {dollars(took.cost, took.unpriced)}, {took.seconds:.1f} s. Go on with --chat {run.chat_id}")
+    what = f"{tokens}, {dollars(took.cost, took.unpriced)}, {took.seconds:.1f} s" if took.calls else "No model was asked"
+    note(f"\n{what}. Go on with --chat {run.chat_id}")

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from agentkit.errors import UnknownModel, WrongArgument
-from agentkit.llm.token_families import base_name
+from agentkit.llm.token_families import TextCounter, base_name
 from agentkit.llm.token_tools import DEFAULT_MODEL, num_tokens_from_functions
 from agentkit.llm.tokens import count_messages, count_text, encoding, family_of
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agentkit.llm.client import Model
 
 __all__ = [
-    "DEFAULT_MODEL", "count_token", "get_max_token_limit", "num_tokens_from_functions", "percentile_used",
+    "DEFAULT_MODEL", "count_token", "fitting", "get_max_token_limit", "num_tokens_from_functions", "percentile_used",
     "register_context_window", "token_left", "truncated", "window_of",
 ]  # fmt: skip
 
@@ -91,7 +91,7 @@ def truncated(text: str, tokens: int, model: str = DEFAULT_MODEL) -> str:
     """The beginning of the text: whole characters, and at most so many tokens; the text itself when it is short enough."""
     family = family_of(model)
     if family.own is not None:
-        return _shortened(text, tokens, model)
+        return fitting(text, tokens, family.own)
     coder = encoding(family.encoding)
     codes = coder.encode_ordinary(text)
     if len(codes) <= tokens:
@@ -103,12 +103,14 @@ def truncated(text: str, tokens: int, model: str = DEFAULT_MODEL) -> str:
     return ""
 
 
-def _shortened(text: str, tokens: int, model: str) -> str:
+def fitting(text: str, tokens: int, count: TextCounter) -> str:
     """The same by halving, for a counter that cannot show its tokens."""
     low, high = 0, len(text)
+    if count(text) <= tokens:
+        return text
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if count_text(text[:middle], model)[0] <= tokens else (low, middle - 1)
+        low, high = (middle, high) if count(text[:middle]) <= tokens else (low, middle - 1)
     return text[:low]
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from agentkit.core import bus
 from agentkit.core.io import IOStream, is_quiet
-from agentkit.errors import ClientNotRegistered, Stopped, WrongArgument, WrongType
+from agentkit.errors import ClientNotRegistered, LimitReached, Stopped, WrongArgument, WrongType
 from agentkit.events import Event, Noted, TokenDelta
 from agentkit.llm.cache import AbstractCache, Cache
 from agentkit.llm.client import Model, Reply, call, message_of, recalled
@@ -96,8 +96,8 @@ class OpenAIWrapper:
         whether an answer is good enough, `cache` or `cache_seed` (None for no cache), `agent` (who asks), and `price`
         (US dollars for 1,000 prompt and completion tokens). The response is the client's, with `cost`, `config_id`
         (index of the entry), `pass_filter` and `message_retrieval_function`. A failing entry is told as Noted and the
-        next one asked; raises the last one's error, ClientNotRegistered, WrongArgument, and Stopped with the `partial`
-        text.
+        next one asked; raises the last one's error, LimitReached at once, ClientNotRegistered, WrongArgument, and Stopped
+        with the `partial` text.
         """
         self._check_clients()
         last = len(self._entries) - 1
@@ -105,7 +105,7 @@ class OpenAIWrapper:
             request = _Request.of(entry, {**config, **entry.params})
             try:
                 response = self._asked(request)
-            except Stopped:
+            except (Stopped, LimitReached):  # a limit is no failure of the model, and holds for the next one, too
                 raise
             except Exception as error:  # clients of scripts raise anything
                 if index == last:

@@ -15,10 +15,11 @@ from typing import cast
 from agentkit.conversation import ConversableAgent
 from agentkit.conversation.compression import Compression, ModelSummary, SlidingWindow, ToolOutput
 from agentkit.conversation.compression.shape import Messages
+from agentkit.core.io import IOStream
 from agentkit.llm.client import Model
 from agentkit.llm.token_limits import window_of
 from agentkit.messages import Message, text_of
-from agentkit.teams.conversing import earlier, voice
+from agentkit.teams.conversing import Quiet, earlier, voice
 from agentkit.teams.task import Task
 
 NOTES = "Note taker"
@@ -105,7 +106,8 @@ def _shortened(task: Task, turns: list[Message]) -> list[Message]:
     agent = ConversableAgent(NOTES, human_input_mode="NEVER", llm_config=voice(task), code_execution_config=False)
     given = cast(Messages, turns)
     for strategy in (SlidingWindow(ModelSummary()), SlidingWindow()):
-        made = Compression(strategy, room).compress(given, agent)
+        with IOStream.set_default(Quiet()):
+            made = Compression(strategy, room).compress(given, agent)
         if made is not given:
             return cast(list[Message], made)
     return turns

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import os
+import sys
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -60,7 +61,7 @@ def _run(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"agentkit_tools_{path.stem}", path)
     if path.suffix != ".py" or spec is None or spec.loader is None:
         raise ConfigError(f"AGENTKIT_TOOLS: {path} is no Python file; its name must end in .py.")
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # where dataclasses look for names in annotations
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:

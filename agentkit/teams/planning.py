@@ -145,4 +145,5 @@ TEAM = Team(
     "Plans what to look up and compute, does it step by step or at once, and answers from all of it.",
     (PLANNER, SOLVER),
     work,
+    calls_tools=True,
 )

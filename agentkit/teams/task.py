@@ -111,6 +111,8 @@ class Team:
     needs_language_model: bool = False
     watched: bool = False
     """Whether what the agents say is what one came for, so that it is shown at once."""
+    calls_tools: bool = False
+    """Whether its agents call the user's own functions."""
     variant: str = ""
     """What sets it apart from the other teams of its kind, in words."""
 

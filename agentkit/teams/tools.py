@@ -187,4 +187,5 @@ TEAM = Team(
     (RUNNER, ASSISTANT),
     work,
     needs_language_model=True,
+    calls_tools=True,
 )

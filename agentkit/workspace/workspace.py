@@ -147,7 +147,8 @@ class Workspace:
         """
         if not question.strip():
             raise ConfigError("The question is empty; type what you want to know.")
-        chosen, model, tools = team(team_id), self.model(model_id), own_tools(self.settings.tools)
+        chosen, model = team(team_id), self.model(model_id)
+        tools = own_tools(self.settings.tools) if chosen.calls_tools else ()
         self.library.collection(owner, collection)
         with self._asking:  # of two questions to one chat at the same moment, one must see the other
             if chat_id and runs.live(owner, chat_id=chat_id):

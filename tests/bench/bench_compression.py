@@ -64,7 +64,7 @@ def summarising(params: Any) -> str:
         {"role": "user", "name": label.split()[-1], "content": text}
         for label, text in re.findall(r"##([^#\n]+)## ((?:(?!\n##)[\s\S])*)", params["messages"][1]["content"])
     ]
-    return extract(lines, int(words * 1.4), MODEL)
+    return extract(lines, int(words * 1.4), METER)
 
 
 def by_model() -> ModelSummary:

@@ -49,7 +49,7 @@ class ReWOOAgent(ConversableAgent):
         workers: Sequence[ConversableAgent] = (),
         protocol: ReWOOProtocol | None = None,
         max_turn: int = 2,
-        at_once: int = 8,
+        at_once: int = 10,
         timeout_s: float | None = None,
         retries: int = 0,
         replans: int = 0,

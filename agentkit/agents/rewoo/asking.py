@@ -26,9 +26,9 @@ def ask(llm: Any, messages: Sequence[Mapping[str, Any]], agent: str, options: Ma
 
     Raises what the model raises, BadModelReply for a reply that is no text, and Stopped.
     """
+    asked = acceptable(messages)
     if isinstance(llm, Model):
-        return _of_model(llm, messages, agent, options)
-    asked = [dict(message) for message in messages]
+        return _of_model(llm, asked, agent, options)
     if hasattr(llm, "extract_text_or_completion_object"):
         replies = llm.extract_text_or_completion_object(llm.create(messages=asked, agent=agent, **options))
         return _text(replies[0] if replies else None)
@@ -37,6 +37,14 @@ def ask(llm: Any, messages: Sequence[Mapping[str, Any]], agent: str, options: Ma
     if callable(getattr(llm, "generate", None)):
         return _text(llm.generate("\n\n".join(text_of(message["content"]) for message in asked), **options))
     return _text(llm(asked, **options))
+
+
+def acceptable(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The messages with one system message, at the beginning; later ones are the user's. Many chat templates take no others."""
+    leading = next((place for place, each in enumerate(messages) if each.get("role") != "system"), len(messages))
+    system = "\n\n".join(text_of(each["content"]) for each in messages[:leading])
+    first = [{"role": "system", "content": system}] if leading else []
+    return first + [{**each, "role": "user"} if each.get("role") == "system" else dict(each) for each in messages[leading:]]
 
 
 _WAYS = ("extract_text_or_completion_object", "chat", "generate_from_template", "generate")

@@ -32,11 +32,12 @@ class ActionCall:
             try:
                 given = self.executor.as_inputs(tool, arguments) if isinstance(arguments, str) else arguments
                 returned = self.executor(tool, given)
+                ok = returned.state == ActionStatusCode.SUCCESS
+                content = returned.format_result() if ok else f"Error: {returned.errmsg}"
             except BaseException as error:  # the call is over for those who listen, too
                 told.returned(False, f"Error: {str(error) or type(error).__name__}")
                 raise
-            ok = returned.state == ActionStatusCode.SUCCESS
-            told.returned(ok, returned.format_result() if ok else f"Error: {returned.errmsg}")
+            told.returned(ok, content)
         return returned
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from agentkit.agents.rewoo.actions import BaseAction
 from agentkit.agents.rewoo.describing import Description
 from agentkit.agents.rewoo.inputs import Arguments
+from agentkit.agents.rewoo.reading import can_be_called
 from agentkit.agents.rewoo.schema import ActionReturn, ActionValidCode
 from agentkit.agents.rewoo.special import FinishAction, FunctionAction, InvalidAction, NoAction
 from agentkit.errors import WrongArgument
@@ -61,10 +62,15 @@ class ActionExecutor:
         return [api["name"] for api in self.get_actions_info()]
 
     def add_action(self, action: Action) -> None:
-        """Add or replace an action; raises WrongArgument for what is neither a BaseAction nor a function."""
+        """Add or replace an action; raises WrongArgument for what is no action, or has a name that plans cannot write."""
         if not isinstance(action, BaseAction) and (isinstance(action, type) or not callable(action)):
             raise WrongArgument(f"an action must be a BaseAction or a function, but it is {action!r:.200}.")
         made = action if isinstance(action, BaseAction) else FunctionAction(action)
+        if not can_be_called(made.name):
+            raise WrongArgument(
+                f"plans cannot write the name {made.name!r:.80} of an action; give it one of letters, digits, _ - . / or :, as "
+                "FunctionAction(function, name=...) does."
+            )
         self.actions[made.name] = made
 
     def del_action(self, name: str) -> None:
@@ -73,17 +79,22 @@ class ActionExecutor:
 
     def as_inputs(self, name: str, text: str) -> Arguments:
         """A text that holds evidence, in a form in which this action takes it as one text, whatever it contains."""
-        own, _, api = name.partition(".")
-        return self.actions[own].as_inputs(text, api or "run") if self.is_valid(own) else text
+        own, api = self._found(name)
+        return self.actions[own].as_inputs(text, api) if self.is_valid(own) else text
 
     def __call__(self, name: str, command: Arguments) -> ActionReturn:
         """Run the action `name` or `toolkit.api`; an unknown name is answered by the invalid action. Raises Stopped."""
-        own, _, api = name.partition(".")
+        own, api = self._found(name)
         if self.is_valid(own):
-            returned = self.actions[own](command, api or "run")
+            returned = self.actions[own](command, api)
             returned.valid = ActionValidCode.OPEN
             return returned
         if name in (self.no_action.name, self.finish_action.name):
             return (self.no_action if name == self.no_action.name else self.finish_action)(command)
         known = ", ".join(self.tool_names()) or "none"
         return self.invalid_action(f"There is no action {name!r:.80}; the actions are {known}.")
+
+    def _found(self, name: str) -> tuple[str, str]:
+        """The names of the action and of its API; an action's own name may have a dot, too."""
+        own, _, api = (name, "", "") if name in self.actions else name.rpartition(".")
+        return (own, api or "run") if own else (name, "run")

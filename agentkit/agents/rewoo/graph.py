@@ -9,7 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -69,7 +69,7 @@ def execute(
     plan: Plan,
     call: Call,
     *,
-    at_once: int = 8,
+    at_once: int = 10,
     timeout_s: float | None = None,
     retries: int = 0,
     known: Mapping[str, Evidence] | None = None,
@@ -87,9 +87,7 @@ def execute(
     given = dict(known or {})
     if problems := [] if not plan.steps else plan.problems(known=given):
         raise WrongArgument(f"The plan cannot run: {'; '.join(problems)}.")
-    if at_once < 1 or retries < 0 or (timeout_s is not None and timeout_s <= 0):
-        raise WrongArgument(f"at_once={at_once}, retries={retries}, timeout_s={timeout_s}: must be >= 1, >= 0, and > 0 or None.")
-    limits = _Limits(at_once, timeout_s, retries)
+    limits = Limits(at_once, timeout_s, retries)
     return _Execution(plan, call, limits, given, {} if cache is None else cache, agent, plan_id).run()
 
 
@@ -103,10 +101,19 @@ def still_known(plan: Plan, evidence: Mapping[str, Evidence], changed: Iterable[
 
 
 @dataclass(frozen=True, slots=True)
-class _Limits:
+class Limits:
+    """How steps may run; raises WrongArgument for what cannot be."""
+
     at_once: int
     timeout_s: float | None
     retries: int
+
+    def __post_init__(self) -> None:
+        if self.at_once < 1 or self.retries < 0 or (self.timeout_s is not None and self.timeout_s <= 0):
+            raise WrongArgument(
+                f"at_once={self.at_once}, retries={self.retries}, timeout_s={self.timeout_s}: "
+                "must be >= 1, >= 0, and > 0 or None."
+            )
 
 
 @dataclass(eq=False, slots=True)
@@ -134,12 +141,17 @@ class _Attempt:
                 self.error = error
         done.put(self)
 
+    def end(self) -> None:
+        """Tell the step to stop; if what its tool does then fails, that changes nothing for the others."""
+        with suppress(Exception):
+            self.ending.set()
+
 
 class _Execution:
     """One run of a plan; only the thread that runs it touches its state."""
 
     def __init__(
-        self, plan: Plan, call: Call, limits: _Limits, known: dict[str, Evidence], cache: Cache, agent: str, plan_id: str
+        self, plan: Plan, call: Call, limits: Limits, known: dict[str, Evidence], cache: Cache, agent: str, plan_id: str
     ) -> None:
         self.plan, self.call, self.limits, self.cache = plan, call, limits, cache
         self.agent, self.plan_id = agent, plan_id
@@ -177,7 +189,7 @@ class _Execution:
                 yield
         finally:
             for attempt in self.active:
-                attempt.ending.set()
+                attempt.end()
             until = time.monotonic() + _GRACE_S
             for attempt in self.active:
                 if attempt.thread is not None:
@@ -228,7 +240,7 @@ class _Execution:
             if attempt.thread is None and attempt.starts_at <= now:
                 self._start(attempt)
             elif attempt.deadline is not None and attempt.thread is not None and attempt.deadline <= now:
-                attempt.ending.set()
+                attempt.end()
                 self._failed(attempt, f"no result within {self.limits.timeout_s:g} s", may_help=True)
 
     def _ended(self, attempt: _Attempt) -> None:

@@ -95,6 +95,16 @@ class Plan:
             fresh += more
         return found
 
+    def redone(self, fresh: Plan, known: Collection[str]) -> Plan:
+        """The fresh steps, and those of this plan that need what they do anew under its old name; so these run again, too.
+
+        `known` are the labels of this plan whose evidence is there. What the fresh steps themselves need is not done again.
+        """
+        users = {label for each in fresh.labels if each in self.labels for label in self.after(each)}
+        users -= {*fresh.labels, *(need for step in fresh.steps for need in step.needs)}
+        both = Plan((*fresh.steps, *(step for step in self.steps if step.label in users)))
+        return fresh if both.problems(known=set(known) - set(both.labels)) else both
+
 
 def fill(arguments: str, evidence: Mapping[str, str]) -> Arguments:
     """A step's arguments with the evidence put in, once: what looks like a label inside evidence stays as it is.

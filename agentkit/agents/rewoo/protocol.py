@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from agentkit.agents.rewoo.executor import ActionExecutor
-from agentkit.agents.rewoo.plan import Plan
+from agentkit.agents.rewoo.plan import Plan, Step
 from agentkit.agents.rewoo.prompts import (
     PLANNER_PROMPT_EN,
     REFORMAT_PROMPT_EN,
@@ -16,7 +16,7 @@ from agentkit.agents.rewoo.prompts import (
 )
 from agentkit.agents.rewoo.reading import parse_plan
 from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode
-from agentkit.errors import WrongArgument
+from agentkit.errors import ResponseParsingError, WrongArgument
 
 ChatMessage = dict[str, Any]
 _PLACEHOLDERS = {
@@ -71,12 +71,25 @@ class ReWOOProtocol:
 
         Raises ResponseParsingError that tells all that is wrong.
         """
-        steps = self.parse_plan(message).steps
+        steps = parse_plan(message).steps
         return [step.thought for step in steps], [step.tool for step in steps], [step.arguments for step in steps]
 
     def parse_plan(self, message: str, tools: Collection[str] | None = None, known: Collection[str] = ()) -> Plan:
-        """The reply as a plan, see `reading.parse_plan`; to be overridden for planners that write in another form."""
-        return parse_plan(message, tools, known)
+        """The reply as a plan, see `reading.parse_plan`; to be overridden for planners that write in another form.
+
+        Where a subclass has a `parse_worker` of its own, as in lagent, that is what reads the reply: its first action is #E1, and
+        so on, and whatever it raises is told to the planner.
+        """
+        if type(self).parse_worker is ReWOOProtocol.parse_worker:
+            return parse_plan(message, tools, known)
+        try:
+            parts = zip(*self.parse_worker(message), strict=True)
+            plan = Plan(tuple(Step(f"#E{number}", *map(str, each)) for number, each in enumerate(parts, start=1)))
+        except Exception as error:
+            raise ResponseParsingError(str(error) or type(error).__name__, message) from error
+        if problems := plan.problems(tools, known):
+            raise ResponseParsingError("; ".join(problems), message)
+        return plan
 
     def format_solver(
         self, question: str, thought_list: Sequence[str], action_return_list: Sequence[ActionReturn]

@@ -20,7 +20,8 @@ _LABEL = r"[#＃][ \t]{0,3}[EeＥｅ][ \t]{0,3}(?:\d{1,9}|[\[［(（]\d{1,9}[\]�
 _EQUALS = r"[*`_]{0,3}[ \t]{0,8}[=＝:：]"
 _PLAN = re.compile(_BEFORE + r"(?i:Plan|计划|計劃)[ \t]{0,3}\d{0,4}[*_]{0,3}[ \t]{0,3}[:：][*_]{0,3}")
 _ACTION = re.compile(_BEFORE + rf"(?P<label>{_LABEL}){_EQUALS}")
-_CALL = r"[ \t\n]{0,8}[*`_]{0,3}(?P<tool>[^\W\d][\w.\-]{0,79}(?: [\w.\-]{1,79}){0,4})[*`_]{0,3}[ \t]{0,4}(?P<open>[\[［])"
+_TOOL = r"\w[\w.\-/:]{0,79}(?: [\w.\-/:]{1,79}){0,4}"
+_CALL = rf"[ \t\n]{{0,8}}[*`_]{{0,3}}(?P<tool>{_TOOL})[*`_]{{0,3}}[ \t]{{0,4}}(?P<open>[\[［])"
 _AFTER_EQUALS = re.compile(_CALL)
 _INLINE = re.compile(rf"(?P<label>{_LABEL}){_EQUALS}{_CALL}")
 _MARKS = re.compile(f"(?P<plan>{_PLAN.pattern})|{_ACTION.pattern}")
@@ -69,6 +70,11 @@ class _Reading:
 
 
 _FORM = "`#E1 = ToolName[input]`"
+
+
+def can_be_called(tool: str) -> bool:
+    """Whether a plan can write this name of a tool."""
+    return re.fullmatch(_TOOL, tool) is not None
 
 
 def parse_plan(text: str, tools: Collection[str] | None = None, known: Collection[str] = ()) -> Plan:
@@ -166,13 +172,29 @@ class _Region:
         """Where the bracket that was opened before `start` is closed; None when it is not.
 
         JSON is read as such, so that brackets in its texts do not count; elsewhere brackets nest, and those in double quotes
-        on one line do not count unless that leaves the bracket open.
+        on one line do not count unless that leaves the bracket open. Where more are closed than opened in what follows on the
+        line, as in `run[print(']')]`, the last one counts.
         """
         end = self._after_json(start, _CLOSING[opened]) if self.tries_json else None
-        if end is None and self.tries_quotes:
+        if end is not None:
+            return end
+        if self.tries_quotes:
             end = self._balanced(start, opened, _QUOTED)
             self.tries_quotes = end is not None
-        return self._balanced(start, opened, _BRACKET) if end is None else end
+        end = self._balanced(start, opened, _BRACKET) if end is None else end
+        return None if end is None else self._last(end, opened)
+
+    def _last(self, end: int, opened: str) -> int:
+        until = self.text.find("\n", end)
+        until = len(self.text) if until < 0 else until
+        following = _INLINE.search(self.text, end + 1, until)
+        until = following.start() if following else until
+        last, depth = end, 0
+        for found in _BRACKET.finditer(self.text, end + 1, until):
+            depth += (found[0] == opened) - (found[0] == _CLOSING[opened])
+            if depth < 0:
+                last, depth = found.start(), 0
+        return last if self.text[end:last].strip("]］ \t") else end
 
     def _after_json(self, start: int, closing: str) -> int | None:
         begin = _end_of_space(self.text, start)

@@ -10,7 +10,7 @@ from typing import Any
 from agentkit.agents.rewoo.asking import ask, check_model
 from agentkit.agents.rewoo.calling import ActionCall, action_return
 from agentkit.agents.rewoo.executor import Action, ActionExecutor
-from agentkit.agents.rewoo.graph import Cache, Evidence, execute
+from agentkit.agents.rewoo.graph import Cache, Evidence, Limits, execute
 from agentkit.agents.rewoo.plan import Plan
 from agentkit.agents.rewoo.protocol import ChatMessage, ReWOOProtocol
 from agentkit.agents.rewoo.schema import ActionReturn, AgentReturn, AgentStatusCode
@@ -40,7 +40,7 @@ class ReWOO:
         max_turn: int = 2,
         *,
         name: str = "ReWOO",
-        at_once: int = 8,
+        at_once: int = 10,
         timeout_s: float | None = None,
         retries: int = 0,
         replans: int = 0,
@@ -53,6 +53,9 @@ class ReWOO:
         run, and may give a changed one. Raises WrongType, WrongArgument.
         """
         check_model(llm)
+        if not isinstance(action_executor, ActionExecutor):
+            raise WrongType(f"{name}: give an ActionExecutor with the actions, not {action_executor!r:.200}.")
+        Limits(at_once, timeout_s, retries)
         if max_turn < 1 or replans < 0:
             raise WrongArgument(f"{name}: max_turn={max_turn} and replans={replans}, but they must be at least 1 and 0.")
         self.name = name
@@ -161,7 +164,7 @@ class ReWOO:
             reply = self._ask(asked, "planner", options)
             talk.messages.append({"role": "assistant", "content": reply})
             try:
-                plan = self._protocol.parse_plan(reply, tools, known)
+                plan = talk.plan.redone(self._protocol.parse_plan(reply, tools, known), known)
             except ResponseParsingError as error:
                 wrong = error.message
                 bus.emit(PlanMade(self.name, plan_id, attempt, [], wrong))

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
+from agentkit.errors import WrongType
+
 
 class ActionStatusCode(IntEnum):
     """How an action ended."""
@@ -63,10 +65,16 @@ class ActionReturn:
     valid: ActionValidCode | int | None = ActionValidCode.OPEN
 
     def format_result(self) -> str:
-        """The items line by line: texts as they are, others as `[type](content)`."""
-        return "\n".join(
-            item["content"] if item["type"] == "text" else f"[{item['type']}]({item['content']})" for item in self.result or []
-        )
+        """The items line by line: texts as they are, others as `[type](content)`; raises WrongType for another form."""
+        return "\n".join(map(self._line, self.result or []))
+
+    def _line(self, item: Any) -> str:
+        if not isinstance(item, dict) or not item.keys() >= {"type", "content"}:
+            raise WrongType(
+                f"{self.type or 'The action'} gave the result {self.result!r:.200}; give a list of items such as "
+                '{"type": "text", "content": "..."}.'
+            )
+        return str(item["content"]) if item["type"] == "text" else f"[{item['type']}]({item['content']})"
 
 
 @dataclass

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from agentkit.agents.rewoo.actions import BaseAction
@@ -27,6 +28,8 @@ MOST_CALLS = 10
 """Rounds of its own calls of functions that a worker may take for one question."""
 _LOOK_S = 0.05
 _END = "TERMINATE"
+_asked: ContextVar[frozenset[int]] = ContextVar("agentkit_asked_workers", default=frozenset())
+"""The workers that are being asked around here, by their ids."""
 _KINDS = {
     "string": "STRING", "integer": "NUMBER", "number": "FLOAT", "boolean": "BOOLEAN", "array": "Array", "object": "OBJECT",
 }  # fmt: skip
@@ -100,8 +103,10 @@ class Worker:
         self._asker._function_map = agent.function_map
 
     async def _ask(self, mode: Mode, /, question: str) -> str:
-        """The worker's answer; raises AgentkitError when it gives none, what the chat raises, and Stopped."""
-        with _one_at_a_time(self._lock):
+        """The worker's answer; raises AgentkitError for none and for a circle of workers, what the chat raises, and Stopped."""
+        if id(self.agent) in _asked.get():
+            raise AgentkitError(f"{self.agent.name} waits for this answer itself; workers cannot ask one another in a circle.")
+        with _one_at_a_time(self._lock), _within(self.agent):
             settings = {"message": question, "silent": True, "summary_method": None}
             chat = await mode.peer(self._asker, "initiate_chat", self.agent, **settings)
             messages = self.agent.chat_messages_for_summary(self._asker)
@@ -145,6 +150,15 @@ def _one_at_a_time(lock: threading.Lock) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def _within(agent: ConversableAgent) -> Iterator[None]:
+    token = _asked.set(_asked.get() | {id(agent)})
+    try:
+        yield
+    finally:
+        _asked.reset(token)
 
 
 def _is_answer(message: Mapping[str, Any]) -> bool:

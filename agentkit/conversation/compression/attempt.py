@@ -11,7 +11,7 @@ from typing import Any
 from agentkit.conversation import telling
 from agentkit.conversation.compression.citing import cited, room_needed, with_passages
 from agentkit.conversation.compression.meter import Meter
-from agentkit.conversation.compression.shape import Messages, broken, is_summary
+from agentkit.conversation.compression.shape import Messages, broken, divide, is_summary
 from agentkit.conversation.compression.strategy import Scope, Strategy
 from agentkit.conversation.history import Stored
 from agentkit.core import bus
@@ -60,6 +60,14 @@ class Attempt:
     def tokens(self, messages: Sequence[Stored]) -> int:
         """Tokens that are sent with this history."""
         return self.fixed + self.meter.count(messages)
+
+    def due_at(self, trigger: int, messages: Sequence[Stored]) -> int:
+        """Tokens from which on this history is shortened: the trigger, or more where the first message takes most of it.
+
+        Otherwise such a history would be shortened again for every reply, and each time a model might have to be paid.
+        """
+        least = self.tokens(divide(messages, 1)[0])
+        return max(trigger, min(least + trigger // 2, (trigger + self.limit) // 2))
 
     async def run(self, before: Messages, shorten: Callable[[], Awaitable[Messages]]) -> Messages | None:
         """The shorter history; None when that failed. Both are told by the event Compressed and on the console.
@@ -114,8 +122,9 @@ def assembled(parts: tuple[Messages, Messages, Messages], strategies: Sequence[S
     taken = attempt.tokens(kept)
     if not middle:
         raise AgentkitError("there is nothing between the first message and the newest ones that could be shortened")
-    # What must stay may exceed the trigger, but not the limit.
-    room = (trigger - taken) // 2 if taken < trigger else (attempt.limit - taken) // 2
+    room = (trigger - taken) // 2
+    if room < _LEAST_ROOM:  # what must stay may fill what is below the trigger, but not the limit
+        room = (attempt.limit - taken) // 2
     if room < _LEAST_ROOM:
         raise AgentkitError(f"what has to stay takes {taken} of the {attempt.limit} tokens; there is no room for a summary")
     meter = attempt.meter

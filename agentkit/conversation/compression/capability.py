@@ -24,7 +24,8 @@ from agentkit.llm.token_limits import DEFAULT_MODEL
 class Compression:
     """Shortens a history before the model is asked, as soon as all that is sent (tools included) reaches `trigger`.
 
-    `trigger` is a share of the model's window or a number of tokens. The system message, the first and at least the newest
+    `trigger` is a share of the model's window or a number of tokens; where the first message alone takes more than half of that,
+    it is so much later, as far as the limit allows. The system message, the first and at least the newest
     message stay as they are, `keep_last` messages where there is room; calls stay with their results, and cited passages in the
     summary. After a success no more than `limit` tokens are sent: by default the model's window, or the trigger where the window
     is not known. A failure leaves the history whole; both are told by the event Compressed. With `broadcast` the agent that is
@@ -65,8 +66,16 @@ class Compression:
         return ", then ".join(strategy.name for strategy in self._strategies)
 
     def add_to_agent(self, agent: ConversableAgent) -> None:
-        """Shorten what this agent's model is sent from now on; raises WrongArgument when that is done already, or when
-        `trigger` is a share of a window that nobody knows."""
+        """Shorten what this agent's model is sent from now on.
+
+        Raises WrongArgument when that is done already, when `trigger` is a share of a window that nobody knows, and for a
+        GroupChatManager, which answers by its members.
+        """
+        if hasattr(agent, "groupchat"):
+            raise WrongArgument(
+                f"{agent.name} leads a group, whose members answer: add the compression to them, and give the GroupChat "
+                "select_speaker_transform_messages for the choice of speakers."
+            )
         entries = agent._reply_func_list
         if any(entry["reply_func"] is self._reply for entry in entries):
             raise WrongArgument(f"{agent.name}: this compression is added already.")
@@ -81,7 +90,8 @@ class Compression:
         meter = self._meters.get(name) or self._meters.setdefault(name, Meter(name, agent and agent.client))
         fixed = 0 if agent is None else meter.fixed(agent._oai_system_message, agent._engine.voice.offered())
         attempt = Attempt(agent.name if agent is not None else "", self.name, meter, fixed, limit)
-        if attempt.tokens(messages) < trigger:
+        tokens = attempt.tokens(messages)
+        if tokens < trigger or tokens < (trigger := attempt.due_at(trigger, messages)):
             return messages
         made = await attempt.run(messages, lambda: mode.block(self._shortened, messages, attempt, trigger, agent))
         return messages if made is None else made
@@ -108,16 +118,16 @@ class Compression:
             config: Any = None,
         ) -> tuple[bool, Any]:  # fmt: skip
             """Reply function: never final; those asked after it see the shortened history."""
-            shown = conversation(recipient, messages, sender)
+            stored = list(recipient.chat_messages.get(sender) or ()) if sender is not None else []
+            shown = list(conversation(recipient, messages, sender))
             before = self._as_before((recipient, sender), shown)
             made = await self._compress(mode, before, recipient)
             if made is shown:
                 return False, None
-            stored = recipient.chat_messages.get(sender) if sender is not None else None
-            if not keep(recipient, sender, shown, made):
+            if not keep(recipient, sender, stored, shown, made):
                 self._views[recipient, sender] = (shown, made)
             elif self._broadcast:
-                broadcast(recipient, sender, stored or shown)
+                broadcast(recipient, sender, stored)
             return Continued(made)
 
         return _compress_history

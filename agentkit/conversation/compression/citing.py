@@ -10,7 +10,6 @@ from agentkit.conversation.compression.rendering import STILL_CITED
 from agentkit.conversation.compression.shape import Messages, is_summary, summary_message
 from agentkit.conversation.history import Stored
 from agentkit.llm.passages import Passage, format_passages, parse_passages, without_passages
-from agentkit.llm.token_limits import truncated
 from agentkit.messages import text_of
 
 _CITED = re.compile(r"\[(\d{1,6}(?:\s*,\s*\d{1,6})*)\]")
@@ -55,7 +54,7 @@ def with_passages(made: Messages, middle: Sequence[Stored], kept: Sequence[Store
     if not wanted:
         return made
     each = max(8, room // len(wanted) - 24)
-    block = _block([Passage(one.marker, one.source, _cut(one.text, each, meter.model)) for one in wanted])
+    block = _block([Passage(one.marker, one.source, _cut(one.text, each, meter)) for one in wanted])
     place = next((place for place, message in enumerate(made) if is_summary(message)), None)
     if place is None:
         return [summary_message(block), *made]
@@ -73,6 +72,6 @@ def _block(found: Sequence[Passage]) -> str:
     return f"{STILL_CITED}\n{format_passages(found)}"
 
 
-def _cut(text: str, tokens: int, model: str) -> str:
-    cut = truncated(text, tokens, model)
+def _cut(text: str, tokens: int, meter: Meter) -> str:
+    cut = meter.cut(text, tokens)
     return cut if cut == text else f"{cut} …"

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.compression.rendering import said
 from agentkit.conversation.compression.shape import Messages, summary_message
 from agentkit.conversation.compression.strategy import Scope
 from agentkit.core.text import sentences
 from agentkit.errors import AgentkitError
 from agentkit.llm.extract.words import stems
-from agentkit.llm.tokens import count_text
 
 _NUMBER = re.compile(r"\d")
 _NAME = re.compile(r"(?<=[^.!?:\s] )[A-Z][\w-]+")
@@ -46,20 +46,20 @@ class Extraction:
 
     def shorten(self, messages: Messages, scope: Scope) -> Messages:
         """One message with the best sentences; raises AgentkitError when there is room for none."""
-        text = extract(messages, scope.room - scope.meter.count([summary_message("")]), scope.meter.model)
+        text = extract(messages, scope.room - scope.meter.count([summary_message("")]), scope.meter)
         if not text:
             raise AgentkitError(f"no sentence of the {len(messages)} messages fits into {scope.room} tokens")
         return [summary_message(text)]
 
 
-def extract(messages: Messages, room: int, model: str) -> str:
+def extract(messages: Messages, room: int, meter: Meter) -> str:
     """The best lines that fit into so many tokens together, in the order of the messages."""
     lines = list(_lines(messages))
     chosen: list[int] = []
     seen: dict[str, list[frozenset[str]]] = {}
     for place in _by_worth(lines):
         line = lines[place]
-        cost = count_text(line.shown, model)[0] + 1
+        cost = meter.text(line.shown) + 1
         if cost > room or _repeats(line, seen):
             continue
         room -= cost

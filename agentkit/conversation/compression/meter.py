@@ -9,7 +9,7 @@ from agentkit.conversation.history import Stored, content_of
 from agentkit.conversation.model import sendable
 from agentkit.errors import UnknownModel
 from agentkit.llm.client import Model
-from agentkit.llm.token_limits import DEFAULT_MODEL, get_max_token_limit
+from agentkit.llm.token_limits import DEFAULT_MODEL, fitting, get_max_token_limit, truncated
 from agentkit.llm.tokens import TokenCounter, counter, counter_of
 
 _PLAIN = {"role", "name", "content"}
@@ -33,6 +33,14 @@ class Meter:
             for message in messages
         )
 
+    def text(self, text: str) -> int:
+        """Tokens of a text."""
+        return self._counter.text(text)[0]
+
+    def cut(self, text: str, tokens: int) -> str:
+        """The beginning of the text, of at most so many tokens."""
+        return fitting(truncated(text, tokens, self.model), tokens, self.text)
+
     def fixed(self, system: Iterable[Stored], offered: Mapping[str, Any]) -> int:
         """Tokens that are sent whatever the history is: the system message, the tools and the opening of the reply.
 
@@ -43,7 +51,7 @@ class Meter:
 
 
 def model_of(agent: Any) -> tuple[str, int | None]:
-    """The name and the window (tokens, None when unknown) of the model that an agent asks first.
+    """The name of the model that an agent asks first, and the smallest window (tokens, None when unknown) of all it may ask.
 
     Without a model the name is a default one, by which texts can be counted.
     """
@@ -56,7 +64,9 @@ def model_asked_by(client: Any, config: Any = None) -> tuple[str, int | None]:
     name = getattr(model, "name", model)
     if not isinstance(name, str) or not name:
         return DEFAULT_MODEL, None
-    return name, getattr(model, "context_window", None) or window_named(name)
+    others = [one for one in getattr(client, "models", None) or () if isinstance(one, Model)]
+    windows = [getattr(one, "context_window", None) or window_named(getattr(one, "name", name)) for one in others or [model]]
+    return name, min((window for window in windows if window), default=None)
 
 
 def window_named(name: str) -> int | None:

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agentkit.conversation.compression.extraction import Extraction
-from agentkit.conversation.compression.meter import model_asked_by
+from agentkit.conversation.compression.meter import Meter, model_asked_by
 from agentkit.conversation.compression.rendering import written
 from agentkit.conversation.compression.shape import HEADING, Messages, summary_message
 from agentkit.conversation.compression.strategy import Scope
 from agentkit.errors import AgentkitError, BadModelReply
-from agentkit.llm.token_limits import truncated
-from agentkit.llm.tokens import count_text
 
 INSTRUCTION = """You shorten conversations. Somebody goes on with this one and will read your summary in place of the messages.
 Each message begins with who speaks: ##USER##, ##ASSISTANT##, often with a name; ##FUNCTION_CALL## is a function that was called,
@@ -24,6 +22,7 @@ Each message begins with who speaks: ##USER##, ##ASSISTANT##, often with a name;
 """
 _LONGEST = 1_500
 _SHORTEST_PART = 64
+_SEAMS = 16  # tokens: where texts are joined, they may be split otherwise
 
 
 class ModelSummary:
@@ -56,27 +55,31 @@ class ModelSummary:
         """Part by part, each with the summary of those before."""
         longest = max(16, min(_LONGEST, scope.room - scope.meter.count([summary_message("")])))
         name, window = model_asked_by(client)
+        reader = Meter(name, client)
         window = window or scope.window
-        room = None if window is None else window - 2 * min(longest, window // 4) - self._own_tokens(name)
+        if window is not None:
+            longest = min(longest, max(16, window // 4))
+        around = reader.fixed(self._request(" ", " ", longest), {}) + _SEAMS
+        room = None if window is None else window - 2 * longest - around
         if room is not None and room < _SHORTEST_PART:
             raise AgentkitError(f"the window of the summarising model {name!r} ({window} tokens) is too small to summarise with")
         summary = ""
-        for part in _parts(written(messages), room, name):
-            summary = self._asked(client, part, summary, longest, scope)
+        for part in _parts(written(messages), room, reader):
+            summary = reader.cut(self._asked(client, part, summary, longest, scope), 2 * longest)
         return summary
 
-    def _own_tokens(self, model: str) -> int:
-        return count_text(self._instruction, model)[0] + 64  # what stands around instruction, summary and part
-
-    def _asked(self, client: Any, part: str, before: str, longest: int, scope: Scope) -> str:
+    def _request(self, part: str, before: str, longest: int) -> list[dict[str, Any]]:
         known = f"##SUMMARY## {before}\n\n" if before else ""
         limit = f"Write at most {max(10, longest // 2)} words."
+        return [
+            {"role": "system", "content": f"{self._instruction}{limit}"},
+            {"role": "user", "content": f"To be shortened:\n{known}{part}"},
+        ]
+
+    def _asked(self, client: Any, part: str, before: str, longest: int, scope: Scope) -> str:
         response = client.create(
             context=None,
-            messages=[
-                {"role": "system", "content": f"{self._instruction}{limit}"},
-                {"role": "user", "content": f"To be shortened:\n{known}{part}"},
-            ],
+            messages=self._request(part, before, longest),
             cache=getattr(scope.agent, "client_cache", None),
             agent=scope.agent,
         )
@@ -86,18 +89,18 @@ class ModelSummary:
         if not text:
             raise BadModelReply("the model gave an empty summary")
         # The next part needs its room whatever the model made of the limit.
-        return truncated(text, 2 * longest, scope.meter.model)
+        return scope.meter.cut(text, 2 * longest)
 
 
-def _parts(texts: Sequence[str], room: int | None, model: str) -> Iterator[str]:
+def _parts(texts: Sequence[str], room: int | None, reader: Meter) -> Iterator[str]:
     """The texts joined to as few parts of at most `room` tokens as their order allows; one that is longer is cut up."""
     if room is None:
         yield "\n".join(texts)
         return
     part: list[str] = []
     left = room
-    for piece in (piece for text in texts for piece in _pieces(text, room, model)):
-        size = count_text(piece, model)[0] + 1
+    for piece in (piece for text in texts for piece in _pieces(text, room, reader)):
+        size = reader.text(piece) + 1
         if part and size > left:
             yield "\n".join(part)
             part, left = [], room
@@ -107,8 +110,8 @@ def _parts(texts: Sequence[str], room: int | None, model: str) -> Iterator[str]:
         yield "\n".join(part)
 
 
-def _pieces(text: str, room: int, model: str) -> Iterator[str]:
+def _pieces(text: str, room: int, reader: Meter) -> Iterator[str]:
     while text:
-        piece = truncated(text, room - 1, model) or text[:1]
+        piece = reader.cut(text, room - 1) or text[:1]
         yield piece
         text = text[len(piece) :]

@@ -11,17 +11,20 @@ from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.history import Stored
 
 
-def keep(agent: ConversableAgent, peer: Agent | None, shown: Messages, made: Messages) -> bool:
+def keep(agent: ConversableAgent, peer: Agent | None, known: Messages, shown: Messages, made: Messages) -> bool:
     """Put the shortened history into the agent's conversation with the peer; the list that was there does not change.
 
-    `shown` is what was shortened. Where hooks had changed more of it than the last message, it is a view of one reply: the
-    conversation then stays as it is, and the result is False.
+    `known` is a copy of the conversation as it was when `shown` was shortened. Where hooks had changed more of it than the last
+    message, `shown` is a view of one reply: the conversation then stays as it is, and the result is False. So it is where the
+    conversation was cleared meanwhile; what came in meanwhile stays behind the shortened history.
     """
-    stored = agent.chat_messages.get(peer) if peer is not None else None
-    if peer is None or not stored or len(stored) != len(shown) or stored[:-1] != shown[:-1]:
+    if peer is None or not known or len(known) != len(shown) or known[:-1] != shown[:-1]:
+        return False
+    stored, count = agent.chat_messages[peer], len(known)
+    if stored[:count] != known:
         return False
     same = made and made[-1] == shown[-1]  # a hook's text of the last message is not for the history
-    agent.chat_messages[peer] = [*made[:-1], stored[-1]] if same else list(made)
+    agent.chat_messages[peer] = ([*made[:-1], known[-1]] if same else list(made)) + stored[count:]
     return True
 
 

@@ -9,8 +9,6 @@ from agentkit.conversation.compression.strategy import Scope
 from agentkit.conversation.history import Stored
 from agentkit.errors import WrongArgument
 from agentkit.llm.passages import format_passages, parse_passages, without_passages
-from agentkit.llm.token_limits import truncated
-from agentkit.llm.tokens import count_text
 from agentkit.messages import text_of
 
 
@@ -49,11 +47,11 @@ class ToolOutput:
         return message
 
     def _text(self, content: Any, scope: Scope) -> str:
-        text, model = text_of(content), scope.meter.model
+        text, meter = text_of(content), scope.meter
         kept = [found for found in parse_passages(text) if found.marker in scope.cited]
         rest = without_passages(text) if "<passage" in text else text
-        start = truncated(rest, self._keep, model).rstrip()
-        lost = count_text(rest, model)[0] - count_text(start, model)[0]
+        start = meter.cut(rest, self._keep).rstrip()
+        lost = meter.text(rest) - meter.text(start)
         note = f" … [{lost} more tokens of this result were dropped]"
-        cut = start + note if lost > count_text(note, model)[0] else rest
+        cut = start + note if lost > meter.text(note) else rest
         return "\n".join(part for part in (cut, format_passages(kept)) if part)

@@ -259,6 +259,9 @@ CASES: dict[str, Case] = {
 
 RESULT = [{"type": "text", "content": "**x**"}]
 BETTER: dict[str, tuple[str, Any]] = {
+    "chat_second_plan": (
+        "many chat templates take no system message but the first", ["system", "user", "assistant", "user"],
+    ),
     "call_plain_text": (
         "a plain text is taken where only one parameter can be meant",
         {"args": {"text": "x"}, "url": None, "type": "Bold", "result": RESULT, "errmsg": False, "state": 0, "thought": None}
