@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from agentkit.conversation.transforms import (
         MessageHistoryLimiter,
         MessageTokenLimiter,
+        TextMessageCompressor,
         TextMessageContentName,
         TransformMessages,
     )
@@ -210,6 +211,7 @@ _HOME = {
     "Task": "agentkit.teams",
     "Team": "agentkit.teams",
     "TemporaryMemory": "agentkit.agents.dialog",
+    "TextMessageCompressor": "agentkit.conversation.transforms",
     "TextMessageContentName": "agentkit.conversation.transforms",
     "TransformMessages": "agentkit.conversation.transforms",
     "UndefinedNextAgent": "agentkit.errors",
@@ -326,6 +328,7 @@ __all__ = [
     "Task",
     "Team",
     "TemporaryMemory",
+    "TextMessageCompressor",
     "TextMessageContentName",
     "TransformMessages",
     "UndefinedNextAgent",
