@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser.serving import App, serving
 
-PATIENCE_MS = 30_000  # for machines with few and busy cores; nothing waits that long where all is well
+PATIENCE_MS = 120_000  # for machines with few and busy cores; nothing waits that long where all is well
 expect.set_options(timeout=PATIENCE_MS)
 
 

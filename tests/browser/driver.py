@@ -66,15 +66,31 @@ def answered(page: Page, turn: Locator) -> Locator:
     return caption
 
 
+def unfold(part: Locator, label: str) -> None:
+    """Open the expander with this label, however often that takes: it moves under the click while one above it unfolds."""
+    summary = part.locator("summary").filter(has_text=label).first
+    expect(summary).to_be_visible()
+    settled(part.page)
+    for _ in range(5):
+        if summary.locator("..").get_attribute("open") is None:
+            summary.click()
+        try:
+            expect(summary.locator("..")).to_have_attribute("open", "", timeout=2000)
+            return
+        except AssertionError:
+            continue
+    expect(summary.locator("..")).to_have_attribute("open", "")
+
+
 def add_files(page: Page, files: Iterable[FilePayload]) -> None:
     """Upload files on the Documents page and wait for the summary of what came of them."""
     given = list(files)
     folded = page.locator(".st-key-add")
     if folded.count() and not folded.locator("input[type=file]").first.is_visible():
-        folded.locator("summary").click()
+        unfold(folded, "Add documents")
     page.locator(".st-key-add input[type=file], .st-key-add-first input[type=file]").first.set_input_files(given)
     page.get_by_role("button", name=re.compile(rf"^Add {len(given)} documents? to")).click()
-    expect(page.locator("[class*='st-key-ingested-']").last).to_be_visible(timeout=45_000)
+    expect(page.locator("[class*='st-key-ingested-']").last).to_be_visible()
 
 
 def table(page: Page) -> list[list[str]]:

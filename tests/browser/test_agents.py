@@ -84,8 +84,8 @@ def _approved(page: Page) -> None:
     driver.answered(page, turn)
     expect(turn).to_contain_text("output was: total 20.0")
     expect(turn.locator("a[href^='#cite-']")).to_have_count(1)
-    turn.get_by_text("Steps").click()
-    turn.get_by_text("Ran Python · exit code 0").click()
+    driver.unfold(turn, "Steps")
+    driver.unfold(turn, "Ran Python · exit code 0")
     expect(turn.get_by_test_id("stCode").filter(has_text="total 20.0")).to_be_visible()
 
 
@@ -131,6 +131,6 @@ def _rejected(page: Page, server: OpenAIServer) -> None:
     assert page.locator("#stMain").evaluate("main => main.scrollWidth <= main.clientWidth"), (
         "a table makes the page scroll sideways"
     )
-    turn.get_by_text("Steps").click()
+    driver.unfold(turn, "Steps")
     expect(turn).to_contain_text(f"You: no: {REASON}")
     assert "sum(fares)" not in text_of(server.chats[-1]["messages"][-1]["content"])

@@ -14,7 +14,6 @@ from tests.browser.conftest import PATIENCE_MS
 from tests.browser.serving import App, serving
 
 QUESTION = "How many days of annual leave are there?"
-LOADING_MS = 120_000
 
 
 @pytest.fixture(scope="module")
@@ -22,9 +21,10 @@ def samples(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
     """The app with the sample documents, which were loaded in the lab, where a newcomer finds nothing to search."""
     with serving(tmp_path_factory.mktemp("lab"), {}) as app:
         page = browser.new_page()
+        page.set_default_timeout(PATIENCE_MS)
         page.goto(f"{app.url}/retrieval_lab")
         page.get_by_role("button", name="Load the sample documents").click()
-        expect(page.get_by_text("8 indexed")).to_be_visible(timeout=LOADING_MS)
+        expect(page.get_by_text("8 indexed")).to_be_visible()
         expect(page.get_by_text("Type what a person might ask")).to_be_visible()
         page.close()
         yield app
@@ -45,7 +45,7 @@ def test_settings_are_compared_and_chats_take_them_over(samples: App, page: Page
     turn = driver.ask(page, QUESTION)
     driver.answered(page, turn)
     expect(turn).to_contain_text("27 days of paid annual leave")
-    turn.get_by_text("Steps").click()
+    driver.unfold(turn, "Steps")
     expect(turn.get_by_text(re.compile(r"Looked up .*: 2 passages"))).to_be_visible()
 
 
@@ -53,7 +53,7 @@ def test_a_question_set_of_the_samples_is_measured(samples: App, page: Page) -> 
     page.goto(f"{samples.url}/retrieval_lab?view=Measure")
     page.get_by_role("button", name="Make a set of the sample questions").click()
     page.get_by_role("button", name=re.compile(r"^Measure with \d+ questions$")).click()
-    expect(page.get_by_role("heading", name="Results")).to_be_visible(timeout=LOADING_MS)
+    expect(page.get_by_role("heading", name="Results")).to_be_visible()
     assert float(driver.metric(page, "Recall@10")) > 0.9
     page.reload()
     expect(page.get_by_role("heading", name="Results")).to_be_visible()
@@ -67,7 +67,7 @@ def test_another_cut_is_built_and_promoted(samples: App, page: Page) -> None:
     build = page.get_by_role("button", name="Build this version")
     expect(build).to_be_enabled()
     build.click()
-    expect(page.get_by_text("8 built")).to_be_visible(timeout=LOADING_MS)
+    expect(page.get_by_text("8 built")).to_be_visible()
     page.get_by_role("button", name="Use this version").click()
     page.get_by_role("dialog").get_by_role("button", name="Use it").click()
     expect(page.get_by_test_id("stAlert").filter(has_text="this answers now")).to_be_visible()
@@ -90,7 +90,7 @@ def test_a_collection_is_exported_and_imported_under_another_name(samples: App, 
     dialog.get_by_role("textbox", name="Name").press("Enter")
     driver.settled(page)
     dialog.get_by_role("button", name="Import").click()
-    expect(page.get_by_text("Copies is imported: 8 documents")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text("Copies is imported: 8 documents")).to_be_visible()
     expect(page.get_by_role("combobox", name="Collection")).to_have_value("Copies")
     page.get_by_role("link", name="Try it in the retrieval lab").click()
     page.get_by_role("textbox", name="Query").fill(QUESTION)

@@ -80,12 +80,12 @@ def _runs(turn: Locator) -> None:
 
 def _is_stored(page: Page, turn: Locator) -> None:
     """The same steps from the ledger; the passage unfolds, and the citation opens it."""
-    turn.get_by_text("Steps", exact=True).click()
+    driver.unfold(turn, "Steps")
     expect(turn).to_contain_text("Planner's plan was sent back:")
     expect(turn.get_by_test_id("stGraphVizChart").locator("svg .node text")).to_have_text(["#E3", "#E4", "#E1"])
-    turn.get_by_text("#E1 Find out when the last ferry leaves").click()
+    driver.unfold(turn, "#E1 Find out when the last ferry leaves")
     expect(turn.get_by_text(f"Tickets are sold on board. {papers.FERRY}")).to_be_visible()
-    turn.get_by_text("#E4 Count the minutes until midnight").click()
+    driver.unfold(turn, "#E4 Count the minutes until midnight")
     expect(turn.get_by_test_id("stCode").filter(has_text="140")).to_be_visible()
     expect(turn.get_by_text("Looked up")).to_have_count(0)
     turn.locator("a[href^='#cite-']").click()
@@ -97,5 +97,5 @@ def _stopped(page: Page) -> None:
     expect(turn).to_contain_text("Reader is thinking")
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(turn).to_contain_text("Stopped. Nothing had been written yet.")
-    turn.get_by_text("Steps", exact=True).click()
+    driver.unfold(turn, "Steps")
     expect(turn).to_contain_text("#E4 Count the minutes until midnight · not run")

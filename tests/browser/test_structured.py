@@ -115,7 +115,7 @@ def test_a_game_is_watched_over_a_reload_and_stopped(village: App, page: Page, s
     expect(turn).to_contain_text("The werewolves win")
     driver.answered(page, turn)
     expect(turn).not_to_contain_text(SPOKEN)
-    turn.get_by_text("Steps").click()
+    driver.unfold(turn, "Steps")
     expect(turn).to_contain_text(SPOKEN)
     expect(turn).not_to_contain_text("Secretly")
     _choose(page, "Everything")
