@@ -16,6 +16,7 @@ from agentkit.conversation.compression.attempt import Attempt, assembled
 from agentkit.conversation.compression.capability import before_the_model
 from agentkit.conversation.compression.meter import Meter, model_asked_by, model_of
 from agentkit.conversation.compression.model_summary import ModelSummary
+from agentkit.conversation.compression.recall import Conversations, Failure
 from agentkit.conversation.compression.rendering import written
 from agentkit.conversation.compression.shape import Messages, divide, is_summary
 from agentkit.conversation.compression.sharing import broadcast, keep
@@ -41,7 +42,8 @@ class CompressibleAgent(ConversableAgent):
     history, too), `verbose` (print what is shortened and what comes of it) and `leave_last_n` (so many newest messages are not
     shortened; the one that is to be answered never is).
 
-    A failure is told by the event Compressed and leaves the history whole. `compress_client` is the OpenAIWrapper that writes the
+    A failure is told by the event Compressed and leaves the history whole; a model that failed is asked again when the history is
+    a quarter longer, or fills the window. `compress_client` is the OpenAIWrapper that writes the
     summaries, by default the agent's own client. Raises WrongArgument (a ValueError) and WrongType for settings that cannot be.
     Names and defaults: AutoGen 0.2.
     """
@@ -80,6 +82,7 @@ class CompressibleAgent(ConversableAgent):
         )
         self.compress_client: Any = self.client
         self._meters: dict[str, Meter] = {}
+        self._failures: Conversations[Failure | None] = Conversations()
         self.compress_config = self._checked(compress_config)
         limits = CompressibleAgent.on_oai_token_limit, CompressibleAgent.a_on_oai_token_limit
         for reply_func in limits:
@@ -144,9 +147,13 @@ class CompressibleAgent(ConversableAgent):
         trigger = self.compress_config["trigger_count"]
         attempt = self._attempt(_STRATEGIES[self.compress_config["mode"]], trigger, config)
         due = attempt.due_at(min(trigger, attempt.limit), before)
-        if not before or attempt.tokens(before) < due:
+        if not before or (tokens := attempt.tokens(before)) < due:
+            return False, None
+        failed = self._failures.get(self, sender) if self.compress_config["mode"] == "COMPRESS" else None
+        if failed and failed.rests(before, tokens, model_of(self)[1]):
             return False, None
         made = await attempt.run(before, lambda: self._shortened(mode, before))
+        self._failures.put(self, sender, Failure(before, tokens) if made is None else None)
         if made is None:
             return False, None
         self._store(sender, stored, before, made)

@@ -94,8 +94,10 @@ def chats_to_run(queue: Queue, recipient: ConversableAgent, messages: list[Store
 
 
 def _carryover(config: dict[str, Any], recipient: ConversableAgent, messages: list[Stored], sender: Any) -> str:
-    """What of the outer chat goes into the first inner one."""
+    """What of the outer chat, as others know it, goes into the first inner one."""
     method, args = config.get("summary_method"), config.get("summary_args") or {}
+    if sender in recipient.chat_messages:
+        messages = recipient.chat_messages_for_summary(sender)
     if method == "all":
         return _joined(messages)
     if method == "last_msg":

@@ -6,7 +6,19 @@ import re
 
 _CELLS = re.compile(r"(?P<before>.*!)(?P<column>[A-Z]+)(?P<first>\d+):(?P<middle>[A-Z]+)(?P<last>\d+)", re.DOTALL)
 _RANGE = re.compile(r"(?P<before>.*?)(?P<first>\d+)-(?P<last>\d+)(?P<after>\]?)", re.DOTALL)
-_NUMBER = re.compile(r"(?P<before>(?:cell|[^\s$!]+) )(?P<first>\d+)", re.DOTALL)
+_NUMBER = re.compile(r"(?P<before>[^\s$!]+ |\$.*\[)(?P<first>\d+)(?P<after>\]?)", re.DOTALL)
+_ONE = {"lines ": "line ", "rows ": "row ", "cells ": "cell "}
+_SEVERAL = {one: several for several, one in _ONE.items()}
+
+_Span = tuple[str, int, int, str]
+"""What stands before two numbers, the numbers, and what stands behind them."""
+
+
+def span(before: str, first: int, last: int, after: str = "") -> str:
+    """The place from one number to another: `lines 3-9`; for a single one `line 3`, where `before` is of a kind known here."""
+    if first == last and (before in _ONE or after):
+        return f"{_ONE.get(before, before)}{first}{after}"
+    return f"{before}{first}-{last}{after}"
 
 
 def container(place: str) -> str:
@@ -15,8 +27,8 @@ def container(place: str) -> str:
         return "$"
     if cells := _CELLS.fullmatch(place):
         return cells["before"]
-    found = _RANGE.fullmatch(place) or _NUMBER.fullmatch(place)
-    return found["before"] if found else place
+    found = _read(place)
+    return found[0] if found else place
 
 
 def narrow(place: str, lines: int, skipped: int, taken: int) -> str:
@@ -31,22 +43,30 @@ def narrow(place: str, lines: int, skipped: int, taken: int) -> str:
     last = first + taken - 1
     if "column" in found.re.groupindex:
         return f"{found['before']}{found['column']}{first}:{found['middle']}{last}"
-    return f"{found['before']}{first}-{last}{found['after']}"
+    return span(found["before"], first, last, found["after"])
 
 
 def join(first: str, last: str) -> str:
     """The place from the beginning of `first` to the end of `last`."""
     if first == last or not first or not last:
         return first or last
-    for pattern in (_CELLS, _RANGE, _NUMBER):
-        one, two = pattern.fullmatch(first), pattern.fullmatch(last)
-        if one and two and one["before"] == two["before"]:
-            if pattern is _CELLS:
-                widest = max(one["middle"], two["middle"], key=_width)
-                return f"{one['before']}{one['column']}{one['first']}:{widest}{two['last']}"
-            end = two["last"] if pattern is _RANGE else two["first"]
-            return f"{one['before']}{one['first']}-{end}{one['after'] if pattern is _RANGE else ''}"
+    if (one := _CELLS.fullmatch(first)) and (two := _CELLS.fullmatch(last)):
+        if one["before"] == two["before"]:
+            widest = max(one["middle"], two["middle"], key=_width)
+            return f"{one['before']}{one['column']}{one['first']}:{widest}{two['last']}"
+    elif (begin := _read(first)) and (end := _read(last)) and (begin[0], begin[3]) == (end[0], end[3]):
+        return span(begin[0], begin[1], end[2], begin[3])
     return f"{first} to {last}"
+
+
+def _read(place: str) -> _Span | None:
+    """A place that counts something, however many it names."""
+    if found := _RANGE.fullmatch(place):
+        return found["before"], int(found["first"]), int(found["last"]), found["after"]
+    if found := _NUMBER.fullmatch(place):
+        number = int(found["first"])
+        return _SEVERAL.get(found["before"], found["before"]), number, number, found["after"]
+    return None
 
 
 def _width(column: str) -> tuple[int, str]:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from agentkit.errors import ConfigError, NotFound
-from agentkit.events import Recorded, from_json
+from agentkit.events import Event, Recorded, from_json
 from agentkit.ledger.store import Ledger
 
 if TYPE_CHECKING:
     import pandas
 
 Group = Literal["day", "model", "agent", "chat", "run"]
+E = TypeVar("E", bound=Event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,21 @@ def events(ledger: Ledger, owner: str, run_id: str) -> list[Recorded]:
         )
         for row in rows
     ]
+
+
+def told(ledger: Ledger, owner: str, run_ids: Sequence[str], kind: type[E]) -> Iterator[tuple[str, E]]:
+    """The stored events of one kind in those of these runs that are the owner's, each with its run's id; the last one first."""
+    within = ledger.database.rows(
+        """select distinct e.run_id as id from events e join runs r on r.id = e.run_id
+        where r.owner = ? and e.kind = ? and list_contains(?, e.run_id)""",
+        [owner, kind.__name__, list(run_ids)],
+    )
+    known = {row["id"] for row in within}
+    for run_id in reversed([one for one in dict.fromkeys(run_ids) if one in known]):
+        # Run by run, as the caller asks on: the events of one lie together in the file, so that little of it is read.
+        sql = "select data from events where run_id = ? and kind = ? order by seq desc"
+        for row in ledger.database.rows(sql, [run_id, kind.__name__]):
+            yield run_id, cast(E, from_json({"kind": kind.__name__, **json.loads(row["data"])}))
 
 
 _PROMPT = "c.input_tokens + c.cache_read_tokens + c.cache_write_tokens"

@@ -203,11 +203,10 @@ class _Call:
     def _costs(self, response: ModelResponse, text: str) -> tuple[Usage, float | None]:
         client = self.model.client
         cost = client.cost(response)  # before the usage: clients of AutoGen scripts note the cost in the response
-        raw = client.get_usage(response)
-        if not raw:
+        usage = usage_from(client.get_usage(response) or {})
+        if not usage.total:  # some servers send zeros, or figures by names of their own; limits would never be reached
             usage, estimate = self._estimate(text)
             return usage, cost if estimate is None else estimate
-        usage = usage_from(raw)
         return usage, self.model.price(usage) if self.model.price_1k else cost
 
     def _estimate(self, text: str) -> tuple[Usage, float | None]:

@@ -27,7 +27,7 @@ Unit = Literal["tokens", "dollars"]
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What may be taken at most; None for any amount. Raises WrongArgument for amounts that cannot be."""
+    """What may be taken at most; None for any amount. Raises WrongType, or WrongArgument for amounts that cannot be."""
 
     tokens: int | None = None
     """Of prompts and replies together."""
@@ -37,6 +37,8 @@ class Limit:
 
     def __post_init__(self) -> None:
         for name, value in (("tokens", self.tokens), ("dollars", self.dollars), ("warn_at", self.warn_at)):
+            if isinstance(value, bool) or not isinstance(value, int | float | None):
+                raise WrongType(f"{name} of a limit is {value!r:.80}; it must be a number.")
             if value is not None and not 0 < value < math.inf:
                 raise WrongArgument(f"{name} of a limit is {value!r}; it must be a number above 0.")
         if self.warn_at > 1:

@@ -20,7 +20,7 @@ __all__ = [
     "register_context_window", "token_left", "truncated", "window_of",
 ]  # fmt: skip
 
-# Windows that the price list lacks, rounds, or gives for a later model of the same name (OpenAI's model pages, 2024 to 2026).
+# Windows that the price list lacks, rounds, or gives for a later model of the same name (the makers' model pages, 2024 to 2026).
 _WINDOWS = {
     "gpt-3.5-turbo-0301": 4096,
     "gpt-3.5-turbo-0613": 4096,
@@ -29,6 +29,15 @@ _WINDOWS = {
     "gpt-4.1*": 1_047_576,
     "gpt-4.5-preview*": 128_000,
     "gpt-5-chat*": 128_000,
+    "chatgpt-4o*": 128_000,
+    "gemini-2.5-pro*": 1_048_576,
+    "gemini-3-pro*": 1_048_576,
+    "mistral-large-latest": 128_000,
+    "mistral-medium-latest": 128_000,
+    "mistral-small-latest": 128_000,
+    "ministral-*": 128_000,
+    "command-r*": 128_000,
+    "command-a*": 256_000,
 }
 _own: dict[str, int] = {}
 

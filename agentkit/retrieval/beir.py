@@ -87,6 +87,12 @@ class Dataset:
         found = [Question(queries[query], relevant) for query, relevant in judged.items() if relevant]
         if not found:
             raise ConfigError(f"{self.path} has no query with a relevant document; qrels.tsv must name ids of queries.jsonl.")
+        wanted = {name for question in found for name in question.expected}
+        if not any(line["_id"] in wanted for line in self.corpus()):
+            some = ", ".join(sorted(wanted)[:3])
+            raise ConfigError(
+                f"{self.path} has none of the documents that qrels.tsv names ({some}); it must name ids of {_CORPUS}."
+            )
         return found
 
     def _objects(self, file: str) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agentkit.retrieval.embed import Embedder
+from agentkit.retrieval.embed import Embedder, checked
 from agentkit.retrieval.fusion import fuse
 from agentkit.retrieval.indexes import CollectionIndex
 from agentkit.retrieval.ingest import emit_embedding
@@ -84,7 +84,7 @@ class Candidates:
     def _embed(self, query: str, embedder: Embedder) -> np.ndarray:
         started = time.perf_counter()
         with self._timings.of("embed"):
-            vector: np.ndarray = embedder.embed([query])[0]
+            vector: np.ndarray = checked(embedder.embed([query]), 1, self._parts[0].version.dimension, embedder.name)[0]
         emit_embedding(embedder, len(embedder.offsets(query)) + 2, time.perf_counter() - started)
         return vector
 

@@ -33,6 +33,8 @@ _FAR_SHARE = 0.1
 """In large indexes, so many changes for each vector."""
 
 
+_MOST_WASTE = 0.3
+"""With a greater share of removed chunks the words are indexed again, as the scores still count those."""
 MOST_OPEN = 128
 """So many indexes stay open."""
 _KEPT = 8
@@ -199,6 +201,9 @@ class CollectionIndex:
             behind = [cache for cache in (self._words, self._shown) if cache.change < until]
             for known in {cache.change for cache in behind}:
                 self._write_rows([cache for cache in behind if cache.change == known], known, until)
+            if self._words.waste > _MOST_WASTE:
+                self._words.empty()
+                self._write_rows([self._words], 0, until)
             self._rows_problem = ""
         except Exception as error:
             self._shown.roll_back()

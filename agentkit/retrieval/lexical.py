@@ -41,6 +41,11 @@ class LexicalIndex:
     def __len__(self) -> int:
         return max(0, int(self._searcher.num_docs) - (1 if self.change else 0))
 
+    @property
+    def waste(self) -> float:
+        """The share of removed chunks that are still in the files, where every score counts them, 0 to 1."""
+        return 1 - len(self) / self._held if self._held else 0.0
+
     def clear(self) -> None:
         """Start anew with nothing."""
         self.settle()
@@ -66,7 +71,12 @@ class LexicalIndex:
                 document.add_text("terms", text)
             else:
                 document.add_pre_tokenized_text("terms", _tokens([*self._english.analyze(words), *pairs(text)]))
+            document.add_text("kind", "chunk")
             writer.add_document(document)
+
+    def empty(self) -> None:
+        """Remove all chunks and what is left of removed ones. Seen by searches after `commit`."""
+        self._writing().delete_all_documents()
 
     def remove(self, ids: Sequence[int]) -> None:
         """Remove chunks; ids that are not there are passed over. Seen by searches after `commit`."""
@@ -114,11 +124,11 @@ class LexicalIndex:
         It is the sum of idf * (k1 + 1) over the query's words; one that is nowhere counts as if it were rare. 0 without words.
         """
         searcher = self._searcher
-        total = searcher.num_docs
+        total = max(self._held, searcher.num_docs)  # as the scores have it, with removed chunks until segments are merged
         bound = 0.0
         for choices in self._asked(query, searcher):
             held = [found for field, term in choices if field != "parts" and (found := searcher.doc_freq(field, term))]
-            rarest = min(held, default=0)  # counts removed chunks until segments are merged
+            rarest = min(held, default=0)
             bound += math.log(1 + (max(total, rarest) - rarest + 0.5) / (rarest + 0.5)) * (_K1 + 1)
         return bound
 
@@ -159,6 +169,8 @@ class LexicalIndex:
         found = self._searcher.search(tantivy.Query.term_query(self._schema, "kind", "state"), 1).hits
         self.change = int(self._searcher.fast_field_values("change", [found[0][1]])[0]) if found else 0
         """The number of the last change that is in the index; 0 when it is empty."""
+        self._held = int(self._searcher.doc_freq("kind", "chunk"))
+        """Chunks in the files, removed ones included; 0 in files from before this was counted."""
 
     def _writing(self) -> Any:
         if self._writer is None:

@@ -232,8 +232,8 @@ class Library:
 
         They are searched with the options of the first one, or with those given; `top_k` and `mode` go before either. With
         `version_id` a version of the (one) collection is searched that does not answer otherwise. Emits Retrieved; raises
-        NotFound, and ConfigError for an impossible option, a version of another collection, or an embedding model that is not
-        there or has changed.
+        NotFound, and ConfigError for an impossible option, a version of another collection or one that is not built, or an
+        embedding model that is not there or has changed.
         """
         names = list(dict.fromkeys([collection] if isinstance(collection, str) else collection))
         searched = [self._searched(owner, name) for name in names]
@@ -305,6 +305,9 @@ class Library:
     def _one_of(self, answering: Sequence[IndexVersion], version: IndexVersion, names: Sequence[str]) -> IndexVersion:
         if [one.collection_id for one in answering] != [version.collection_id]:
             raise ConfigError(f"The index version is none of {', '.join(names)}; name the one collection that it belongs to.")
+        documents, missing, _ = self.store.version_table.counts(version)
+        if missing and not documents:
+            raise ConfigError(f"The index version {version.id} is not built yet, nothing can be found in it; build it first.")
         return version
 
     def _no_collection(self, owner: str, name: str) -> NotFound:

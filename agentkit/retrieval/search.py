@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _SPARE = 8
 """So many candidates more than passages are looked for at first in dense mode, since some merge or collapse."""
+_DEEPER, _DEEPEST = (4, 16), 5_000
+"""So many times more candidates are looked for when there are too few passages in the first ones, and the most of them."""
 _CHOICE = 5
 """Candidates for each passage that variety chooses from."""
 
@@ -166,10 +168,12 @@ class Search:
 
 
 def _depths(options: SearchOptions) -> Sequence[int]:
-    """How many candidates are looked for: by meaning alone a few more than passages, unless that turns out too few."""
+    """How many candidates are looked for: by meaning alone a few more than passages; more when most were near-duplicates."""
     depth = max(options.depth, 2 * options.top_k)
-    simple = options.mode == "dense" and not options.reranker and not options.diversity
-    return (min(depth, options.top_k + _SPARE), depth) if simple else (depth,)
+    if options.reranker:
+        return (depth,)  # it reads the best of them only, however many there are
+    few = [min(depth, options.top_k + _SPARE)] if options.mode == "dense" and not options.diversity else []
+    return (*few, depth, *(more * depth for more in _DEEPER if more * depth <= _DEEPEST))
 
 
 def _diverse(found: list[Passage], alike: np.ndarray, diversity: float) -> list[Passage]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from agentkit.documents import Jail, Limits, Piece, split
 from agentkit.errors import ConfigError, NotFound
-from agentkit.retrieval.embed import Embedder
+from agentkit.retrieval.embed import Embedder, checked
 from agentkit.retrieval.embedders import Embedders
 from agentkit.retrieval.gate import Gate
 from agentkit.retrieval.indexes import Indexes
@@ -189,7 +189,7 @@ class Versions:
         """How near the embedder's answer is to the one when the version got its first chunks; noted when that is not known."""
         import numpy as np
 
-        vector = embedder.embed([_PROBE])[0]
+        vector = checked(embedder.embed([_PROBE]), 1, version.dimension, embedder.name)[0]
         table = self._store.version_table
         before = table.probe(version)
         if before and table.counts(version)[2]:

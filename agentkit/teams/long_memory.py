@@ -1,24 +1,22 @@
 """The memory of long chats: a team is told the whole chat, its older turns as a summary that is made once and gone on with.
 
 The model writes the summary, since a question may come back to anything that was said; where it cannot, sentences are extracted.
-Summaries are kept in this process: after a restart the older turns of a chat are summarised once more.
+Nothing is kept here: what was told of earlier summaries on the branch of the chat (`Task.shortened`) says how it goes on.
 """
 
 from __future__ import annotations
 
-import hashlib
-import threading
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 from agentkit.conversation import ConversableAgent
 from agentkit.conversation.compression import Compression, ModelSummary, SlidingWindow, ToolOutput
+from agentkit.conversation.compression.recall import grown
 from agentkit.conversation.compression.shape import Messages
 from agentkit.core.io import IOStream
 from agentkit.llm.client import Model
 from agentkit.llm.token_limits import window_of
-from agentkit.messages import Message, text_of
+from agentkit.messages import Message, message
 from agentkit.teams.conversing import Quiet, earlier, voice
 from agentkit.teams.task import Task
 
@@ -29,62 +27,21 @@ SHARE = 3
 """They take one part in so many of the window; the rest is for the passages, the answer, and the question."""
 UNKNOWN_WINDOW = 16_000
 """Tokens that are counted on where nobody knows the model's window."""
-_KEPT = 500
+_WRITTEN, _EXTRACTED = SlidingWindow(ModelSummary()), SlidingWindow()
+_KEPT = 2
+"""Messages of a shortened chat that are no newest turns: the first turn, and the summary."""
 
 
-class Summaries:
-    """Summaries by the turns that they stand for; the oldest go when there are too many."""
-
-    def __init__(self, most: int = _KEPT) -> None:
-        self._most = most
-        self._by_turns: OrderedDict[bytes, Message] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def keep(self, turns: Sequence[Message], summary: Message) -> None:
-        """Know this summary for these turns."""
-        *_, mark = _marks(turns)
-        with self._lock:
-            self._by_turns[mark] = summary
-            while len(self._by_turns) > self._most:
-                self._by_turns.popitem(last=False)
-
-    def longest(self, turns: Sequence[Message]) -> tuple[int, Message | None]:
-        """How many of the first turns a summary stands for, as many as possible, and that summary; 0 and None without one."""
-        marks = list(_marks(turns))
-        with self._lock:
-            for count in range(len(marks), 0, -1):
-                if summary := self._by_turns.get(marks[count - 1]):
-                    self._by_turns.move_to_end(marks[count - 1])
-                    return count, summary
-        return 0, None
-
-
-def _marks(turns: Sequence[Message]) -> Iterator[bytes]:
-    """For each turn a digest of all turns up to it: an edited turn begins another chat."""
-    digest = hashlib.blake2b(digest_size=16)
-    for turn in turns:
-        text = text_of(turn.get("content")).encode("utf-8", "surrogatepass")
-        digest.update(f"{turn['role']} {len(text)} ".encode() + text)
-        yield digest.digest()
-
-
-_summaries = Summaries()
-
-
-def remembered(task: Task, summaries: Summaries = _summaries) -> list[Message]:
+def remembered(task: Task) -> list[Message]:
     """The earlier turns: all of them while they are short, else the first, a summary, and the newest as they are.
 
-    Markers of earlier answers are left out, as in `earlier`. Told as Compressed; raises Stopped.
+    Markers of earlier answers are left out, as in `earlier`. A model that failed to summarise is asked again when there are a
+    quarter more turns; until then sentences are extracted. Told as Compressed; raises Stopped.
     """
     turns = earlier(task, len(task.history))
-    count, known = summaries.longest(turns)
-    told: list[Message] = [turns[0], known, *turns[count:]] if known else turns
-    made = _shortened(task, told)
-    if made is told:
-        return told
-    summary, *newest = made[1:]
-    summaries.keep(turns[: len(turns) - len(newest)], summary)
-    return made
+    covered, summary, rests = _told_before(task, len(turns))
+    shown = [turns[0], summary, *turns[covered:]] if summary else turns
+    return _shortened(task, shown, [_EXTRACTED] if rests else [_WRITTEN, _EXTRACTED])
 
 
 def keep_short(agent: ConversableAgent, model: Model) -> None:
@@ -99,13 +56,30 @@ def _window(model: Model) -> int:
     return window_of(model) or UNKNOWN_WINDOW
 
 
-def _shortened(task: Task, turns: list[Message]) -> list[Message]:
+def _told_before(task: Task, turns: int) -> tuple[int, Message | None, bool]:
+    """How many of the first turns the newest summary stands for, and that summary (0 and None without one); if the model rests.
+
+    It rests when it failed to summarise while there were hardly fewer turns.
+    """
+    covered, summary, rests = 0, None, False
+    for count, event in task.shortened():
+        if summary and grown(count, turns):
+            break  # older ones say nothing new
+        if event.agent != NOTES:
+            continue
+        if event.ok and event.summary and summary is None:
+            covered, summary = count - (event.messages_after - _KEPT), message("user", event.summary)
+        rests = rests or (not event.ok and event.strategy == _WRITTEN.name and not grown(count, turns))
+    return covered, summary, rests
+
+
+def _shortened(task: Task, turns: list[Message], strategies: Sequence[SlidingWindow]) -> list[Message]:
     """The turns with a summary behind the first of them; the same list when they are short, or when nothing can be gained."""
     room = min(LONGEST, _window(task.model) // SHARE)
     # An agent of its own: what it writes is not shown as the beginning of the answer.
     agent = ConversableAgent(NOTES, human_input_mode="NEVER", llm_config=voice(task), code_execution_config=False)
     given = cast(Messages, turns)
-    for strategy in (SlidingWindow(ModelSummary()), SlidingWindow()):
+    for strategy in strategies:
         with IOStream.set_default(Quiet()):
             made = Compression(strategy, room).compress(given, agent)
         if made is not given:

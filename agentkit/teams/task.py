@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentkit.core import bus
 from agentkit.errors import ConfigError
-from agentkit.events import MessageSent, MessageStatus
+from agentkit.events import Compressed, MessageSent, MessageStatus
 from agentkit.llm.client import Model
 from agentkit.llm.passages import Passage
 from agentkit.messages import Message, new_id
@@ -87,6 +87,8 @@ class Task:
     """Gives the documents themselves."""
     tools: Sequence[Callable[..., Any]] = ()
     """Functions of the user's own that agents may call."""
+    shortened: Callable[[], Iterable[tuple[int, Compressed]]] = tuple
+    """Gives what was told of shortening this history for earlier answers, newest first, each with how many turns it had then."""
 
     def say(self, sender: str, recipient: str, content: str, *, status: MessageStatus = "complete", final: bool = False,
             extra: dict[str, Any] | None = None) -> None:  # fmt: skip

@@ -85,7 +85,7 @@ def draw_tokens(days: pandas.DataFrame) -> None:
         .mark_bar()
         .encode(
             _days(days.day),
-            alt.Y("tokens:Q", title="Tokens", axis=alt.Axis(format="~s")),
+            alt.Y("tokens:Q", title="Tokens", axis=alt.Axis(labelExpr="format(datum.value, '~s')")),  # 0, not 0k
             alt.Color("kind:N", title=None, sort=list(names.values()), legend=alt.Legend(orient="bottom")),
             alt.Order("order:O"),
             tooltip=[_tip("day", "Day"), _tip("kind", "Kind"), _tip("tokens", "Tokens", ",")],
@@ -136,7 +136,10 @@ def draw_latency(days: pandas.DataFrame) -> None:
 
 
 def _draw(chart: altair.Chart, alt_text: str, key: str) -> None:
-    st.altair_chart(chart.properties(height=HEIGHT), width="stretch", alt=alt_text, key=key)
+    ink = "#bdb6a8" if st.context.theme.type == "dark" else "#57524a"  # Streamlit's own grey is too pale on our paper
+    words = {"labelColor": ink, "titleColor": ink}
+    drawn = chart.properties(height=HEIGHT).configure(axis=words, legend=words)
+    st.altair_chart(drawn, width="stretch", alt=alt_text, key=key)
 
 
 def _days(days: Iterable[str]) -> Any:

@@ -19,11 +19,6 @@ from agentkit.workspace import EVERYTHING, attachment_collection, scope_of
 
 SHOWN = 30  # messages; more come with "Earlier messages"
 POLL_S = 0.3
-# A wide table or formula scrolls in itself, not the page.
-_STYLE = """<style>
-[data-testid="stMarkdownContainer"] table { display: block; overflow-x: auto; }
-[data-testid="stMarkdownContainer"] .katex-display { overflow: auto hidden; }
-</style>"""
 _SETTINGS_HELP = frozenset({"ModelUnreachable", "ModelAuthFailed", "ModelNotFound", "ConfigError", "RateLimited"})
 
 
@@ -46,7 +41,6 @@ def live_run(chat: Chat) -> Run[Any] | None:
 def draw_chat(chat: Chat, chosen: composer.Choice, run: Run[Any] | None) -> None:
     """The turns of a chat, the last ones first to be shown, and the live one."""
     ledger, owner = state.workspace().ledger, state.owner()
-    st.html(_STYLE)
     thread = [said for said in ledger.thread(owner, chat.id) if run is None or said.run_id != run.id]
     turns = stored_turns(thread)
     shown = last_turns(turns, st.session_state.get(f"shown-{chat.id}", SHOWN))
@@ -131,7 +125,8 @@ def _draw_steps(turn: Turn) -> None:
 def _draw_result(turn: Turn) -> None:
     if turn.answer and turn.answer.content:
         markers = {int(citation["marker"]) for citation in turn.citations}
-        st.markdown(markdown.answer(turn.answer.content, turn.answer.id, markers))
+        with st.container(key=f"with-table-{turn.answer.id}" if turn.answer.extra.get("table") else None):
+            st.markdown(markdown.answer(turn.answer.content, turn.answer.id, markers))
     if turn.answer and turn.answer.extra.get("table"):  # with a source for every value: the markers lead there
         table.draw_downloads(turn.answer.id, turn.answer.extra["table"])
     elif turn.citations and turn.answer:

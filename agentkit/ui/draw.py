@@ -27,6 +27,7 @@ from agentkit.events import (
 from agentkit.llm.limits import in_words
 from agentkit.llm.passages import parse_passages
 from agentkit.teams.approval import APPROVE, APPROVE_ALL, EDIT, REJECT
+from agentkit.teams.werewolf.game import MODERATOR
 from agentkit.ui import figures, lab_filters, markdown, plan
 from agentkit.ui.turns import Asked, Planned, Said, Step, ToolUse, Turn
 from agentkit.workspace import scope_of
@@ -58,6 +59,7 @@ DECIDED = {APPROVE: "yes", APPROVE_ALL: "yes, and all of this kind", EDIT: "yes,
 LANGUAGES = {"python": "Python", "py": "Python", "sh": "shell", "bash": "shell", "shell": "shell", "json": "JSON"}
 _SHOWN = 300  # characters of a message between agents, or of a passage
 _SHORT = 60  # characters of a message that stands beside who said it: a vote, a yes
+_PHASE = re.compile(r"((Night|Day) \d+) begins\. (.*)", re.DOTALL)  # as the moderator of a game says it
 _CODE_BLOCK = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 
 
@@ -187,15 +189,25 @@ def _is_small_print(step: Step) -> bool:
 
 
 def _draw_message(said: MessageSent, *, whole: bool) -> None:
+    if said.sender == MODERATOR and (begins := _PHASE.fullmatch(said.content)):
+        _draw_phase(*begins.groups())
+        return
     text = markdown.prose(said.content) if whole else excerpt(said)
     beside = len(text) <= _SHORT and "\n" not in text
-    with st.container(horizontal=beside, vertical_alignment="center", gap="small" if beside else None):
+    with st.container(horizontal=beside, vertical_alignment="center", gap="xsmall" if beside else None):
         who = f"**{markdown.literal(said.sender)}** to {markdown.literal(said.recipient)}"
         st.markdown(f":small[:material/forum: {who}]", width="content" if beside else "stretch")
         if text:
             st.caption(text, width="content" if beside else "stretch")
         for call in said.extra.get("tool_calls", ()) if whole else ():
             st.caption(f"asks for `{_call(call['function']['name'], call['function']['arguments'])}`")
+
+
+def _draw_phase(name: str, kind: str, text: str) -> None:
+    """A night or a day begins: a heading above what happens in it."""
+    icon = ":material/bedtime:" if kind == "Night" else ":material/light_mode:"
+    st.markdown(f"###### {icon} {markdown.literal(name)}")
+    st.caption(markdown.prose(text))
 
 
 def excerpt(said: MessageSent) -> str:
@@ -287,7 +299,7 @@ def _draw_output(text: str) -> None:
 
 def draw_text(text: str, language: str | None = None) -> None:
     """Code, arguments or an output as they stand; a long text scrolls in itself, so that what is below it stays in reach."""
-    is_long = text.count("\n") > 14 or len(text) > 2000
+    is_long = text.count("\n") > 11 or len(text) > 800  # more than its 300 pixels hold on a wide screen
     st.code(text, language=language, wrap_lines=True, height=300 if is_long else "content")
 
 
@@ -319,7 +331,7 @@ def _draw_attachments(question: Said) -> None:
 def _reply_line(event: ModelReplied) -> str:
     who = f":material/edit_note: {markdown.literal(event.agent or 'The team')}, {markdown.literal(event.model)}"
     if event.status == "failed":
-        return f"{who}: no reply at attempt {event.attempt}. {markdown.literal(event.error)}"
+        return f"{who}: no reply at attempt {event.attempt}. {markdown.literal(_cut(event.error))}"
     usage = event.usage
     about = "about " if usage.estimated else ""
     tokens = f"{about}{figures.count(usage.prompt)} tokens in, {figures.count(usage.completion)} out"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from agentkit.errors import AgentkitError
-from agentkit.ui import state
+from agentkit.ui import state, style
 from agentkit.ui.state import PAGES
 
 # Drawn here: the browser would fetch a Material symbol for its tab from Google's servers.
@@ -21,6 +21,7 @@ page = st.navigation([
     st.Page(PAGES / "usage.py", title="Usage", icon=":material/monitoring:"),
     st.Page(PAGES / "settings.py", title="Settings", icon=":material/tune:"),
 ])  # fmt: skip
+style.draw_style()
 try:
     state.workspace()
 except AgentkitError as error:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agentkit.core import bus
 from agentkit.documents import DocumentText
 from agentkit.errors import LimitReached, Stopped
-from agentkit.events import LimitTold, MessageSent
+from agentkit.events import Compressed, LimitTold, MessageSent
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.llm.limits import Used, in_words
 from agentkit.messages import Message, message
@@ -68,3 +68,15 @@ def history(thread: Sequence[StoredMessage]) -> list[Message]:
         for turn in thread
         if turn.content and not turn.extra.get("inner") and turn.status != "failed"
     ]
+
+
+def shortened(ledger: Ledger, owner: str, thread: Sequence[StoredMessage]) -> Iterator[tuple[int, Compressed]]:
+    """What was told of shortening this branch of a chat, newest first, each with how many turns there were before the question.
+
+    Only runs count that a message of the branch is from: what they knew are the messages before, which never change.
+    """
+    begins: dict[str, int] = {}
+    for place, turn in enumerate(thread):
+        begins.setdefault(turn.run_id or "", place)
+    for run_id, event in queries.told(ledger, owner, list(begins), Compressed):
+        yield len(history(thread[: begins[run_id]])), event

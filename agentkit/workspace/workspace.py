@@ -33,7 +33,7 @@ from agentkit.teams import Answer, Task, team
 from agentkit.teams.own_tools import own_tools
 from agentkit.teams.task import Readable
 from agentkit.workspace import offers
-from agentkit.workspace.answering import Stored, advised, history, say_end, used_in
+from agentkit.workspace.answering import Stored, advised, history, say_end, shortened, used_in
 from agentkit.workspace.scopes import EVERYTHING, scope_to_json
 
 DEFAULT_COLLECTION = "Documents"
@@ -164,7 +164,8 @@ class Workspace:
                 assert run is not None  # started below
                 asked = self._say_question(question, thread, attachments, keep_attachments, scope)
                 look_up, find, documents = self._lookups(owner, chat, scope)
-                task = Task(question, model, look_up, history(thread), run.message_id, asked, find, documents, tools)
+                known = partial(shortened, self.ledger, owner, thread)
+                task = Task(question, model, look_up, history(thread), run.message_id, asked, find, documents, tools, known)
                 try:
                     chosen.check(model)
                     self._attach(owner, chat, collection, attachments, keep_attachments)

@@ -95,7 +95,7 @@ def test_steps_are_seen_waiting_running_and_done_and_look_the_same_when_stored(k
     assert "Looked up" not in said(app), "the step shows the same"
     assert '"#E1" -> "#E2"; "#E2" -> "#E3";' in app.get("graphviz_chart")[0].proto.spec
     assert "read_result[How many degrees? #E1]" in [code.value for code in app.code]
-    assert "**[1] tea.txt, lines 1-1** Green tea is steeped at 80 degrees." in said(app)
+    assert "**[1] tea.txt, line 1** Green tea is steeped at 80 degrees." in said(app)
     go_on.set()
     stored(app, run)
     assert steps(app) == ["#E1 find the temperature", "#E2 read it", "#E3 halve it"]

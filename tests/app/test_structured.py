@@ -117,6 +117,18 @@ def test_thoughts_are_shown_only_with_everything(workspace: ScriptableWorkspace)
     assert not any("Night 1" in text or "Secretly" in text for text in steps(app, run, "answer"))
 
 
+def test_nights_and_days_of_a_game_are_headings_among_its_steps(workspace: ScriptableWorkspace) -> None:
+    workspace.added.insert(0, scripted_model(players()))
+    app, run = begin("werewolf", "Play!")
+    settle(app)
+    calls = steps(app, run, "calls")
+    headings = [text for text in calls if text.startswith("###### ")]
+    assert headings[:2] == ["###### :material/bedtime: Night 1", "###### :material/light_mode: Day 1"]
+    assert len(headings) == len(set(headings)), "each once"
+    assert any(text.startswith("Alive: Player1") for text in calls)
+    assert not any("begins" in text for text in calls), "said by the heading"
+
+
 class Pausing:
     """Plays harmlessly until the first talk by day, then waits to go on, or to be stopped."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
 
 from tests.browser import driver, papers
 from tests.browser.conftest import PATIENCE_MS
@@ -19,6 +19,18 @@ LONG = f"The code of the hatch is {'0123456789abcdef' * 8}, says the Donaudampfs
 NAME = f"minutes-{'of-the-board-' * 9}2026.txt"
 WIDER = """() => [document.scrollingElement, document.getElementById("stMain")].map(
     (shown) => [shown.scrollWidth, shown.clientWidth]).filter(([needs, has]) => needs > has)"""
+
+STANDS_OUT = """(part) => {
+    const parse = (colour) => colour.match(/[\\d.]+/g).map(Number);
+    const over = ([r, g, b, a = 1], ground) => [r, g, b].map((value, i) => value * a + ground[i] * (1 - a));
+    const light = (rgb) => rgb.map((value) => value / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, value, i) => sum + value * [0.2126, 0.7152, 0.0722][i], 0);
+    const grounds = [];
+    for (let box = part; box; box = box.parentElement) grounds.push(parse(getComputedStyle(box).backgroundColor));
+    const ground = grounds.reduceRight((below, colour) => over(colour, below), [255, 255, 255]);
+    const [dim, bright] = [light(over(parse(getComputedStyle(part).color), ground)), light(ground)].sort((a, b) => a - b);
+    return (bright + 0.05) / (dim + 0.05) >= 4.5;
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +143,40 @@ def _complaints(page: Page) -> list[str]:
     page.on("console", said)
     page.on("pageerror", lambda error: found.append(str(error)))
     return found
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(filled: tuple[App, str], browser: Browser, scheme: Literal["light", "dark"]) -> None:
+    """WCAG AA, 4.5 to 1: captions, what is chosen (also under the mouse), and the button of what is unfolded."""
+    app, chat = filled
+    context = browser.new_context(viewport={"width": 1400, "height": 850}, color_scheme=scheme, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    page.goto(chat)
+    page.locator("a[href^='#cite-']").first.click()
+    page.locator(".st-key-choice button").first.click()
+    chosen = page.get_by_role("radio", name="Calls")
+    expect(chosen).to_be_checked()
+    driver.settled(page)
+    chosen.hover()
+    for part in (
+        chosen,
+        page.locator(".st-key-choice button").first,
+        page.locator("button[data-selected][data-variant=pills]"),
+        page.get_by_test_id("stCaptionContainer").first.locator("p"),
+    ):
+        _stands_out(part)
+    page.goto(f"{app.url}/usage")
+    tab = page.get_by_role("tab", selected=True).first
+    tab.hover()
+    _stands_out(tab)
+    context.close()
+
+
+def _stands_out(part: Locator) -> None:
+    """As soon as it no longer fades in."""
+    expect(part).to_be_visible()
+    part.page.wait_for_function(STANDS_OUT, arg=part.element_handle(), timeout=10_000)
 
 
 def _is_dark(page: Page) -> bool:

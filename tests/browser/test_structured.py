@@ -46,6 +46,19 @@ def test_a_table_shows_its_sources_and_is_taken_away(app: App, page: Page) -> No
     driver.settled(page)
     assert turn.locator("table").evaluate("table => table.scrollWidth > table.clientWidth"), "too narrow to show anything"
     assert page.locator("#stMain").evaluate("main => main.scrollWidth <= main.clientWidth"), "the page scrolls sideways"
+    _names_stay_in_sight(turn)
+
+
+def _names_stay_in_sight(turn: Locator) -> None:
+    """Scrolled to its end, the table still shows whose row it is, and the links beside that can be clicked."""
+    table = turn.locator("table")
+    table.evaluate("table => { table.scrollLeft = table.scrollWidth; }")
+    name, edge = turn.locator("tbody td").first.bounding_box(), table.bounding_box()
+    assert name
+    assert edge
+    assert abs(name["x"] - edge["x"]) <= 2
+    last = turn.locator("tbody tr").filter(has_text="harbour.txt").locator("td").last
+    last.locator("a").click(trial=True)
 
 
 def _three_files_say_the_same(page: Page, turn: Locator) -> None:

@@ -45,7 +45,7 @@ def test_json_has_the_citations(cli: Cli, bills: Path) -> None:
     first, second = ended.json["rows"]
     assert first["values"] == {"total": 12.5, "date": "2025-03-03", "paid": False}
     assert first["citations"]["total"] == {
-        "document": "a.txt", "page": None, "place": "lines 1-1", "heading": "", "span": [0, 16], "text": "Total: 12.50 EUR",
+        "document": "a.txt", "page": None, "place": "line 1", "heading": "", "span": [0, 16], "text": "Total: 12.50 EUR",
     }  # fmt: skip
     assert second["values"] == {"total": 7, "date": None, "paid": None}
 

@@ -37,6 +37,14 @@ def reply_without_an_audience(face: Face) -> Any:
     return face.call(ann, "reply").content, remembered(ann)
 
 
+@case("AgentBase.generate_reply")
+def reply_to_memory_and_chat(face: Face) -> Any:
+    ann = face.add(AgentBase("Ann", "You are Ann.", llm_config=says(["one", "two"])[0]))
+    ann.observe(Msg("Host", "Be brief.", "assistant"))
+    messages = [{"role": "user", "content": "hi"}]
+    return [face.call(ann, "generate_reply", messages=messages), face.call(ann, "generate_reply", messages=[])]
+
+
 @case("AgentBase.generate_dialog_reply")
 def reply_function_with_and_without_a_model(face: Face) -> Any:
     ann, mute = face.add(AgentBase("Ann", llm_config=says(["one"])[0]), AgentBase("Mute"))

@@ -92,6 +92,18 @@ def test_a_server_that_counts_nothing_is_estimated(ask: Asking) -> None:
     assert reply.usage.input > 5
 
 
+@pytest.mark.parametrize(
+    "figures", ['{"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}', '{"inputTokens": 9}', '{"total_tokens": 33}']
+)
+def test_a_usage_that_says_nothing_is_estimated(ask: Asking, figures: str) -> None:
+    choice = '{"index": 0, "message": {"role": "assistant", "content": "hello world"}, "finish_reason": "stop"}'
+    body = f'{{"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [{choice}], "usage": {figures}}}'
+    reply = ask(Answer(body=body), stream=False)
+    assert (reply.usage.estimated, reply.usage.output) == (True, 2)
+    assert reply.usage.input > 5
+    assert reply.cost is None
+
+
 def test_a_server_that_rejects_the_usage_option_is_asked_without(ask: Asking) -> None:
     def script(body: dict[str, Any]) -> Answer:
         if "stream_options" in body:

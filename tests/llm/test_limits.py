@@ -336,6 +336,12 @@ def test_amounts_that_cannot_be(settings: dict[str, Any]) -> None:
         Limit(**settings)
 
 
+@pytest.mark.parametrize("settings", [{"tokens": "500"}, {"dollars": True}, {"warn_at": [1]}])
+def test_amounts_that_are_no_numbers(settings: dict[str, Any]) -> None:
+    with pytest.raises(WrongType, match=f"{next(iter(settings))} of a limit is .* must be a number"):
+        Limit(**settings)
+
+
 def test_a_bare_number_is_no_limit() -> None:
     with pytest.raises(WrongType, match=r"Limit\(tokens=10_000\), not 500"), limited(run=500):  # type: ignore[arg-type]
         pass

@@ -56,7 +56,8 @@ def test_windows_are_those_of_autogen(model: str, window: int) -> None:
     [
         ("gpt-5", 400_000), ("gpt-4.1", 1_047_576), ("openai/gpt-4.1-nano", 1_047_576), ("gpt-4.5-preview", 128_000),
         ("gpt-5-chat-latest", 128_000), ("o3-mini", 200_000), ("ft:gpt-4o-mini-2024-07-18:us::1", 128_000), ("gpt4", 8192),
-        ("claude-sonnet-4-5", 200_000), ("anthropic/claude-sonnet-4-5", 200_000),
+        ("claude-sonnet-4-5", 200_000), ("anthropic/claude-sonnet-4-5", 200_000), ("google/gemini-2.5-pro", 1_048_576),
+        ("gemini-2.5-flash", 1_048_576), ("chatgpt-4o-latest", 128_000), ("mistral-large-latest", 128_000),
     ],
 )  # fmt: skip
 def test_models_that_came_later_are_known_too(model: str, window: int) -> None:

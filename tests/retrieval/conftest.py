@@ -20,7 +20,7 @@ class Shelf:
     def __init__(self, folder: Path) -> None:
         self.settings = Settings(data=folder / "data", max_file_mb=1, allow_private_urls=True)
         self.files = folder / "files"
-        self.files.mkdir(parents=True)
+        self.files.mkdir(parents=True, exist_ok=True)
         self.open()
 
     def open(self) -> Library:

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,10 +34,24 @@ def early_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexes, "_FAR", 10)
 
 
+@pytest.fixture(scope="module")
+def taken_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with forty documents and their graph, to be copied."""
+    folder = tmp_path_factory.mktemp("filled")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(indexes, "EXACT_BELOW", 30)
+        patch.setattr(indexes, "_FAR", 10)
+        shelf = Shelf(folder)
+        shelf.library.ingest(OWNER, "Docs", [shelf.source(f"{n}.md", text(n)) for n in range(DOCUMENTS)])
+        shelf.close()
+    return folder
+
+
 @pytest.fixture
-def filled(shelf: Shelf, early_graph: None) -> Shelf:
-    shelf.library.ingest(OWNER, "Docs", [shelf.source(f"{n}.md", text(n)) for n in range(DOCUMENTS)])
-    return shelf
+def filled(tmp_path: Path, taken_in: Path, early_graph: None) -> Iterator[Shelf]:
+    made = Shelf(Path(shutil.copytree(taken_in, tmp_path / "filled")))
+    yield made
+    made.close()
 
 
 def text(number: int) -> str:
@@ -95,6 +109,38 @@ def test_senseless_vectors_in_the_middle_of_an_ingest(
     assert {one.status for one in shelf.library.retry(OWNER, [row.id for row in failed])} == {"indexed"}
     assert shelf.texts(f"number{int(failed[0].name[:-3])} cats")[0].count(failed[0].name[:-3])
     assert shelf.library.check() == []
+
+
+@pytest.mark.parametrize("used_before", [True, False])
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda vectors: vectors * np.nan, "NaN"),
+        (lambda vectors: vectors[:, :32], "shape"),
+        (lambda vectors: vectors[:0], "shape"),
+    ],
+    ids=["NaN", "dimension", "none"],
+)
+def test_senseless_vectors_of_a_query(
+    filled: Shelf, spoil: Callable[[np.ndarray], np.ndarray], said: str, used_before: bool
+) -> None:
+    class Changing(FakeEmbedder):
+        broken = not used_before
+
+        def embed(self, texts: Sequence[str]) -> np.ndarray:
+            vectors = super().embed(texts)
+            return spoil(vectors) if self.broken else vectors
+
+    before = answers(filled.library)
+    library = Library(filled.database, filled.settings, embedder := Changing())
+    if used_before:
+        assert answers(library) == before
+    embedder.broken = True
+    with pytest.raises(BadModelReply, match=said):
+        library.retrieve(OWNER, "Docs", "cats")
+    embedder.broken = False
+    assert answers(library) == before
+    library.close()
 
 
 def test_a_model_of_another_dimension_under_the_same_name(filled: Shelf) -> None:

@@ -44,6 +44,7 @@ def test_a_perfect_ranking(tmp_path: Path) -> None:
         ("queries.jsonl", "nonsense\n", "line 1"),
         ("qrels.tsv", "query-id\tcorpus-id\tscore\nq0 d0 1\n", "line 2"),
         ("qrels.tsv", "q0\td0\t0\n", "no query"),
+        ("qrels.tsv", "q0\tx7\t1\n", r"none of the documents that qrels.tsv names \(x7\)"),
     ],
 )
 def test_a_bad_folder_is_explained(tmp_path: Path, file: str, content: str, message: str) -> None:

@@ -185,6 +185,20 @@ def test_a_graph_of_mostly_removed_ones_is_built_again(desk: Desk) -> None:
     assert (desk.index.figures().kind, desk.index.figures().removed) == ("hnsw", 0)
 
 
+def test_removed_chunks_do_not_count_in_the_scores_of_words(desk: Desk) -> None:
+    for name, count, word in (("few", 4, "plum"), ("other", 6, "kiwi"), ("many", 300, "plum")):
+        desk.put(name, count, word)
+    desk.index.refresh()
+    desk.delete("many")
+    desk.index.refresh()
+    scores, ceiling = desk.index.matching("plum", 4)[1], desk.index.ceiling("plum")
+    desk.index.put_away()
+    shutil.rmtree(desk.folder)
+    desk.open()  # the same chunks in files that never had others
+    assert scores == pytest.approx(desk.index.matching("plum", 4)[1], rel=0.1)  # notes of changes are counted, too
+    assert ceiling == pytest.approx(desk.index.ceiling("plum"), rel=0.1)
+
+
 def test_notes_of_removals_do_not_pile_up(desk: Desk, shelf: Shelf) -> None:
     for _ in range(5):
         desk.put("a", 60)

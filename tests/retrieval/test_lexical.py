@@ -202,6 +202,17 @@ def test_the_ceiling_after_removals(index: LexicalIndex) -> None:
     assert index.ceiling("한국어 fox") > 0
 
 
+def test_removed_chunks_are_counted_until_it_is_emptied_and_filled_anew(index: LexicalIndex) -> None:
+    index.remove([1, 2])
+    index.commit(6)
+    assert index.waste == pytest.approx(0.4)
+    index.empty()
+    assert index.search("shakespeare", 5)[0] == [5]
+    index.add(ROWS[2:])
+    index.commit(7)
+    assert (index.waste, index.ids(), index.change) == (0.0, {3, 4, 5}, 7)
+
+
 def test_an_index_of_another_layout_is_made_anew(tmp_path: Path) -> None:
     schema = tantivy.SchemaBuilder().add_text_field("text").add_integer_field("id", indexed=True, fast=True).build()
     (tmp_path / "lexical").mkdir()

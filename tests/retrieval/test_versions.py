@@ -407,3 +407,11 @@ def test_a_collection_like_another(filled: Shelf) -> None:
     library.create_collection(OWNER, "Like", like="Docs")
     (made,) = [one.version for one in library.versions.listed(OWNER, "Like")]
     assert (made.embedder, made.dimension, made.max_tokens, made.overlap, made.active) == ("wide", 96, 40, 10, True)
+
+
+def test_a_version_that_is_not_built_says_so_instead_of_finding_nothing(filled: Shelf) -> None:
+    version = small(filled.library)
+    with pytest.raises(ConfigError, match=f"{version.id} is not built yet"):
+        best(filled.library, version)
+    filled.library.versions.build(OWNER, version.id)
+    assert best(filled.library, version) == [f"{animal}.md" for animal in ANIMALS]

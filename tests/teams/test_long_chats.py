@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
 
 from agentkit import runs
 from agentkit.conversation.compression.meter import Meter
@@ -21,7 +21,8 @@ from agentkit.llm.scripted import ScriptedClient, scripted_model
 from agentkit.messages import Message, message
 from agentkit.retrieval import Hit
 from agentkit.teams import Task, team
-from agentkit.teams.long_memory import NOTES, UNKNOWN_WINDOW, Summaries
+from agentkit.teams.long_memory import NOTES, UNKNOWN_WINDOW
+from tests.teams.long_chat import LongChat
 from tests.teams.stage import DANUBE, Played, asked, call, hit, play
 
 WINDOW = 3_000
@@ -98,17 +99,18 @@ def test_of_a_long_chat_the_first_turn_a_summary_and_the_newest_turns_are_told()
 def test_the_next_question_goes_on_with_the_same_summary_and_an_edited_chat_does_not() -> None:
     history = about("tunnel", 60)
     model = taking_notes("##USER## wanted to know about tunnels.")
-    play("assistant", model, "And the first?", history=history)
-    later = [*history, message("user", "And the first?"), message("assistant", "So it is.")]
-    played = play("assistant", model, "And the last?", history=later)
+    chat = LongChat(model, history)
+    chat.ask("And the first?")
+    played = chat.ask("And the last?")
     assert played.of(Compressed) == []
     assert by(NOTES, played) == []
     assert [each for each in contents(sent(model)[1]) if each.startswith(HEADING)] == [
         f"{HEADING}\n##USER## wanted to know about tunnels."
     ]
-    assert contents(sent(model)[1])[-3:] == ["And the first?", "So it is.", "And the last?"]
+    first, second = (contents(messages)[1:] for messages in sent(model))
+    assert second == [*first, "So it is.", "And the last?"]
     edited = [*history[:7], message("assistant", "The tunnel number 3 fell in."), *history[8:]]
-    assert len(by(NOTES, play("assistant", model, "And the first?", history=edited))) == 1
+    assert len(by(NOTES, LongChat(model, edited).ask("And the first?"))) == 1
 
 
 def test_over_a_long_chat_no_request_grows_and_each_turn_is_summarised_about_once() -> None:
@@ -116,19 +118,18 @@ def test_over_a_long_chat_no_request_grows_and_each_turn_is_summarised_about_onc
         return f"The lock with the number {len(params['messages'])} was rebuilt in 1912, and again much later. " * 3
 
     model = taking_notes("##USER## wanted to know about locks. " * 10, answer)
-    history: list[Message] = []
+    chat = LongChat(model)
     spent, plain, shortened, meter = 0, 0, 0, Meter("scripted")
     for number in range(100):
         question = f"What is lock number {number} like, and who built it?"
-        played = play("assistant", model, question, history=history)
+        played = chat.ask(question)
         assert all(event.ok for event in played.of(Compressed))
         shortened += len(played.of(Compressed))
         spent += sum(event.usage.prompt for event in played.of(ModelReplied) if event.agent == NOTES)
-        history += [message("user", question), message("assistant", played.final.content)]
-        plain += meter.count([dict(each) for each in history])
+        plain += meter.count([dict(each) for each in chat.history])
     assert max(sizes(model)) <= WINDOW
     assert 5 < shortened < 25, "now and then, not at every question"
-    assert spent < 2 * meter.count([dict(each) for each in history]), "the earlier summary is read once more, nothing else is"
+    assert spent < 2 * meter.count([dict(each) for each in chat.history]), "only the earlier summary is read once more"
     assert sum(sizes(model)) < plain / 3
     assert all("What is lock number 0 like, and who built it?" in contents(messages)[1] for messages in sent(model))
 
@@ -202,27 +203,48 @@ def test_a_window_that_nobody_knows_counts_as_a_modest_one() -> None:
     assert max(sizes(model)[1:]) <= UNKNOWN_WINDOW
 
 
-TURNS = st.lists(st.builds(message, st.sampled_from(["user", "assistant"]), st.text(max_size=3)), min_size=1, max_size=8)
+@pytest.mark.parametrize("summary", [ModelAuthFailed("no key for notes"), "", ValueError("odd")], ids=["key", "empty", "odd"])
+def test_a_model_that_never_summarises_is_asked_now_and_then_and_the_chat_stays_short(summary: str | Exception) -> None:
+    def answer(params: Params) -> str:
+        return f"The mill with the number {len(params['messages'])} was rebuilt in 1912, and again much later. " * 3
+
+    chat = LongChat(taking_notes(summary, answer))
+    failed: list[int] = []
+    shortened = 0
+    for number in range(50):
+        before = len(chat.history)
+        played = chat.ask(f"What is mill number {number} like, and who built it?")
+        told = played.of(Compressed)
+        assert len(by(NOTES, played)) == sum(not event.ok for event in told), "each failure is told, and told once"
+        failed += [before for event in told if not event.ok]
+        shortened += sum(event.ok and event.strategy == "sliding window, extraction" for event in told)
+    assert 2 <= len(failed) <= 7
+    assert all(later >= 1.25 * sooner for sooner, later in pairwise(failed))
+    assert shortened > len(failed), "sentences are extracted while the model rests"
+    assert max(sizes(chat.model)) <= WINDOW
+    assert all("What is mill number 0 like, and who built it?" in contents(messages)[1] for messages in sent(chat.model))
 
 
-@given(st.lists(TURNS, max_size=6), TURNS)
-def test_the_longest_beginning_that_is_known_is_found(known: list[list[Message]], turns: list[Message]) -> None:
-    summaries = Summaries()
-    for number, each in enumerate(known):
-        summaries.keep(each, message("user", f"summary {number}"))
-    fitting = {len(each): number for number, each in enumerate(known) if turns[: len(each)] == each}
-    expected = (max(fitting), message("user", f"summary {fitting[max(fitting)]}")) if fitting else (0, None)
-    assert summaries.longest(turns) == expected
+def test_a_model_that_summarises_again_is_asked_when_the_chat_has_grown() -> None:
+    broken = LongChat(taking_notes(ModelAuthFailed("no key for notes")), about("sluice", 60))
+    broken.ask("And the first?")
+    mended = LongChat(taking_notes("##USER## wanted to know about sluices."), broken.history, broken.told)
+    mended.history += about("gate", 10)
+    assert [event.strategy for event in mended.ask("And now?").of(Compressed)] in ([], ["sliding window, extraction"])
+    mended.history += about("pump", 40)
+    (event,) = mended.ask("And now?").of(Compressed)
+    assert (event.ok, event.strategy) == (True, "sliding window, summary by the model")
 
 
-def test_only_so_many_summaries_are_kept_those_in_use_longest() -> None:
-    summaries = Summaries(most=2)
-    first, second, third = ([message("user", text)] for text in ("one", "two", "three"))
-    summaries.keep(first, message("user", "1"))
-    summaries.keep(second, message("user", "2"))
-    assert summaries.longest(first)[0] == 1
-    summaries.keep(third, message("user", "3"))
-    assert [summaries.longest(each)[0] for each in (first, second, third)] == [1, 0, 1]
+def test_a_question_that_looks_like_a_summary_is_none() -> None:
+    pasted = f"{HEADING}\nAll about moles, from another chat."
+    model = taking_notes("##USER## wanted to know about moles.")
+    chat = LongChat(model, [message("user", pasted), *about("mole", 60), message("user", pasted)])
+    (event,) = chat.ask("And the first?").of(Compressed)
+    assert event.summary == f"{HEADING}\n##USER## wanted to know about moles."
+    chat.ask("And the last?")
+    texts = contents(sent(model)[-1])
+    assert [texts.index(pasted), texts.index(event.summary), texts.count(pasted)] == [1, 2, 2]
 
 
 def test_offline_the_length_of_the_chat_changes_nothing() -> None:

@@ -75,6 +75,8 @@ class DictDialogAgent(DialogAgent):
         if not isinstance(parser, ParserBase):
             raise WrongType(f"{self.name}: a parser must be a ParserBase, not {parser!r:.200}.")
         self.parser = parser
+        # The last message ends with it; here it is counted by what keeps histories within a limit.
+        self._oai_system_message[1:] = [{"role": "system", "content": parser.format_instruction}]
 
     async def _ask_model(self, mode: Mode, client: Any, asked: list[Stored]) -> Any:
         """What could be read of the model's reply, as a message; or a message with calls of tools."""

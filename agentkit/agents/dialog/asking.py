@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from agentkit.conversation.compression.meter import model_asked_by
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.history import Stored
 from agentkit.conversation.model import model_reply
@@ -70,7 +71,7 @@ async def ask(mode: Mode, agent: ConversableAgent, client: Any, messages: Sequen
             bus.emit(ReplyParsed(agent.name, wish.name, attempt, False, error=_reason(error)))
             if attempt > wish.max_retries:
                 return _after_all(agent, wish, response, error, attempt)
-            asked = [*told, {"role": "assistant", "content": _shortened(reply)}, _feedback(error, wish)]
+            asked = [*told, {"role": "assistant", "content": _shortened(reply, client)}, _feedback(error, wish)]
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
@@ -111,10 +112,12 @@ def _after_all(agent: ConversableAgent, wish: Wish, response: ModelResponse, err
     raise error
 
 
-def _shortened(reply: str) -> str:
+def _shortened(reply: str, client: Any) -> str:
     """A refused reply as the model sees it again; of a very long one the two ends, so that there is room for a better one."""
-    cut = len(reply) - _LONGEST
-    return reply or "(nothing)" if cut <= 0 else f"{reply[: _LONGEST // 2]}\n({cut:,} characters)\n{reply[-_LONGEST // 2 :]}"
+    window = model_asked_by(client)[1]
+    longest = min(_LONGEST, window or _LONGEST)  # so many characters are about a quarter of so many tokens
+    cut, end = len(reply) - longest, longest // 2
+    return reply or "(nothing)" if cut <= 0 else f"{reply[:end]}\n({cut:,} characters)\n{reply[-end:]}"
 
 
 def _feedback(error: Exception, wish: Wish) -> Stored:

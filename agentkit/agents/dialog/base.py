@@ -30,9 +30,10 @@ _NAMED = 3  # listeners that are named, where there are more it is everyone
 class AgentBase(ConversableAgent):
     """`x = agent(x)`: hears a message (several, or none), replies, remembers both, and lets its hub hear the reply.
 
-    In chats it is a ConversableAgent like others, which knows what it remembers besides the chat. The model is that of
-    `llm_config`, or the one that `init` or the environment knows as `model_config_name`; without both there is none. What it
-    says in a call is told as MessageSent. Further arguments are ConversableAgent's.
+    In chats it is a ConversableAgent like others, which knows what it remembers besides the chat. What shortens a history
+    (`Compression`, message transforms) shortens what its model reads of both; its memory and its own history stay whole. The
+    model is that of `llm_config`, or the one that `init` or the environment knows as `model_config_name`; without both there is
+    none. What it says in a call is told as MessageSent. Further arguments are ConversableAgent's.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class AgentBase(ConversableAgent):
         super().__init__(name, llm_config=llm_config, **kwargs)
         self.memory = TemporaryMemory() if use_memory else None
         self._audience: list[AgentBase] | None = None
+        self._rounds: dict[str, list[Stored]] = {}  # calls of tools with their results, by the id of the message before them
         for old, new in (
             (ConversableAgent.generate_oai_reply, AgentBase.generate_dialog_reply),
             (ConversableAgent.a_generate_oai_reply, AgentBase.a_generate_dialog_reply),
@@ -89,11 +91,17 @@ class AgentBase(ConversableAgent):
         return self.call(*args, **kwargs)
 
     async def _reply(self, mode: Mode, /, x: Msg | Sequence[Msg] | None = None) -> Msg:
-        """Hear `x`, reply to everything that is remembered, and remember that; calls of tools are answered on the way."""
+        """Hear `x`, reply to everything that is remembered, and remember that; calls of tools are answered on the way.
+
+        The model goes on knowing what it called and what came of it, as it does in a chat.
+        """
         if self.memory is not None:
             self.memory.add(x)
         heard = messages_in(x) if self.memory is None else self.memory.get_memory()
-        said = self._said(await self._answer(mode, merged(as_heard(self.name, heard))))
+        reply, rounds = await self._answer(mode, self._heard(heard))
+        if self.memory is not None and heard and rounds:
+            self._rounds[heard[-1].id] = [*self._rounds.get(heard[-1].id, ()), *rounds]
+        said = self._said(reply)
         if self.memory is not None and said.memory != "":
             kept = said if said.memory is None else Msg(self.name, said.memory, "assistant")
             self.memory.add(kept)
@@ -137,16 +145,26 @@ class AgentBase(ConversableAgent):
 
     # Replies
 
+    async def _generate_reply(
+        self, mode: Mode, /, messages: list[Stored] | None = None, sender: Agent | None = None, **kwargs: Any
+    ) -> Any:
+        """The reply to what is remembered and to the chat: hooks and reply functions are given both."""
+        if messages is not None or sender is not None:
+            messages = self._shown(conversation(self, messages, sender), sender)
+        return await super()._generate_reply(mode, messages, sender, **kwargs)
+
+    generate_reply, a_generate_reply = faces(_generate_reply)
+
     @asks_model
     async def _generate_dialog_reply(
         self, mode: Mode, /, messages: list[Stored] | None = None, sender: Agent | None = None, config: Any | None = None
     ) -> tuple[bool, Any]:
-        """Reply function: what the model says to what is remembered and to the messages; `config` may be another client."""
+        """Reply function: what the model says to the messages; `config` may be another client."""
         client = self.client if config is None else config
         if client is None:
             return False, None
-        asked = self._prompt(conversation(self, messages, sender), sender)
-        reply = await self._ask_model(mode, client, asked)
+        role = self._oai_system_message[:1] if self.system_message else []
+        reply = await self._ask_model(mode, client, [*role, *merged(conversation(self, messages, sender))])
         return (False, None) if reply is None else (True, reply)
 
     generate_dialog_reply, a_generate_dialog_reply = faces(_generate_dialog_reply)
@@ -156,23 +174,31 @@ class AgentBase(ConversableAgent):
         reply = await mode.block(model_reply, client, asked, self.client_cache, self, self._engine.voice.offered())
         return _spoken(reply) if isinstance(reply, str) else reply
 
-    def _prompt(self, messages: list[Stored], sender: Agent | None) -> list[Stored]:
-        """The role, then what is remembered (in calls that is all there is), then the chat."""
-        role = self._oai_system_message if self.system_message else []
-        in_chat = sender is not None and self.memory is not None
-        remembered = merged(as_heard(self.name, self.memory.get_memory())) if in_chat and self.memory else []
-        return [*role, *remembered, *messages]
+    def _heard(self, messages: Sequence[Msg]) -> list[Stored]:
+        """Messages as the model hears them, each on its own: what shortens histories finds again what it has shortened."""
+        heard = zip(messages, as_heard(self.name, messages), strict=True)
+        return [each for message, stored in heard for each in (stored, *self._rounds.get(message.id, ()))]
 
-    async def _answer(self, mode: Mode, messages: list[Stored]) -> Any:
-        """The reply of the engine, with all its abilities; calls are executed by the agent itself."""
+    def _shown(self, messages: list[Stored], sender: Agent | None) -> list[Stored]:
+        """What is remembered, then the chat; in calls the messages are all that is remembered.
+
+        A message of one's own is copied: what is shown then differs from the stored history, which no summary with thoughts in it
+        takes the place of, and nobody else gets one.
+        """
+        chat = [dict(message) if isinstance(message, _Own) else message for message in messages]
+        return chat if sender is None or self.memory is None else [*self._heard(self.memory.get_memory()), *chat]
+
+    async def _answer(self, mode: Mode, messages: list[Stored]) -> tuple[Any, list[Stored]]:
+        """The reply of the engine, with all its abilities, and the calls before it, which the agent itself executes."""
         ending = [ConversableAgent.check_termination_and_human_reply]  # a call always has a reply
+        known = len(messages)
         for _ in range(CALLS):
             reply = await mode.peer(self, "generate_reply", messages=messages, exclude=ending)
             if not isinstance(reply, dict) or not (
                 reply.get("role") == "function"
                 or any(reply.get(key) for key in ("tool_calls", "function_call", "tool_responses"))
             ):
-                return reply
+                return reply, messages[known:]
             messages = [*messages, own(reply)]
         raise BadModelReply(f"{self.name}: its model still calls tools after {CALLS} rounds; ask again, or with fewer tools.")
 
@@ -209,11 +235,22 @@ class AgentBase(ConversableAgent):
 
 
 class _Own(Stored):
-    """A message in the history of its author, with what the author remembers as its content; `told` is what others heard."""
+    """A message in the history of its author, with what the author remembers as its content; `told` is what others heard.
+
+    It equals none that everybody may know.
+    """
 
     def __init__(self, stored: Stored, told: Any) -> None:
         super().__init__(stored)
         self.told = told
+
+    __hash__ = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Own) and self.told == other.told and super().__eq__(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _Own, (dict(self), self.told)

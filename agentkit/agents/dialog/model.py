@@ -73,15 +73,22 @@ def as_heard(name: str, messages: Iterable[Msg]) -> list[Stored]:
 
 
 def merged(messages: Iterable[Stored]) -> list[Stored]:
-    """Texts that the model hears one after the other, as one message: many servers take no two of the same role in a row."""
+    """Texts that the model hears one after the other, as one message: many servers take no two of the same role in a row.
+
+    Those of a chat stay apart: they have a `name`, and no author in the text.
+    """
     made: list[Stored] = []
     for message in messages:
         last = made[-1] if made else {}
-        if message["role"] == "user" == last.get("role") and all(isinstance(one["content"], str) for one in (message, last)):
+        if _is_plain(message) and _is_plain(last):
             made[-1] = {**last, "content": f"{last['content']}\n\n{message['content']}"}
         else:
             made.append(message)
     return made
+
+
+def _is_plain(message: Stored) -> bool:
+    return message.get("role") == "user" and "name" not in message and isinstance(message.get("content"), str)
 
 
 def _heard(name: str, message: Msg) -> Stored:

@@ -65,6 +65,8 @@ class RetrieveConfig:
             names = ", ".join(map(str, unknown))
             text = f"{owner}: retrieve_config has keys without a meaning: {names}. Known are {', '.join(known)}."
             warnings.warn(text, UserWarning, stacklevel=4)
+        if given and given.get("client") is not None and "vector_db" not in given:
+            given = {**given, "vector_db": None}  # a client that is given is to be used
         # None is what leaves a key at its default, except where None itself says something.
         telling = ("vector_db", "collection_name")
         config = cls(**{

@@ -41,7 +41,8 @@ def database_of(owner: str, config: RetrieveConfig) -> VectorDB:
 
 def _named(model: str) -> EmbeddingFunction | None:
     """The embedding function of a sentence-transformers model; None for the packaged one, which databases use by themselves."""
-    return None if model == _PACKAGED_MODEL else lambda texts: _loaded(model).encode(list(texts)).tolist()
+    packaged = model.removeprefix("sentence-transformers/") == _PACKAGED_MODEL
+    return None if packaged else lambda texts: _loaded(model).encode(list(texts)).tolist()
 
 
 @cache

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agentkit.agents.rewoo.inputs import Arguments
-from agentkit.agents.rewoo.plan import Plan, Step, fill
+from agentkit.agents.rewoo.plan import LABEL, Plan, Step, fill
 from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode, ActionValidCode
 from agentkit.core import bus, stopping
 from agentkit.core.stopping import StopSignal
@@ -55,11 +55,15 @@ class Evidence:
         return {name: getattr(self, name) for name in self.__slots__ if name != "value"}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Evidence:
-        """The evidence that `to_json` gave, or as much of it as label, ok and text."""
+    def from_json(cls, data: Any) -> Evidence:
+        """The evidence that `to_json` gave, or as much of it as label, ok and text; raises WrongArgument for less."""
+        if not isinstance(data, Mapping) or not data.keys() >= {"label", "ok", "text"}:
+            raise WrongArgument(f"Evidence is an object with at least label, ok and text, but it is {data!r:.200}.")
         return cls(**{name: data[name] for name in cls.__slots__ if name in data})
 
 
+Known = Mapping[str, Evidence | str]
+"""What is known by label, as evidence or as a text that somebody gives for it."""
 Cache = MutableMapping[str, Evidence]
 """Evidence of successful steps by tool and arguments."""
 
@@ -72,7 +76,7 @@ def execute(
     at_once: int = 10,
     timeout_s: float | None = None,
     retries: int = 0,
-    known: Mapping[str, Evidence] | None = None,
+    known: Known | None = None,
     cache: Cache | None = None,
     agent: str = "",
     plan_id: str = "",
@@ -81,39 +85,57 @@ def execute(
 
     At most `at_once` steps run at the same time, on threads with copies of this context. An attempt gets `timeout_s` seconds
     and is told to stop after that; a step is tried again up to `retries` times unless its arguments are what is wrong. Steps
-    whose label is in `known` do not run, nor those whose tool and arguments have evidence in `cache`, which is filled. A
-    failed step is evidence, too. Emits StepDone. Raises WrongArgument for a plan that cannot run, and Stopped.
+    that are in `known` and did not fail do not run, see `still_known`, nor those whose tool and arguments have evidence in
+    `cache`, which is filled. A failed step is evidence, too. Emits StepDone. Raises WrongType, WrongArgument for a plan that
+    cannot run, and Stopped.
     """
-    given = dict(known or {})
+    given = still_known(plan, known or {})
     if problems := [] if not plan.steps else plan.problems(known=given):
         raise WrongArgument(f"The plan cannot run: {'; '.join(problems)}.")
     limits = Limits(at_once, timeout_s, retries)
     return _Execution(plan, call, limits, given, {} if cache is None else cache, agent, plan_id).run()
 
 
-def still_known(plan: Plan, evidence: Mapping[str, Evidence], changed: Iterable[str]) -> dict[str, Evidence]:
-    """The evidence that stays when these steps are changed or to run again: of all that do not depend on them.
+def still_known(plan: Plan, evidence: Known, changed: str | Iterable[str] = ()) -> dict[str, Evidence]:
+    """The evidence that stays when steps have failed, or are changed or to run again: of all that do not depend on them.
 
-    Given as `known`, the run begins again from there. Raises WrongArgument for a label that is not in the plan.
+    Given as `known`, the run begins again from there. A text stands for the evidence of a step that succeeded. Raises
+    WrongArgument for a label that is not in the plan or cannot be one, and WrongType for what is neither evidence nor text.
     """
-    lost = {label for each in changed for label in plan.after(each)}
-    return {label: each for label, each in evidence.items() if label not in lost}
+    if not isinstance(evidence, Mapping):
+        raise WrongType(f"What is known must be evidence or texts by label, such as {{'#E1': 'text'}}, not {evidence!r:.200}.")
+    given = {label: _as_evidence(label, each) for label, each in evidence.items()}
+    again = {changed} if isinstance(changed, str) else set(changed)
+    again |= {label for label in plan.labels if label in given and not given[label].ok}
+    lost = {label for each in again for label in plan.after(each)}
+    return {label: each for label, each in given.items() if label not in lost}
+
+
+def _as_evidence(label: Any, given: Any) -> Evidence:
+    if not isinstance(label, str) or not LABEL.fullmatch(label):
+        raise WrongArgument(f"Evidence is known by labels such as #E1, but this is given for {label!r:.80}.")
+    if isinstance(given, str):
+        return Evidence(label, True, given, attempts=0)
+    if not isinstance(given, Evidence):
+        raise WrongType(f"What is known of {label} must be evidence or a text, but it is {given!r:.200}; see Evidence.from_json.")
+    return given if given.label == label else replace(given, label=label)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How steps may run; raises WrongArgument for what cannot be."""
+    """How steps may run; raises WrongType and WrongArgument for what cannot be."""
 
     at_once: int
     timeout_s: float | None
     retries: int
 
     def __post_init__(self) -> None:
-        if self.at_once < 1 or self.retries < 0 or (self.timeout_s is not None and self.timeout_s <= 0):
-            raise WrongArgument(
-                f"at_once={self.at_once}, retries={self.retries}, timeout_s={self.timeout_s}: "
-                "must be >= 1, >= 0, and > 0 or None."
-            )
+        given: tuple[Any, ...] = (self.at_once, self.retries, self.timeout_s)
+        told = "at_once={!r}, retries={!r}, timeout_s={!r}: must be".format(*given)
+        if not all(map(isinstance, given, (int, int, int | float | None))):
+            raise WrongType(f"{told} an integer, an integer, and a number or None.")
+        if self.at_once < 1 or self.retries < 0 or not (self.timeout_s is None or self.timeout_s > 0):
+            raise WrongArgument(f"{told} >= 1, >= 0, and > 0 or None.")
 
 
 @dataclass(eq=False, slots=True)
@@ -227,7 +249,7 @@ class _Execution:
         moments = [each.starts_at if each.thread is None else each.deadline for each in self.active]
         first = min((moment for moment in moments if moment is not None), default=None)
         try:
-            ended = self.done.get(timeout=None if first is None else max(0.0, first - now))
+            ended = self.done.get(timeout=None if first is None else min(max(0.0, first - now), threading.TIMEOUT_MAX))
         except queue.Empty:
             self._look_at_clock()
             return

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentkit.agents.rewoo.inputs import Arguments
-from agentkit.errors import WrongArgument
+from agentkit.errors import WrongArgument, WrongType
 
 REFERENCE = re.compile(r"#E[0-9]{1,9}(?![0-9A-Za-z_])")
 LABEL = re.compile(r"#E[0-9]{1,9}")
@@ -27,6 +27,13 @@ class Step:
     tool: str
     arguments: str = ""
 
+    def __post_init__(self) -> None:
+        """Raises WrongType for arguments that are no text."""
+        if not isinstance(self.arguments, str):
+            raise WrongType(
+                f"The arguments of {self.label} must be a text, not {self.arguments!r:.200}; Plan.from_json takes JSON, too."
+            )
+
     @property
     def needs(self) -> tuple[str, ...]:
         """The labels in its arguments, each once, in their order."""
@@ -43,6 +50,10 @@ class Plan:
     """Steps in the order in which they were written; each runs as soon as its needs are met."""
 
     steps: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        """A list of steps will do, too."""
+        object.__setattr__(self, "steps", tuple(self.steps))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -70,6 +81,9 @@ class Plan:
         `tools`: the names that may be called, None when any may; `known`: labels whose evidence is there already.
         """
         found = [] if self.steps else ["there are no steps"]
+        found += [
+            f"{each!r:.80} is no name of a step; write #E and a number" for each in self.labels if not LABEL.fullmatch(each)
+        ]
         found += _repeated(self.labels)
         found += _unknown_tools(self, tools)
         there = {*self.labels, *known}
@@ -147,12 +161,17 @@ def _json_of(text: str) -> Any:
 def _step(number: int, data: Any) -> Step:
     if not isinstance(data, Mapping):
         raise WrongArgument(f"Step {number} of the plan must be an object, but it is {data!r:.200}.")
-    label, tool, arguments = data.get("label"), data.get("tool"), data.get("arguments", "")
+    label, tool, arguments = data.get("label"), data.get("tool"), data.get("arguments")
     if not isinstance(label, str) or not LABEL.fullmatch(label):
         raise WrongArgument(f"Step {number} of the plan has the label {label!r:.80}; write #E and a number, such as #E{number}.")
     if not isinstance(tool, str) or not tool.strip():
         raise WrongArgument(f"Step {label} names no tool; its tool is {tool!r:.80}.")
-    written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    try:
+        written = (
+            arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
+        )
+    except (TypeError, ValueError) as error:
+        raise WrongArgument(f"The arguments of {label} must be a text or JSON values; {error}.") from error
     return Step(label, str(data.get("thought") or ""), tool.strip(), written)
 
 

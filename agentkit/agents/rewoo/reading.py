@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
+from agentkit.agents.rewoo.closing import Region
 from agentkit.agents.rewoo.plan import Plan, Step
 from agentkit.errors import ResponseParsingError
 
@@ -27,11 +27,9 @@ _INLINE = re.compile(rf"(?P<label>{_LABEL}){_EQUALS}{_CALL}")
 _MARKS = re.compile(f"(?P<plan>{_PLAN.pattern})|{_ACTION.pattern}")
 _MENTION = re.compile(r"[#＃][EeＥｅ](?:\d{1,9}|[\[［]\d{1,9}[\]］])(?![0-9A-Za-z_])")
 _FENCE = re.compile(r"(?m)^[ \t]{0,8}```.*$")
-_CLOSING = {"[": "]", "［": "］"}
-# Bounded, so that a text full of quotes is not searched over and over.
-_QUOTED = re.compile(r'"(?:[^"\\\n]|\\.){0,200}"|“[^“”\n]{0,200}”|[\[\]［］]')
-_BRACKET = re.compile(r"[\[\]［］]")
-_SPACE = re.compile(r"\s*")
+_CLOSED = re.compile(r"[\]］]")
+_QUOTE_CLOSED = re.compile(r"'\s*[\]］]")
+_GOES_ON = re.compile(r"\s*[\]］]")
 
 
 @dataclass(slots=True)
@@ -70,6 +68,7 @@ class _Reading:
 
 
 _FORM = "`#E1 = ToolName[input]`"
+_AS_JSON = 'write it as JSON, such as {"parameter": "value"}, and nothing after its closing bracket'
 
 
 def can_be_called(tool: str) -> bool:
@@ -101,28 +100,53 @@ def parse_plan(text: str, tools: Collection[str] | None = None, known: Collectio
 
 def _relevant(text: str) -> str:
     """Without the reasoning; only what stands in code fences where all actions stand in them."""
-    _, closed, rest = text.rpartition("</think>")
-    text = rest if closed and _ACTION.search(rest) else text
-    parts = _FENCE.split(text)
-    inside, outside = parts[1::2], parts[::2]
-    if any(map(_ACTION.search, inside)) and not any(map(_ACTION.search, outside)):
+    rest = _after_reasoning(text)
+    text = rest if _ACTION.search(rest) else text
+    inside, outside = _fenced(text)
+    if any(map(_ACTION.search, inside)) and not any(_ACTION.search(each) or _GOES_ON.match(each) for each in outside):
         return "\n".join(inside)
     return text
+
+
+def _after_reasoning(text: str) -> str:
+    """What follows the last `</think>`; one with a closing bracket before the next mark stands in the input of an action."""
+    end = begin = 0
+    for until in [*(mark.start() for mark in _MARKS.finditer(text)), len(text)]:
+        before, closed, after = text[begin:until].rpartition("</think>")
+        if closed and not _CLOSED.search(after):
+            end = begin + len(before) + len(closed)
+        begin = until
+    return text[end:]
+
+
+def _fenced(text: str) -> tuple[list[str], list[str]]:
+    """The parts in code fences, and those outside; within a fence, only one without a language closes it."""
+    parts: tuple[list[str], list[str]] = [], []
+    within, begin = False, 0
+    for fence in _FENCE.finditer(text):
+        if within and fence[0].strip(" \t\r`"):
+            continue
+        parts[not within].append(text[begin : fence.start()])
+        within, begin = not within, fence.end()
+    parts[not within].append(text[begin:])
+    return parts
 
 
 def _read(text: str) -> _Reading:
     read = _Reading()
     marks = list(_MARKS.finditer(text))
+    last = max((found.start() for found in _QUOTE_CLOSED.finditer(text)), default=-1)
     for mark, following in zip_longest(marks, marks[1:]):
-        region = text[mark.end() : following.start() if following else len(text)]
+        end = following.start() if following else len(text)
+        region = Region(text[mark.end() : end], last >= end)
         if mark["plan"] is not None:
-            inline = _INLINE.search(region)
-            read.plan(_tidy(region[: inline.start()] if inline else region))
+            inline = _INLINE.search(region.text)
+            read.plan(_tidy(region.text[: inline.start()] if inline else region.text))
             _actions(read, region, inline)
-        elif found := _AFTER_EQUALS.match(region):
+        elif found := _AFTER_EQUALS.match(region.text):
             _actions(read, region, _Call(_name(mark["label"]), found))
         else:
-            _malformed(read, _name(mark["label"]), region)
+            _malformed(read, _name(mark["label"]), region.text)
     read.close()
     return read
 
@@ -135,21 +159,21 @@ class _Call:
     found: re.Match[str]
 
 
-def _actions(read: _Reading, region: str, first: re.Match[str] | _Call | None) -> None:
+def _actions(read: _Reading, region: Region, first: re.Match[str] | _Call | None) -> None:
     """The action that begins a region, and those that follow it on the same lines."""
     call: _Call | None = _Call(_name(first["label"]), first) if isinstance(first, re.Match) else first
-    within = _Region(region)
     while call is not None:
-        thought = read.action(call.label)
+        thought, tool = read.action(call.label), call.found["tool"]
         start = call.found.end()
-        end = within.end_of(start, call.found["open"])
+        end, doubtful = region.ending(start, call.found["open"], _INLINE)
         if end is None:
-            tool = call.found["tool"]
             read.problems.append(f"{call.label} = {tool}[ lacks the closing bracket ]")
             read.steps.append(Step(call.label, thought, tool))
             return
-        read.steps.append(Step(call.label, thought, call.found["tool"], region[start:end].strip()))
-        found = _INLINE.search(region, end + 1)
+        read.steps.append(Step(call.label, thought, tool, region.text[start:end].strip()))
+        if doubtful:
+            read.problems.append(f"where the input of {call.label} ends is unclear; {_AS_JSON}")
+        found = _INLINE.search(region.text, end + 1)
         call = _Call(_name(found["label"]), found) if found else None
 
 
@@ -158,67 +182,6 @@ def _malformed(read: _Reading, label: str, region: str) -> None:
     read.broken.add(label)
     line = region.strip().partition("\n")[0]
     read.problems.append(f"{label} is {_short(line)!r}, which is not of the form ToolName[input]")
-
-
-@dataclass(slots=True)
-class _Region:
-    """The text from one mark to the next; what failed once in it is not tried again, so that reading stays linear."""
-
-    text: str
-    tries_json: bool = True
-    tries_quotes: bool = True
-
-    def end_of(self, start: int, opened: str) -> int | None:
-        """Where the bracket that was opened before `start` is closed; None when it is not.
-
-        JSON is read as such, so that brackets in its texts do not count; elsewhere brackets nest, and those in double quotes
-        on one line do not count unless that leaves the bracket open. Where more are closed than opened in what follows on the
-        line, as in `run[print(']')]`, the last one counts.
-        """
-        end = self._after_json(start, _CLOSING[opened]) if self.tries_json else None
-        if end is not None:
-            return end
-        if self.tries_quotes:
-            end = self._balanced(start, opened, _QUOTED)
-            self.tries_quotes = end is not None
-        end = self._balanced(start, opened, _BRACKET) if end is None else end
-        return None if end is None else self._last(end, opened)
-
-    def _last(self, end: int, opened: str) -> int:
-        until = self.text.find("\n", end)
-        until = len(self.text) if until < 0 else until
-        following = _INLINE.search(self.text, end + 1, until)
-        until = following.start() if following else until
-        last, depth = end, 0
-        for found in _BRACKET.finditer(self.text, end + 1, until):
-            depth += (found[0] == opened) - (found[0] == _CLOSING[opened])
-            if depth < 0:
-                last, depth = found.start(), 0
-        return last if self.text[end:last].strip("]］ \t") else end
-
-    def _after_json(self, start: int, closing: str) -> int | None:
-        begin = _end_of_space(self.text, start)
-        if self.text[begin : begin + 1] not in ("{", "[", '"'):
-            return None
-        try:
-            end = _end_of_space(self.text, json.JSONDecoder(strict=False).raw_decode(self.text, begin)[1])
-        except (ValueError, RecursionError):
-            end = len(self.text)
-        self.tries_json = self.text[end : end + 1] == closing
-        return end if self.tries_json else None
-
-    def _balanced(self, start: int, opened: str, pattern: re.Pattern[str]) -> int | None:
-        depth = 1
-        for found in pattern.finditer(self.text, start):
-            depth += (found[0] == opened) - (found[0] == _CLOSING[opened])
-            if depth == 0:
-                return found.start()
-        return None
-
-
-def _end_of_space(text: str, start: int) -> int:
-    space = _SPACE.match(text, start)
-    return space.end() if space else start
 
 
 def _canonical(steps: Sequence[Step], tools: Collection[str] | None, known: Collection[str]) -> list[Step]:

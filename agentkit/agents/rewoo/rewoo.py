@@ -10,7 +10,7 @@ from typing import Any
 from agentkit.agents.rewoo.asking import ask, check_model
 from agentkit.agents.rewoo.calling import ActionCall, action_return
 from agentkit.agents.rewoo.executor import Action, ActionExecutor
-from agentkit.agents.rewoo.graph import Cache, Evidence, Limits, execute
+from agentkit.agents.rewoo.graph import Cache, Evidence, Known, Limits, execute, still_known
 from agentkit.agents.rewoo.plan import Plan
 from agentkit.agents.rewoo.protocol import ChatMessage, ReWOOProtocol
 from agentkit.agents.rewoo.schema import ActionReturn, AgentReturn, AgentStatusCode
@@ -56,8 +56,7 @@ class ReWOO:
         if not isinstance(action_executor, ActionExecutor):
             raise WrongType(f"{name}: give an ActionExecutor with the actions, not {action_executor!r:.200}.")
         Limits(at_once, timeout_s, retries)
-        if max_turn < 1 or replans < 0:
-            raise WrongArgument(f"{name}: max_turn={max_turn} and replans={replans}, but they must be at least 1 and 0.")
+        _check_settings(name, protocol, max_turn, replans, on_plan)
         self.name = name
         self.max_turn = max_turn
         self.at_once = at_once
@@ -108,12 +107,15 @@ class ReWOO:
         """
         return self._planned(_Talk.about(message), (), kwargs)[1]
 
-    def run(self, plan: Plan, message: Question, *, known: Mapping[str, Evidence] | None = None, **kwargs: Any) -> AgentReturn:
-        """Run a plan and answer from it; steps in `known` have their evidence, see `graph.still_known`.
+    def run(self, plan: Plan, message: Question, *, known: Known | None = None, **kwargs: Any) -> AgentReturn:
+        """Run a plan and answer from it; `known` is evidence, or texts, by label: these steps do not run.
 
-        `nodes` of the result is the evidence by label. Raises WrongArgument for a plan that cannot run, and Stopped.
+        Failed steps in it do, with all that need them, see `still_known`. `nodes` of the result is the evidence by label.
+        Raises WrongType, WrongArgument for a plan that cannot run, and Stopped.
         """
-        known = known or {}
+        if not isinstance(plan, Plan):
+            raise WrongType(f"{self.name}: give a Plan to run, not {plan!r:.200}; Plan.from_json reads what to_json gave.")
+        known = still_known(plan, known or {})
         if problems := plan.problems(self._action_executor.tool_names(), known):
             raise WrongArgument(f"{self.name}: the plan cannot run: {'; '.join(problems)}.")
         talk, plan_id = _Talk.about(message), new_id()
@@ -230,7 +232,9 @@ class _Talk:
         messages = [messages] if isinstance(messages, Mapping) else messages
         if not isinstance(messages, list) or not messages or not all(isinstance(each, Mapping) for each in messages):
             raise WrongType(f"A message must be a text, a dict or a non-empty list of dicts, but it is {message!r:.200}.")
-        kept = [dict(each) for each in messages]
+        kept = [{"role": "user", **each} for each in messages]
+        if not isinstance(kept[-1].get("content"), str | list):
+            raise WrongType(f"The last message is the question, but its content is no text: {kept[-1]!r:.200}.")
         return cls(text_of(kept[-1].get("content")), kept[:-1], kept, len(kept))
 
     @property
@@ -254,3 +258,10 @@ class _Talk:
 
     def failed(self, error: Exception) -> AgentReturn:
         return self.result(f"{type(error).__name__}: {error}", AgentStatusCode.SERVER_ERR)
+
+
+def _check_settings(name: str, protocol: Any, max_turn: Any, replans: Any, on_plan: Any) -> None:
+    if isinstance(protocol, type) or not (on_plan is None or callable(on_plan)):
+        raise WrongType(f"{name}: give a protocol such as ReWOOProtocol() and a function on_plan, not {protocol!r}, {on_plan!r}.")
+    if not (isinstance(max_turn, int) and isinstance(replans, int)) or max_turn < 1 or replans < 0:
+        raise WrongArgument(f"{name}: max_turn={max_turn!r} and replans={replans!r}, but they must be integers >= 1 and >= 0.")

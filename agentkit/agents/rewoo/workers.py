@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_CALLS = 10
 """Rounds of its own calls of functions that a worker may take for one question."""
+_FENCED = re.compile(r"\s*```(\w*)[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
 _LOOK_S = 0.05
 _END = "TERMINATE"
 _asked: ContextVar[frozenset[int]] = ContextVar("agentkit_asked_workers", default=frozenset())
@@ -62,6 +63,8 @@ class CodeAction(BaseAction):
             code (str): the whole program; it must print what is to be known.
             language (str): python or sh.
         """
+        if fenced := _FENCED.fullmatch(code):
+            language, code = fenced[1] or language, fenced[2]
         with _one_at_a_time(self._lock):
             exit_code, output = self._run(language, code)
         said = output.strip()

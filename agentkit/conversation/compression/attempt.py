@@ -100,10 +100,11 @@ class Attempt:
 
     def _tell(self, before: Messages, after: Messages, error: str, spent: Spending, seconds: float) -> None:
         was, taken = self.tokens(before), self.tokens(after)
-        summary = "" if error else "\n\n".join(each["content"] for each in after if is_summary(each))
+        stayed = set(map(id, before))  # a message that stays may look like a summary, too
+        summaries = [each["content"] for each in after if is_summary(each) and id(each) not in stayed]
         event = Compressed(
             self.agent, self.strategy, not error, len(before), len(after), was, taken, spent.tokens, spent.cost, seconds,
-            self.meter.estimated, summary, error,
+            self.meter.estimated, "\n\n".join(summaries), error,
         )  # fmt: skip
         line = f">>>> {self.agent}: the history of {len(before)} messages ({was} tokens) "
         line += f"was not shortened: {error}" if error else f"was shortened to {len(after)} ({taken} tokens), {self.strategy}"

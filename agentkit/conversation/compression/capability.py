@@ -10,6 +10,7 @@ from agentkit.conversation.checks import check_count, check_flag
 from agentkit.conversation.compression.attempt import Attempt, assembled
 from agentkit.conversation.compression.meter import Meter, model_of, window_named
 from agentkit.conversation.compression.model_summary import ModelSummary
+from agentkit.conversation.compression.recall import Conversations, Failure, goes_on
 from agentkit.conversation.compression.shape import Messages, divide
 from agentkit.conversation.compression.sharing import broadcast, keep
 from agentkit.conversation.compression.strategy import Strategy
@@ -28,8 +29,9 @@ class Compression:
     it is so much later, as far as the limit allows. The system message, the first and at least the newest
     message stay as they are, `keep_last` messages where there is room; calls stay with their results, and cited passages in the
     summary. After a success no more than `limit` tokens are sent: by default the model's window, or the trigger where the window
-    is not known. A failure leaves the history whole; both are told by the event Compressed. With `broadcast` the agent that is
-    talked with (in a group chat everybody) gets the shorter history, too; a group's transcript stays whole.
+    is not known. A failure leaves the history whole; both are told by the event Compressed. After a failure the same history is
+    tried again when it has grown by a quarter, or has reached the limit. With `broadcast` the agent that is talked with (in a
+    group chat everybody) gets the shorter history, too; a group's transcript stays whole.
 
     `strategy` is one or several in turn until the messages fit; by default the model's summary. `model` counts where no agent
     says which model it is. Raises WrongType and WrongArgument for what cannot be.
@@ -57,7 +59,8 @@ class Compression:
         self._broadcast = broadcast
         self._model = model
         self._meters: dict[str, Meter] = {}
-        self._views: dict[Any, tuple[Messages, Messages]] = {}
+        self._views: Conversations[tuple[Messages, Messages]] = Conversations()
+        self._failures: Conversations[Failure | None] = Conversations()
         self._reply = faces(self._reply_function())[0]
 
     @property
@@ -85,6 +88,11 @@ class Compression:
 
     async def _compress(self, mode: Mode, /, messages: Messages, agent: ConversableAgent | None = None) -> Messages:
         """The messages, shortened when they reach the trigger; those given when they do not, or when that fails."""
+        return await self._shorter(mode, messages, agent, None)
+
+    compress = faces(_compress)[0]
+
+    async def _shorter(self, mode: Mode, messages: Messages, agent: ConversableAgent | None, peer: Agent | None) -> Messages:
         name, window = model_of(agent) if agent is not None else (self._model, window_named(self._model))
         trigger, limit = self._bounds(name, window)
         meter = self._meters.get(name) or self._meters.setdefault(name, Meter(name, agent and agent.client))
@@ -93,16 +101,17 @@ class Compression:
         tokens = attempt.tokens(messages)
         if tokens < trigger or tokens < (trigger := attempt.due_at(trigger, messages)):
             return messages
+        failure = self._failures.get(agent, peer)
+        if failure is not None and failure.rests(messages, tokens, self._limit or window):
+            return messages
         made = await attempt.run(messages, lambda: mode.block(self._shortened, messages, attempt, trigger, agent))
+        self._failures.put(agent, peer, Failure(list(messages), tokens) if made is None else None)
         return messages if made is None else made
-
-    compress = faces(_compress)[0]
 
     def apply_transform(self, messages: Messages) -> Messages:
         """The same as a message transform, for `TransformMessages`; without an agent a strategy may lack a model."""
-        shown = self._as_before(None, messages)
-        made = self.compress(shown)
-        self._views[None] = (messages, made)
+        made = self.compress(self._as_before(None, None, messages))
+        self._views.put(None, None, (messages[:-1], made[:-1]))
         return list(made)
 
     def get_logs(self, pre_transform_messages: Messages, post_transform_messages: Messages) -> tuple[str, bool]:
@@ -120,22 +129,22 @@ class Compression:
             """Reply function: never final; those asked after it see the shortened history."""
             stored = list(recipient.chat_messages.get(sender) or ()) if sender is not None else []
             shown = list(conversation(recipient, messages, sender))
-            before = self._as_before((recipient, sender), shown)
-            made = await self._compress(mode, before, recipient)
+            before = self._as_before(recipient, sender, shown)
+            made = await self._shorter(mode, before, recipient, sender)
             if made is shown:
                 return False, None
             if not keep(recipient, sender, stored, shown, made):
-                self._views[recipient, sender] = (shown, made)
+                self._views.put(recipient, sender, (shown[:-1], made[:-1]))  # hooks change the last message
             elif self._broadcast:
                 broadcast(recipient, sender, stored)
             return Continued(made)
 
         return _compress_history
 
-    def _as_before(self, key: Any, shown: Messages) -> Messages:
+    def _as_before(self, agent: ConversableAgent | None, peer: Agent | None, shown: Messages) -> Messages:
         """A history that is not stored shorter: what was made of its beginning the last time, and what is new."""
-        old, made = self._views.get(key, ([], []))
-        return [*made, *shown[len(old) :]] if old and shown[: len(old)] == old else shown
+        old, made = self._views.get(agent, peer) or ([], [])
+        return [*made, *shown[len(old) :]] if old and goes_on(shown, old) else shown
 
     def _bounds(self, model: str, window: int | None) -> tuple[int, int]:
         """Tokens from which on it is shortened, and those that may be sent at most."""

@@ -31,12 +31,13 @@ def keep(agent: ConversableAgent, peer: Agent | None, known: Messages, shown: Me
 def broadcast(agent: ConversableAgent, peer: Agent | None, before: Messages) -> None:
     """Let the peer know the agent's conversation as it is now; in a group chat (the peer is its manager) the members, too.
 
-    A member whose conversation differed from `before` in more than the roles keeps its own.
+    Who knew something else than `before`, roles aside, keeps that.
     """
     if peer is None or not isinstance(peer, ConversableAgent):
         return
     made = agent.chat_messages[peer]
-    peer.chat_messages[agent] = [_as_seen_by_peer(message) for message in made]
+    if _same(peer.chat_messages.get(agent), before):
+        peer.chat_messages[agent] = [_as_seen_by_peer(message) for message in made]
     members: Sequence[Any] = getattr(getattr(peer, "groupchat", None), "agents", ())
     for member in members:
         if member is not agent and isinstance(member, ConversableAgent) and _same(member.chat_messages.get(peer), before):

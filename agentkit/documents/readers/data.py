@@ -10,6 +10,7 @@ from typing import Any
 from agentkit.documents.assembly import Outline, Part, Reading
 from agentkit.documents.decoding import decode
 from agentkit.documents.document import Limits
+from agentkit.documents.places import span
 from agentkit.documents.readers.package import local, parse_xml
 from agentkit.documents.refusals import AS_TEXT
 from agentkit.errors import DamagedDocument
@@ -83,7 +84,7 @@ def _items(items: list[Any], path: str) -> Iterator[Part]:
 
 def _records(lines: list[str], path: str, first: int) -> Iterator[Part]:
     if lines:
-        yield Part("\n".join(lines), _heading(path), place=f"{path}[{first}-{first + len(lines) - 1}]")
+        yield Part("\n".join(lines), _heading(path), place=span(f"{path}[", first, first + len(lines) - 1, "]"))
 
 
 def _heading(path: str) -> str:
@@ -117,7 +118,7 @@ def _lines(lines: list[str], name: str) -> Iterator[Part]:
             block.append("; ".join(_flat(_record(line, number, name), "")).replace("\n", " "))
             continue
         if block:
-            yield Part("\n".join(block), place=f"lines {first}-{number - 1}")
+            yield Part("\n".join(block), place=span("lines ", first, number - 1))
         block, first = [], number + 1
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from agentkit.documents.assembly import Part, Reading
 from agentkit.documents.decoding import decode
 from agentkit.documents.document import Limits
+from agentkit.documents.places import span
 
 Found = tuple[int, int, str]
 """A heading: index of its first line, level from 1, title."""
@@ -77,7 +78,7 @@ def _part(lines: list[str], first: int, last: int, heading: str) -> Iterator[Par
     while first < last and not lines[last - 1].strip():
         last -= 1
     if first < last:
-        yield Part("\n".join(lines[first:last]), heading, place=f"lines {first + 1}-{last}")
+        yield Part("\n".join(lines[first:last]), heading, place=span("lines ", first + 1, last))
 
 
 def _markdown(lines: list[str]) -> Iterator[Found]:

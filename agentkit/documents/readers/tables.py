@@ -11,6 +11,7 @@ from typing import Any
 from agentkit.documents.assembly import Part, Reading
 from agentkit.documents.decoding import decode
 from agentkit.documents.document import Limits
+from agentkit.documents.places import span
 from agentkit.documents.refusals import AS_TEXT, check_pages
 from agentkit.errors import DamagedDocument
 
@@ -55,11 +56,11 @@ def _csv_parts(records: Iterator[list[str]]) -> Iterator[Part]:
         if number == 1:
             heading = _header(record)
         if not row or len(rows) == _BLOCK:
-            yield from _table(rows, heading, f"rows {first}-{number - 1}")
+            yield from _table(rows, heading, span("rows ", first, number - 1))
             rows, first = [], number + (not row)
         if row:
             rows.append(row)
-    yield from _table(rows, heading, f"rows {first}-{first + len(rows) - 1}")
+    yield from _table(rows, heading, span("rows ", first, first + len(rows) - 1))
 
 
 def _table(rows: list[str], heading: str, place: str) -> Iterator[Part]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -27,6 +28,13 @@ _PER_FIELD = 80  # tokens of a reply for each field, with its quote
 _LEAST = 300  # tokens of a document in one request, at least
 _OVERLAP = 300  # characters that two pieces share, so that no statement is cut in two
 _CHARS_PER_TOKEN = 4
+# A digit, or a number in words, English or German.
+_FIGURE = re.compile(
+    r"\d|\b(?:zero|no|none|half|one|once|two|twice|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|"
+    r"million|(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|null|keine?|eine?|zwei|drei|"
+    r"vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|hundert|tausend|\w+(?:zehn|zig))\b",
+    re.IGNORECASE,
+)
 
 INSTRUCTIONS = """You read fields out of a document, exactly as the document states them.
 For each field give its value, and as the quote the words of the document that show it: a short passage, copied letter by
@@ -162,10 +170,12 @@ def given(field: Field, parsed: Any, style: Style) -> tuple[Any, str]:
 
 
 def _plain(field: Field, value: Any, style: Style) -> Any:
-    """A value as its field has it: dates as ISO texts, a text that is nothing but a number as a number."""
+    """A value as its field has it: dates as ISO texts, a text that is nothing but a number, yes or no as what it says."""
     if not isinstance(value, str):
         return value
     value = value.encode("utf-8", "replace").decode().strip()
+    if field.kind == "boolean" and (said := values.yes_no(value)) and said.end == len(value):
+        return said.value
     if field.kind not in ("date", "number", "integer") or field.choices:
         return value
     if field.kind == "date":
@@ -191,17 +201,26 @@ def _hint(field: Field) -> str:
 
 
 def _shows(field: Field, value: Any, quote: str, style: Style) -> bool:
-    """Whether the quote can be what shows the value: it holds a text, and of its numbers and dates one is the value."""
-    if field.kind in ("string", "list") and not field.choices:
+    """Whether the quote can be what shows the value: it holds a text; of its numbers, dates or options one is the value.
+
+    Options and numbers in other words and dates that can be read in two ways are believed; a quote without any number shows none.
+    """
+    if field.choices:
+        options = [found.value for found in values.members(quote, field.choices)]
+        return value in options or not options
+    if field.kind in ("string", "list"):
         return all(holds(quote, each) for each in ([value] if isinstance(value, str) else value))
     if field.kind == "date":
-        return value in ([found.value for found in values.dates(quote, style)] or [value])
+        stated = [found.value for found in values.dates(quote, style)]
+        return value in stated if stated else any(sign.isdigit() for sign in quote)
     if field.kind in ("number", "integer"):
-        stated = values.numbers(quote, style)
         figures = [
-            figure for found in stated for figure in (found.value, found.value / 100 if found.unit == "%" else found.value)
+            figure
+            for found in values.numbers(quote, style)
+            for figure in (found.value, found.value / 100 if found.unit == "%" else found.value)
         ]
-        return any(abs(abs(figure) - abs(value)) < 1e-9 * max(1, abs(value)) for figure in figures or [value])
+        near = any(abs(abs(figure) - abs(value)) < 1e-9 * max(1, abs(value)) for figure in figures)
+        return near if figures else _FIGURE.search(quote) is not None
     return True
 
 

@@ -24,6 +24,7 @@ _EXACT, _NEAR, _DESCRIBED, _SENTENCE = range(4)
 _LONGEST = 300
 _CLAUSE = re.compile(r"[^,;:()]+(?:(?<=\d),(?=\d)[^,;:()]+)*")
 _LONGEST_SENTENCE = 600
+_ABBREVIATED = re.compile(r"(?:\b(?:Inc|Ltd|Co|Corp|Bros|Jr|Sr|St|Ave|etc)|\w\.\w)\.\Z", re.IGNORECASE)
 # Words that may stand between a name and its value in a sentence without making it the value of something else.
 _LINKING = frozenset(
     words(
@@ -235,7 +236,8 @@ def _typed(field: Field, text: str, style: Style, unit: str) -> list[Found]:
 
 def _whole(text: str, loose: bool) -> list[Found]:
     """The text itself; without a sign between label and value only when it is one word with a digit."""
-    shown = text.rstrip(" .,;") if text.endswith(("..", ",", ";")) or text.count(". ") == 0 else text
+    ends = text.endswith(("..", ",", ";")) or (text.count(". ") == 0 and not _ABBREVIATED.search(text))
+    shown = text.rstrip(" .,;") if ends else text
     fits = 0 < len(shown) <= _LONGEST and (not loose or re.fullmatch(r"[^\s]*\d[^\s]*", shown))
     return [Found(shown, 0, len(shown))] if fits else []
 

@@ -38,7 +38,7 @@ class Quotation:
 
     @property
     def where(self) -> str:
-        """`invoice.pdf, p. 2` or `deployments.csv, rows 2-2`."""
+        """`invoice.pdf, p. 2` or `deployments.csv, row 2`."""
         at = f"p. {self.page}" if self.page else self.place
         return f"{self.document}, {at}" if at else self.document
 

@@ -15,6 +15,7 @@ from agentkit.events import Compressed
 from agentkit.llm.scripted import scripted_model
 from tests.agents.compressible import face_cases
 from tests.agents.compressible.face_cases import LONG, agent
+from tests.agents.dialog.cast import thinker, turn
 from tests.contracts.faces import CASES, Face, outcome
 from tests.conversation import cast
 from tests.conversation.cast import Console, hearing
@@ -177,6 +178,27 @@ def test_the_reason_of_a_failed_summary_is_told() -> None:
         bob.on_oai_token_limit(sender=ann)
     assert told(events)[0].error == "no server at that address"
     assert bob.chat_messages[ann] == HISTORY
+
+
+def test_a_model_that_failed_is_asked_again_when_there_is_more_to_shorten() -> None:
+    bob, ann = agent(Face(False), "bob", lambda request: ModelUnreachable("gone"), mode="COMPRESS"), cast.agent("ann")
+    bob.chat_messages[ann] = history = list(HISTORY)
+    with hearing() as events:
+        for _ in range(3):
+            bob.on_oai_token_limit(sender=ann)
+        assert len(told(events)) == 1
+        history += HISTORY[:12]
+        bob.on_oai_token_limit(sender=ann)
+    assert [event.ok for event in told(events)] == [False, False]
+
+
+def test_who_remembers_more_than_was_said_keeps_that() -> None:
+    cara, _ = thinker("cara", lambda request: turn("a secret", "Words."), max_consecutive_auto_reply=20)
+    bob = agent(Face(False), "bob", mode="COMPRESS", broadcast=True)
+    with hearing() as events:
+        bob.initiate_chat(cara, message="The task.", max_turns=20)
+    assert told(events)[0].ok
+    assert sum("a secret" in str(message["content"]) for message in cara.chat_messages[bob]) == 20
 
 
 def test_an_override_of_compress_messages_is_used() -> None:

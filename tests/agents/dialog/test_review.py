@@ -28,7 +28,7 @@ from agentkit import (
 from agentkit.errors import BadModelReply, WrongArgument, WrongType
 from agentkit.llm.scripted import ScriptedClient, scripted_model
 from agentkit.teams.extraction import extract, from_text
-from tests.agents.dialog.cast import fenced, hearing, says, thinker, turn
+from tests.agents.dialog.cast import asked_last, fenced, hearing, says, thinker, turn
 from tests.conversation.cast import Console
 from tests.teams.extraction.papers import Typed
 
@@ -298,3 +298,20 @@ def test_numbers_in_texts_and_remarks_are_no_reason_to_ask_again() -> None:
     total = {"value": "1,250.00", "quote": "Total: 1,250.00 EUR"}
     assert extracted("total (integer)", {"Total": total, "notes": "Fine."}) == ({"total": (1250, True)}, 1)
     assert extracted("total (number)", {"total": {**total, "value": "10 to 15 EUR"}}) == ({"total": (None, True)}, 3)
+
+
+@pytest.mark.parametrize("method", ["all", "reflection_with_llm"])
+def test_a_chat_within_a_reply_is_not_told_thoughts(method: str) -> None:
+    ann, client = thinker("Ann", lambda request: turn("a secret", "Words."), max_consecutive_auto_reply=3)
+    inner = plain("Inner", default_auto_reply="Noted.")
+    with hearing():
+        plain("User", default_auto_reply="Go on.", max_consecutive_auto_reply=3).initiate_chat(ann, message="Begin.")
+        ann.register_nested_chats(
+            [{"recipient": inner, "message": "Note this.", "max_turns": 1, "carryover_config": {"summary_method": method}}],
+            trigger=lambda sender: True,
+        )
+        user = next(iter(ann.chat_messages))
+        ann.generate_reply(sender=user)
+    given = asked_last(client)[:-1] if method == "reflection_with_llm" else [("user", inner.chat_messages[ann][0]["content"])]
+    assert "Words." in str(given)
+    assert "a secret" not in str(given)

@@ -17,6 +17,7 @@ from agentkit.agents.retrieve_chat import PROMPT_CODE, PROMPT_DEFAULT, PROMPT_QA
 from agentkit.errors import ConfigError, WrongArgument, WrongType
 from agentkit.events import ChatEnded, Noted, Retrieved
 from agentkit.llm.extractive import ExtractiveClient
+from agentkit.retrieval.vectordb import default_embedding_function
 from tests.agents.retrieve_chat.desk import assistant, database, embed, proxy, words
 from tests.conversation.cast import CALL_ADD, agent, call, hearing, said, speaker
 
@@ -296,6 +297,21 @@ def test_another_embedding_model_is_loaded_when_it_is_needed(monkeypatch: pytest
             user.retrieve_docs("tea")
             assert [document["content"] for document, _ in user._results[0]] == ["tea"]
     assert loaded == ["a-model"]
+
+
+def test_a_client_is_used_without_saying_which_database_it_is_of() -> None:
+    chromadb = pytest.importorskip("chromadb")
+    client = chromadb.EphemeralClient(chromadb.Settings(anonymized_telemetry=False))
+    user = RetrieveUserProxyAgent(code_execution_config=False, retrieve_config={"client": client, "embedding_function": embed})
+    database: Any = user._database()
+    assert (database.type, database.client is client) == ("chroma", True)
+
+
+@pytest.mark.parametrize("model", ["all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"])
+def test_the_packaged_model_is_used_by_its_short_and_its_full_name(model: str) -> None:
+    config = {"embedding_model": model, "collection_name": "teas"}
+    user = RetrieveUserProxyAgent("rag", "NEVER", code_execution_config=False, retrieve_config=config)
+    assert user._database().embedding_function is default_embedding_function()
 
 
 @pytest.mark.parametrize("prompt", [PROMPT_CODE, PROMPT_DEFAULT, PROMPT_QA])

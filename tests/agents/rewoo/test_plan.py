@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agentkit.agents.rewoo import Plan, Step
 from agentkit.agents.rewoo.plan import fill
-from agentkit.errors import WrongArgument
+from agentkit.errors import WrongArgument, WrongType
 
 PLAN = Plan((Step("#E1", "a", "Search", "x"), Step("#E2", "b", "Ask", "#E1"), Step("#E3", "c", "Ask", '{"q": "#E2 and #E1"}')))
 
@@ -37,6 +37,7 @@ def test_a_changed_plan_has_the_needs_of_its_new_arguments() -> None:
         ({"steps": ["x"]}, "Step 1 of the plan must be an object"),
         ({"steps": [{"label": "E1", "tool": "a"}]}, "the label 'E1'; write #E and a number, such as #E1"),
         ({"steps": [{"label": "#E1", "tool": " "}]}, "#E1 names no tool"),
+        ({"steps": [{"label": "#E1", "tool": "a", "arguments": {1, 2}}]}, "The arguments of #E1 must be a text or JSON values"),
     ],
 )
 def test_what_is_no_plan_is_refused(data: Any, told: str) -> None:
@@ -54,11 +55,19 @@ def test_what_is_no_plan_is_refused(data: Any, told: str) -> None:
             [("#E1", "#E3"), ("#E2", "#E1"), ("#E3", "#E2")],
             ["the steps #E1 -> #E3 -> #E2 -> #E1 wait for one another in a circle"],
         ),
+        ([("E1", "")], ["'E1' is no name of a step; write #E and a number"]),
         ([("#E1", ""), ("#E1", "")], ["#E1 is there twice; give every step a name of its own"]),
     ],
 )
 def test_problems(steps: list[tuple[str, str]], told: list[str]) -> None:
     assert Plan(tuple(Step(label, "", "Ask", arguments) for label, arguments in steps)).problems(["Ask"]) == told
+
+
+def test_a_list_of_steps_is_a_plan_and_arguments_that_are_no_text_are_refused() -> None:
+    assert Plan(list(PLAN.steps)) == PLAN  # type: ignore[arg-type]
+    assert Plan.from_json({"steps": [{"label": "#E1", "tool": "a", "arguments": None}]}).steps[0].arguments == ""
+    with pytest.raises(WrongType, match=r"arguments of #E1 must be a text, not .*Plan\.from_json takes JSON"):
+        Step("#E1", "", "a", {"q": "x"})  # type: ignore[arg-type]
 
 
 def test_unknown_tools_are_told_with_the_known_ones() -> None:

@@ -24,11 +24,13 @@ from agentkit.agents.rewoo import (
     parse_plan,
 )
 from agentkit.agents.rewoo.workers import Worker
+from agentkit.coding import CodeResult
 from agentkit.core import bus, stopping
 from agentkit.errors import ResponseParsingError, WrongArgument, WrongType
 from agentkit.events import Event, PlanMade, StepDone, ToolReturned
 from agentkit.llm.scripted import scripted_model
 from agentkit.teams.own_tools import own_tools
+from tests.conversation.cast import Executor
 
 
 def search(query: str) -> str:
@@ -233,6 +235,57 @@ def test_workers_that_ask_one_another_in_a_circle_end(is_async: bool) -> None:
     question = [{"role": "user", "content": "Why?"}]
     answer = asyncio.run(ann.a_generate_reply(question)) if is_async else ann.generate_reply(question)
     assert answer == "ann knows"
+
+
+@pytest.mark.parametrize(
+    ("written", "ran"),
+    [
+        ("```python\nprint(1)\n```", ("python", "print(1)")),
+        ("\n```\nx = ']'\nprint(x)\n```\n", ("python", "x = ']'\nprint(x)")),
+        ("```sh\nls\n```", ("sh", "ls")),
+        ("print('```')", ("python", "print('```')")),
+    ],
+)
+def test_code_in_a_fence_is_run_without_it(written: str, ran: tuple[str, str]) -> None:
+    executor = Executor(CodeResult(0, "1"))
+    config = {"config_list": [{"model": scripted_model([f"Plan: p\n#E1 = run_code[{written}]", "1."])}], "cache_seed": None}
+    agent = ReWOOAgent("fox", llm_config=config, code_execution_config={"executor": executor})
+    assert agent.generate_reply(messages=[{"role": "user", "content": "Run it."}]) == "1."
+    assert [(block.language, block.code) for block in executor.ran] == [ran]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "told"),
+    [
+        ({"max_turn": "2"}, WrongArgument, "max_turn='2' and replans=0, but they must be integers"),
+        ({"replans": None}, WrongArgument, "replans=None"),
+        ({"at_once": 1.5}, WrongType, "at_once=1.5, retries=0, timeout_s=None: must be an integer"),
+        ({"timeout_s": "3"}, WrongType, "timeout_s='3'"),
+        ({"timeout_s": float("nan")}, WrongArgument, "timeout_s=nan: must be"),
+        ({"protocol": ReWOOProtocol}, WrongType, r"give a protocol such as ReWOOProtocol\(\)"),
+        ({"on_plan": "look"}, WrongType, "a function on_plan, not None, 'look'"),
+    ],
+)
+def test_settings_of_a_wrong_kind_are_refused(options: dict[str, Any], error: type[Exception], told: str) -> None:
+    with pytest.raises(error, match=told):
+        ReWOO(scripted()[0], ActionExecutor([search]), **options)
+
+
+def test_any_long_time_may_be_allowed() -> None:
+    given, _ = chat(search, "Plan: p\n#E1 = search[Ann]", "Ann.", timeout_s=float("inf"))
+    assert (given.response, given.actions[0].errmsg) == ("Ann.", None)
+
+
+@pytest.mark.parametrize("content", [{}, {"content": None}, {"content": 3}])
+def test_a_question_without_words_is_refused(content: dict[str, Any]) -> None:
+    with pytest.raises(WrongType, match="its content is no text"):
+        ReWOO(scripted()[0], ActionExecutor([search])).chat({"role": "user", **content})
+
+
+def test_a_message_without_a_role_is_the_users() -> None:
+    llm, asked = scripted("Plan: p\n#E1 = search[Ann]", "Ann.")
+    assert ReWOO(llm, ActionExecutor([search])).chat({"content": "Who?"}).response == "Ann."
+    assert asked[0][-1] == {"role": "user", "content": "Who?"}
 
 
 def test_a_tools_file_may_define_dataclasses(tmp_path: Path) -> None:

@@ -20,13 +20,15 @@ from agentkit.events import Compressed, LimitTold
 from agentkit.llm import Model
 from agentkit.llm.limits import Limit, limited
 from agentkit.llm.scripted import ScriptedClient, scripted_model
+from agentkit.messages import Role, message
 from agentkit.teams.long_memory import NOTES
 from tests.conversation import cast
 from tests.conversation.cast import hearing
-from tests.teams.stage import play
+from tests.teams.long_chat import LongChat
 
 LONG = "The invoice of March names Berlin and 1,200 euros so far. " * 2
 METER = Meter("scripted")
+SAY: tuple[Role, Role] = ("user", "assistant")
 Params = dict[str, Any]
 
 
@@ -111,16 +113,10 @@ def test_a_long_first_message_does_not_cost_a_summary_for_each_reply(make: Calla
 
 
 def test_in_the_app_a_long_first_question_does_not_cost_a_summary_for_each_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    model = replace(scripted_model(lambda params: answer(params)[:60]), context_window=3000)
+    model = replace(scripted_model(lambda params: answer(params)[:24]), context_window=3000)
     turns = [("x " * 1800, "Noted.")] + [(f"What is the pier {n}?", f"It is {n} metres long and old.") for n in range(10)]
-    asked = 0
-    for number in range(6):
-        history = [
-            {"role": role, "content": text} for turn in turns for role, text in zip(("user", "assistant"), turn, strict=True)
-        ]
-        played = play("assistant", model, f"And {number}?", history=history)
-        asked += any(event.agent == NOTES for event in played.of(Compressed))
-        turns.append((f"And {number}?", "So it is."))
+    chat = LongChat(model, [message(role, text) for turn in turns for role, text in zip(SAY, turn, strict=True)])
+    asked = sum(any(event.agent == NOTES for event in chat.ask(f"And {n}?").of(Compressed)) for n in range(6))
     assert asked == 1
     assert capsys.readouterr().out == "", "what the note taker writes is for no console"
 

@@ -77,6 +77,25 @@ def test_what_no_quote_shows_is_kept_and_never_cited() -> None:
     assert table.to_csv().count("unverified") == 4
 
 
+def test_words_of_the_document_without_the_value_show_nothing() -> None:
+    model = scripted_model([reply(total=(9999, "Bill"), issued=("1999-01-01", "Issued on"), status=("paid", "Status open"))])
+    cells = one(model, from_text("total (number), issued (date), status (open|paid)")).cells
+    assert {name: cell.unverified for name, cell in cells.items()} == {"total": True, "issued": True, "status": True}
+
+
+@pytest.mark.parametrize(("value", "quote"), [(12, "takes twelve days"), (30, "THIRTY days"), (0, "no fee"), (7, "Bill 7")])
+def test_numbers_in_words_are_believed(value: int, quote: str) -> None:
+    document = Typed("terms.txt", "It takes twelve days, and thirty days abroad; no fee. Bill 7")
+    cell = one(scripted_model([reply(days=(value, quote))]), from_text("days (number)"), document).cells["days"]
+    assert (cell.value, cell.unverified) == (value, False)
+
+
+@pytest.mark.parametrize(("said", "meant"), [("no", False), ("Yes", True), ("nein", False), ("true", True)])
+def test_yes_and_no_are_no_reason_to_ask_again(said: str, meant: bool) -> None:
+    model = scripted_model([reply(open=(said, "Status open"))])
+    assert one(model, from_text("open (boolean)")).cells["open"].value is meant
+
+
 def test_a_reply_that_does_not_fit_is_refused_with_the_reason() -> None:
     wrong = RIGHT.replace("12.5,", '"12 EUR",').replace('"open",', '"shut",').replace("2025-03-03", "soon")
     model, events = scripted_model(["No idea.", wrong, RIGHT]), list[Event]()

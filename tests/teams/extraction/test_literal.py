@@ -97,6 +97,11 @@ def test_the_samples_give_what_is_literally_in_them(jail: Jail) -> None:
         ("author", "The author is Jane Doe. She lives in Rome.", {"author": "Jane Doe"}),
         ("customer name", "Customer\nName: Jane Doe", {"customer name": "Jane Doe"}),
         ("seller: the vendor, company that sells", "Vendor: ACME", {"seller": "ACME"}),
+        (
+            "seller, open, by",
+            "Seller: ACME, Inc.\nOpen | 5 p.m.\nBy: Ann Lee.",
+            {"seller": "ACME, Inc.", "open": "5 p.m.", "by": "Ann Lee"},
+        ),
     ],
 )
 def test_forms_in_which_values_are_written(fields: str, text: str, values: dict[str, Any]) -> None:

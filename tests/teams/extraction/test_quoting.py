@@ -42,7 +42,7 @@ def test_what_does_not_stand_there_is_not_found(quote: str) -> None:
 def test_the_place_is_narrowed_to_the_line() -> None:
     found = paper("one\ntwo\nthree").find("two")
     assert found is not None
-    assert (found.page, found.place, found.heading, found.where) == (3, "lines 2-2", "Part", "a.pdf, p. 3")
+    assert (found.page, found.place, found.heading, found.where) == (3, "line 2", "Part", "a.pdf, p. 3")
 
 
 @given(st.text(max_size=80), st.data())
