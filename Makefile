@@ -10,7 +10,7 @@ test:  ## install what is missing, then ruff, mypy and all tests
 	@.ci/setup dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 3 --no-loadscope-reorder
+	$(BIN)/pytest -n 2 --no-loadscope-reorder
 
 lint:  ## ruff and mypy only
 	@.ci/setup dev

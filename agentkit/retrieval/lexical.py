@@ -175,6 +175,7 @@ class LexicalIndex:
     def _writing(self) -> Any:
         if self._writer is None:
             self._writer = self._index.writer(_MEMORY, 1)
+            self._writer.garbage_collect_files()  # of a commit that was killed: the next one would write files of the same names
         return self._writer
 
     def _asked(self, query: str, searcher: Any) -> list[list[Term]]:

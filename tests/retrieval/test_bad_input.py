@@ -96,6 +96,7 @@ def test_senseless_vectors_in_the_middle_of_an_ingest(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[np.ndarray], np.ndarray], said: str
 ) -> None:
     monkeypatch.setattr(ingest, "GROUP_DOCUMENTS", 4)
+    monkeypatch.setattr(ingest, "_GROUP_S", 60)  # on a slow machine smaller groups would not wait for the fourth
     broken = Library(shelf.database, shelf.settings, FailingEmbedder(8, spoil))
     with pytest.raises(BadModelReply, match=said):
         broken.ingest(OWNER, "Docs", [shelf.source(f"{n}.md", text(n)) for n in range(16)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import time
 from pathlib import Path
 
@@ -248,3 +249,18 @@ def test_pairs_that_are_looked_for(query: str, pairs: list[str]) -> None:
 )  # fmt: skip
 def test_languages(text: str, expected: str) -> None:
     assert language(text) == expected
+
+
+def test_what_a_killed_commit_left_behind_is_no_obstacle(index: LexicalIndex, tmp_path: Path) -> None:
+    index.settle()
+    before = shutil.copytree(tmp_path / "lexical", tmp_path / "before")
+    index.remove([1])
+    index.commit(6)
+    index.settle()
+    killed = shutil.ignore_patterns(".managed.json")  # which names files before they are written; what counts is written last
+    shutil.copytree(before, tmp_path / "lexical", ignore=killed, dirs_exist_ok=True)
+    again = LexicalIndex(tmp_path / "lexical")
+    assert (again.change, again.ids()) == (5, {1, 2, 3, 4, 5})
+    again.remove([1])
+    again.commit(6)
+    assert (again.change, again.ids()) == (6, {2, 3, 4, 5})
