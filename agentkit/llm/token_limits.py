@@ -20,7 +20,8 @@ __all__ = [
     "register_context_window", "token_left", "truncated", "window_of",
 ]  # fmt: skip
 
-# Windows that the price list lacks, rounds, or gives for a later model of the same name (the makers' model pages, 2024 to 2026).
+# Windows that the price list lacks, rounds, or gives for a later model of the same name (OpenAI's model pages, 2024 to 2026; for
+# other makers what is said of these models in 2025, since when newer ones under the same name may hold more).
 _WINDOWS = {
     "gpt-3.5-turbo-0301": 4096,
     "gpt-3.5-turbo-0613": 4096,
