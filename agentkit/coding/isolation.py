@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from agentkit.coding import bubblewrap
+from agentkit.coding import bubblewrap, folders
 from agentkit.coding.base import CodeExecutor
 from agentkit.coding.engine import engine
 from agentkit.errors import ExecutionError, NoIsolation
@@ -67,11 +67,11 @@ def isolated_executor(**options: Any) -> CodeExecutor:
         raise NoIsolation(how_to_isolate())
     if options.get("work_dir") is not None:
         return DockerCommandLineCodeExecutor(**options)
-    temporary = tempfile.TemporaryDirectory(prefix="agentkit-", ignore_cleanup_errors=True)
+    folder = tempfile.mkdtemp(prefix="agentkit-")
     try:
-        executor = DockerCommandLineCodeExecutor(**{**options, "work_dir": temporary.name})
+        executor = DockerCommandLineCodeExecutor(**{**options, "work_dir": folder})
     except BaseException:
-        temporary.cleanup()
+        folders.remove(Path(folder))
         raise
-    weakref.finalize(executor, temporary.cleanup)
+    weakref.finalize(executor, folders.remove, Path(folder))
     return executor
