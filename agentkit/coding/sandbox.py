@@ -17,6 +17,7 @@ from agentkit.coding.command_line import CommandLineExecutor
 from agentkit.coding.functions import Function
 from agentkit.coding.isolation import bubblewrap_works, how_to_isolate
 from agentkit.coding.process import OUTPUT_BYTES
+from agentkit.core import confinement
 from agentkit.errors import ExecutionError, NoIsolation, WrongArgument
 
 _OURS = Path(__file__).resolve().parents[2]
@@ -65,7 +66,7 @@ class SandboxCommandLineCodeExecutor(CommandLineExecutor):
         super().__init__(timeout, folder, functions, functions_module)
         self._memory_mb, self._processes = memory_mb, processes
         self._output_bytes, self._file_mb = output_bytes, file_mb
-        self._user = bubblewrap.unused_user()
+        self._user = confinement.unused_user()
 
     def _temporary_folder(self) -> str:
         folder = tempfile.mkdtemp(prefix="agentkit-")

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from agentkit.coding import seccomp
 from agentkit.coding.base import CodeBlock
 from agentkit.coding.isolation import bubblewrap_works, how_to_isolate, isolated_executor
 from agentkit.coding.sandbox import SandboxCommandLineCodeExecutor
+from agentkit.core import seccomp
 from agentkit.core.stopping import StopSignal, stoppable
 from agentkit.errors import ExecutionError, NoIsolation, Stopped, WrongArgument
 
