@@ -70,7 +70,7 @@ def examine(settings: Settings, opener: Opener) -> Iterator[Check]:
             yield _tried("model", lambda: _model(workspace))
         finally:
             workspace.close()
-    yield _sandbox()
+    yield _tried("sandbox", _sandbox)
 
 
 def _tried(name: str, check: Callable[[], Check]) -> Check:
@@ -139,8 +139,10 @@ def _model(workspace: Workspace) -> Check:
 
 def _sandbox() -> Check:
     from agentkit.coding import bubblewrap_works, docker_works, how_to_isolate
+    from agentkit.documents import confinement_works
 
+    reading = f"documents are read {'in bubblewrap' if confinement_works() else 'without one'}"
     works = [name for name, tried in (("bubblewrap", bubblewrap_works), ("docker or podman", docker_works)) if tried()]
     if works:
-        return Check("sandbox", True, f"code that agents write runs in {works[0]}")
-    return Check("sandbox", True, "none, so code that agents write is refused", how_to_isolate())
+        return Check("sandbox", True, f"code that agents write runs in {works[0]}; {reading}")
+    return Check("sandbox", True, f"none, so code that agents write is refused; {reading}", how_to_isolate())

@@ -192,7 +192,8 @@ def test_doctor_finds_all_well(cli: Cli, papers: Path) -> None:
 
 
 def test_doctor_says_where_code_of_agents_runs(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "ok   sandbox: code that agents write runs in bubblewrap" in cli("doctor").out
+    told = "ok   sandbox: code that agents write runs in bubblewrap; documents are read in bubblewrap"
+    assert told in cli("doctor").out
     monkeypatch.setenv("PATH", str(tmp_path))
     bubblewrap_works.cache_clear()
     try:
