@@ -153,7 +153,9 @@ def _quoted(target: str) -> str:
 
 
 def _save(reply: Reply, parts: SplitResult, url: str, settings: Settings, line: Line) -> Source:
-    path = settings.data / "fetched" / new_id()
+    name = _name(parts, _media_type(reply))
+    ending = PurePosixPath(name).suffix.lower()
+    path = settings.data / "fetched" / (new_id() + (ending if ending in SUPPORTED else ""))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as written:
@@ -167,7 +169,7 @@ def _save(reply: Reply, parts: SplitResult, url: str, settings: Settings, line: 
                 "check free space and permissions."
             ) from error
         raise
-    return Source(_name(parts, _media_type(reply)), path, url)
+    return Source(name, path, url)
 
 
 def _body(reply: Reply, url: str, max_mb: int, line: Line) -> Iterator[bytes]:

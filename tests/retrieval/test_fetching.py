@@ -97,7 +97,7 @@ def test_a_page_becomes_a_source(address: str, settings: Settings, path: str, na
     source = fetch(address + path, settings)
     assert (source.name, source.origin) == (name, address + path)
     assert source.path.read_bytes() == PAGE
-    assert source.path.parent == settings.data / "fetched"
+    assert source.path.suffix == Path(name).suffix
 
 
 @pytest.mark.parametrize(
@@ -138,3 +138,11 @@ def test_nobody_there(settings: Settings) -> None:
         with pytest.raises(FetchFailed, match="could not be fetched"):
             fetch(f"http://127.0.0.1:{free.getsockname()[1]}/", settings)
     assert fetch_function is fetch
+
+
+@pytest.mark.parametrize("path", ["/" + "\N{CJK UNIFIED IDEOGRAPH-5831}" * 300 + ".pdf", "/x." + "y" * 300, "/%00%ED%A0%80"])
+def test_a_file_is_never_stored_under_the_name_of_a_page(address: str, settings: Settings, path: str) -> None:
+    source = fetch(address + path, settings)
+    assert source.path.read_bytes() == PAGE
+    assert len(source.path.name) < 50
+    assert source.path.stem.isalnum()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import socket
+import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +18,8 @@ from tests.servers.raw_server import RawServer, chunked, measured, reply
 
 PAGE = b"<html><title>Hello</title>" + b"<p>Hello from the server.</p>" * 30 + b"</html>"
 PACKED = gzip.compress(PAGE, mtime=0)
-GZIP, DEFLATE, CHUNKED = "Content-Encoding: gzip", "Content-Encoding: deflate", "Transfer-Encoding: chunked"
+GZIP, DEFLATE = "Content-Encoding: gzip", "Content-Encoding: deflate"
+CHUNKED = "Transfer-Encoding: chunked"
 BARE = zlib.compress(PAGE)[2:-4]
 CHUNKS = chunked(PAGE[:100], PAGE[100:])
 
@@ -99,17 +102,19 @@ def test_a_whole_download_is_taken(server: RawServer, settings: Settings, name: 
 
 @pytest.mark.parametrize("name", CUT)
 def test_a_cut_download_is_refused(server: RawServer, settings: Settings, name: str) -> None:
-    words = "could not be fetched" if name == "in the headers" else "nothing was taken in. Try again"
+    words = "nothing was taken in. Try again" if name != "in the headers" else "could not be fetch"
     refuse(server, settings, "/cut" + at(name), words)
 
 
 @pytest.mark.parametrize("name", STRANGE)
 def test_a_strange_download_is_refused(server: RawServer, settings: Settings, name: str) -> None:
-    refuse(server, settings, "/strange" + at(name), "did not arrive whole|could not be fetched|packed as")
+    words = "did not arrive whole|could not be fetched|packed as"
+    refuse(server, settings, "/strange" + at(name), words)
 
 
 def test_an_unknown_packing_is_named(server: RawServer, settings: Settings) -> None:
-    refuse(server, settings, "/strange/an-unknown-packing", "comes packed as 'br', which was not asked")
+    words = "comes packed as 'br', which was not asked"
+    refuse(server, settings, "/strange/an-unknown-packing", words)
 
 
 @pytest.mark.parametrize(
@@ -129,18 +134,18 @@ def test_the_limit_of_size_holds(settings: Settings, sent: bytes) -> None:
         refuse(server, settings, "/", "is larger than the 1 MB allowed")
 
 
-def test_a_full_or_broken_folder_is_not_blamed_on_the_page(server: RawServer, settings: Settings) -> None:
+def test_a_folder_that_cannot_be_written_is_not_blamed_on_the_page(
+    server: RawServer, settings: Settings
+) -> None:
     (settings.data / "fetched").write_text("in the way")
-    with pytest.raises(StoreError, match="cannot be written to .*check free space"):
+    with pytest.raises(StoreError, match=r"cannot be written to .*check free space"):
         fetch(server.url("/whole/measured"), settings)
 
 
 def test_a_page_that_comes_byte_by_byte_ends_with_its_time(settings: Settings) -> None:
     """What has no length looks whole when the time is up and the connection is ended from here."""
-    import socket
-    import threading
-
     with socket.create_server(("127.0.0.1", 0)) as listening:
+
         def serve() -> None:
             connected, _ = listening.accept()
             with connected:
