@@ -39,7 +39,7 @@ class Settings:
     read_memory_mb: int = 2_048
     """Address space that the reading process may use."""
     allow_private_urls: bool = False
-    """Whether documents may be fetched from private and loopback addresses."""
+    """Whether documents may be fetched from private and loopback addresses, and through a proxy."""
     fetch_timeout_s: float = 30.0
     """Longest time that fetching one URL may take."""
     open: bool = False

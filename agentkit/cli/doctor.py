@@ -6,7 +6,7 @@ import dataclasses
 import platform
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Annotated
@@ -19,9 +19,11 @@ from agentkit.errors import AgentkitError
 from agentkit.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    from agentkit.retrieval.types import Problem
     from agentkit.workspace import Workspace
 
 _PACKAGES = ("streamlit", "duckdb", "torch", "sentence-transformers", "hnswlib", "tantivy", "openai", "pypdfium2", "pandas")
+_MOST_TOLD = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ def examine(settings: Settings, opener: Opener) -> Iterator[Check]:
         try:
             yield Check("database", True, str(workspace.database.path))
             yield _tried("store and indexes", lambda: _indexes(workspace))
+            yield _tried("originals", lambda: _originals(workspace))
             yield _tried("embedding model", lambda: _embedder(workspace))
             yield _tried("model", lambda: _model(workspace))
         finally:
@@ -107,9 +110,19 @@ def _folder(settings: Settings) -> Check:
 
 
 def _indexes(workspace: Workspace) -> Check:
-    problems = workspace.library.check()
-    detail = "; ".join(problem.what for problem in problems) or "they agree"
-    return Check("store and indexes", not problems, detail, " ".join(dict.fromkeys(problem.advice for problem in problems)))
+    return _checked("store and indexes", workspace.library.check_indexes(), "they agree")
+
+
+def _originals(workspace: Workspace) -> Check:
+    return _checked("originals", workspace.library.check_originals(), "all are as they were given")
+
+
+def _checked(name: str, problems: Sequence[Problem], well: str) -> Check:
+    told = [problem.what for problem in problems[:_MOST_TOLD]]
+    if len(problems) > len(told):
+        told.append(f"and {len(problems) - len(told):,} more of this kind.")
+    advice = " ".join(dict.fromkeys(problem.advice for problem in problems))
+    return Check(name, not problems, " ".join(told) or well, advice)
 
 
 def _embedder(workspace: Workspace) -> Check:

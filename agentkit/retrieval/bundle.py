@@ -1,7 +1,8 @@
-"""The file that a collection travels in: a zip archive with a manifest that says what is in it, with sizes and hashes.
+"""The file that a collection travels in: a zip archive with a manifest that says what is in it.
 
-Its members are packed already (Parquet) or are files as they were given, so the archive stores them as they are: it can be read
-at any place, and cannot unpack to more than its own size.
+Its members are files as they were given, and tables that are not packed, so the archive can be
+read at any place and holds no more than its own size. Older exports have packed tables: what those
+may unpack to is bounded by the size of the file.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from agentkit.core import stopping
 from agentkit.errors import ConfigError, StoreError
+from agentkit.retrieval import names
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -29,7 +31,10 @@ SUFFIX = ".agentkit.zip"
 DOCUMENTS, CHUNKS = "documents.parquet", "chunks.parquet"
 _FORMAT, _NUMBER = "agentkit collection", 1
 _MANIFEST, _ORIGINALS = "manifest.json", "originals/"
-_LARGEST_MANIFEST = 256 * 2**20
+_MANIFEST_BYTES, _MANIFEST_BYTES_A_MEMBER = 4 * 2**20, 512
+_MOST_MEMBERS = 1_000_000
+_UNPACKED_BYTES, _UNPACKED_TIMES = 16 * 2**20, 20
+_AGAIN = "Export the collection again, or use another copy."
 _BLOCK = 1 << 20
 _MEMBER = re.compile(rf"{re.escape(DOCUMENTS)}|{re.escape(CHUNKS)}|{_ORIGINALS}[0-9a-f]{{64}}")
 _DAMAGE = (zipfile.BadZipFile, OSError, EOFError, ValueError, KeyError, TypeError, RuntimeError, OverflowError, struct.error)
@@ -38,8 +43,7 @@ _DAMAGE = (zipfile.BadZipFile, OSError, EOFError, ValueError, KeyError, TypeErro
 
 def file_name(collection: str) -> str:
     """A name for the file of that collection that every system can store."""
-    plain = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]', "_", collection).strip(" .").encode()[:120].decode("utf-8", "ignore")
-    return f"{plain or 'collection'}{SUFFIX}"
+    return names.file_name(collection, SUFFIX, default="collection")
 
 
 class Writer:
@@ -129,8 +133,9 @@ def writing(path: Path) -> Iterator[Writer]:
 class Bundle:
     """Such a file, opened: it is whole, and every member is what the manifest says."""
 
-    def __init__(self, path: Path, opened: BinaryIO) -> None:
-        self.name = path.name
+    def __init__(self, name: str, opened: BinaryIO) -> None:
+        self.name = name
+        """What messages call it."""
         self._file = opened
         self._archive = zipfile.ZipFile(opened)
         self._infos = self._listed()
@@ -139,9 +144,22 @@ class Bundle:
         self._check_members()
 
     @property
-    def originals(self) -> list[str]:
-        """The sha256 of the files of documents that are in it."""
-        return [name.removeprefix(_ORIGINALS) for name in self._infos if name.startswith(_ORIGINALS)]
+    def most_unpacked(self) -> int:
+        """Bytes that one of its tables may have in memory."""
+        return _UNPACKED_BYTES + _UNPACKED_TIMES * os.fstat(self._file.fileno()).st_size
+
+    @property
+    def originals(self) -> dict[str, int]:
+        """The files of documents that are in it: their sizes in bytes by their sha256."""
+        return {
+            name.removeprefix(_ORIGINALS): info.file_size
+            for name, info in self._infos.items()
+            if name.startswith(_ORIGINALS)
+        }
+
+    def size(self, name: str) -> int:
+        """Bytes of a member."""
+        return self._infos[name].file_size
 
     def original(self, sha256: str) -> Iterator[bytes]:
         """The file of a document in blocks; raises Stopped."""
@@ -155,12 +173,14 @@ class Bundle:
         lengths = struct.unpack("<HH", self._file.read(4))
         return io.BufferedReader(_Window(self._file, info.header_offset + 30 + sum(lengths), info.file_size))
 
-    def refuse(self, why: str) -> ConfigError:
+    def refuse(self, why: str, advice: str = _AGAIN) -> ConfigError:
         """The error that says why this file cannot be imported."""
-        return ConfigError(f"{self.name} cannot be imported: {why} Export the collection again, or use another copy.")
+        return ConfigError(f"{self.name} cannot be imported: {why} {advice}")
 
     def _listed(self) -> dict[str, zipfile.ZipInfo]:
         infos = {info.filename: info for info in self._archive.infolist()}
+        if len(infos) > _MOST_MEMBERS:
+            raise self.refuse(f"it has {len(infos):,} members, at most {_MOST_MEMBERS:,} are read.")
         if len(infos) != len(self._archive.infolist()):
             raise self.refuse("it has several members of the same name.")
         if _MANIFEST not in infos:
@@ -171,8 +191,9 @@ class Bundle:
         return infos
 
     def _read_manifest(self) -> dict[str, Any]:
-        if self._infos[_MANIFEST].file_size > _LARGEST_MANIFEST:
-            raise self.refuse(f"its manifest has {self._infos[_MANIFEST].file_size:,} bytes.")
+        most = _MANIFEST_BYTES + _MANIFEST_BYTES_A_MEMBER * len(self._infos)
+        if (size := self.size(_MANIFEST)) > most:
+            raise self.refuse(f"its manifest has {size:,} bytes, more than it can need.")
         found = json.loads(self._archive.read(_MANIFEST))
         if not isinstance(found, dict) or found.get("format") != _FORMAT or not isinstance(found.get("number"), int):
             raise ConfigError(f"{self.name} is a zip archive, but no exported collection; choose a file that ends in {SUFFIX}.")
@@ -206,18 +227,22 @@ class Bundle:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[Bundle]:
-    """The file, checked; raises ConfigError when it is none of ours, damaged, or from a newer version."""
+def reading(path: Path, called: str = "") -> Iterator[Bundle]:
+    """The file, checked; messages call it by its name, or as it is `called`.
+
+    Raises ConfigError when it is none of ours, damaged, or from a newer version.
+    """
+    called = called or path.name
     try:
         opened = path.open("rb")
     except OSError as error:
         raise ConfigError(f"{path} cannot be read ({error.strerror}); check the path and the permissions.") from error
     with opened:
         try:
-            bundle = Bundle(path, opened)
+            bundle = Bundle(called, opened)
         except _DAMAGE as error:
             raise ConfigError(
-                f"{path.name} is no exported collection, or is damaged or cut short ({error}); "
+                f"{called} is no exported collection, or is damaged or cut short ({error}); "
                 f"choose a file that ends in {SUFFIX}, or use another copy."
             ) from error
         yield bundle

@@ -1,35 +1,44 @@
-"""A web page or file as a source: http and https only, public addresses only, within limits of size and time.
+"""A web page or file as a source: http and https only, public addresses only, whole or not at all.
 
-The address that was checked is the one that is connected to, so that a name cannot resolve to another one in between.
+All addresses of a name are checked before one of them is connected to, at every redirect anew.
+Where the environment names a proxy (`http_proxy`, `https_proxy`, `no_proxy`), the proxy would
+look up the name, and nobody here could see where it leads: it is used only if private addresses
+are allowed, and refused in words otherwise.
 """
 
 from __future__ import annotations
 
-import hashlib
-import http.client
-import ipaddress
+import http
 import mimetypes
-import os
 import re
-import socket
-import ssl
 import threading
-import zlib
+import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from contextlib import suppress
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 from agentkit.core import stopping
+from agentkit.core.address import without_login
 from agentkit.documents import SUPPORTED
-from agentkit.errors import FetchFailed
+from agentkit.errors import FetchFailed, StoreError
+from agentkit.messages import new_id
 from agentkit.retrieval.types import Source
+from agentkit.retrieval.web.content import NotWhole, TooLarge, UnknownPacking, unpacked
 from agentkit.settings import Settings
 
+if TYPE_CHECKING:
+    from agentkit.retrieval.web.line import Line, Reply
+
 _REDIRECTS = 5
-_BLOCK = 1 << 16
 _MOVED = frozenset({301, 302, 303, 307, 308})
-_HEADERS = {"User-Agent": "agentkit", "Accept": "*/*", "Accept-Encoding": "gzip, identity", "Connection": "close"}
+_HEADERS = {
+    "User-Agent": "agentkit",
+    "Accept": "*/*",
+    "Accept-Encoding": "gzip, identity",
+    "Connection": "close",
+}
 _EXTENSIONS = {
     "text/html": ".html",
     "application/xhtml+xml": ".html",
@@ -40,183 +49,164 @@ _EXTENSIONS = {
 
 
 def fetch(url: str, settings: Settings) -> Source:
-    """Load what is at the address into the data folder. Raises FetchFailed, or Stopped when told to stop."""
+    """Load what is at the address into the data folder.
+
+    Raises FetchFailed, StoreError when the data folder cannot be written, and Stopped.
+    """
+    from agentkit.retrieval.web.line import LOST, Line
+
     late = threading.Event()
-    connection: list[_Connection] = []
+    line = Line(settings.fetch_timeout_s, settings.allow_private_urls)
 
     def expire() -> None:
         late.set()
-        abort()
-
-    def abort() -> None:
-        for one in connection:
-            one.abort()
+        line.end()
 
     timer = threading.Timer(settings.fetch_timeout_s, expire)
     timer.daemon = True
     timer.start()
     try:
-        with stopping.current().on_stop(abort):
-            return _follow(url, settings, connection)
-    except (OSError, http.client.HTTPException, zlib.error, ValueError) as error:
+        with stopping.current().on_stop(line.end):
+            return _follow(url.strip(), settings, line)
+    except (FetchFailed, ValueError, *LOST) as error:
         stopping.check()
         if late.is_set():
             raise FetchFailed(
-                f"{url} did not arrive within {settings.fetch_timeout_s:g} s; try again, or raise AGENTKIT_FETCH_TIMEOUT_S."
+                f"{url} did not arrive within {settings.fetch_timeout_s:g} s; "
+                "try again, or raise AGENTKIT_FETCH_TIMEOUT_S."
             ) from error
+        if isinstance(error, FetchFailed):
+            raise
         raise FetchFailed(
-            f"{url} could not be fetched ({str(error) or type(error).__name__}); check the address and the network."
+            f"{url} could not be fetched ({_why(error)}); check the address and the network."
         ) from error
     finally:
         timer.cancel()
 
 
-class _Connection(http.client.HTTPConnection):
-    """A connection to one checked address, whatever the name resolves to by now."""
-
-    def __init__(self, parts: SplitResult, address: str, timeout: float) -> None:
-        self._secure = parts.scheme == "https"
-        super().__init__(parts.hostname or "", parts.port or (443 if self._secure else 80), timeout=timeout)
-        self._address = address
-        self._aborted = False
-        self._raw: socket.socket | None = None
-
-    def connect(self) -> None:
-        """Connect to the checked address; the certificate is that of the name."""
-        self._raw = self.sock = socket.create_connection((self._address, self.port), self.timeout)
-        if self._secure:
-            self.sock = ssl.create_default_context().wrap_socket(self._raw, server_hostname=self.host)
-        if self._aborted:
-            self.abort()
-
-    def abort(self) -> None:
-        """End it from another thread: whoever reads gets an error or the end."""
-        self._aborted = True
-        for one in (self.sock, self._raw):
-            if one is not None and one.fileno() >= 0:
-                _shut(one)
-
-
-def _shut(one: socket.socket) -> None:
-    try:
-        one.shutdown(socket.SHUT_RDWR)
-    except OSError:  # it has ended by itself meanwhile
-        return
-
-
-def _follow(url: str, settings: Settings, connection: list[_Connection]) -> Source:
-    address = url.strip()
+def _follow(url: str, settings: Settings, line: Line) -> Source:
+    address = url
     for _ in range(_REDIRECTS + 1):
         parts = _checked(address)
-        with _request(parts, _resolve(parts, settings), settings, connection) as response:
-            if response.status in _MOVED and response.headers.get("Location"):
-                address = urljoin(address, response.headers["Location"])
+        target = _quoted((parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
+        stopping.check()
+        with line.get(parts, target, _HEADERS, _proxy(parts, settings)) as reply:
+            if reply.status in _MOVED and reply.headers.get("location"):
+                address = urljoin(address, reply.headers["location"])
                 continue
-            if response.status != http.client.OK:
+            if reply.status != http.HTTPStatus.OK:
                 raise FetchFailed(
-                    f"{address} answers {response.status} {response.reason}; check the address, and whether it needs a login."
+                    f"{address} answers {reply.status} {reply.reason}; "
+                    "check the address, and whether it needs a login."
                 )
-            return _save(response, parts, url.strip(), settings, connection[-1])
+            return _save(reply, parts, url, settings, line)
     raise FetchFailed(f"{url} redirects more than {_REDIRECTS} times; give the final address.")
 
 
 def _checked(address: str) -> SplitResult:
     try:
+        address.encode()
         parts = urlsplit(address)
         port = parts.port
     except ValueError as error:
-        raise FetchFailed(f"{address!r} is not a web address ({error}); give one like https://example.com/page.") from error
+        raise FetchFailed(
+            f"{address!r} is not a web address ({error}); give one like https://example.com/page."
+        ) from error
     if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0:
-        raise FetchFailed(f"{address!r} is not an http or https address; give one like https://example.com/page.")
+        raise FetchFailed(
+            f"{address!r} is not an http or https address; "
+            "give one like https://example.com/page."
+        )
     return parts
 
 
-def _resolve(parts: SplitResult, settings: Settings) -> str:
-    """An address of the host, after all of them were found to be allowed."""
-    host = parts.hostname or ""
-    try:
-        found = socket.getaddrinfo(host, parts.port or 443, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise FetchFailed(f"The host {host!r} is not known ({error}); check the address and the network.") from error
-    addresses = [str(entry[4][0]) for entry in found]
-    for address in addresses:
-        if not settings.allow_private_urls and not _is_public(address):
-            raise FetchFailed(
-                f"{host} is at {address}, which is not a public address; "
-                "such pages are not fetched unless AGENTKIT_ALLOW_PRIVATE_URLS is true."
-            )
-    return addresses[0]
-
-
-def _is_public(address: str) -> bool:
-    """Whether the address is on the open internet; one in another's clothes (mapped, 6to4, NAT64, Teredo) is looked at inside."""
-    found = ipaddress.ip_address(address.split("%", 1)[0])
-    if isinstance(found, ipaddress.IPv6Address):
-        inside = found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
-        if inside is None and found in _NAT64:
-            inside = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
-        if inside is not None:
-            return _is_public(str(inside))
-    return found.is_global and not found.is_multicast and not found.is_reserved
-
-
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
-
-
-@contextmanager
-def _request(
-    parts: SplitResult, address: str, settings: Settings, connection: list[_Connection]
-) -> Iterator[http.client.HTTPResponse]:
-    one = _Connection(parts, address, settings.fetch_timeout_s)
-    connection.append(one)
-    stopping.check()
-    try:
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        one.request("GET", _quoted(target), headers=_HEADERS)
-        yield one.getresponse()
-    finally:
-        one.close()
+def _proxy(parts: SplitResult, settings: Settings) -> str:
+    """The proxy that the environment asks for, with its scheme; empty for none. Raises FetchFailed."""
+    named = urllib.request.getproxies()
+    proxy = named.get(parts.scheme) or named.get("all") or ""
+    host = parts.netloc.rpartition("@")[2]
+    if not proxy or urllib.request.proxy_bypass(host):
+        return ""
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    shown = without_login(proxy)
+    if not settings.allow_private_urls:
+        raise FetchFailed(
+            f"The environment asks for the proxy {shown}, and which address {host} has there "
+            "cannot be checked here. Name the host in no_proxy to fetch it without the proxy, "
+            "or set AGENTKIT_ALLOW_PRIVATE_URLS to true to fetch through it."
+        )
+    if not proxy.lower().startswith(("http://", "https://")):
+        raise FetchFailed(
+            f"The environment asks for the proxy {shown}, but only http and https proxies are "
+            f"used; name another one in {parts.scheme}_proxy, or the host in no_proxy."
+        )
+    return proxy
 
 
 def _quoted(target: str) -> str:
     """The target with everything percent-encoded that may not stand in a request line."""
-    return re.sub(r"[^!-~]", lambda match: "".join(f"%{byte:02X}" for byte in match.group().encode()), target)
+    return re.sub(
+        r"[^!-~]",
+        lambda match: "".join(f"%{byte:02X}" for byte in match.group().encode()),
+        target,
+    )
 
 
-def _save(
-    response: http.client.HTTPResponse, parts: SplitResult, url: str, settings: Settings, connection: _Connection
-) -> Source:
-    name = _name(parts, response.headers.get_content_type())
-    folder = settings.data / "fetched"
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / (hashlib.sha256(url.encode()).hexdigest()[:32] + PurePosixPath(name).suffix)
-    temporary = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.tmp")
+def _save(reply: Reply, parts: SplitResult, url: str, settings: Settings, line: Line) -> Source:
+    name = _name(parts, _media_type(reply))
+    ending = PurePosixPath(name).suffix.lower()
+    path = settings.data / "fetched" / (new_id() + (ending if ending in SUPPORTED else ""))
     try:
-        with temporary.open("wb") as written:
-            for block in _body(response, settings.max_file_mb, url):
-                written.write(block)
-        if connection._aborted:
-            raise OSError("the connection was ended")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return Source(name, Path(path), url)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as written:
+            written.writelines(_body(reply, url, settings.max_file_mb, line))
+    except BaseException as error:
+        with suppress(OSError):
+            path.unlink()
+        if isinstance(error, OSError):
+            raise StoreError(
+                f"{url} cannot be written to {path} ({error.strerror or error}); "
+                "check free space and permissions."
+            ) from error
+        raise
+    return Source(name, path, url)
 
 
-def _body(response: http.client.HTTPResponse, max_mb: int, url: str) -> Iterator[bytes]:
-    """The content in blocks, unpacked; raises FetchFailed beyond the limit."""
-    unpacker = zlib.decompressobj(47) if response.headers.get("Content-Encoding", "").lower() == "gzip" else None
-    left = max_mb * 2**20
-    while block := response.read(_BLOCK):
-        pieces = [block] if unpacker is None else [unpacker.decompress(block, left + 1)]
-        for piece in pieces:
-            left -= len(piece)
-            if left < 0:
-                raise FetchFailed(
-                    f"{url} is larger than the {max_mb} MB allowed; take a smaller file, or raise AGENTKIT_MAX_FILE_MB."
-                )
-            yield piece
-        stopping.check()
+def _body(reply: Reply, url: str, max_mb: int, line: Line) -> Iterator[bytes]:
+    """The content in blocks, unpacked. Raises FetchFailed unless it is whole and within the limit."""
+    from agentkit.retrieval.web.line import LOST
+
+    most = max_mb * 2**20
+    try:
+        if int(reply.headers.get("content-length", 0)) > most:
+            raise TooLarge
+        for block in unpacked(reply.body, reply.headers.get("content-encoding", ""), most):
+            stopping.check()
+            yield block
+        line.check()
+    except TooLarge as error:
+        raise FetchFailed(
+            f"{url} is larger than the {max_mb} MB allowed; "
+            "take a smaller file, or raise AGENTKIT_MAX_FILE_MB."
+        ) from error
+    except UnknownPacking as error:
+        raise FetchFailed(
+            f"{url} comes packed as {str(error)!r}, which was not asked for and is not understood; "
+            "download it with a browser and add the file."
+        ) from error
+    except (NotWhole, *LOST) as error:
+        raise FetchFailed(
+            f"{url} did not arrive whole ({_why(error)}); nothing was taken in. Try again."
+        ) from error
+
+
+def _why(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+def _media_type(reply: Reply) -> str:
+    named = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return named if named.count("/") == 1 else "text/plain"
 
 
 def _name(parts: SplitResult, media_type: str) -> str:
@@ -224,7 +214,8 @@ def _name(parts: SplitResult, media_type: str) -> str:
     path = PurePosixPath(unquote(parts.path))
     stem = path.name or parts.hostname or "page"
     extension = _EXTENSIONS.get(media_type) or mimetypes.guess_extension(media_type) or ""
-    if path.suffix.lower() in SUPPORTED and (extension not in {".html"} or path.suffix.lower() in {".html", ".htm"}):
+    named, html = path.suffix.lower(), (".html", ".htm")
+    if named in SUPPORTED and (extension != ".html" or named in html):
         extension = ""
     if not path.name and not extension:
         extension = ".html"

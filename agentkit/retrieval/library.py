@@ -55,7 +55,7 @@ class Library:
         """How collections are cut and embedded, and what it might be instead."""
         self.questions = Questions(database)
         """Questions whose right documents are known, to measure a search with."""
-        self.transfer = Transfer(self.store, self.originals, self.indexes)
+        self.transfer = Transfer(self.store, self.originals, self.indexes, limits)
         """Collections as files."""
 
     # Collections
@@ -278,16 +278,35 @@ class Library:
 
     def check(self) -> list[Problem]:
         """What is wrong: whether indexes and database agree, and whether the originals are there."""
-        problems: list[Problem] = []
-        for version in self.store.versions():
-            problems += self.indexes.of(version).check()
-        for name, sha256 in self.store.kept_contents():
-            if not self.originals.path(sha256).is_file():
-                problems.append(
-                    Problem(
-                        f"The original of {name} is missing in {self.settings.data / 'files'}.", "Take the file in once more."
-                    )
-                )
+        folder, again = self.settings.data / "files", "Take the file in once more."
+        return self.check_indexes() + [
+            Problem(f"The original of {name} is missing in {folder}.", again)
+            for sha256, _, name in self.store.originals()
+            if not self.originals.path(sha256).is_file()
+        ]
+
+    def check_indexes(self) -> list[Problem]:
+        """Whether indexes and database agree."""
+        return [
+            problem
+            for version in self.store.versions()
+            for problem in self.indexes.of(version).check()
+        ]
+
+    def check_originals(self) -> list[Problem]:
+        """Which kept originals are missing, cannot be read or are not what was taken in.
+
+        Reads all of them, so this is for the command line and not for a page. Raises Stopped.
+        """
+        needed: dict[str, list[str]] = {}
+        for sha256, collection, name in self.store.originals():
+            needed.setdefault(sha256, []).append(f"{name} in {collection}")
+        problems = []
+        for sha256, by in needed.items():
+            if why := self.originals.damage(sha256):
+                named = ", ".join(by[:3]) + (f" and {len(by) - 3:,} more" if len(by) > 3 else "")
+                what = f"The original of {named} is not whole: {why} ({self.originals.path(sha256)})."
+                problems.append(Problem(what, _REPAIR))
         return problems
 
     def close(self) -> None:
@@ -337,3 +356,9 @@ class Library:
         if not (path.is_absolute() and path.is_file()):
             path = self.originals.path(self.store.pending_content(document.id) or document.sha256 or "none")
         return Source(document.name, path, document.source)
+
+
+_REPAIR = (
+    "Take these files in once more from where you have them, or restore them from a backup; "
+    "answers still come from the text that was read."
+)

@@ -1,6 +1,10 @@
-"""What collections, question sets and tags may be called, and what texts may hold."""
+"""What collections, question sets and tags may be called, what documents and files are called."""
 
 from __future__ import annotations
+
+import re
+import unicodedata
+from pathlib import PurePosixPath
 
 from agentkit.errors import ConfigError
 
@@ -8,6 +12,17 @@ LONGEST_NAME = 120
 LONGEST_TAG = 60
 MOST_TAGS = 50
 """Tags that a document can have."""
+_LONGEST_SHOWN = 1_000
+_LONGEST_FILE_NAME = 120
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_UNSHOWN = frozenset({"Cc", "Zl", "Zp"})
+"""Categories of characters that steer what shows them: control, new line, new paragraph."""
+_TURNING = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
+"""Directions that let what follows be read in another order than it stands in."""
+_MARKS = frozenset("\u061c\u200e\u200f")
+_NOT_IN_FILES = re.compile(r'[<>:"/\\|?*]')
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)", re.IGNORECASE)
+"""What Windows takes for a device, whatever stands behind the dot."""
 
 
 def checked_name(name: str, of: str) -> str:
@@ -23,6 +38,41 @@ def checked_tag(tag: str) -> str:
 def utf8(text: str) -> str:
     """The text with `?` for half surrogate pairs, which a model's reply may hold, but no table, tokenizer or request."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def shown_name(given: str) -> str:
+    """The name of a document as it is kept and shown, of any text: it is data, and never a path.
+
+    Without control and bidirectional characters; a half surrogate pair becomes a question mark in
+    a rhombus. A name of nothing else is `unnamed`; of a very long one the end is kept.
+    """
+    plain = "".join(map(_shown, _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", given))).strip()
+    if len(plain) > _LONGEST_SHOWN:
+        plain = "\N{HORIZONTAL ELLIPSIS}" + plain[1 - _LONGEST_SHOWN :]
+    return plain or "unnamed"
+
+
+def _shown(character: str) -> str:
+    if character in "\t\n\r":
+        return " "
+    steers = unicodedata.category(character) in _UNSHOWN or character in _MARKS
+    return "" if steers or unicodedata.bidirectional(character) in _TURNING else character
+
+
+def storable(text: str) -> str:
+    """The text with half surrogate pairs escaped, which a path may hold but no table."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def file_name(name: str, ending: str = "", *, default: str = "file") -> str:
+    """A name for a file that every system can store, with this ending or else its own."""
+    plain = _NOT_IN_FILES.sub("_", shown_name(name))
+    own = PurePosixPath(plain).suffix if not ending else ""
+    if len(own.encode()) > _LONGEST_FILE_NAME // 4:
+        own = ""
+    stem = plain.removesuffix(own).strip(" .").encode()[:_LONGEST_FILE_NAME]
+    made = (stem.decode("utf-8", "ignore").strip(" .") or default) + own + ending
+    return f"_{made}" if _DEVICES.match(made) else made
 
 
 def _checked(text: str, what: str, longest: int) -> str:

@@ -8,7 +8,15 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from agentkit.errors import DocumentError, DocumentTooLarge, EmptyDocument, StoreError
+from agentkit.core import stopping
+from agentkit.errors import (
+    DamagedDocument,
+    DocumentError,
+    DocumentTooLarge,
+    EmptyDocument,
+    StoreError,
+)
+from agentkit.retrieval.names import storable
 from agentkit.retrieval.types import Source
 
 _BLOCK = 1 << 20
@@ -31,19 +39,31 @@ class Originals:
         try:
             size = source.path.stat().st_size
             self._check(source, size)
-            digest = hashlib.sha256()
-            with source.path.open("rb") as opened:
-                while block := opened.read(_BLOCK):
-                    digest.update(block)
-            sha256 = digest.hexdigest()
-        except OSError as error:
+            sha256 = _sha256(source.path)
+        except (OSError, ValueError) as error:  # ValueError for a path with a NUL in it
             raise DocumentError(
-                f"{source.name} cannot be read at {source.path} ({error.strerror or error}); "
+                f"{source.name} cannot be read at {_shown(source.path)} ({_reason(error)}); "
                 "check the path and the permissions, then retry."
             ) from error
-        if not self.path(sha256).exists():
+        if source.path.parent.parent == self._folder and source.path.name != sha256:
+            raise DamagedDocument(
+                f"The kept original of {source.name}, {source.path}, is not any more what was "
+                "taken in; take the file in once more from where you have it."
+            )
+        if self.damage(sha256):
             self._copy(source, sha256)
         return sha256, size
+
+    def damage(self, sha256: str) -> str:
+        """Why the kept content is not what was taken in; empty when it is. Reads all of it."""
+        path = self.path(sha256)
+        if not path.is_file():
+            return "it is missing"
+        try:
+            found = _sha256(path)
+        except OSError as error:
+            return f"it cannot be read ({_reason(error)})"
+        return "" if found == sha256 else "its content has changed"
 
     def remove(self, contents: Iterable[str]) -> None:
         """Delete these contents."""
@@ -51,8 +71,13 @@ class Originals:
             self.path(sha256).unlink(missing_ok=True)
 
     def _check(self, source: Source, size: int) -> None:
+        if source.path.is_dir():
+            next(source.path.iterdir(), None)  # says why it is given instead of what is in it
         if not source.path.is_file():
-            raise DocumentError(f"{source.name} at {source.path} is not a file; give files, or a folder to take all files in it.")
+            raise DocumentError(
+                f"{source.name} at {_shown(source.path)} is not a file; "
+                "give files, or a folder to take all files in it."
+            )
         if size > self._max_bytes:
             raise DocumentTooLarge(
                 f"{source.name} has {size / 2**20:,.1f} MB, more than the {self._max_bytes // 2**20} MB allowed; "
@@ -85,41 +110,94 @@ class Originals:
             temporary.unlink(missing_ok=True)
 
 
+def _sha256(path: Path) -> str:
+    """Of the file's content; raises OSError, and Stopped."""
+    digest = hashlib.sha256()
+    with path.open("rb") as opened:
+        while block := opened.read(_BLOCK):
+            stopping.check()
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _shown(path: Path) -> str:
+    """The path as a message can hold it, which is kept in a table."""
+    return storable(str(path)).replace("\0", r"\0")
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
 def sources_from_paths(paths: Sequence[Path]) -> list[Source]:
     """The files at these paths and in these folders, each once, under names that tell them apart.
 
-    Hidden files and folders and those of tools are left out of folders. A path that does not exist becomes a source
-    too, so that taking it in fails with a message, like any other bad file.
+    Hidden files and folders and those of tools are left out of folders. A path that does not exist
+    and a folder that cannot be listed become sources too, so that taking them in fails with a
+    message, like any other bad file.
     """
     found: dict[Path, str] = {}
     for given in paths:
-        path = Path(given).expanduser()
-        if path.is_dir():
-            for file in _files(path, set()):
-                found.setdefault(file.resolve(), file.relative_to(path).as_posix())
+        path = _expanded(Path(given))
+        if _is_folder(path):
+            for file in _files(path):
+                found.setdefault(_resolved(file), file.relative_to(path).as_posix())
         else:
-            found.setdefault(path.resolve(), path.name or str(path))
+            found.setdefault(_resolved(path), path.name or str(path))
     names = _unique(found)
-    return [Source(_storable(names[path]), path, _storable(str(path))) for path in found]
+    return [Source(names[path], path, str(path)) for path in found]
 
 
-def _storable(name: str) -> str:
-    """The name with bytes that are no UTF-8, which a file system may hold and a database cannot, escaped."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+def _expanded(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError:  # the home folder of somebody who is not known here
+        return path
 
 
-def _files(folder: Path, above: set[Path]) -> Iterator[Path]:
-    """Files below the folder in order of name; a link to a folder above is not followed again."""
-    real = folder.resolve()
-    if real in above:
-        return
-    for entry in sorted(folder.iterdir()):
-        if entry.name.startswith(".") or entry.name in _SKIPPED:
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, ValueError, RuntimeError):  # too long, with a NUL in it, or a loop of links
+        return path.absolute()
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a name that is too long, for example
+        return False
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Files below the folder in order of name; a link to a folder above is not followed again.
+
+    What cannot be looked at counts as a file: reading it says why.
+    """
+    waiting: list[tuple[Path, frozenset[tuple[int, int]]]] = [(folder, frozenset())]
+    while waiting:
+        path, above = waiting.pop()
+        if not _is_folder(path):
+            yield path
             continue
-        if entry.is_dir():
-            yield from _files(entry, above | {real})
-        elif entry.is_file():
-            yield entry
+        try:
+            found = path.stat()
+            entries = sorted(path.iterdir(), reverse=True)
+        except OSError:
+            yield path
+            continue
+        inside = above | {(found.st_dev, found.st_ino)}
+        if inside != above:
+            waiting += [(entry, inside) for entry in entries if _is_wanted(entry)]
+
+
+def _is_wanted(entry: Path) -> bool:
+    if entry.name.startswith(".") or entry.name in _SKIPPED:
+        return False
+    try:
+        return entry.is_dir() or entry.is_file()
+    except OSError:
+        return True
 
 
 def _unique(found: dict[Path, str]) -> dict[Path, str]:

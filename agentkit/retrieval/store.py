@@ -266,10 +266,10 @@ class Store:
         """Remove a document within the caller's transaction."""
         self._remove([document_id])
 
-    def kept_contents(self) -> list[tuple[str, str]]:
-        """Name and sha256 of every document with an original, of all owners, for maintenance."""
-        rows = self.database.rows("select name, sha256 from documents where sha256 <> '' and source not like 'memory:%'")
-        return [(row["name"], row["sha256"]) for row in rows]
+    def originals(self) -> list[tuple[str, str, str]]:
+        """Sha256 of each original, collection and name of a document that needs it, of all owners."""
+        rows = self.database.rows(_ORIGINALS)
+        return [(row["sha256"], row["collection"], row["name"]) for row in rows]
 
     def interrupt_orphans(self) -> int:
         """Mark documents that a dead process left unfinished; gives how many there were."""
@@ -391,3 +391,7 @@ _RETAGGED = """list_sort(list_distinct(list_filter(
     list_concat(tags, ?::varchar[]), lambda tag: not list_contains(?::varchar[], tag))))"""
 _OWNED = "join collections c on c.id = d.collection_id where c.owner = ?"
 _FOUND = "contains(lower(d.name), ?) or contains(lower(d.title), ?) or contains(lower(d.source), ?)"
+_ORIGINALS = """select distinct o.sha256, c.name as collection, o.name from (
+        select collection_id, name, unnest([sha256, pending_sha256]) as sha256 from documents
+        where source not like 'memory:%') o
+    join collections c on c.id = o.collection_id where o.sha256 <> '' order by c.name, o.name"""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentkit.core import stopping
+from agentkit.documents import Limits
 from agentkit.errors import ConfigError, NotFound, StoreError
 from agentkit.messages import new_id
 from agentkit.retrieval import bundle
@@ -24,7 +25,7 @@ from agentkit.retrieval.bundle import CHUNKS, DOCUMENTS, Bundle, Writer
 from agentkit.retrieval.bundle_tables import Checked, TableWriter, groups
 from agentkit.retrieval.chunk_table import marks
 from agentkit.retrieval.indexes import Indexes
-from agentkit.retrieval.names import checked_name
+from agentkit.retrieval.names import checked_name, shown_name
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.originals import Originals
 from agentkit.retrieval.store import UNFINISHED, Store
@@ -56,8 +57,11 @@ class _Content:
 class Transfer:
     """Writes and reads such files."""
 
-    def __init__(self, store: Store, originals: Originals, indexes: Indexes) -> None:
+    def __init__(
+        self, store: Store, originals: Originals, indexes: Indexes, limits: Limits
+    ) -> None:
         self._store, self._originals, self._indexes = store, originals, indexes
+        self._limits = limits
         self._database = store.database
 
     def export(self, owner: str, collection: str, path: Path) -> Path:
@@ -82,24 +86,28 @@ class Transfer:
             })  # fmt: skip
         return path
 
-    def load(self, owner: str, path: Path, name: str = "") -> Collection:
-        """Make a collection of the file, under the name it had or another; it is there whole or not at all.
+    def load(self, owner: str, path: Path, name: str = "", *, called: str = "") -> Collection:
+        """Make a collection of the file, under the name it had or another; whole or not at all.
 
-        Raises ConfigError when the file is none of ours, damaged or from a newer version, or the name is taken; StoreError when
-        the data folder cannot be written; and Stopped. The embedder need not be here: words are found without it.
+        `called` is what messages call the file, by default its name. Raises ConfigError when the
+        file is none of ours, damaged, from a newer version or beyond the limits, or the name is
+        taken; StoreError when the data folder cannot be written; and Stopped. The embedder need
+        not be here: words are found without it.
         """
-        with bundle.reading(path) as opened:
+        with bundle.reading(path, called) as opened:
             content = _content(opened)
             wanted = self._free_name(owner, name or content.name)
-            checked = Checked(opened, content.version.dimension, content.documents, content.chunks)
+            checked = Checked(
+                opened, content.version.dimension, content.documents, content.chunks, self._limits
+            )
             added: set[str] = set()
             try:
                 self._keep_originals(opened, added)
                 with self._database.transaction():
                     version = self._add_collection(owner, self._free_name(owner, wanted), content)
                     ids = {old: new_id() for old in checked.lengths}
-                    self._add_documents(opened, version, ids)
-                    self._add_chunks(opened, version, ids)
+                    self._add_documents(opened, version, ids, content.documents)
+                    self._add_chunks(opened, version, ids, content.chunks)
                 self._keep_originals(opened, added)  # one of them may have been deleted with its last document meanwhile
             except BaseException:
                 self._originals.remove(self._store.unused(added))
@@ -195,21 +203,27 @@ class Transfer:
             self._store.version_table.keep_probe(version, content.probe)
         return version
 
-    def _add_documents(self, opened: Bundle, version: IndexVersion, ids: dict[str, str]) -> None:
+    def _add_documents(
+        self, opened: Bundle, version: IndexVersion, ids: dict[str, str], count: int
+    ) -> None:
         import pyarrow.compute as pc
 
-        for group in groups(opened, DOCUMENTS):
+        for group in groups(opened, DOCUMENTS, count):
             known = [ids[old] for old in group.column("id").to_pylist()]
             group = _with(group, "id", known)
             texts = group.select(["id", "text", "sections"]).rename_columns(["document_id", "text", "sections"])
             self._database.insert_arrow("texts", texts.filter(pc.is_valid(texts.column("text"))))
             rows = _with(group.drop_columns(["text", "sections"]), "version_id", [version.id] * len(known))
             rows = _with(rows, "collection_id", [version.collection_id] * len(known))
+            names = [shown_name(name) for name in group.column("name").to_pylist()]
+            rows = _with(rows, "name", names)
             sources = [_source(source) for source in group.column("source").to_pylist()]
             self._database.insert_arrow("documents", _with(rows, "source", sources))
 
-    def _add_chunks(self, opened: Bundle, version: IndexVersion, ids: dict[str, str]) -> None:
-        for group in groups(opened, CHUNKS):
+    def _add_chunks(
+        self, opened: Bundle, version: IndexVersion, ids: dict[str, str], count: int
+    ) -> None:
+        for group in groups(opened, CHUNKS, count):
             numbers = self._database.rows("select nextval('changes') as id from range(?)", [group.num_rows])
             rows = _with(group, "document_id", [ids[old] for old in group.column("document_id").to_pylist()])
             rows = _with(rows, "id", sorted(row["id"] for row in numbers))

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from agentkit.retrieval.names import shown_name, storable
+
 Mode = Literal["hybrid", "dense", "lexical"]
 
 
@@ -131,11 +133,19 @@ _HIT = tuple(one.name for one in fields(Hit))
 
 @dataclass(frozen=True)
 class Source:
-    """A file to take in; `origin` is its identity within the collection."""
+    """A file to take in; `origin` is its identity within the collection.
+
+    Both may be given as any text: the name becomes one that can be kept and shown, the origin one
+    that can be kept.
+    """
 
     name: str
     path: Path
     origin: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", shown_name(self.name))
+        object.__setattr__(self, "origin", storable(self.origin))
 
 
 @dataclass(frozen=True, slots=True)

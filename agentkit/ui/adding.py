@@ -60,7 +60,11 @@ def _draw_address(collection: str) -> None:
     settings = state.workspace().settings
     where = "public pages and, as allowed here, private ones" if settings.allow_private_urls else "public pages only"
     with st.form("add-address", border=False):
-        st.text_input("Web address", key="address", placeholder="https://example.com/report.pdf", type="url")
+        # The server checks the address: the browser's rule refuses hosts without a dot.
+        st.text_input(
+            "Web address", key="address", placeholder="https://example.com/report.pdf", type="url",
+            validate="",
+        )  # fmt: skip
         limits = f"up to {settings.max_file_mb:,} MB and {settings.fetch_timeout_s:g} s"
         st.caption(f"http and https, {where}, {limits}. Links in a page are not followed.")
         label = f"Add to {markdown.literal(collection)}"
@@ -74,8 +78,12 @@ def _load_samples() -> None:
 
 def _add_files(collection: str, key: str) -> None:
     workspace = state.workspace()
-    sources = uploads.to_disk(st.session_state[key], workspace.settings)
-    _start(lambda: workspace.ingest(state.owner(), collection, sources))
+
+    def work() -> Run[Any]:
+        sources = uploads.to_disk(st.session_state[key], workspace.settings)
+        return workspace.ingest(state.owner(), collection, sources)
+
+    _start(work)
     st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1  # a new uploader, so that the session lets go of the files
 
 

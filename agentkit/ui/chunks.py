@@ -9,6 +9,7 @@ import streamlit as st
 
 from agentkit.errors import NotFound
 from agentkit.retrieval import Chunk, StoredDocument
+from agentkit.retrieval.names import file_name
 from agentkit.ui import charts, draw, figures, markdown, state, times
 
 PER_PAGE = 10
@@ -54,8 +55,9 @@ def _draw_original(document: StoredDocument) -> None:
         st.caption(markdown.literal(str(error)))
         return
     st.download_button(
-        "Download the original", original.read_bytes, file_name=Path(document.name).name, mime=document.media_type or None,
-        key=f"original-{document.id}", icon=":material/download:", type="tertiary", on_click="ignore",
+        "Download the original", original.read_bytes, file_name=file_name(Path(document.name).name),
+        mime=document.media_type or None, key=f"original-{document.id}", icon=":material/download:",
+        type="tertiary", on_click="ignore",
     )  # fmt: skip
 
 

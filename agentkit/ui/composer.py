@@ -10,7 +10,7 @@ import streamlit as st
 
 from agentkit import runs
 from agentkit.documents import SUPPORTED
-from agentkit.errors import AgentkitError
+from agentkit.errors import AgentkitError, StoreError
 from agentkit.ledger import Chat
 from agentkit.retrieval import Source
 from agentkit.retrieval.types import Scope
@@ -149,7 +149,11 @@ def _submit(chat: Chat | None) -> None:
     value: Any = st.session_state["composer"]
     if not value or not (value.text.strip() or value.files):
         return
-    files = tuple(uploads.to_disk(value.files, state.workspace().settings))
+    try:
+        files = tuple(uploads.to_disk(value.files, state.workspace().settings))
+    except StoreError as error:
+        st.toast(markdown.literal(str(error)), icon=":material/error:", duration="infinite")
+        return
     text = value.text.strip() or f"What is in {', '.join(source.name for source in files)}?"
     asked, chat_id, keep = choice(chat, collections()), chat.id if chat else None, bool(st.session_state.get("keep-files"))
     send(Draft(chat_id, text, asked, files, keep, scope=narrowing.chosen(chat_id, asked.collection)))

@@ -11,6 +11,7 @@ import streamlit as st
 from agentkit.errors import AgentkitError
 from agentkit.ledger.export import table_csv
 from agentkit.retrieval import Collection, StoredDocument
+from agentkit.retrieval.names import file_name, shown_name
 from agentkit.ui import dialogs, draw, figures, markdown, progress, state, times
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def table(documents: Documents) -> pandas.DataFrame:
         {
             "Document": one.name, "Status": draw.STAGES.get(one.status, one.status), "Note": one.error or one.note,
             "Tags": ", ".join(one.tags), "Chunks": one.chunks, "Tokens": one.tokens, "Size": one.bytes, "Time": one.seconds,
-            "Added": pandas.Timestamp(one.created_at, tz="UTC"), "Source": one.source,
+            "Added": pandas.Timestamp(one.created_at, tz="UTC"), "Source": shown_name(one.source),
         }
         for one in documents
     ]  # fmt: skip
@@ -150,7 +151,7 @@ def _draw_actions(collection: Collection, found: Documents, everything: Document
         st.button(label, key="retry-failed", icon=":material/refresh:", on_click=_retry, args=(failed,))
     if found:
         st.download_button(
-            "Export CSV", lambda: table_csv(table(found)), file_name=f"{collection.name}.csv", mime="text/csv",
+            "Export CSV", lambda: table_csv(table(found)), file_name=file_name(collection.name, ".csv"), mime="text/csv",
             key="export-documents", icon=":material/download:", on_click="ignore", type="tertiary",
         )  # fmt: skip
 

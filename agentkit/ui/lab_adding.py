@@ -120,8 +120,9 @@ def _load(key: str) -> None:
     try:
         if not uploaded and not path:
             raise ConfigError("There is no data set yet; give the path of a folder, or upload a .zip.")
-        source = uploads.to_disk([uploaded], workspace.settings)[0].path if uploaded else Path(path)
-        name = st.session_state["dataset-name"].strip() or (source.name if source.is_dir() else source.stem)
+        given = uploads.to_disk([uploaded], workspace.settings)[0] if uploaded else None
+        source, called = (given.path, Path(given.name)) if given else (Path(path), Path(path))
+        name = st.session_state["dataset-name"].strip() or (called.name if source.is_dir() else called.stem)
         size = Dataset(source).size()
     except AgentkitError as error:
         st.session_state[_PROBLEM] = str(error)

@@ -11,6 +11,7 @@ import streamlit as st
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.retrieval import Collection
 from agentkit.retrieval.measuring import unknown_documents
+from agentkit.retrieval.names import file_name
 from agentkit.retrieval.question_files import (
     entries,
     question_of,
@@ -163,7 +164,7 @@ def _draw_exports(chosen: QuestionSet, questions: Sequence[Question]) -> None:
     with st.container(horizontal=True):
         for ending, kind, write in (("csv", "CSV", to_csv), ("jsonl", "JSON lines", to_json_lines)):
             st.download_button(
-                f"Export {kind}", partial(write, questions), file_name=f"{chosen.name}.{ending}",
+                f"Export {kind}", partial(write, questions), file_name=file_name(chosen.name, f".{ending}"),
                 mime="text/csv" if ending == "csv" else "application/jsonl", key=f"export-set-{ending}",
                 icon=":material/download:", on_click="ignore", type="tertiary",
             )  # fmt: skip

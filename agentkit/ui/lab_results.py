@@ -11,6 +11,7 @@ import streamlit as st
 
 from agentkit.errors import AgentkitError
 from agentkit.ledger.export import table_csv
+from agentkit.retrieval.names import file_name
 from agentkit.retrieval.questions import Measurement, QuestionResult, QuestionSet
 from agentkit.ui import figures, lab, state, times
 
@@ -210,6 +211,6 @@ def _versions(collections: set[str]) -> dict[str, str]:
 
 def _draw_export(key: str, name: str, frame: pandas.DataFrame) -> None:
     st.download_button(
-        "Export CSV", lambda: table_csv(frame), file_name=f"{name}.csv", mime="text/csv", key=f"export-{key}",
+        "Export CSV", lambda: table_csv(frame), file_name=file_name(name, ".csv"), mime="text/csv", key=f"export-{key}",
         icon=":material/download:", on_click="ignore", type="tertiary",
     )  # fmt: skip

@@ -10,6 +10,7 @@ import streamlit as st
 from agentkit.documents import Limits, render_page
 from agentkit.errors import AgentkitError, NotFound
 from agentkit.retrieval import StoredDocument
+from agentkit.retrieval.names import file_name
 from agentkit.ui import components, markdown, state
 from agentkit.ui.passage import find_place, page_span, unwrapped
 
@@ -115,7 +116,7 @@ def _draw_download(document: StoredDocument) -> None:
     st.download_button(
         "Download the original",
         original.read_bytes,
-        file_name=Path(document.name).name,
+        file_name=file_name(Path(document.name).name),
         mime=document.media_type,
         icon=":material/download:",
         type="tertiary",

@@ -95,7 +95,8 @@ def _import_upload() -> Run[Collection]:
         raise ConfigError("No file is chosen; choose one that Export wrote, it ends in .agentkit.zip.")
     workspace = state.workspace()
     [source] = uploads.to_disk([given], workspace.settings)
-    return workspace.import_collection(state.owner(), source.path, (st.session_state.get("import-name") or "").strip())
+    name = (st.session_state.get("import-name") or "").strip()
+    return workspace.import_collection(state.owner(), source.path, name, called=source.name)
 
 
 def _start(work: Callable[[], Run[Any]]) -> None:

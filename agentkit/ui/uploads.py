@@ -1,12 +1,16 @@
-"""Uploaded files go to disk at once, so that the session does not hold them in memory."""
+"""Uploaded files go to disk at once, so that the session does not hold them in memory.
+
+They are stored by number. What they were called is data, whatever it is, and never a path.
+"""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
+from collections.abc import Container, Iterable
+from pathlib import PurePosixPath
 from typing import BinaryIO, Protocol, cast
 
+from agentkit.errors import StoreError
 from agentkit.messages import new_id
 from agentkit.retrieval import Source
 from agentkit.settings import Settings
@@ -23,15 +27,37 @@ class Uploaded(Protocol):
 
 
 def to_disk(files: Iterable[Uploaded], settings: Settings) -> list[Source]:
-    """Copy the files under `<data>/uploads` and name them as sources; the same name again means a new version."""
+    """Copy the files under `<data>/uploads` and name them as sources.
+
+    The same name again means a new version; two files of one name at once are two documents.
+    Raises StoreError when the data folder cannot be written; nothing is left there then.
+    """
     folder = settings.data / "uploads" / new_id()
-    sources = []
-    for number, file in enumerate(files):
-        name = PurePosixPath(file.name.replace("\\", "/")).as_posix().lstrip("/")
-        path = folder / str(number) / Path(name).name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file.seek(0)
-        with path.open("wb") as copy:
-            shutil.copyfileobj(cast("BinaryIO", file), copy)
-        sources.append(Source(name, path, f"upload:{name}"))
-    return sources
+    sources: dict[str, Source] = {}
+    try:
+        folder.mkdir(parents=True)
+        for number, file in enumerate(files):
+            path = folder / str(number)
+            file.seek(0)
+            with path.open("wb") as copy:
+                shutil.copyfileobj(cast("BinaryIO", file), copy)
+            name = _unused(file.name, sources)
+            sources[name] = Source(name, path, f"upload:{name}")
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise StoreError(
+            f"The files cannot be copied into {folder.parent} ({error.strerror or error}); "
+            "check free space and permissions."
+        ) from error
+    return list(sources.values())
+
+
+def _unused(given: str, taken: Container[str]) -> str:
+    """The name, a path for folders, with a number if it is taken."""
+    plain = PurePosixPath(given.replace("\\", "/")).as_posix().lstrip("/")
+    stem, ending = plain, PurePosixPath(plain).suffix
+    number = 1
+    while plain in taken:
+        number += 1
+        plain = f"{stem.removesuffix(ending)} ({number}){ending}"
+    return plain

@@ -124,16 +124,22 @@ class Workspace:
         path = self.settings.data / "exports" / file_name(name)
         return self._transfer(f"Export of {name}", owner, lambda: self.library.transfer.export(owner, name, path))
 
-    def import_collection(self, owner: str, path: Path, name: str = "") -> Run[Collection]:
-        """Make a collection of such a file; a copy in the folder of uploads is removed afterwards."""
+    def import_collection(
+        self, owner: str, path: Path, name: str = "", *, called: str = ""
+    ) -> Run[Collection]:
+        """Make a collection of such a file; a copy in the folder of uploads is removed afterwards.
+
+        `called` is what messages call the file, by default its name.
+        """
+        called = called or path.name
 
         def work() -> Collection:
             try:
-                return self.library.transfer.load(owner, path, name)
+                return self.library.transfer.load(owner, path, name, called=called)
             finally:
                 _discard(path, self.settings.data / "uploads")
 
-        return self._transfer(f"Import of {name or path.name}", owner, work)
+        return self._transfer(f"Import of {name or called}", owner, work)
 
     def ask(self, owner: str, question: str, *, collection: str, team_id: str = "answer", model_id: str = "",
             chat_id: str | None = None, parent_id: str | None = None, attachments: Sequence[Source] = (),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -53,6 +54,32 @@ def test_an_empty_store_leads_to_the_samples(workspace: ScriptableWorkspace) -> 
     assert {one.status for one in documents(workspace, "Samples").values()} == {"indexed"}
 
 
+def copies(workspace: ScriptableWorkspace) -> list[Path]:
+    return [path for path in (workspace.settings.data / "uploads").rglob("*") if path.is_file()]
+
+
+def test_odd_names_of_uploads_cost_nobody_anything(workspace: ScriptableWorkspace) -> None:
+    app = open_page("documents")
+    names = ["報" * 300 + ".txt", "a\0b.txt", "..", "x\u202efdp.txt", "../up.txt"]
+    upload(app, *((name, f"This is number {number}.".encode()) for number, name in enumerate(names)))
+    found = documents(workspace, "Documents")
+    assert {one.status for one in found.values()} == {"indexed"}
+    assert set(found) == {"報" * 300 + ".txt", "ab.txt", "..", "xfdp.txt", "../up.txt"}
+    assert "5 indexed" in texts(app)
+    assert not copies(workspace)
+
+
+def test_uploads_that_cannot_be_kept_say_why(workspace: ScriptableWorkspace) -> None:
+    (workspace.settings.data / "uploads").write_text("in the way")
+    app = upload(open_page("documents"), ("tea.md", TEA.encode()))
+    assert "check free space and permissions" in texts(app)
+
+
+def test_a_host_without_a_dot_is_not_refused_by_the_browser(workspace: ScriptableWorkspace) -> None:
+    field = open_page("documents").text_input(key="address").proto
+    assert (field.validate_regex, field.validate_message) == ("", "")
+
+
 def test_uploaded_files_are_taken_in_and_summed_up_with_reasons(workspace: ScriptableWorkspace) -> None:
     app = open_page("documents")
     upload(app, ("tea.md", TEA.encode()), ("empty.txt", b""), ("copy.md", TEA.encode()))
@@ -62,7 +89,7 @@ def test_uploaded_files_are_taken_in_and_summed_up_with_reasons(workspace: Scrip
     assert "1 indexed, 1 unchanged, 1 failed" in texts(app)
     assert found["empty.txt"].error in texts(app)
     assert "The same content is in the collection already, as tea.md" in texts(app)
-    assert not list((workspace.settings.data / "uploads").rglob("*.md")), "the copies must go once they are taken in"
+    assert not copies(workspace), "the copies must go once they are taken in"
     assert not app.session_state[f"upload-files-{app.session_state['adding-round']}"], "the uploader must be empty again"
 
 
@@ -256,7 +283,7 @@ def test_a_collection_goes_out_and_comes_in(workspace: ScriptableWorkspace, inge
     assert "Copy is imported: 1 document, 1 chunk." in texts(app).replace("**", "")
     assert app.selectbox(key="collection").value == "Copy", "what has come in is shown"
     assert list(app.dataframe[0].value["Document"]) == ["tea.md"]
-    assert not list((workspace.settings.data / "uploads").rglob("*.zip"))
+    assert not copies(workspace)
     app.selectbox(key="collection").set_value("Kitchen").run()
     assert app.selectbox(key="collection").value == "Kitchen", "and not again and again"
     close = [one for one in app.button if one.key and one.key.startswith("dismiss-")]

@@ -186,9 +186,26 @@ def test_doctor_finds_all_well(cli: Cli, papers: Path) -> None:
     assert ended.code == 0
     assert ended.json["ok"] is True
     assert checks(ended.json) == dict.fromkeys(
-        ["packages", "data folder", "database", "store and indexes", "embedding model", "model", "sandbox"], True
+        ["packages", "data folder", "database", "store and indexes", "originals", "embedding model", "model", "sandbox"], True
     )
-    assert cli("doctor").out.count("ok  ") == 7
+    assert cli("doctor").out.count("ok  ") == 8
+
+
+def test_doctor_finds_originals_that_changed_or_are_gone(cli: Cli, papers: Path) -> None:
+    cli("ingest", papers)
+    with opened_store() as workspace:
+        one, two = workspace.library.documents("local", "Documents")[:2]
+        workspace.library.original("local", one.id).write_bytes(b"something else")
+        workspace.library.original("local", two.id).unlink()
+    ended = cli("doctor", "--json")
+    assert ended.code == 1
+    found = next(check for check in ended.json["checks"] if check["name"] == "originals")
+    assert not found["ok"]
+    assert f"The original of {one.name} in Documents is not whole: its content has changed" in found["detail"]
+    assert f"The original of {two.name} in Documents is not whole: it is missing" in found["detail"]
+    assert "Take these files in once more" in found["advice"]
+    cli("ingest", papers)
+    assert cli("doctor").code == 0
 
 
 def test_doctor_says_where_code_of_agents_runs(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from agentkit.retrieval import sources_from_paths
@@ -38,3 +39,18 @@ def test_equal_names_get_their_folders(tmp_path: Path) -> None:
 def test_a_missing_path_is_a_source_too(tmp_path: Path) -> None:
     (found,) = sources_from_paths([tmp_path / "gone.txt"])
     assert (found.name, found.path) == ("gone.txt", tmp_path / "gone.txt")
+
+
+def test_a_folder_that_cannot_be_listed_is_a_source_too(tmp_path: Path) -> None:
+    """One whose path is too long, for example, which does not hide the files beside it."""
+    write(tmp_path / "a.txt", tmp_path / "z.txt")
+    folder = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(20):
+        os.mkdir("long" * 60, dir_fd=folder)
+        inner = os.open("long" * 60, os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = inner
+    os.close(folder)
+    found = sources_from_paths([tmp_path])
+    assert [source.name for source in found[:1] + found[-1:]] == ["a.txt", "z.txt"]
+    assert [source.path.name for source in found[1:-1]] == ["long" * 60]

@@ -1,0 +1,107 @@
+"""The content of a reply, unpacked: whole, or refused; within a limit, and in linear time."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+_BLOCK = 1 << 16
+
+
+class NotWhole(Exception):
+    """The packed content breaks off or is damaged; the text says how."""
+
+
+class TooLarge(Exception):
+    """There is more than the limit."""
+
+
+class UnknownPacking(Exception):
+    """The content is packed in a way that was not asked for; the text is its name."""
+
+
+def unpacked(blocks: Iterable[bytes], packing: str, most: int) -> Iterator[bytes]:
+    """The content of a body with this Content-Encoding, at most so many bytes of it, in blocks.
+
+    All members of gzip are read, and deflate is understood as it is sent: in zlib's frame or bare.
+    Raises NotWhole, TooLarge, UnknownPacking, and what the blocks raise.
+    """
+    kinds = [kind for one in packing.lower().split(",") if (kind := one.strip()) not in _PLAIN]
+    if len(kinds) > 1 or not _UNPACKERS.keys() >= set(kinds):
+        raise UnknownPacking(packing)
+    # Packing adds little to what cannot be made smaller; parts that hold nothing may not go on for ever.
+    received = _counted(blocks, most + most // 256 + 4_096 if kinds else most)
+    yield from _counted(_UNPACKERS[kinds[0]](received), most) if kinds else received
+
+
+def _counted(blocks: Iterable[bytes], most: int) -> Iterator[bytes]:
+    size = 0
+    for block in blocks:
+        size += len(block)
+        if size > most:
+            raise TooLarge
+        yield block
+
+
+def _gunzipped(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    try:
+        with gzip.GzipFile(fileobj=io.BufferedReader(_Source(blocks)), mode="rb") as opened:
+            while piece := opened.read(_BLOCK):
+                yield piece
+    except EOFError as error:
+        raise NotWhole("the end of the gzip data is missing") from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise NotWhole(f"its gzip data is damaged: {error}") from error
+
+
+def _inflated(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    source = io.BufferedReader(_Source(blocks))
+    packed = source.read(_BLOCK)
+    if not packed:
+        return
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS if _in_zlib_frame(packed) else -zlib.MAX_WBITS)
+    try:
+        while packed and not unpacker.eof:
+            yield unpacker.decompress(packed, _BLOCK)
+            packed = unpacker.unconsumed_tail or source.read(_BLOCK)
+        yield unpacker.flush()
+    except zlib.error as error:
+        raise NotWhole(f"its deflate data is damaged: {error}") from error
+    if not unpacker.eof:
+        raise NotWhole("the end of the deflate data is missing")
+    if unpacker.unused_data or packed:
+        raise NotWhole("something follows the end of the deflate data")
+
+
+def _in_zlib_frame(packed: bytes) -> bool:
+    """Whether the two bytes of a zlib header begin it (RFC 1950); no bare deflate begins like this."""
+    return packed[0] & 0x0F == 8 and int.from_bytes(packed[:2], "big") % 31 == 0
+
+
+class _Source(io.RawIOBase):
+    """Blocks as a file to read from."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks, self._rest = blocks, memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        while not self._rest:
+            block = next(self._blocks, None)
+            if block is None:
+                return 0
+            self._rest = memoryview(block)
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
+
+
+_PLAIN = frozenset({"", "identity"})
+_UNPACKERS: dict[str, Callable[[Iterator[bytes]], Iterator[bytes]]] = {
+    "gzip": _gunzipped, "x-gzip": _gunzipped, "deflate": _inflated,
+}  # fmt: skip

@@ -1,0 +1,209 @@
+"""The way to a server: its name is looked up, its addresses are checked, one of them is connected to.
+
+What is connected to is an address that was checked, so that a name cannot resolve to another one
+in between. Framing and TLS are httpcore's; a body that ends before it should is an error there.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import SplitResult, unquote, urlsplit
+
+import httpcore2
+
+from agentkit.errors import FetchFailed
+from agentkit.retrieval.web.networks import is_public
+
+LOST = (
+    OSError,
+    httpcore2.NetworkError,
+    httpcore2.TimeoutException,
+    httpcore2.ProtocolError,
+    httpcore2.ProxyError,
+)
+"""What a connection, or an answer that breaks the rules of HTTP, can end in."""
+_SHORTEST_TRY_S, _LONGEST_TRY_S = 0.05, 4.0
+"""For connecting to one address while there are others to try."""
+Found = tuple[int, int, int, str, tuple[Any, ...]]
+"""What `socket.getaddrinfo` gives of one address."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a server answers; the names of the headers are in small letters."""
+
+    status: int
+    reason: str
+    headers: Mapping[str, str]
+    body: Iterable[bytes]
+    """The body without the framing of HTTP, still packed; raises one of LOST when it breaks off."""
+
+
+class Line(httpcore2.NetworkBackend):
+    """Connects for one fetch, within its time; `end` breaks it off from another thread."""
+
+    def __init__(self, timeout_s: float, allow_private: bool) -> None:
+        self._timeout_s, self._allow_private = timeout_s, allow_private
+        self._deadline = time.monotonic() + timeout_s
+        self._held: socket.socket | None = None
+        self._ended = False
+        self._lock = threading.Lock()
+
+    def end(self) -> None:
+        """Whoever connects, writes or reads gets an error, or the end."""
+        with self._lock:
+            self._ended = True
+            if self._held is not None and self._held.fileno() >= 0:
+                _shut(self._held)
+
+    def check(self) -> None:
+        """Raise OSError when it was ended: what looked like the end of a body was none."""
+        if self._ended:
+            raise OSError("the connection was ended")
+
+    @contextmanager
+    def get(self, parts: SplitResult, target: str, headers: Mapping[str, str],
+            proxy: str = "") -> Iterator[Reply]:  # fmt: skip
+        """Ask for the target, straight or through the proxy. Raises FetchFailed, or one of LOST."""
+        host = (parts.hostname or "").encode("ascii" if ":" in (parts.hostname or "") else "idna")
+        url = httpcore2.URL(
+            scheme=parts.scheme.encode(), host=host, port=parts.port, target=target.encode()
+        )
+        named = b"[%b]" % host if b":" in host else host
+        sent = {"Host": named + (b":%d" % parts.port if parts.port else b""), **headers}
+        limits = dict.fromkeys(("connect", "read", "write"), self._timeout_s)
+        extensions = {"timeout": limits, "sni_hostname": host.decode().rstrip(".")}
+        with (
+            self._pool(parts.scheme == "https", proxy) as pool,
+            pool.stream("GET", url, headers=_plain(sent), extensions=extensions) as response,
+        ):
+            known = [(name.decode().lower(), _text(value)) for name, value in response.headers]
+            joined = {name: ", ".join(v for n, v in known if n == name) for name, _ in known}
+            reason = _text(response.extensions.get("reason_phrase", b""))
+            yield Reply(response.status, reason, joined, response.iter_stream())
+
+    def _pool(self, secure: bool, proxy: str) -> httpcore2.ConnectionPool:
+        context = ssl.create_default_context() if secure else None
+        if not proxy:
+            return httpcore2.ConnectionPool(ssl_context=context, network_backend=self)
+        at = urlsplit(proxy)
+        login = (unquote(at.username), unquote(at.password or "")) if at.username else None
+        return httpcore2.HTTPProxy(
+            proxy_url=proxy, proxy_auth=login, ssl_context=context, network_backend=self
+        )
+
+    # What httpcore asks for
+
+    def connect_tcp(self, host: str, port: int, timeout: float | None = None,
+                    local_address: str | None = None,
+                    socket_options: Any = None) -> httpcore2.NetworkStream:  # fmt: skip
+        """Connect to the first address of the host that answers; none is tried before all are allowed."""
+        addresses = self._addresses(host, port)
+        failed: OSError | None = None
+        for number, address in enumerate(addresses):
+            try:
+                return _Stream(self, self._connected(address, len(addresses) - number))
+            except OSError as error:
+                self.check()
+                failed = error
+        raise failed or OSError(f"the host {host!r} has no address")
+
+    def _connected(self, address: Found, tries: int) -> socket.socket:
+        """Connect to the address, within its share of the time that is left for so many tries."""
+        left_s = max(_SHORTEST_TRY_S, self._deadline - time.monotonic())
+        timeout_s = left_s if tries == 1 else min(left_s / tries, _LONGEST_TRY_S)
+        family, kind, protocol, _, place = address
+        made = socket.socket(family, kind, protocol)
+        try:
+            self.hold(made)
+            made.settimeout(timeout_s)
+            made.connect(place)
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    def _addresses(self, host: str, port: int) -> list[Found]:
+        """All addresses of the host, best first. Raises FetchFailed unless all of them are allowed."""
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            raise FetchFailed(
+                f"The host {host!r} is not known ({error}); check the address and the network."
+            ) from error
+        for *_, place in found:
+            if not self._allow_private and not is_public(str(place[0])):
+                raise FetchFailed(
+                    f"{host} is at {place[0]}, which is not a public address; "
+                    "such pages are not fetched unless AGENTKIT_ALLOW_PRIVATE_URLS is true."
+                )
+        return found
+
+    def hold(self, used: socket.socket) -> None:
+        """This is what `end` has to shut from now on; raises OSError when it was ended already."""
+        with self._lock:
+            self._held = used
+        self.check()
+
+
+class _Stream(httpcore2.NetworkStream):
+    """A connected socket, as httpcore uses it."""
+
+    def __init__(self, line: Line, used: socket.socket) -> None:
+        self._line, self._socket = line, used
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Some bytes; none at the end."""
+        self._socket.settimeout(timeout)
+        return self._socket.recv(max_bytes)
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Send all bytes."""
+        self._socket.settimeout(timeout)
+        self._socket.sendall(buffer)
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()
+
+    def start_tls(self, ssl_context: ssl.SSLContext, server_hostname: str | None = None,
+                  timeout: float | None = None) -> httpcore2.NetworkStream:  # fmt: skip
+        """Go on encrypted; the certificate must be that of the name."""
+        self._socket.settimeout(timeout)
+        # An end without TLS's own closing is no end: RFC 9112, section 9.8.
+        wrapped = ssl_context.wrap_socket(
+            self._socket, server_hostname=server_hostname, suppress_ragged_eofs=False
+        )
+        self._line.hold(wrapped)
+        return _Stream(self._line, wrapped)
+
+
+def _shut(used: socket.socket) -> None:
+    try:
+        # Below TLS: the reading thread is inside of its state.
+        socket.socket.shutdown(used, socket.SHUT_RDWR)
+    except OSError:  # it has ended by itself meanwhile
+        return
+
+
+def _plain(headers: Mapping[str, str | bytes]) -> list[tuple[bytes, bytes]]:
+    return [
+        (name.encode(), value if isinstance(value, bytes) else value.encode())
+        for name, value in headers.items()
+    ]
+
+
+def _text(value: bytes) -> str:
+    """A header's value: UTF-8 as most send it, or else Latin-1, which it is by the letter."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
