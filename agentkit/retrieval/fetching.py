@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
+from agentkit import private
 from agentkit.core import stopping
 from agentkit.documents import SUPPORTED
 from agentkit.errors import FetchFailed
@@ -188,11 +189,11 @@ def _save(
 ) -> Source:
     name = _name(parts, response.headers.get_content_type())
     folder = settings.data / "fetched"
-    folder.mkdir(parents=True, exist_ok=True)
+    private.make_folder(folder)
     path = folder / (hashlib.sha256(url.encode()).hexdigest()[:32] + PurePosixPath(name).suffix)
     temporary = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.tmp")
     try:
-        with temporary.open("wb") as written:
+        with open(temporary, "wb", opener=private.opener) as written:
             for block in _body(response, settings.max_file_mb, url):
                 written.write(block)
         if connection._aborted:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Protocol, cast
 
+from agentkit import private
 from agentkit.messages import new_id
 from agentkit.retrieval import Source
 from agentkit.settings import Settings
@@ -29,9 +30,9 @@ def to_disk(files: Iterable[Uploaded], settings: Settings) -> list[Source]:
     for number, file in enumerate(files):
         name = PurePosixPath(file.name.replace("\\", "/")).as_posix().lstrip("/")
         path = folder / str(number) / Path(name).name
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private.make_folder(path.parent)
         file.seek(0)
-        with path.open("wb") as copy:
+        with open(path, "wb", opener=private.opener) as copy:
             shutil.copyfileobj(cast("BinaryIO", file), copy)
         sources.append(Source(name, path, f"upload:{name}"))
     return sources

@@ -186,9 +186,13 @@ def test_doctor_finds_all_well(cli: Cli, papers: Path) -> None:
     assert ended.code == 0
     assert ended.json["ok"] is True
     assert checks(ended.json) == dict.fromkeys(
-        ["packages", "data folder", "database", "store and indexes", "embedding model", "model", "sandbox"], True
-    )
-    assert cli("doctor").out.count("ok  ") == 7
+        [
+            "packages", "data folder", "privacy", "database", "store and indexes", "embedding model", "backups", "model",
+            "sandbox",
+        ],
+        True,
+    )  # fmt: skip
+    assert cli("doctor").out.count("ok  ") == 9
 
 
 def test_doctor_says_where_code_of_agents_runs(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,9 +39,10 @@ def contents(workspace: Workspace, heads: dict[str, list[str]]) -> dict[str, Any
     return plain(found)
 
 
-def plain(value: Any) -> Any:
-    """The value as JSON keeps it."""
-    return json.loads(json.dumps(value, default=str))
+def plain(value: dict[str, Any]) -> dict[str, Any]:
+    """The values as JSON keeps them."""
+    kept: dict[str, Any] = json.loads(json.dumps(value, default=str))
+    return kept
 
 
 def _runs(workspace: Workspace) -> list[dict[str, Any]]:
