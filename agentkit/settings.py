@@ -42,6 +42,8 @@ class Settings:
     """Whether documents may be fetched from private and loopback addresses."""
     fetch_timeout_s: float = 30.0
     """Longest time that fetching one URL may take."""
+    open: bool = False
+    """Whether the app serves other machines than this one; it has no login of its own."""
     openai_api_key: str = field(default="", repr=False)
     """Key of the model server; `OPENAI_API_KEY` is read as well."""
     openai_base_url: str = ""

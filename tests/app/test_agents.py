@@ -86,7 +86,7 @@ def test_the_assistant_cites_what_it_looked_up(kitchen: ScriptableWorkspace) -> 
     scripted(kitchen, call("search_documents", query="green tea"), "80 degrees [1].\nTERMINATE")
     app, run = begin("assistant")
     settle(app)
-    assert f"80 degrees [[1]](#cite-{run.message_id}-1)." in [shown.value for shown in app.markdown]
+    assert f"80 degrees [\\[1\\]](#cite-{run.message_id}-1)." in [shown.value for shown in app.markdown]
     assert not any("Ended:" in text for text in texts(app)), "an ordinary end goes without saying"
     open_steps(app, run)
     assert any(label.startswith('`search_documents("query": "green tea")` ·') for label in labels(app))
