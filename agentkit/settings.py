@@ -66,6 +66,11 @@ class Settings:
     """Most US dollars that one chat may cost."""
 
     @property
+    def database(self) -> Path:
+        """The file with the store and the ledger."""
+        return self.data / "agentkit.duckdb"
+
+    @property
     def samples(self) -> Path:
         """The folder of sample documents that ship with the project."""
         return Path(__file__).resolve().parent.parent / "data" / "samples"

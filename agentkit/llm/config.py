@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from agentkit import private
 from agentkit.errors import ConfigError, NotFound
 from agentkit.llm.client import Model
 from agentkit.llm.extractive import ExtractiveClient
@@ -164,7 +165,7 @@ def _connection(row: dict[str, Any]) -> Connection:
 def _write(settings: Settings, saved: Sequence[Connection]) -> None:
     """Replace the file in one step; only its owner may read it, for the keys in it."""
     path = _file(settings)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private.make_folder(path.parent)
     rows = [{key: value for key, value in dataclasses.asdict(one).items() if key != "source"} for one in saved]
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".connections-")  # created with mode 0600
     try:
