@@ -64,7 +64,7 @@ def examine(settings: Settings, opener: Opener) -> Iterator[Check]:
         yield Check("database", False, "it does not open", str(error))
     else:
         try:
-            yield Check("database", True, str(workspace.database.path))
+            yield Check("database", True, str(settings.data / "agentkit.duckdb"))
             yield _tried("store and indexes", lambda: _indexes(workspace))
             yield _tried("embedding model", lambda: _embedder(workspace))
             yield _tried("model", lambda: _model(workspace))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from agentkit.errors import ConfigError, NotFound
@@ -72,6 +72,32 @@ class Totals:
     first_token_p50_s: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class GroupTotals:
+    """The sums of one day, model, agent, chat or run."""
+
+    key: str
+    title: str
+    totals: Totals
+
+
+class RunRow(TypedDict):
+    """A run with what it took; times are UTC without zone, the cost is in US dollars."""
+
+    id: str
+    kind: str
+    title: str
+    state: str
+    reason: str
+    chat_id: str | None
+    started_at: datetime
+    finished_at: datetime | None
+    seconds: float | None
+    calls: int
+    tokens: int
+    cost: float | None
+
+
 def totals(ledger: Ledger, calls: CallFilter) -> Totals:
     """Sums over all calls that the filter means."""
     where, values = calls.where()
@@ -89,15 +115,25 @@ def of_messages(ledger: Ledger, owner: str, message_ids: Sequence[str]) -> dict[
 
 def grouped(ledger: Ledger, calls: CallFilter, by: Group, timezone: str = "UTC") -> pandas.DataFrame:
     """One row per day (in `timezone`, an IANA name), model, agent, chat or run: the key, its title, and the sums."""
+    return ledger.database.frame(*_grouped(calls, by, timezone))
+
+
+def groups(ledger: Ledger, calls: CallFilter, by: Group, timezone: str = "UTC") -> list[GroupTotals]:
+    """The same, one by one."""
+    rows = ledger.database.rows(*_grouped(calls, by, timezone))
+    return [GroupTotals(row.pop("key"), row.pop("title"), Totals(**row)) for row in rows]
+
+
+def _grouped(calls: CallFilter, by: Group, timezone: str) -> tuple[str, list[Any]]:
     where, values = calls.where()
     key, title = _KEYS[by]
     _check_zone(timezone)
     zone = [timezone] if by == "day" else []
     order = "key" if by == "day" else "cost desc nulls last, calls desc"
-    return ledger.database.frame(
+    return (
         f"""select {key} as key, {title} as title, {_SUMS} from llm_calls c left join chats h on h.id = c.chat_id
         left join runs r on r.id = c.run_id where {where} group by 1, 2 order by {order}""",
-        [*zone, *zone, *values] if by == "day" else values,
+        [*zone, *zone, *values],
     )
 
 
@@ -127,9 +163,9 @@ def known_values(ledger: Ledger, owner: str, column: Literal["model", "agent"]) 
     ]
 
 
-def runs(ledger: Ledger, owner: str, limit: int = 50, kind: str = "") -> list[dict[str, Any]]:
+def runs(ledger: Ledger, owner: str, limit: int = 50, kind: str = "") -> list[RunRow]:
     """The owner's runs, newest first, with their times (UTC), seconds, calls, tokens and cost."""
-    return ledger.database.rows(
+    found = ledger.database.rows(
         f"""select r.id, r.kind, r.title, r.state, r.reason, r.chat_id, r.started_at, r.finished_at,
         date_diff('millisecond', r.started_at, r.finished_at) / 1000 as seconds, count(c.id) as calls,
         coalesce(sum({_PROMPT} + {_COMPLETION}), 0)::bigint as tokens, sum(c.cost) as cost
@@ -137,6 +173,7 @@ def runs(ledger: Ledger, owner: str, limit: int = 50, kind: str = "") -> list[di
         group by all order by r.started_at desc limit ?""",
         [owner, kind, kind, limit],
     )
+    return cast(list[RunRow], found)
 
 
 def events(ledger: Ledger, owner: str, run_id: str) -> list[Recorded]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from agentkit.database import Database, Row
 from agentkit.errors import NotFound
+from agentkit.events import Recorded
+from agentkit.ledger import rows
+from agentkit.ledger.rows import RunKey
 from agentkit.ledger.schema import MIGRATIONS
 from agentkit.messages import new_id
 
@@ -114,6 +118,13 @@ class Ledger:
             branch.append(_message(row))
             at = row["parent_id"]
         return branch[::-1]
+
+    def keep(self, run: RunKey, events: Sequence[Recorded]) -> None:
+        """Store events of a run and what follows from them: the run, its messages, its calls.
+
+        They are kept all together or not at all. Raises StoreError.
+        """
+        rows.insert(self.database, run, events)
 
     def interrupt_orphans(self) -> int:
         """Mark runs that a dead process left open; call once after opening. Returns how many there were."""

@@ -5,6 +5,7 @@ The app, the command line and the tests work through this; each question or inge
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ from agentkit.database import Database
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import DocumentDone, MessageSent
 from agentkit.ledger import Chat, Ledger, StoredMessage
+from agentkit.ledger.figures import Figures
 from agentkit.llm import Model, available_models, model_by_id
 from agentkit.llm.limits import Limit, Used, limited
 from agentkit.llm.tokens import count_text
@@ -52,16 +54,23 @@ class Workspace:
         self.database = Database(settings.data / "agentkit.duckdb")
         self.ledger = Ledger(self.database)
         self.ledger.interrupt_orphans()
+        self.figures = Figures(self.ledger)
         self.embedder: Embedder = embedder or MiniLMEmbedder()
-        self.library = Library(
-            self.database,
-            settings,
-            Embedders(
-                self.embedder, partial(offers.embedder, settings), lambda: [one.name for one in offers.embedders(settings)]
-            ),
-            Rerankers(partial(offers.reranker, settings), lambda: [one.name for one in offers.rerankers(settings)]),
-        )
+        self.library = Library(self.database, settings, *_offered(settings, self.embedder))
         self.library.interrupt_orphans()
+
+    def with_settings(self, settings: Settings) -> Workspace:
+        """This workspace under another's limits and with their models and tools.
+
+        The data folder stays the same; only this one is to be closed.
+        """
+        theirs = replace(settings, data=self.settings.data)
+        if theirs == self.settings:
+            return self
+        other = copy.copy(self)
+        other.settings = theirs
+        other.library = self.library.with_settings(theirs, *_offered(theirs, self.embedder))
+        return other
 
     def close(self) -> None:
         """Write the indexes and close the database; runs that go on are stopped first."""
@@ -118,11 +127,15 @@ class Workspace:
         """Let an index version answer, after building what it lacks, in a run of its own; raises NotFound at once."""
         return self._version_run("switch", owner, version_id, lambda: self.library.versions.promote(owner, version_id))
 
-    def export_collection(self, owner: str, collection: str) -> Run[Path]:
-        """Write a collection to a file below the folder `exports`, which is the run's result; raises NotFound at once."""
+    def export_collection(self, owner: str, collection: str, path: Path | None = None) -> Run[Path]:
+        """Write a collection to a file, which is the run's result; raises NotFound at once.
+
+        Without a path it lies below the folder `exports` of the data folder.
+        """
         name = self.library.collection(owner, collection).name
-        path = self.settings.data / "exports" / file_name(name)
-        return self._transfer(f"Export of {name}", owner, lambda: self.library.transfer.export(owner, name, path))
+        target = path or self.settings.data / "exports" / file_name(name)
+        export = partial(self.library.transfer.export, owner, name, target)
+        return self._transfer(f"Export of {name}", owner, export)
 
     def import_collection(self, owner: str, path: Path, name: str = "") -> Run[Collection]:
         """Make a collection of such a file; a copy in the folder of uploads is removed afterwards."""
@@ -269,6 +282,21 @@ class Workspace:
     def _attached(self, owner: str, chat_id: str) -> list[str]:
         name = attachment_collection(chat_id)
         return [found.name for found in self.library.collections(owner, hidden=True) if found.name == name]
+
+
+def _offered(settings: Settings, embedder: Embedder) -> tuple[Embedders, Rerankers]:
+    """The models to embed and rerank with that these settings offer."""
+    return (
+        Embedders(
+            embedder,
+            partial(offers.embedder, settings),
+            lambda: [one.name for one in offers.embedders(settings)],
+        ),
+        Rerankers(
+            partial(offers.reranker, settings),
+            lambda: [one.name for one in offers.rerankers(settings)],
+        ),
+    )
 
 
 def _discard(path: Path, folder: Path) -> None:
