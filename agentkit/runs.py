@@ -17,7 +17,7 @@ from agentkit.core import bus, stopping
 from agentkit.core.stopping import StopSignal, stoppable
 from agentkit.errors import NotFound, Stopped
 from agentkit.events import Event, HumanAnswered, HumanInputRequested, Recorded, RunFailed, RunFinished, RunStarted, RunStopped
-from agentkit.ledger import Ledger, LedgerWriter
+from agentkit.ledger import Keeper, LedgerWriter
 from agentkit.messages import new_id
 
 T = TypeVar("T")
@@ -131,9 +131,13 @@ class Run(Generic[T]):
 
         return listener
 
+    def _enter(self) -> None:
+        """Make it the run in which this context works."""
+        _current.set(self)
+
     def _work(self, work: Callable[[], T], hearing: Sequence[Hear]) -> None:
         listener = self._listener(hearing)
-        _current.set(self)
+        self._enter()
         with bus.listening(listener), stoppable(self._stop):
             try:
                 bus.emit(RunStarted(self.kind, self.title))
@@ -180,7 +184,7 @@ def start(
     title: str = "",
     owner: str = "local",
     chat_id: str | None = None,
-    ledger: Ledger | None = None,
+    ledger: Keeper | None = None,
     size: int = 0,
 ) -> Run[T]:
     """Run `work` on a worker thread with a copied context; its events go to the run and, where given, to the ledger."""
@@ -208,15 +212,15 @@ def start(
 
 
 @contextmanager
-def recording(kind: str, title: str = "", owner: str = "local", *, hear: Hear) -> Iterator[Run[None]]:
-    """The enclosed work, in this thread, as a run whose events go to `hear` too.
+def recording(ledger: Keeper, kind: str, title: str, owner: str) -> Iterator[Run[None]]:
+    """The enclosed work, in this thread, as a run whose events go to the ledger too.
 
     It ends as the block does: with an error it has failed, interrupted it is stopped. Questions
     to a person reach the console as before, and nobody can stop it but the program itself.
     """
     run: Run[None] = Run(kind, title, owner, None)
     run.kept = True
-    with run._around([hear]):
+    with run._around([LedgerWriter(ledger, run.id, owner).write]):
         yield run
 
 

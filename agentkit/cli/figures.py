@@ -13,7 +13,7 @@ from agentkit.cli.output import dollars, note, put_json, put_table
 from agentkit.cli.store import opened
 
 if TYPE_CHECKING:
-    from agentkit.ledger.queries import RunRow, Totals
+    from agentkit.ledger.queries import RunTotals, Totals
 
 _LOCALTIME = Path("/etc/localtime")
 _USAGE = ("calls", "failed", "tokens in", "tokens out", "cost", "median s", "95 % s")
@@ -71,11 +71,11 @@ def local_zone() -> str:
     return named or (target.split("/zoneinfo/")[1] if "/zoneinfo/" in target else "UTC")
 
 
-def _run_fields(run: RunRow) -> dict[str, Any]:
-    ended = run["finished_at"]
+def _run_fields(run: RunTotals) -> dict[str, Any]:
+    ended = run.finished_at
     return {
-        **run,
-        "started_at": f"{run['started_at'].isoformat()}Z",
+        **dataclasses.asdict(run),
+        "started_at": f"{run.started_at.isoformat()}Z",
         "finished_at": f"{ended.isoformat()}Z" if ended else None,
     }
 
@@ -88,9 +88,9 @@ def _figures(one: Totals) -> list[str]:
     ]  # fmt: skip
 
 
-def _run_cells(run: RunRow) -> list[str]:
-    seconds = "" if run["seconds"] is None else f"{run['seconds']:.1f}"
-    state = f"{run['state']}: {run['reason']}" if run["reason"] else run["state"]
-    cost = dollars(run["cost"]) if run["calls"] else ""
-    started, calls, tokens = f"{run['started_at']:%Y-%m-%d %H:%M}", f"{run['calls']:,}", f"{run['tokens']:,}"
-    return [started, run["kind"], run["title"], state, seconds, calls, tokens, cost, run["id"]]
+def _run_cells(run: RunTotals) -> list[str]:
+    seconds = "" if run.seconds is None else f"{run.seconds:.1f}"
+    state = f"{run.state}: {run.reason}" if run.reason else run.state
+    cost = dollars(run.cost) if run.calls else ""
+    started, calls, tokens = f"{run.started_at:%Y-%m-%d %H:%M}", f"{run.calls:,}", f"{run.tokens:,}"
+    return [started, run.kind, run.title, state, seconds, calls, tokens, cost, run.id]

@@ -9,7 +9,7 @@ from agentkit.errors import ConfigError
 from agentkit.events import Recorded
 from agentkit.ledger import queries
 from agentkit.ledger.export import calls_csv
-from agentkit.ledger.queries import CallFilter, Group, GroupTotals, RunRow, Totals
+from agentkit.ledger.queries import CallFilter, Group, GroupTotals, RunTotals, Totals
 from agentkit.ledger.store import Ledger
 
 
@@ -34,9 +34,10 @@ class Figures:
         """The sums by answer, for those messages that took calls."""
         return queries.of_messages(self._ledger, owner, message_ids)
 
-    def runs(self, owner: str, limit: int = 50, kind: str = "") -> list[RunRow]:
+    def runs(self, owner: str, limit: int = 50, kind: str = "") -> list[RunTotals]:
         """The owner's runs, newest first."""
-        return queries.runs(self._ledger, owner, limit, kind)
+        rows = queries.runs(self._ledger, owner, limit, kind)
+        return [RunTotals(**row) for row in rows]
 
     def events(self, owner: str, run_id: str) -> list[Recorded]:
         """The stored events of a run, in order; raises NotFound."""

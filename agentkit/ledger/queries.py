@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from agentkit.errors import ConfigError, NotFound
@@ -81,8 +81,9 @@ class GroupTotals:
     totals: Totals
 
 
-class RunRow(TypedDict):
-    """A run with what it took; times are UTC without zone, the cost is in US dollars."""
+@dataclass(frozen=True, slots=True)
+class RunTotals:
+    """A run with what it took; times are UTC without zone."""
 
     id: str
     kind: str
@@ -163,9 +164,9 @@ def known_values(ledger: Ledger, owner: str, column: Literal["model", "agent"]) 
     ]
 
 
-def runs(ledger: Ledger, owner: str, limit: int = 50, kind: str = "") -> list[RunRow]:
+def runs(ledger: Ledger, owner: str, limit: int = 50, kind: str = "") -> list[dict[str, Any]]:
     """The owner's runs, newest first, with their times (UTC), seconds, calls, tokens and cost."""
-    found = ledger.database.rows(
+    return ledger.database.rows(
         f"""select r.id, r.kind, r.title, r.state, r.reason, r.chat_id, r.started_at, r.finished_at,
         date_diff('millisecond', r.started_at, r.finished_at) / 1000 as seconds, count(c.id) as calls,
         coalesce(sum({_PROMPT} + {_COMPLETION}), 0)::bigint as tokens, sum(c.cost) as cost
@@ -173,7 +174,6 @@ def runs(ledger: Ledger, owner: str, limit: int = 50, kind: str = "") -> list[Ru
         group by all order by r.started_at desc limit ?""",
         [owner, kind, kind, limit],
     )
-    return cast(list[RunRow], found)
 
 
 def events(ledger: Ledger, owner: str, run_id: str) -> list[Recorded]:

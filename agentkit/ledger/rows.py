@@ -33,11 +33,23 @@ class RunKey:
     """The answer under which its calls are booked."""
 
 
-def insert(database: Database, run: RunKey, recorded: Sequence[Recorded]) -> None:
-    """Store events and what follows from them, all together or none; raises StoreError."""
+def insert(
+    database: Database, run: RunKey, recorded: Sequence[Recorded], again: bool = False
+) -> None:
+    """Store events and what follows from them, all together or none; raises StoreError.
+
+    With `again`, those that are there already are passed over.
+    """
     with database.transaction():
+        known = _known(database, run) if again else set()
         for one in recorded:
-            _insert_event(database, run, one)
+            if one.seq not in known:
+                _insert_event(database, run, one)
+
+
+def _known(database: Database, run: RunKey) -> set[int]:
+    found = database.rows("select seq from events where run_id = ?", [run.id])
+    return {row["seq"] for row in found}
 
 
 def _insert_event(database: Database, run: RunKey, recorded: Recorded) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from typing import Protocol
 
 from agentkit.events import (
     DocumentDone,
@@ -15,11 +17,17 @@ from agentkit.events import (
     TokenDelta,
 )
 from agentkit.ledger.rows import RunKey
-from agentkit.ledger.store import Ledger
 
 _NOT_STORED = (TokenDelta, DocumentProgress)
 _MAY_WAIT = (DocumentDone, ModelCalled, Retrieved)
 _HELD, _HELD_S = 64, 1.0  # an ingest of many small documents would else spend its time on commits
+
+
+class Keeper(Protocol):
+    """What stores events, such as a ledger."""
+
+    def keep(self, run: RunKey, events: Sequence[Recorded]) -> None:
+        """Store events of a run and what follows from them."""
 
 
 class LedgerWriter:
@@ -27,7 +35,7 @@ class LedgerWriter:
 
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: Keeper,
         run_id: str,
         owner: str,
         chat_id: str | None = None,

@@ -26,8 +26,6 @@ from agentkit.llm.tokens import count_text
 from agentkit.messages import new_id
 from agentkit.retrieval import Collection, Embedder, Hit, Library, MiniLMEmbedder, Source, fetch, sources_from_paths
 from agentkit.retrieval.bundle import file_name
-from agentkit.retrieval.embedders import Embedders
-from agentkit.retrieval.rerank import Rerankers
 from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
 from agentkit.settings import Settings
@@ -56,7 +54,7 @@ class Workspace:
         self.ledger.interrupt_orphans()
         self.figures = Figures(self.ledger)
         self.embedder: Embedder = embedder or MiniLMEmbedder()
-        self.library = Library(self.database, settings, *_offered(settings, self.embedder))
+        self.library = Library(self.database, settings, *offers.offered(settings, self.embedder))
         self.library.interrupt_orphans()
 
     def with_settings(self, settings: Settings) -> Workspace:
@@ -69,8 +67,13 @@ class Workspace:
             return self
         other = copy.copy(self)
         other.settings = theirs
-        other.library = self.library.with_settings(theirs, *_offered(theirs, self.embedder))
+        other.library = self.library.with_settings(theirs, *offers.offered(theirs, self.embedder))
         return other
+
+    @property
+    def serving(self) -> int:
+        """How many calls of other processes are at work here; closing may wait for them."""
+        return 0
 
     def close(self) -> None:
         """Write the indexes and close the database; runs that go on are stopped first."""
@@ -282,21 +285,6 @@ class Workspace:
     def _attached(self, owner: str, chat_id: str) -> list[str]:
         name = attachment_collection(chat_id)
         return [found.name for found in self.library.collections(owner, hidden=True) if found.name == name]
-
-
-def _offered(settings: Settings, embedder: Embedder) -> tuple[Embedders, Rerankers]:
-    """The models to embed and rerank with that these settings offer."""
-    return (
-        Embedders(
-            embedder,
-            partial(offers.embedder, settings),
-            lambda: [one.name for one in offers.embedders(settings)],
-        ),
-        Rerankers(
-            partial(offers.reranker, settings),
-            lambda: [one.name for one in offers.rerankers(settings)],
-        ),
-    )
 
 
 def _discard(path: Path, folder: Path) -> None:
