@@ -165,7 +165,8 @@ def _short_path() -> Path:
         if len(os.fsencode(folder)) + 2 <= _LONGEST:
             return folder / "s"
         folder.rmdir()
-    raise OSError(f"none of {', '.join(filter(None, places))} can be written, or their paths are long")
+    tried = ", ".join(filter(None, places))
+    raise OSError(f"none of {tried} can be written, or their paths are long")
 
 
 def _usable(place: str) -> bool:

@@ -51,7 +51,7 @@ class Method:
         return {name: self._dumped(name, value) for name, value in values}
 
     def unpack(self, arguments: Any) -> dict[str, Any]:
-        """What `pack` made, as values again; raises StoreError for what this version cannot read."""
+        """What `pack` made, as values again; raises StoreError for what cannot be read here."""
         try:
             read = self._arguments.model_validate(arguments)
         except ValidationError as error:

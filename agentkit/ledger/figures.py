@@ -1,4 +1,4 @@
-"""What was done and what it took, as programs and the command line ask for it: values, no tables."""
+"""What was done and what it took, as programs and the command line ask for it, as values."""
 
 from __future__ import annotations
 
