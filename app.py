@@ -2,8 +2,10 @@
 
 import streamlit as st
 
-from agentkit.ui import server
+from agentkit.api import Held
+from agentkit.ui import server, state
 
+state.open_with(Held)  # commands and scripts work on the same folder through this process
 app = st.App(
     "agentkit/ui/router.py",
     routes=server.ROUTES,

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         ReWOOProtocol,
         tool_api,
     )
+    from agentkit.api import Workspace, record
     from agentkit.conversation import (
         Agent,
         ChatResult,
@@ -128,7 +129,6 @@ if TYPE_CHECKING:
     from agentkit.runs import Run, start
     from agentkit.settings import Settings, load_settings
     from agentkit.teams import Answer, Citation, Task, Team
-    from agentkit.workspace import Workspace
 
 _HOME = {
     "ActionExecutor": "agentkit.agents.rewoo",
@@ -220,7 +220,7 @@ _HOME = {
     "UserProxyAgent": "agentkit.agents",
     "WORKER_PROMPT_CN": "agentkit.agents.rewoo",
     "WORKER_PROMPT_EN": "agentkit.agents.rewoo",
-    "Workspace": "agentkit.workspace",
+    "Workspace": "agentkit.api",
     "a_initiate_chats": "agentkit.conversation",
     "a_sequential_pipeline": "agentkit.agents.dialog",
     "call": "agentkit.llm",
@@ -238,6 +238,7 @@ _HOME = {
     "limited": "agentkit.llm.limits",
     "load_settings": "agentkit.settings",
     "msghub": "agentkit.agents.dialog",
+    "record": "agentkit.api",
     "register_function": "agentkit.conversation",
     "sequential_pipeline": "agentkit.agents.dialog",
     "sources_from_paths": "agentkit.retrieval",
@@ -353,6 +354,7 @@ __all__ = [
     "limited",
     "load_settings",
     "msghub",
+    "record",
     "register_function",
     "sequential_pipeline",
     "sources_from_paths",

@@ -8,6 +8,7 @@ Each message says what was wrong, with which value, and what to do about it.
     │   └── UnknownModel        nothing is known about a model of that name (also a KeyError)
     ├── StoreError              the data folder cannot be used
     │   ├── DatabaseInUse       another process holds the database file
+    │   ├── HolderGone          the process that held the data folder for this one has ended
     │   └── DatabaseDamaged     the file is no database of ours, or is from a newer version
     ├── DocumentError           one document could not be taken in
     │   ├── UnknownFormat       no reader for this kind of file
@@ -32,6 +33,7 @@ Each message says what was wrong, with which value, and what to do about it.
     │           ├── JsonTypeError           JSON, but no object
     │           ├── RequiredFieldNotFoundError  a field is missing (also a ValueError and a KeyError)
     │           └── TagNotFoundError        a tag or a fence is missing
+    ├── NotHere                 part of a workspace that only the process holding the folder has (also an AttributeError)
     ├── ClientNotRegistered     a config names a client class that nobody has registered (also a RuntimeError)
     ├── WrongArgument           an argument has an impossible value (also a ValueError and an AssertionError)
     ├── WrongType               an argument has a wrong type (also a TypeError)
@@ -80,6 +82,10 @@ class StoreError(AgentkitError):
 
 class DatabaseInUse(StoreError):
     """Another process holds the database file."""
+
+
+class HolderGone(StoreError):
+    """The process that held the data folder, and worked for this one, has ended; what it had finished is kept."""
 
 
 class DatabaseDamaged(StoreError):
@@ -196,6 +202,10 @@ class TagNotFoundError(ResponseParsingError):
         super().__init__(message, raw_response)
         self.missing_begin_tag = missing_begin_tag
         self.missing_end_tag = missing_end_tag
+
+
+class NotHere(AgentkitError, AttributeError):
+    """A part of a workspace that only the process has which holds the data folder."""
 
 
 class ClientNotRegistered(AgentkitError, RuntimeError):

@@ -9,6 +9,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Generic, TypeVar
 
@@ -16,10 +17,11 @@ from agentkit.core import bus, stopping
 from agentkit.core.stopping import StopSignal, stoppable
 from agentkit.errors import NotFound, Stopped
 from agentkit.events import Event, HumanAnswered, HumanInputRequested, Recorded, RunFailed, RunFinished, RunStarted, RunStopped
-from agentkit.ledger import Ledger, LedgerWriter
+from agentkit.ledger import Keeper, LedgerWriter
 from agentkit.messages import new_id
 
 T = TypeVar("T")
+Hear = Callable[[Recorded], None]
 log = logging.getLogger(__name__)
 _KEPT = 100  # ended runs that a page may still ask for
 
@@ -38,6 +40,8 @@ class Run(Generic[T]):
         self.message_id = new_id()
         """The id that the answer of a chat run will carry; its model calls are booked under it."""
         self.started_at = time.time()
+        self.kept = False
+        """Whether its events go to a ledger; runs around it leave them out of theirs."""
         self.waiting_for: HumanInputRequested | None = None
         self._stop = StopSignal()
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -47,7 +51,7 @@ class Run(Generic[T]):
         self._ended = False
         self._result: T | None = None
         self._error: BaseException | None = None
-        self._thread = threading.current_thread()  # until it is started on one of its own
+        self._thread: threading.Thread | None = None  # until it is started on one of its own
 
     def __iter__(self) -> Iterator[Recorded]:
         """Every event from the first on, waiting for those to come, until the run has ended."""
@@ -88,7 +92,7 @@ class Run(Generic[T]):
         """Wait for the end; False when it did not come in time."""
         with self._changed:
             ended = self._changed.wait_for(lambda: self._ended, seconds)
-        if ended and self._thread is not threading.current_thread():
+        if ended and self._thread and self._thread is not threading.current_thread():
             # Its last steps are to let go of its database cursor; a process that exits meanwhile would crash.
             self._thread.join()
         return ended
@@ -113,13 +117,27 @@ class Run(Generic[T]):
             self._changed.notify_all()
         return recorded
 
-    def _work(self, work: Callable[[], T], listeners: tuple[Callable[[Recorded], None], ...]) -> None:
+    def _listener(self, hearing: Sequence[Hear]) -> bus.Listener:
+        """What happens goes to the run and those who hear it, but for what a run within keeps."""
+        around = _current.get()
+
         def listener(event: Event) -> None:
+            within = _current.get()
+            if self.kept and within and within.kept and within not in (self, around):
+                return
             recorded = self._record(event)
-            for hear in listeners:
+            for hear in hearing:
                 hear(recorded)
 
+        return listener
+
+    def _enter(self) -> None:
+        """Make it the run in which this context works."""
         _current.set(self)
+
+    def _work(self, work: Callable[[], T], hearing: Sequence[Hear]) -> None:
+        listener = self._listener(hearing)
+        self._enter()
         with bus.listening(listener), stoppable(self._stop):
             try:
                 bus.emit(RunStarted(self.kind, self.title))
@@ -128,6 +146,21 @@ class Run(Generic[T]):
             except BaseException as error:  # noqa: BLE001 (the caller gets it from result(); a thread must not lose it)
                 self._error = error
                 _emit_end(error)
+
+    @contextmanager
+    def _around(self, hearing: Sequence[Hear]) -> Iterator[None]:
+        hear = self._listener(hearing)
+        hear(RunStarted(self.kind, self.title))
+        try:
+            with bus.listening(hear):
+                yield
+            hear(RunFinished())
+        except BaseException as error:
+            self._error = error
+            hear(_end_of(error))
+            raise
+        finally:
+            self._finish()
 
     def _wake(self) -> None:
         """Let a question go on that waits for an answer: there will be none."""
@@ -151,17 +184,21 @@ def start(
     title: str = "",
     owner: str = "local",
     chat_id: str | None = None,
-    ledger: Ledger | None = None,
+    ledger: Keeper | None = None,
     size: int = 0,
 ) -> Run[T]:
     """Run `work` on a worker thread with a copied context; its events go to the run and, where given, to the ledger."""
     run: Run[T] = Run(kind, title, owner, chat_id, size)
-    listeners = (LedgerWriter(ledger, run.id, owner, chat_id, run.message_id if chat_id else None).write,) if ledger else ()
+    hearing: list[Hear] = []
+    if ledger:
+        message_id = run.message_id if chat_id else None
+        hearing.append(LedgerWriter(ledger, run.id, owner, chat_id, message_id).write)
+        run.kept = True
     context = contextvars.copy_context()
 
     def body() -> None:
         try:
-            context.run(run._work, work, listeners)
+            context.run(run._work, work, hearing)
         finally:
             run._finish()
 
@@ -172,6 +209,19 @@ def start(
             del _registry[old]
     run._thread.start()
     return run
+
+
+@contextmanager
+def recording(ledger: Keeper, kind: str, title: str, owner: str) -> Iterator[Run[None]]:
+    """The enclosed work, in this thread, as a run whose events go to the ledger too.
+
+    It ends as the block does: with an error it has failed, interrupted it is stopped. Questions
+    to a person reach the console as before, and nobody can stop it but the program itself.
+    """
+    run: Run[None] = Run(kind, title, owner, None)
+    run.kept = True
+    with run._around([LedgerWriter(ledger, run.id, owner).write]):
+        yield run
 
 
 def get(run_id: str, owner: str) -> Run[Any]:
@@ -219,12 +269,19 @@ def ask_human(agent: str, prompt: str, *, options: Sequence[str] = (), draft: st
     return text
 
 
+def _end_of(error: BaseException) -> RunFinished | RunFailed | RunStopped:
+    if isinstance(error, SystemExit) and not error.code:
+        return RunFinished()
+    if isinstance(error, (Stopped, KeyboardInterrupt)):
+        return RunStopped()
+    return RunFailed(str(error) or type(error).__name__, type(error).__name__)
+
+
 def _emit_end(error: BaseException) -> None:
     try:
-        if isinstance(error, Stopped):
-            bus.emit(RunStopped())
-        else:
+        end = _end_of(error)
+        if isinstance(end, RunFailed):
             log.error("run failed", exc_info=error)
-            bus.emit(RunFailed(str(error) or type(error).__name__, type(error).__name__))
+        bus.emit(end)
     except Exception:
         log.exception("the end of a run could not be stored")

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 # Highest first. Names on one line do not import one another (on the last line they may); a package stands for all in it.
 LAYERS = [
     ("app", "pages", "agentkit.__main__", "agentkit.cli"),
-    ("agentkit.ui",),
+    ("agentkit.ui", "agentkit.api"),
     ("agentkit.workspace",),
     ("agentkit.teams",),
     ("agentkit.agents",),

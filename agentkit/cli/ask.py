@@ -84,9 +84,10 @@ def _answer(run: Run[Answer], request: HumanInputRequested) -> None:
 
 
 def _taken(workspace: Workspace, run: Run[Answer]) -> Totals:
-    from agentkit.ledger.queries import Totals, of_messages
+    from agentkit.ledger.queries import Totals
 
-    return of_messages(workspace.ledger, workspace.settings.owner, [run.message_id]).get(run.message_id, Totals())
+    took = workspace.figures.of_messages(workspace.settings.owner, [run.message_id])
+    return took.get(run.message_id, Totals())
 
 
 def _object(answer: Answer, took: Totals, run: Run[Answer]) -> dict[str, Any]:

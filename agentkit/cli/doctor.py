@@ -73,7 +73,7 @@ def _opened(settings: Settings, opener: Opener) -> Iterator[Check]:
         yield failed("database", "it does not open", error)
         return
     try:
-        yield Check("database", True, str(workspace.database.path))
+        yield Check("database", True, str(workspace.settings.database))
         yield attempt("store and indexes", lambda: _indexes(workspace))
         yield attempt("originals", lambda: _originals(workspace))
         yield attempt("embedding model", lambda: _embedder(workspace))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,10 +11,9 @@ import typer
 
 from agentkit.cli.output import dollars, note, put_json, put_table
 from agentkit.cli.store import opened
-from agentkit.errors import ConfigError
 
 if TYPE_CHECKING:
-    from agentkit.ledger.queries import Totals
+    from agentkit.ledger.queries import RunTotals, Totals
 
 _LOCALTIME = Path("/etc/localtime")
 _USAGE = ("calls", "failed", "tokens in", "tokens out", "cost", "median s", "95 % s")
@@ -30,22 +28,21 @@ def usage(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Show calls, tokens, cost and time."""
-    from agentkit.ledger import queries
-    from agentkit.ledger.export import calls_csv
+    from agentkit.ledger.queries import CallFilter
 
     with opened(context) as workspace:
-        chosen = queries.CallFilter(workspace.settings.owner)
-        timed = queries.totals(workspace.ledger, dataclasses.replace(chosen, purpose="chat"))
+        chosen = CallFilter(workspace.settings.owner)
+        timed = workspace.figures.totals(dataclasses.replace(chosen, purpose="chat"))
         # As in the app, the times of all are those of chat calls: mixed with embeddings they would say nothing.
-        totals = dataclasses.replace(queries.totals(workspace.ledger, chosen), p50_s=timed.p50_s, p95_s=timed.p95_s)
-        rows = json.loads(queries.grouped(workspace.ledger, chosen, by, zone or local_zone()).to_json(orient="records"))
-        table = calls_csv(workspace.ledger, chosen) if csv else ""
-    if csv:
-        _write(csv, table)
+        totals = dataclasses.replace(workspace.figures.totals(chosen), p50_s=timed.p50_s, p95_s=timed.p95_s)
+        rows = workspace.figures.groups(chosen, by, zone or local_zone())
+        if csv:
+            workspace.figures.write_calls(chosen, csv)
     if as_json:
-        put_json({"by": by, "rows": rows, "totals": dataclasses.asdict(totals)})
+        found = [{"key": row.key, "title": row.title, **dataclasses.asdict(row.totals)} for row in rows]
+        put_json({"by": by, "rows": found, "totals": dataclasses.asdict(totals)})
     elif rows:
-        cells = [[row["title"], *_figures(queries.Totals(**_without_key(row)))] for row in rows]
+        cells = [[row.title, *_figures(row.totals)] for row in rows]
         put_table([by, *_USAGE], [*cells, ["total", *_figures(totals)]], numbers=_USAGE)
     else:
         note("No model was called yet; ask something with `python -m agentkit ask QUESTION`.")
@@ -57,13 +54,10 @@ def runs(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """List the runs (questions, ingests, index versions, measurements, transfers), how they ended and what they took."""
-    from agentkit.ledger import queries
-
     with opened(context) as workspace:
-        found = queries.runs(workspace.ledger, workspace.settings.owner, limit)
+        found = workspace.figures.runs(workspace.settings.owner, limit)
     if as_json:
-        times = ("started_at", "finished_at")
-        put_json({"runs": [{**run, **{name: run[name] and f"{run[name].isoformat()}Z" for name in times}} for run in found]})
+        put_json({"runs": [_run_fields(run) for run in found]})
     elif found:
         put_table(_RUNS, [_run_cells(run) for run in found], numbers=("seconds", "calls", "tokens", "cost"))
     else:
@@ -77,8 +71,13 @@ def local_zone() -> str:
     return named or (target.split("/zoneinfo/")[1] if "/zoneinfo/" in target else "UTC")
 
 
-def _without_key(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in ("key", "title")}
+def _run_fields(run: RunTotals) -> dict[str, Any]:
+    ended = run.finished_at
+    return {
+        **dataclasses.asdict(run),
+        "started_at": f"{run.started_at.isoformat()}Z",
+        "finished_at": f"{ended.isoformat()}Z" if ended else None,
+    }
 
 
 def _figures(one: Totals) -> list[str]:
@@ -89,16 +88,9 @@ def _figures(one: Totals) -> list[str]:
     ]  # fmt: skip
 
 
-def _run_cells(run: dict[str, Any]) -> list[str]:
-    seconds = "" if run["seconds"] is None else f"{run['seconds']:.1f}"
-    state = f"{run['state']}: {run['reason']}" if run["reason"] else run["state"]
-    cost = dollars(run["cost"]) if run["calls"] else ""
-    started, calls, tokens = f"{run['started_at']:%Y-%m-%d %H:%M}", f"{run['calls']:,}", f"{run['tokens']:,}"
-    return [started, run["kind"], run["title"], state, seconds, calls, tokens, cost, run["id"]]
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be written ({error.strerror}); give another file.") from error
+def _run_cells(run: RunTotals) -> list[str]:
+    seconds = "" if run.seconds is None else f"{run.seconds:.1f}"
+    state = f"{run.state}: {run.reason}" if run.reason else run.state
+    cost = dollars(run.cost) if run.calls else ""
+    started, calls, tokens = f"{run.started_at:%Y-%m-%d %H:%M}", f"{run.calls:,}", f"{run.tokens:,}"
+    return [started, run.kind, run.title, state, seconds, calls, tokens, cost, run.id]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from agentkit.cli.output import note
 from agentkit.errors import NotFound
 from agentkit.settings import Settings, load_settings
 
@@ -21,8 +22,8 @@ Opener = Callable[[Settings], "Workspace"]
 
 
 def open_workspace(settings: Settings) -> Workspace:
-    """The workspace of the data folder; imported here so that `--help` is quick."""
-    from agentkit.workspace import Workspace
+    """The data folder, here or through who holds it; imported here so that `--help` is quick."""
+    from agentkit.api import Workspace
 
     return Workspace(settings)
 
@@ -35,6 +36,8 @@ def opened(context: typer.Context) -> Iterator[Workspace]:
     try:
         yield workspace
     finally:
+        if workspace.serving:
+            note("Finishing what other commands have under way here; Ctrl-C stops it.")
         workspace.close()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -14,6 +13,7 @@ from agentkit.errors import ConfigError
 
 if TYPE_CHECKING:
     from agentkit.retrieval import Collection
+    from agentkit.runs import Run
     from agentkit.workspace import Workspace
 
 T = TypeVar("T")
@@ -55,7 +55,7 @@ def export(
         path = file / file_name(found.name) if file.is_dir() else file
         if path.exists() and not force:
             raise ConfigError(f"{path} is there already; give another name, or --force to replace it.")
-        _follow(workspace, f"{found.name} to {path}", lambda: workspace.library.transfer.export(owner, found.name, path))
+        _followed(workspace.export_collection(owner, found.name, path))
     size = path.stat().st_size
     if as_json:
         put_json({"file": str(path), "bytes": size, **_facts(found)})
@@ -73,7 +73,7 @@ def load(
     """Make a collection of a file; nothing is read or embedded again."""
     with opened(context) as workspace:
         owner = workspace.settings.owner
-        made = _follow(workspace, f"{file.name} as a collection", lambda: workspace.library.transfer.load(owner, file, name))
+        made = _followed(workspace.import_collection(owner, file, name))
         missing = _missing(workspace, made)
     if missing:
         note(f"Note: {missing}")
@@ -83,11 +83,8 @@ def load(
         put(f"{made.name}: {_size(made)}.")
 
 
-def _follow(workspace: Workspace, title: str, work: Callable[[], T]) -> T:
-    """Do the work in a run, which Ctrl-C stops."""
-    from agentkit import runs
-
-    run = runs.start(work, kind="transfer", title=title, owner=workspace.settings.owner, ledger=workspace.ledger)
+def _followed(run: Run[T]) -> T:
+    """What the run gives, which Ctrl-C stops."""
     with stopped_by_interrupt(run):
         while not run.wait(0.2):
             pass

@@ -1,6 +1,7 @@
 """What happened: chats with their message trees, runs, events and model calls, in the one database."""
 
+from agentkit.ledger.rows import RunKey
 from agentkit.ledger.store import Chat, Ledger, StoredMessage
-from agentkit.ledger.writer import LedgerWriter
+from agentkit.ledger.writer import Keeper, LedgerWriter
 
-__all__ = ["Chat", "Ledger", "LedgerWriter", "StoredMessage"]
+__all__ = ["Chat", "Keeper", "Ledger", "LedgerWriter", "RunKey", "StoredMessage"]

@@ -72,6 +72,33 @@ class Totals:
     first_token_p50_s: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class GroupTotals:
+    """The sums of one day, model, agent, chat or run."""
+
+    key: str
+    title: str
+    totals: Totals
+
+
+@dataclass(frozen=True, slots=True)
+class RunTotals:
+    """A run with what it took; times are UTC without zone."""
+
+    id: str
+    kind: str
+    title: str
+    state: str
+    reason: str
+    chat_id: str | None
+    started_at: datetime
+    finished_at: datetime | None
+    seconds: float | None
+    calls: int
+    tokens: int
+    cost: float | None
+
+
 def totals(ledger: Ledger, calls: CallFilter) -> Totals:
     """Sums over all calls that the filter means."""
     where, values = calls.where()
@@ -89,15 +116,25 @@ def of_messages(ledger: Ledger, owner: str, message_ids: Sequence[str]) -> dict[
 
 def grouped(ledger: Ledger, calls: CallFilter, by: Group, timezone: str = "UTC") -> pandas.DataFrame:
     """One row per day (in `timezone`, an IANA name), model, agent, chat or run: the key, its title, and the sums."""
+    return ledger.database.frame(*_grouped(calls, by, timezone))
+
+
+def groups(ledger: Ledger, calls: CallFilter, by: Group, timezone: str = "UTC") -> list[GroupTotals]:
+    """The same, one by one."""
+    rows = ledger.database.rows(*_grouped(calls, by, timezone))
+    return [GroupTotals(row.pop("key"), row.pop("title"), Totals(**row)) for row in rows]
+
+
+def _grouped(calls: CallFilter, by: Group, timezone: str) -> tuple[str, list[Any]]:
     where, values = calls.where()
     key, title = _KEYS[by]
     _check_zone(timezone)
     zone = [timezone] if by == "day" else []
     order = "key" if by == "day" else "cost desc nulls last, calls desc"
-    return ledger.database.frame(
+    return (
         f"""select {key} as key, {title} as title, {_SUMS} from llm_calls c left join chats h on h.id = c.chat_id
         left join runs r on r.id = c.run_id where {where} group by 1, 2 order by {order}""",
-        [*zone, *zone, *values] if by == "day" else values,
+        [*zone, *zone, *values],
     )
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from agentkit.database import Database, Row
 from agentkit.errors import NotFound
+from agentkit.events import Recorded
+from agentkit.ledger import rows
+from agentkit.ledger.rows import RunKey
 from agentkit.ledger.schema import MIGRATIONS
 from agentkit.messages import new_id
 
@@ -115,17 +119,29 @@ class Ledger:
             at = row["parent_id"]
         return branch[::-1]
 
+    def keep(self, run: RunKey, events: Sequence[Recorded], again: bool = False) -> None:
+        """Store events of a run and what follows from them: the run, its messages, its calls.
+
+        They are kept all together or not at all; `again` passes over those that are there already.
+        Raises StoreError.
+        """
+        rows.insert(self.database, run, events, again)
+
     def interrupt_orphans(self) -> int:
         """Mark runs that a dead process left open; call once after opening. Returns how many there were."""
-        orphans = self.database.value("select count(*) from runs where state = 'running'")
-        if orphans:
-            with self.database.transaction():
-                self.database.execute(
-                    "update runs set state = 'interrupted', reason = 'the process ended', finished_at = ?"
-                    " where state = 'running'",
-                    [utc_now()],
-                )
-        return int(orphans)
+        orphans = self.database.rows("select id from runs where state = 'running'")
+        for row in orphans:
+            self.interrupt(row["id"])
+        return len(orphans)
+
+    def interrupt(self, run_id: str) -> None:
+        """Mark a run whose process has died, if it has not ended before."""
+        with self.database.transaction():
+            self.database.execute(
+                "update runs set state = 'interrupted', reason = 'the process ended',"
+                " finished_at = ? where id = ? and state = 'running'",
+                [utc_now(), run_id],
+            )
 
 
 def utc_now() -> datetime:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -57,6 +58,17 @@ class Library:
         """Questions whose right documents are known, to measure a search with."""
         self.transfer = Transfer(self.store, self.originals, self.indexes, limits)
         """Collections as files."""
+
+    def with_settings(
+        self, settings: Settings, embedders: Embedders, rerankers: Rerankers
+    ) -> Library:
+        """This library under other limits and with other models; only this one is to be closed."""
+        other = copy.copy(self)
+        other.settings, other.embedders, other.rerankers = settings, embedders, rerankers
+        other.originals = Originals(settings.data / "files", settings.max_file_mb * 2**20)
+        limits = Limits.from_settings(settings)
+        other.versions = self.versions.with_limits(embedders, other.originals, limits)
+        return other
 
     # Collections
 

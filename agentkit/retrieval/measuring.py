@@ -22,7 +22,7 @@ def measure(library: Library, owner: str, set_id: str, collection: str, options:
     """
     questions = library.questions.questions(owner, set_id)
     _check(library, owner, set_id, collection, questions)
-    version = version_id or library.store.version(library.collection(owner, collection).id).id
+    version = version_id or library.versions.listed(owner, collection)[0].version.id
     figures, results = trial(library, owner, collection, questions, options, version_id)
     measured = Measurement(new_id(), set_id, collection, version, options, figures, utc_now(), results)
     library.questions.keep(owner, measured)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from agentkit.retrieval.embedders import Embedders
 from agentkit.retrieval.gate import Gate
 from agentkit.retrieval.indexes import Indexes
 from agentkit.retrieval.ingest import GroupWriter, chunk_tokens
+from agentkit.retrieval.near import IndexFigures
 from agentkit.retrieval.originals import Originals
 from agentkit.retrieval.rebuild import Readings, Rebuild
 from agentkit.retrieval.store import Store
@@ -47,6 +49,12 @@ class Versions:
         self._limits, self._turn, self._gate = limits, turn, gate
         self._probed: set[str] = set()
 
+    def with_limits(self, embedders: Embedders, originals: Originals, limits: Limits) -> Versions:
+        """These versions under other limits and with other models."""
+        other = copy.copy(self)
+        other._embedders, other._originals, other._limits = embedders, originals, limits
+        return other
+
     def listed(self, owner: str, collection: str) -> list[VersionStatus]:
         """The collection's versions: the one that answers first, then the newest; raises NotFound."""
         table = self._store.version_table
@@ -62,6 +70,10 @@ class Versions:
         if found is None:
             raise NotFound(f"There is no index version {version_id!r}; it may have been discarded.")
         return found
+
+    def figures(self, owner: str, version_id: str) -> IndexFigures:
+        """How many vectors its index has, and how exact it is; raises NotFound."""
+        return self._indexes.of(self.one(owner, version_id)).figures()
 
     def add(self, owner: str, collection: str, *, embedder: str, max_tokens: int, overlap: int = 0) -> IndexVersion:
         """A new version with nothing in it, beside the one that answers.

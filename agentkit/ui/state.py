@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
 
-from agentkit.settings import load_settings
+from agentkit.settings import Settings, load_settings
 from agentkit.workspace import Workspace
 
 PAGES = Path(__file__).resolve().parent.parent.parent / "pages"
@@ -18,14 +19,20 @@ drawn = threading.Event()
 
 _lock = threading.Lock()
 _opened: list[Workspace] = []
+_opener: list[Callable[[Settings], Workspace]] = [Workspace]
 
 
 def workspace() -> Workspace:
     """The workspace of this process, opened on first use; raises StoreError and ConfigError."""
     with _lock:
         if not _opened:
-            _opened.append(Workspace(load_settings()))
+            _opened.append(_opener[-1](load_settings()))
         return _opened[0]
+
+
+def open_with(opener: Callable[[Settings], Workspace]) -> None:
+    """Open the workspace like this when somebody needs it; by default for this process alone."""
+    _opener[:] = [opener]
 
 
 def use(other: Workspace) -> None:

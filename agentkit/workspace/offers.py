@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from agentkit.events import Usage
@@ -14,8 +14,21 @@ from agentkit.llm.prices import price
 from agentkit.retrieval import Embedder
 from agentkit.retrieval.embed_folder import FolderEmbedder
 from agentkit.retrieval.embed_server import ServerEmbedder
-from agentkit.retrieval.rerank import CrossEncoderReranker, Reranker, ServerReranker
+from agentkit.retrieval.embedders import Embedders
+from agentkit.retrieval.rerank import CrossEncoderReranker, Reranker, Rerankers, ServerReranker
 from agentkit.settings import Settings
+
+
+def offered(settings: Settings, default: Embedder) -> tuple[Embedders, Rerankers]:
+    """What can be chosen under these settings, besides the default embedding model."""
+    return (
+        Embedders(
+            default, partial(embedder, settings), lambda: [one.name for one in embedders(settings)]
+        ),
+        Rerankers(
+            partial(reranker, settings), lambda: [one.name for one in rerankers(settings)]
+        ),
+    )
 
 
 def embedders(settings: Settings) -> Iterator[Embedder]:

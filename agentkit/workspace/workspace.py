@@ -5,6 +5,7 @@ The app, the command line and the tests work through this; each question or inge
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,14 +19,13 @@ from agentkit.database import Database
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import DocumentDone, MessageSent
 from agentkit.ledger import Chat, Ledger, StoredMessage
+from agentkit.ledger.figures import Figures
 from agentkit.llm import Model, available_models, model_by_id
 from agentkit.llm.limits import Limit, Used, limited
 from agentkit.llm.tokens import count_text
 from agentkit.messages import new_id
 from agentkit.retrieval import Collection, Embedder, Hit, Library, MiniLMEmbedder, Source, fetch, sources_from_paths
 from agentkit.retrieval.bundle import file_name
-from agentkit.retrieval.embedders import Embedders
-from agentkit.retrieval.rerank import Rerankers
 from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
 from agentkit.settings import Settings
@@ -52,18 +52,30 @@ class Workspace:
         private.take(settings.data)
         self.database = Database(settings.database)
         self.ledger = Ledger(self.database)
+        self.figures = Figures(self.ledger)
         self.embedder: Embedder = embedder or MiniLMEmbedder()
-        self.library = Library(
-            self.database,
-            settings,
-            Embedders(
-                self.embedder, partial(offers.embedder, settings), lambda: [one.name for one in offers.embedders(settings)]
-            ),
-            Rerankers(partial(offers.reranker, settings), lambda: [one.name for one in offers.rerankers(settings)]),
-        )
+        self.library = Library(self.database, settings, *offers.offered(settings, self.embedder))
         self.database.refuse_newer()
         self.ledger.interrupt_orphans()
         self.library.interrupt_orphans()
+
+    def with_settings(self, settings: Settings) -> Workspace:
+        """This workspace under another's limits and with their models and tools.
+
+        The data folder stays the same; only this one is to be closed.
+        """
+        theirs = replace(settings, data=self.settings.data)
+        if theirs == self.settings:
+            return self
+        other = copy.copy(self)
+        other.settings = theirs
+        other.library = self.library.with_settings(theirs, *offers.offered(theirs, self.embedder))
+        return other
+
+    @property
+    def serving(self) -> int:
+        """How many calls of other processes are at work here; closing may wait for them."""
+        return 0
 
     def close(self) -> None:
         """Write the indexes and close the database; runs that go on are stopped first."""
@@ -120,14 +132,19 @@ class Workspace:
         """Let an index version answer, after building what it lacks, in a run of its own; raises NotFound at once."""
         return self._version_run("switch", owner, version_id, lambda: self.library.versions.promote(owner, version_id))
 
-    def export_collection(self, owner: str, collection: str) -> Run[Path]:
-        """Write a collection to a file below the folder `exports`, which is the run's result; raises NotFound at once."""
+    def export_collection(self, owner: str, collection: str, path: Path | None = None) -> Run[Path]:
+        """Write a collection to a file, which is the run's result; raises NotFound at once.
+
+        Without a path it lies below the folder `exports` of the data folder.
+        """
         name = self.library.collection(owner, collection).name
-        path = self.settings.data / "exports" / file_name(name)
+        own = self.settings.data / "exports"
+        target = path or own / file_name(name)
 
         def work() -> Path:
-            made = self.library.transfer.export(owner, name, path)
-            private.close_files(made.parent)
+            made = self.library.transfer.export(owner, name, target)
+            if path is None:
+                private.close_files(own)
             return made
 
         return self._transfer(f"Export of {name}", owner, work)

@@ -13,7 +13,10 @@ from typing import Any
 
 import pytest
 
+from agentkit.api import Held
 from agentkit.cli import main
+from agentkit.retrieval import FakeEmbedder
+from agentkit.settings import Settings
 from tests.cli.program import open_with_fake
 from tests.servers.openai_server import OpenAIServer
 
@@ -52,17 +55,29 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "data"
 
 
+@pytest.fixture(params=["alone", "held"])
+def held(request: pytest.FixtureRequest) -> bool:
+    """Whether somebody holds the data folder while commands run, as the app does."""
+    return bool(request.param == "held")
+
+
 @pytest.fixture
-def cli(data: Path, capsys: pytest.CaptureFixture[str]) -> Cli:
-    """Run a command in this process."""
+def cli(data: Path, held: bool, capsys: pytest.CaptureFixture[str]) -> Iterator[Cli]:
+    """Run a command in this process; where the folder is `held` it goes through the socket."""
+    holders: dict[str, Held] = {}
 
     def run(*arguments: object) -> Ended:
+        folder = os.environ["AGENTKIT_DATA"]
+        if held and folder not in holders:
+            holders[folder] = Held(Settings(data=Path(folder)), FakeEmbedder())
         capsys.readouterr()
         code = main([str(argument) for argument in arguments], open_with_fake)
         written = capsys.readouterr()
         return Ended(code, written.out, written.err)
 
-    return run
+    yield run
+    for holder in holders.values():
+        holder.close()
 
 
 def program(*arguments: object, **environment: str) -> subprocess.Popen[str]:

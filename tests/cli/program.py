@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from agentkit.api import Workspace
 from agentkit.cli import main
 from agentkit.retrieval import FakeEmbedder
 from agentkit.settings import Settings
-from agentkit.workspace import Workspace
 
 
 class SlowEmbedder(FakeEmbedder):

@@ -119,6 +119,7 @@ def dataset(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.parametrize("held", [False])
 @pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
 def test_eval(cli: Cli, dataset: Path, data: Path, mode: str) -> None:
     ended = cli("eval", dataset, "--mode", mode, "--json")
@@ -239,6 +240,7 @@ def test_doctor_says_which_model_answers(cli: Cli, shared_server: OpenAIServer, 
     assert model["advice"]
 
 
+@pytest.mark.parametrize("held", [False])
 def test_doctor_tells_a_store_that_is_in_use_or_broken(data: Path, cli: Cli) -> None:
     database = Database(data / "agentkit.duckdb")
     with program("doctor", "--json") as running:
@@ -256,6 +258,7 @@ def test_doctor_tells_a_store_that_is_in_use_or_broken(data: Path, cli: Cli) -> 
     assert "BAD  database: it does not open" in ended.out
 
 
+@pytest.mark.parametrize("held", [False])
 def test_doctor_tells_a_folder_that_cannot_be_written(cli: Cli, data: Path) -> None:
     data.write_text("a file is in the way")
     ended = cli("doctor", "--json")

@@ -10,12 +10,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import agentkit
 from agentkit import retrieval
+from agentkit.api import Held
 from agentkit.retrieval import Scope, SearchOptions
 from agentkit.retrieval import vectordb as databases
 from agentkit.retrieval.near import EXACT_BELOW, TARGET
@@ -37,11 +39,16 @@ class Played:
     printed: dict[str, list[str]]
 
 
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
+@pytest.fixture(scope="module", params=["alone", "while another process holds the folder"])
+def played(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Played]:
     names: dict[str, Any] = {"__name__": "example"}
     printed: dict[str, list[str]] = {}
-    with contextlib.chdir(tmp_path_factory.mktemp("page")):
+    with contextlib.ExitStack() as around:
+        around.enter_context(contextlib.chdir(tmp_path_factory.mktemp("page")))
+        if request.param != "alone":
+            around.callback(Held(Settings(data=Path("data"))).close)
         try:
             for title, code in blocks(PAGE).items():
                 with contextlib.redirect_stdout(io.StringIO()) as said:

@@ -1,0 +1,69 @@
+"""Which methods of a workspace can be called from another process: the documented ones."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from agentkit.api.wire import Method
+from agentkit.ledger import Ledger
+from agentkit.ledger.figures import Figures
+from agentkit.retrieval import Library
+from agentkit.retrieval.questions import Questions
+from agentkit.retrieval.transfer import Transfer
+from agentkit.retrieval.versions import Versions
+from agentkit.workspace import Workspace
+
+PARTS: dict[str, type[Any]] = {
+    "workspace": Workspace,
+    "library": Library,
+    "library.versions": Versions,
+    "library.questions": Questions,
+    "library.transfer": Transfer,
+    "ledger": Ledger,
+    "figures": Figures,
+}
+"""The parts by where they are in a workspace."""
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "workspace": (
+        "ask", "build_version", "delete_chat", "export_collection", "import_collection", "ingest",
+        "ingest_samples", "ingest_url", "promote_version", "retry",
+    ),
+    "library": (
+        "check", "check_indexes", "check_originals", "chunk", "chunks", "collection", "collections", "create_collection",
+        "delete_collection", "delete_documents", "document", "documents", "documents_within",
+        "find", "find_passages", "ingest", "media_types", "options", "original", "reading",
+        "rename_collection", "retrieve", "retry", "set_options", "similarity", "tag_documents",
+        "tags", "text", "warm",
+    ),
+    "library.versions": (
+        "add", "build", "discard", "figures", "listed", "one", "preview", "promote",
+    ),
+    "library.questions": (
+        "create", "delete", "history", "keep", "measurement", "named", "one", "questions",
+        "rename", "replace_questions", "sets",
+    ),
+    "library.transfer": ("export", "load"),
+    "ledger": (
+        "chat", "chats", "count_chats", "create_chat", "delete_chat", "keep", "thread",
+        "update_chat",
+    ),
+    "figures": ("events", "groups", "of_messages", "runs", "totals", "write_calls"),
+}  # fmt: skip
+
+
+@cache
+def method(part: str, name: str) -> Method | None:
+    """The method of that name; None when there is none that can be called from elsewhere."""
+    if name not in NAMES.get(part, ()):
+        return None
+    return Method(part, name, getattr(PARTS[part], name))
+
+
+def part_of(workspace: Workspace, part: str) -> Any:
+    """The part itself, such as the library."""
+    found: Any = workspace
+    for name in part.split(".") if part != "workspace" else ():
+        found = getattr(found, name)
+    return found

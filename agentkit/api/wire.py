@@ -1,0 +1,183 @@
+"""How calls travel: arguments and results of a method as JSON values, and errors by their names."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, is_dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    PlainSerializer,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+)
+
+from agentkit import errors
+from agentkit.errors import AgentkitError, StoreError
+from agentkit.events import Recorded, from_json, to_json
+from agentkit.retrieval import Source
+from agentkit.runs import Run
+from agentkit.settings import Settings
+
+_STRICT = ConfigDict(extra="forbid", protected_namespaces=(), arbitrary_types_allowed=True)
+_FOLDERS = ("tools", "embedding_folders", "reranker_folders")
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of a part of the workspace, such as `library`, that can be called from elsewhere."""
+
+    part: str
+    name: str
+    function: Callable[..., Any]
+
+    @cached_property
+    def starts_run(self) -> bool:
+        """Whether it gives a run, whose events are to be followed."""
+        return get_origin(self._hints["return"]) is Run
+
+    def pack(self, given: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a call as JSON values by name; raises TypeError as the call would."""
+        bound = inspect.signature(self.function).bind(None, *given, **named).arguments
+        values = list(bound.items())[1:]  # without self
+        return {name: self._dumped(name, value) for name, value in values}
+
+    def unpack(self, arguments: Any) -> dict[str, Any]:
+        """What `pack` made, as values again; raises StoreError for what cannot be read here."""
+        try:
+            read = self._arguments.model_validate(arguments)
+        except ValidationError as error:
+            raise _misread(f"{self.part}.{self.name}", error) from error
+        return {name: getattr(read, name) for name in read.model_fields_set}
+
+    def pack_result(self, result: Any) -> Any:
+        """What the method (or its run) gave, as a JSON value."""
+        return _json(self._result, _absolute(result))
+
+    def unpack_result(self, result: Any) -> Any:
+        """What `pack_result` made, as a value again."""
+        return self._result.validate_python(result)
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        return get_type_hints(self.function, include_extras=True)
+
+    @cached_property
+    def _arguments(self) -> type[BaseModel]:
+        fields: dict[str, Any] = {}
+        for name, one in list(inspect.signature(self.function).parameters.items())[1:]:
+            default = ... if one.default is inspect.Parameter.empty else one.default
+            fields[name] = (_wired(self._hints[name]), default)
+        return create_model(f"{self.part}.{self.name}", __config__=_STRICT, **fields)
+
+    @cached_property
+    def _result(self) -> TypeAdapter[Any]:
+        returned = self._hints["return"]
+        return TypeAdapter(_wired(get_args(returned)[0] if self.starts_run else returned))
+
+    @cached_property
+    def _adapters(self) -> dict[str, TypeAdapter[Any]]:
+        named = {name: hint for name, hint in self._hints.items() if name != "return"}
+        return {name: TypeAdapter(_wired(hint)) for name, hint in named.items()}
+
+    def _dumped(self, name: str, value: Any) -> Any:
+        value = list(value) if get_origin(self._hints[name]) is Iterable else value
+        return _json(self._adapters[name], _absolute(value))
+
+
+def pack_settings(settings: Settings) -> dict[str, Any]:
+    """The settings of a caller; files and folders that they name are found from anywhere."""
+    folders: dict[str, Any] = {name: _absolute_parts(getattr(settings, name)) for name in _FOLDERS}
+    packed: dict[str, Any] = _json(TypeAdapter(Settings), replace(settings, **folders))
+    return packed
+
+
+def unpack_settings(packed: Any) -> Settings:
+    """What `pack_settings` made; raises StoreError for what this version cannot read."""
+    try:
+        return _Asked.model_validate({"settings": packed}).settings
+    except ValidationError as error:
+        raise _misread("settings", error) from error
+
+
+def pack_error(error: BaseException) -> dict[str, Any]:
+    """An error as it travels: its name, what it says, and its plain attributes."""
+    more = {name: value for name, value in vars(error).items() if isinstance(value, _PLAIN)}
+    return {"type": type(error).__name__, "says": str(error), "more": more}
+
+
+def unpack_error(packed: Mapping[str, Any], pid: int) -> AgentkitError:
+    """The error again; one that is none of ours was a mistake in process `pid`, and says so."""
+    kind = getattr(errors, str(packed["type"]), None)
+    if not (isinstance(kind, type) and issubclass(kind, AgentkitError)):
+        first_line = packed["says"].partition("\n")[0]
+        what = f"{packed['type']}: {first_line}"
+        return AgentkitError(f"Process {pid}, which holds the data folder, failed ({what}).")
+    error = kind(packed["says"])
+    for name, value in packed.get("more", {}).items():
+        setattr(error, name, value)
+    return error
+
+
+class _Asked(BaseModel):
+    model_config = _STRICT
+    settings: Settings
+
+
+_PLAIN = (str, int, float, bool, type(None))
+_Recorded = Annotated[
+    Recorded,
+    PlainSerializer(lambda one: {"seq": one.seq, "at": one.at, "event": to_json(one.event)}),
+    PlainValidator(lambda one: Recorded(one["seq"], one["at"], from_json(one["event"]))),
+]
+
+
+def _wired(hint: Any) -> Any:
+    """The type hint with those types in it replaced that pydantic cannot carry by itself."""
+    if hint is Recorded:
+        return _Recorded
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Iterable:
+        return list[_wired(inner[0])]  # type: ignore[misc]  # a type made at run time
+    if inner and any(_wired(one) is not one for one in inner):
+        return origin[tuple(_wired(one) for one in inner)]
+    return hint
+
+
+def _json(adapter: TypeAdapter[Any], value: Any) -> Any:
+    # Without defaults an empty tuple stays one, and what is sent is short.
+    return adapter.dump_python(value, mode="json", exclude_defaults=True, warnings="none")
+
+
+def _absolute(value: Any) -> Any:
+    """The value with paths that hold in every process of this machine."""
+    if isinstance(value, Path):
+        return value.absolute()
+    if isinstance(value, Source):
+        return replace(value, path=value.path.absolute())
+    if isinstance(value, (list, tuple)) and value and is_dataclass(value[0]):
+        return [_absolute(one) for one in value]
+    return value
+
+
+def _absolute_parts(paths: str) -> str:
+    parts = [part for part in paths.split(os.pathsep) if part.strip()]
+    return os.pathsep.join(str(Path(part).expanduser().absolute()) for part in parts)
+
+
+def _misread(what: str, error: ValidationError) -> StoreError:
+    # A name that is unknown tells more of another version than one that is missing.
+    first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+    where = ".".join(str(part) for part in first["loc"])
+    return StoreError(
+        f"{what} does not understand {where} ({first['msg']}). The process that holds the data"
+        " folder may be of another version of agentkit: update or restart it."
+    )

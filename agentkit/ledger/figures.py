@@ -1,0 +1,52 @@
+"""What was done and what it took, as programs and the command line ask for it, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentkit.errors import ConfigError
+from agentkit.events import Recorded
+from agentkit.ledger import queries
+from agentkit.ledger.export import calls_csv
+from agentkit.ledger.queries import CallFilter, Group, GroupTotals, RunTotals, Totals
+from agentkit.ledger.store import Ledger
+
+
+class Figures:
+    """Sums over the model calls, and the runs; costs are US dollars, times seconds."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def totals(self, calls: CallFilter) -> Totals:
+        """Sums over all calls that the filter means."""
+        return queries.totals(self._ledger, calls)
+
+    def groups(self, calls: CallFilter, by: Group, timezone: str = "UTC") -> list[GroupTotals]:
+        """The sums by day (in `timezone`, an IANA name), model, agent, chat or run.
+
+        Raises ConfigError for a zone that does not exist.
+        """
+        return queries.groups(self._ledger, calls, by, timezone)
+
+    def of_messages(self, owner: str, message_ids: Sequence[str]) -> dict[str, Totals]:
+        """The sums by answer, for those messages that took calls."""
+        return queries.of_messages(self._ledger, owner, message_ids)
+
+    def runs(self, owner: str, limit: int = 50, kind: str = "") -> list[RunTotals]:
+        """The owner's runs, newest first."""
+        rows = queries.runs(self._ledger, owner, limit, kind)
+        return [RunTotals(**row) for row in rows]
+
+    def events(self, owner: str, run_id: str) -> list[Recorded]:
+        """The stored events of a run, in order; raises NotFound."""
+        return queries.events(self._ledger, owner, run_id)
+
+    def write_calls(self, calls: CallFilter, path: Path) -> None:
+        """Write every call into a CSV file; raises ConfigError when it cannot be written."""
+        try:
+            path.write_text(calls_csv(self._ledger, calls), encoding="utf-8")
+        except OSError as error:
+            why = f"{path} cannot be written ({error.strerror})"
+            raise ConfigError(f"{why}; give another file.") from error

@@ -1,0 +1,116 @@
+"""The rows that the events of a run make: the run itself, its events, messages and model calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from agentkit.database import Database
+from agentkit.events import (
+    MessageSent,
+    ModelReplied,
+    Recorded,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    RunStopped,
+    to_json,
+)
+
+_ENDS = {RunFinished: "finished", RunFailed: "failed", RunStopped: "stopped"}
+
+
+@dataclass(frozen=True, slots=True)
+class RunKey:
+    """A run and what its messages and model calls are for."""
+
+    id: str
+    owner: str
+    chat_id: str | None = None
+    message_id: str | None = None
+    """The answer under which its calls are booked."""
+
+
+def insert(
+    database: Database, run: RunKey, recorded: Sequence[Recorded], again: bool = False
+) -> None:
+    """Store events and what follows from them, all together or none; raises StoreError.
+
+    With `again`, those that are there already are passed over.
+    """
+    with database.transaction():
+        known = _known(database, run) if again else set()
+        for one in recorded:
+            if one.seq not in known:
+                _insert_event(database, run, one)
+
+
+def _known(database: Database, run: RunKey) -> set[int]:
+    found = database.rows("select seq from events where run_id = ?", [run.id])
+    return {row["seq"] for row in found}
+
+
+def _insert_event(database: Database, run: RunKey, recorded: Recorded) -> None:
+    at = datetime.fromtimestamp(recorded.at, UTC).replace(tzinfo=None)
+    data = to_json(recorded.event)
+    kind = data.pop("kind")
+    row = {"run_id": run.id, "seq": recorded.seq, "happened_at": at, "kind": kind}
+    database.insert("events", {**row, "data": json.dumps(data, ensure_ascii=False)})
+    match recorded.event:
+        case RunStarted() as started:
+            _open_run(database, run, started, at)
+        case MessageSent() as sent if run.chat_id and not sent.extra.get("silent"):
+            _add_message(database, run, sent, at)
+        case ModelReplied() as replied:
+            _add_call(database, run, replied, at)
+        case RunFinished() | RunFailed() | RunStopped() as end:
+            _close_run(database, run, end, at)
+        case _:
+            pass
+
+
+def _open_run(database: Database, run: RunKey, event: RunStarted, at: datetime) -> None:
+    database.insert("runs", {
+        "id": run.id, "owner": run.owner, "chat_id": run.chat_id, "kind": event.what,
+        "title": event.title, "state": "running", "reason": "", "started_at": at,
+    })  # fmt: skip
+
+
+def _close_run(
+    database: Database, run: RunKey, event: RunFinished | RunFailed | RunStopped, at: datetime
+) -> None:
+    reason = event.error if isinstance(event, RunFailed) else event.reason
+    database.execute(
+        "update runs set state = ?, reason = ?, finished_at = ? where id = ?",
+        [_ENDS[type(event)], reason, at, run.id],
+    )
+
+
+def _add_message(database: Database, run: RunKey, event: MessageSent, at: datetime) -> None:
+    database.insert("messages", {
+        "id": event.id, "chat_id": run.chat_id, "parent_id": event.parent_id, "run_id": run.id,
+        "sender": event.sender, "recipient": event.recipient, "role": event.role,
+        "content": event.content, "status": event.status,
+        "extra": json.dumps(event.extra, ensure_ascii=False), "created_at": at,
+    })  # fmt: skip
+    database.execute(
+        "update chats set head_id = ?, updated_at = ? where id = ? and owner = ?",
+        [event.id, at, run.chat_id, run.owner],
+    )
+
+
+def _add_call(database: Database, run: RunKey, event: ModelReplied, at: datetime) -> None:
+    usage = event.usage
+    database.insert("llm_calls", {
+        "id": event.call_id, "attempt": event.attempt, "owner": run.owner, "run_id": run.id,
+        "chat_id": run.chat_id, "message_id": run.message_id, "agent": event.agent,
+        "provider": event.provider, "model": event.model, "purpose": event.purpose,
+        "status": event.status, "error": event.error, "error_type": event.error_type,
+        "input_tokens": usage.input, "cache_read_tokens": usage.cache_read,
+        "cache_write_tokens": usage.cache_write, "output_tokens": usage.output,
+        "reasoning_tokens": usage.reasoning, "estimated": usage.estimated, "cost": event.cost,
+        "seconds": event.seconds, "first_token_s": event.first_token_s, "finished_at": at,
+        "raw_usage": json.dumps(event.raw_usage, ensure_ascii=False),
+    })  # fmt: skip

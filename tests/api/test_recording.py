@@ -1,0 +1,155 @@
+"""`record()`: what a script's agents do is in the ledger, whoever holds the folder."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentkit import AssistantAgent, UserProxyAgent, record
+from agentkit.api import Held, Workspace
+from agentkit.events import MessageSent
+from agentkit.ledger.queries import CallFilter, RunTotals
+from agentkit.llm.scripted import scripted_model
+from agentkit.retrieval import FakeEmbedder
+from agentkit.settings import Settings
+from tests.api.doors import WHERE
+from tests.api.holder import holding, started
+
+ME = "local"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data=tmp_path / "data")
+
+
+@pytest.fixture(params=WHERE)
+def _somewhere(settings: Settings, request: pytest.FixtureRequest) -> Iterator[None]:
+    held = Held(settings, FakeEmbedder()) if request.param == "elsewhere" else None
+    yield
+    if held:
+        held.close()
+
+
+anywhere = pytest.mark.usefixtures("_somewhere")
+
+
+def chat(*replies: str) -> None:
+    """Somebody asks an agent as often as there are replies."""
+    model = {"config_list": [{"model": scripted_model(replies)}]}
+    clerk = AssistantAgent("clerk", llm_config=model)
+    user = UserProxyAgent("user", human_input_mode="NEVER", code_execution_config=False)
+    for number, _ in enumerate(replies):
+        user.initiate_chat(clerk, message=f"Question {number}", max_turns=1, silent=True)
+
+
+def runs(settings: Settings) -> list[RunTotals]:
+    workspace = Workspace(settings, FakeEmbedder())
+    found = workspace.figures.runs(ME)
+    workspace.close()
+    return found
+
+
+@anywhere
+def test_chats_calls_and_costs_are_in_the_ledger(settings: Settings) -> None:
+    with record("Two questions", settings) as run:
+        chat("One.", "Two.")
+    assert [type(one.event).__name__ for one in run.events()].count("ModelReplied") == 2
+    workspace = Workspace(settings, FakeEmbedder())
+    (found,) = workspace.figures.runs(ME)
+    assert (found.id, found.kind, found.title) == (run.id, "script", "Two questions")
+    assert (found.state, found.calls) == ("finished", 2)
+    assert workspace.figures.totals(CallFilter(ME)).calls == 2
+    events = [one.event for one in workspace.figures.events(ME, run.id)]
+    said = [one.content for one in events if isinstance(one, MessageSent)]
+    assert said == ["Question 0", "One.", "Question 1", "Two."]
+    workspace.close()
+
+
+@anywhere
+def test_a_run_within_is_booked_once(settings: Settings) -> None:
+    with record("Around", settings) as run:
+        workspace = Workspace(settings, FakeEmbedder())
+        workspace.library.create_collection(ME, "Books")
+        asked = workspace.ask(ME, "How long is the Danube?", collection="Books")
+        asked.result()
+        workspace.library.retrieve(ME, "Books", "Danube")
+        workspace.close()
+    by_id = {one.id: one for one in runs(settings)}
+    assert by_id[asked.id].calls > 0
+    assert [by_id[run.id].calls, by_id[run.id].state] == [1, "finished"], "the look-up alone"
+    assert [type(one.event).__name__ for one in run.events()].count("Retrieved") == 1
+
+
+@anywhere
+def test_how_the_work_ends_is_how_the_run_ends(settings: Settings) -> None:
+    with pytest.raises(ZeroDivisionError), record("Fails", settings):
+        _ = 1 / 0
+    with pytest.raises(KeyboardInterrupt), record("Interrupted", settings):
+        raise KeyboardInterrupt
+    with pytest.raises(SystemExit), record("Leaves", settings):
+        sys.exit()
+    with record("", settings):
+        pass
+    ends = [(one.title, one.state, one.reason) for one in runs(settings)]
+    assert ends[::-1][:3] == [
+        ("Fails", "failed", "division by zero"),
+        ("Interrupted", "stopped", "stopped by the user"),
+        ("Leaves", "finished", ""),
+    ]
+    assert ends[0][0] == Path(sys.argv[0]).name
+
+
+def test_a_holder_that_dies_does_not_stop_the_script(settings: Settings) -> None:
+    with holding(settings.data) as process, record("Goes on", settings) as run:
+        chat("One.")
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        chat("Two.", "Three.")
+    (found,) = runs(settings)
+    assert (found.state, found.calls) == ("finished", 3)
+    assert [one.seq for one in run.events()] == list(range(1, len(run.events()) + 1))
+
+
+def test_a_script_that_is_killed_is_marked(settings: Settings) -> None:
+    code = """
+import sys
+from agentkit import record
+with record("Killed"):
+    print("begun", flush=True)
+    sys.stdin.read()
+"""
+    held = Held(settings, FakeEmbedder())
+    with started("-c", code, AGENTKIT_DATA=str(settings.data)) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "begun\n"
+        assert held.figures.runs(ME)[0].state == "running"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    while (found := held.figures.runs(ME)[0]).state == "running":
+        pass
+    assert (found.state, found.reason) == ("interrupted", "the process ended")
+    held.close()
+
+
+def test_what_cannot_be_stored_is_told_once(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    with (
+        caplog.at_level(logging.WARNING),
+        holding(settings.data) as process,
+        record("Lost", settings) as run,
+    ):
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        (settings.data / "agentkit.duckdb").write_bytes(b"no database")
+        chat("One.", "Two.")
+    (told,) = [one.getMessage() for one in caplog.records if one.name.startswith("agentkit.api")]
+    assert told.startswith("What this program does is not recorded from here on: ")
+    assert "cannot be opened as a database" in told
+    assert [type(one.event).__name__ for one in run.events()].count("ModelReplied") == 2
