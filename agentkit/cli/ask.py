@@ -10,13 +10,20 @@ import typer
 from agentkit.cli.asking import asked
 from agentkit.cli.output import dollars, note, put, put_json
 from agentkit.cli.store import chosen_collection, opened, stopped_by_interrupt
-from agentkit.events import HumanInputRequested, MessageSent, TokenDelta
+from agentkit.events import HumanInputRequested, MessageSent, ReplyEnd, TokenDelta
 
 if TYPE_CHECKING:
     from agentkit.ledger.queries import Totals
     from agentkit.runs import Run
     from agentkit.teams import Answer, Citation
     from agentkit.workspace import Workspace
+
+_CUT: dict[ReplyEnd, str] = {
+    "token_limit": "the model reached its limit of tokens",
+    "filtered": "a filter of the provider stopped the model",
+    "broken_off": "the server went away without saying that this was all",
+    "too_long": "the model wrote more than is taken of one reply",
+}
 
 
 def ask(
@@ -100,6 +107,7 @@ def _object(answer: Answer, took: Totals, run: Run[Answer]) -> dict[str, Any]:
         "citations": [_citation(citation) for citation in answer.citations],
         "usage": {**usage, "total_tokens": took.prompt_tokens + took.completion_tokens},
         "stopped_because": answer.stopped_because,
+        "cut": answer.cut,
         "chat": run.chat_id,
         "run": run.id,
     }
@@ -117,6 +125,8 @@ def _show_end(answer: Answer, took: Totals, run: Run[Answer]) -> None:
     for citation in answer.citations:
         place = f"p. {citation.page}" if citation.page else citation.place
         put(f"[{citation.marker}] " + ", ".join(part for part in (citation.document, place, citation.heading) if part))
+    if answer.cut:
+        note(f"\nThe answer is not whole: {_CUT[answer.cut]}.")
     if answer.stopped_because not in ("answered", "no evidence", "stopped"):
         note(f"\nEnded: {answer.stopped_because}.")
     tokens = f"{took.prompt_tokens + took.completion_tokens:,} tokens{' (estimated)' if took.estimated else ''}"

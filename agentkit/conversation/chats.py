@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import graphlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from agentkit.conversation import telling
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_all, check_flag, check_ids, check_kind
+from agentkit.conversation.model import CutReply
 from agentkit.conversation.summary import carried, check_carryover, check_method, check_reflection
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import WrongArgument, WrongType
@@ -33,6 +34,8 @@ class ChatResult:
     """What the person behind the one who began said."""
     stop_reason: str = ""
     """Why the chat ended, in words."""
+    cut_replies: list[CutReply] = field(default_factory=list)
+    """Replies of models that were cut, oldest first: of the agents, of chats within this one, and of its summary."""
 
 
 def gather_usage_summary(agents: Sequence[Any]) -> dict[str, dict[str, Any]]:

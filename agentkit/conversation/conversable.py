@@ -31,7 +31,7 @@ from agentkit.conversation.engine import Engine, part
 from agentkit.conversation.history import History, Stored, as_dict
 from agentkit.conversation.hooks import Hooks
 from agentkit.conversation.human import Human, InputMode
-from agentkit.conversation.model import Voice, model_reply
+from agentkit.conversation.model import Voice, model_reply, noting_cuts
 from agentkit.conversation.replies import ReplyTable, asks_model
 from agentkit.conversation.summary import SummaryMethod, reflect, summarize, with_carryover
 from agentkit.conversation.tooling import Signatures, Toolbox, conversation
@@ -430,7 +430,7 @@ class ConversableAgent(LLMAgent):
         if not mode.is_async:
             for agent in pair:
                 agent._engine.replies.check_sync()
-        with ExitStack() as lent:
+        with noting_cuts() as cut, ExitStack() as lent:
             for agent in pair:
                 lent.enter_context(agent._engine.voice.lent(cache))
             self._prepare_chat(recipient, clear_history, reply_at_receive=max_turns is None)
@@ -445,7 +445,7 @@ class ConversableAgent(LLMAgent):
         telling.tell(ended, f"{self.name} and {recipient.name} are done: {reason}.", is_silent)
         return ChatResult(
             kwargs.get("chat_id"), [dict(each) for each in history], summary, gather_usage_summary(pair),
-            list(self._human_input), reason,
+            list(self._human_input), reason, list(cut),
         )  # fmt: skip
 
     initiate_chat, a_initiate_chat = faces(_initiate_chat)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -14,12 +15,35 @@ from agentkit.conversation.history import Stored
 from agentkit.conversation.tooling import normalized_name
 from agentkit.core.io import is_quiet
 from agentkit.errors import BadModelReply, WrongArgument
+from agentkit.events import ReplyEnd
 from agentkit.llm.client import check_reply
+from agentkit.llm.ends import cut_by, end_of
 
 _EMPTY: tuple[Any, ...] = ({}, {"config_list": []}, {"config_list": [{"model": ""}]})
 _TOOLS = ("tools", "functions")
 _UNSENT = ("tool_responses", "context", "metadata", "id", "timestamp")
+_cut: ContextVar[tuple[list[CutReply], ...]] = ContextVar("agentkit_cut_replies", default=())
 _lent: ContextVar[Mapping[Voice, Any]] = ContextVar("agentkit_lent_caches", default=MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class CutReply:
+    """A reply of an agent's model of which there was to be more."""
+
+    agent: str
+    end: ReplyEnd
+    """What cut it."""
+
+
+@contextmanager
+def noting_cuts() -> Iterator[list[CutReply]]:
+    """Collect the cut replies of all models that agents ask in the block, also within chats in it."""
+    noted: list[CutReply] = []
+    token = _cut.set((*_cut.get(), noted))
+    try:
+        yield noted
+    finally:
+        _cut.reset(token)
 
 
 class Voice:
@@ -80,6 +104,9 @@ def model_reply(client: Any, messages: Sequence[Stored], cache: Any, agent: Any,
     """
     response = client.create(context=_context(messages), messages=sendable(messages), cache=cache, agent=agent, **offered)
     extracted = client.extract_text_or_completion_object(response)
+    if end := cut_by(end_of(response)):
+        for noted in _cut.get():
+            noted.append(CutReply(getattr(agent, "name", ""), end))
     reply = extracted[0] if extracted else None
     if reply is not None and not isinstance(reply, str):
         reply = _accepted(agent.name if agent else "the model", reply)

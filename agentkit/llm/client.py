@@ -11,7 +11,7 @@ from agentkit.core import bus, stopping
 from agentkit.errors import BadModelReply, ModelError, Stopped
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, ReplyEnd, Usage
 from agentkit.llm import limits
-from agentkit.llm.ends import end_of, half_a_call, is_cut
+from agentkit.llm.ends import cut_by, end_of, half_a_call
 from agentkit.llm.prices import price
 from agentkit.llm.response import ModelResponse
 from agentkit.llm.stream import Streamed, streaming
@@ -200,7 +200,7 @@ class _Call:
         message = message_of(retrieved[0] if retrieved else None, self._who)
         if not (self.may_be_empty or any(message.get(key) for key in ("content", "tool_calls", "function_call"))):
             raise BadModelReply(f"{self._who} sent an empty reply; ask again, allow more tokens, or choose another model.")
-        if is_cut(end_of(response)) and (name := half_a_call(message)):
+        if cut_by(end_of(response)) and (name := half_a_call(message)):
             raise BadModelReply(f"{self._who} was cut off while it called {name}, which is not run so; allow more tokens.")
         text = text_of(message.get("content"))
         return self._made(text, message, *self._costs(response, text), streamed, response)

@@ -30,9 +30,9 @@ def end_of(response: Any) -> ReplyEnd:
     return _REASONS.get(reason, "whole") if isinstance(reason, str) else "whole"
 
 
-def is_cut(end: ReplyEnd | None) -> bool:
-    """Whether there was to be more of the reply."""
-    return end not in (None, "whole")
+def cut_by(end: ReplyEnd | None) -> ReplyEnd | None:
+    """What cut a reply that ended so; None when there was to be no more of it."""
+    return None if end == "whole" else end
 
 
 def half_a_call(message: Mapping[str, Any]) -> str:

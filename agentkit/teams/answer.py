@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agentkit.core import stopping
 from agentkit.llm.client import Model, Reply, call
+from agentkit.llm.ends import cut_by
 from agentkit.llm.passages import format_passages
 from agentkit.messages import Message, message, text_of
 from agentkit.retrieval import Hit
@@ -53,8 +54,9 @@ def answer_from(task: Task, hits: Sequence[Hit], agent: str, ended: str = "") ->
         status="stopped" if reply.stopped else "complete",
         final=True,
         extra=_extra(task.model, citations) | ({"ended": ended} if ended else {}),
+        cut=cut_by(reply.end),
     )
-    return Answer(reply.text, citations, ended or _reason(reply, citations))
+    return Answer(reply.text, citations, ended or _reason(reply, citations), cut_by(reply.end))
 
 
 def standalone_question(task: Task) -> str:

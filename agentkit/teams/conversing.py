@@ -10,7 +10,8 @@ from agentkit.conversation import ChatResult, ConversableAgent, telling
 from agentkit.core import bus
 from agentkit.core.io import IOConsole, IOStream
 from agentkit.errors import AgentkitError, LimitReached, Stopped
-from agentkit.events import Event, LimitTold, MessageSent, MessageStatus, ModelCalled
+from agentkit.events import Event, LimitTold, MessageSent, MessageStatus, ModelCalled, ModelReplied, ReplyEnd
+from agentkit.llm.ends import cut_by
 from agentkit.llm.limits import in_words
 from agentkit.messages import Message, text_of
 from agentkit.teams.answer import HISTORY, answer_from
@@ -63,7 +64,7 @@ def converse(task: Task, begin: Callable[[], ChatResult], speaker: str, findings
             raise
         return _say(task, speaker, text, findings, "stopped", "stopped", notes)
     if heard.text:
-        return _say(task, speaker, heard.text, findings, reason, "complete", notes)
+        return _say(task, speaker, heard.text, findings, reason, "complete", notes, heard.cut)
     if findings.hits:
         return answer_from(task, findings.hits, speaker, ended="" if reason == "answered" else reason)
     if heard.refused:
@@ -86,13 +87,14 @@ def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> str:
 
 
 def _say(
-    task: Task, speaker: str, text: str, findings: Findings, reason: str, status: MessageStatus, notes: Sequence[str]
-) -> Answer:
+    task: Task, speaker: str, text: str, findings: Findings, reason: str, status: MessageStatus, notes: Sequence[str],
+    cut: ReplyEnd | None = None,
+) -> Answer:  # fmt: skip
     citations = cited(text, findings.hits)
     extra: dict[str, Any] = {"citations": [citation.to_json() for citation in citations], "model": task.model.id}
     extra |= {"ended": reason} if reason != "answered" else {}
-    task.say(speaker, "user", text, status=status, final=True, extra=extra | ({"notes": list(notes)} if notes else {}))
-    return Answer(text, citations, reason)
+    task.say(speaker, "user", text, status=status, final=True, extra=extra | ({"notes": list(notes)} if notes else {}), cut=cut)
+    return Answer(text, citations, reason, cut)
 
 
 class _Heard:
@@ -103,17 +105,23 @@ class _Heard:
         self.text = ""
         self.writing = ""
         """Whom the model speaks for at the moment."""
+        self.cut: ReplyEnd | None = None
+        """What cut the reply that the text is from."""
         self.refused: LimitTold | None = None
         """Which limit forbade a call."""
+        self._end: ReplyEnd | None = None
 
     def __call__(self, event: Event) -> None:
         match event:
             case ModelCalled(purpose="chat"):
                 self.writing = event.agent
+            case ModelReplied(purpose="chat", agent=self.speaker):
+                self._end = event.end
             case LimitTold(reached=True):
                 self.refused = event
             case MessageSent() if event.sender == self.speaker and not event.extra.get("silent"):
                 self.text = "" if event.extra.get("tool_calls") else without_ending(event.content)
+                self.cut = cut_by(self._end)
 
 
 class Quiet(IOConsole):

@@ -10,8 +10,9 @@ from agentkit.agents.rewoo import ActionExecutor, AgentStatusCode, Plan, ReWOO, 
 from agentkit.agents.rewoo.calling import ActionCall
 from agentkit.core import bus
 from agentkit.errors import AgentkitError, ResponseParsingError, Stopped
-from agentkit.events import MessageStatus, Noted, PlanMade
+from agentkit.events import MessageStatus, Noted, PlanMade, ReplyEnd
 from agentkit.llm.client import Reply, call
+from agentkit.llm.ends import cut_by
 from agentkit.llm.extract import question as questions
 from agentkit.messages import Message, message, new_id
 from agentkit.teams.answer import answer_from, standalone_question
@@ -80,14 +81,16 @@ def _solved(task: Task, found: Findings, executor: ActionExecutor) -> Answer:
         return _say(task, voice.answer, found, "stopped", protocol.notes)
     if returned.state != AgentStatusCode.END:
         raise voice.error or AgentkitError(f"{PLANNER} found no answer: {returned.errmsg}")
-    return _say(task, returned.response, found, "complete", protocol.notes)
+    return _say(task, returned.response, found, "complete", protocol.notes, voice.cut)
 
 
-def _say(task: Task, text: str, found: Findings, status: MessageStatus, notes: Sequence[str]) -> Answer:
+def _say(
+    task: Task, text: str, found: Findings, status: MessageStatus, notes: Sequence[str], cut: ReplyEnd | None = None
+) -> Answer:
     citations = cited(text, found.hits)
     extra: dict[str, Any] = {"citations": [citation.to_json() for citation in citations], "model": task.model.id}
-    task.say(SOLVER, "user", text, status=status, final=True, extra=extra | ({"notes": list(notes)} if notes else {}))
-    return Answer(text, citations, "stopped" if status == "stopped" else "answered")
+    task.say(SOLVER, "user", text, status=status, final=True, extra=extra | ({"notes": list(notes)} if notes else {}), cut=cut)
+    return Answer(text, citations, "stopped" if status == "stopped" else "answered", cut)
 
 
 class _Voice:
@@ -96,6 +99,8 @@ class _Voice:
     def __init__(self, task: Task) -> None:
         self.answer = ""
         """What the solver wrote, or had written when it was stopped."""
+        self.cut: ReplyEnd | None = None
+        """What cut it."""
         self.error: Exception | None = None
         """What ended the last call; a result of ReWOO has only its words."""
         self._model = task.model
@@ -108,7 +113,7 @@ class _Voice:
         except Exception as error:
             self.error = error
             raise
-        self.answer = reply.text if solves else ""
+        self.answer, self.cut = (reply.text, cut_by(reply.end)) if solves else ("", None)
         if reply.stopped:
             raise Stopped("stopped by the user")
         return reply

@@ -14,7 +14,7 @@ from agentkit.ledger.queries import Totals
 from agentkit.runs import Run
 from agentkit.teams import Team, team
 from agentkit.ui import asking, composer, draw, figures, markdown, source, state, table
-from agentkit.ui.turns import Asked, Turn, last_turns, live_turn, steps, stored_turns
+from agentkit.ui.turns import Asked, Turn, last_turns, lately, live_turn, steps, stored_turns
 from agentkit.workspace import EVERYTHING, attachment_collection, scope_of
 
 SHOWN = 30  # messages; more come with "Earlier messages"
@@ -85,7 +85,7 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
         _draw_result(turn)
         if turn.answer and took and took.prompt_tokens + took.completion_tokens:
             st.caption(markdown.literal(figures.took(took, labels.get(turn.answer.extra.get("model", ""), ""))))
-        if again and turn.status != "complete":
+        if again and (turn.status != "complete" or turn.cut):
             _draw_again(again, turn)
 
     if turn.answer is None or cited is None:
@@ -157,6 +157,8 @@ def _draw_remarks(turn: Turn) -> None:
                 st.code(rest, language=None, wrap_lines=True)
         else:
             st.caption(f":material/info: {markdown.literal(first)}")
+    if turn.cut in draw.CUT:
+        st.warning(f"The answer is not whole: {draw.CUT[turn.cut]}.", icon=":material/content_cut:")
     if turn.status == "complete" and extra.get("ended"):
         st.caption(f":material/flag: Ended: {markdown.literal(extra['ended'])}.")
 
@@ -215,7 +217,10 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
         icon = ":material/pending:" if request else "spinner"
         with st.expander(label, type="compact", icon=icon, expanded=unfolded):
             draw.draw_steps([step for step in turn.steps if not request or step != Asked(request)], level)
-    for part in markdown.finished(turn.text):
+    hidden, text = lately(turn.text)
+    if hidden:
+        st.caption(f":material/more_horiz: {figures.count(hidden, 'character')} before this are shown when the answer is there.")
+    for part in markdown.finished(text):
         if part:
             st.markdown(markdown.answer(part, run.message_id, ()))
     if request:

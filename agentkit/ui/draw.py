@@ -56,6 +56,13 @@ CHOSEN = {
     "transition": "the only one who may",
 }
 """How a group gave the floor, in words."""
+CUT: dict[str, str] = {
+    "token_limit": "it reached the limit of tokens for one reply",
+    "filtered": "a filter of the provider stopped it",
+    "broken_off": "the server ended it without saying that this was all",
+    "too_long": "it was longer than any reply may be",
+}
+"""Why there is no more of a reply, in words."""
 DECIDED = {APPROVE: "yes", APPROVE_ALL: "yes, and all of this kind", EDIT: "yes, with changes", REJECT: "no"}
 """What the person said about what was to run."""
 _SHOWN = 300  # characters of a message between agents, or of a passage
@@ -182,7 +189,7 @@ def _is_small_print(step: Step) -> bool:
         case SpeakerSelected():
             return step.method in ("function", "custom")  # the same one goes on
         case ModelReplied():
-            return step.status != "failed"
+            return step.status != "failed" and step.end not in CUT
         case MessageSent():
             return not excerpt(step)
         case _:
@@ -329,7 +336,8 @@ def _reply_line(event: ModelReplied) -> str:
     usage = event.usage
     about = "about " if usage.estimated else ""
     tokens = f"{about}{figures.count(usage.prompt)} tokens in, {figures.count(usage.completion)} out"
-    return f"{who}: {tokens}, {figures.seconds(event.seconds)}{' (stopped)' if event.status == 'stopped' else ''}"
+    end = " (stopped)" if event.status == "stopped" else f" (cut: {CUT[event.end]})" if event.end in CUT else ""
+    return f"{who}: {tokens}, {figures.seconds(event.seconds)}{end}"
 
 
 def _document_line(event: DocumentDone) -> str:

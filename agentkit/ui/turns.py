@@ -22,6 +22,7 @@ from agentkit.events import (
     Noted,
     PlanMade,
     Recorded,
+    ReplyEnd,
     ReplyParsed,
     Retrieved,
     RunFailed,
@@ -36,6 +37,9 @@ from agentkit.ledger import StoredMessage
 from agentkit.runs import Run
 from agentkit.teams.ending import without_ending
 
+LIVE = 20_000
+"""Characters of an answer that are drawn while it is being written; at its end all of it is."""
+_STEP = 5_000
 Said = StoredMessage | MessageSent
 
 
@@ -102,6 +106,11 @@ class Turn:
         return self.answer.status if self.answer else "interrupted"
 
     @property
+    def cut(self) -> ReplyEnd | None:
+        """What cut the answer; None when it is whole."""
+        return self.answer.extra.get("cut") if self.answer else None
+
+    @property
     def citations(self) -> list[dict[str, Any]]:
         """The sources of the answer, each as `Citation.to_json` made it."""
         return list(self.answer.extra.get("citations", [])) if self.answer else []
@@ -120,25 +129,39 @@ def stored_turns(thread: Iterable[StoredMessage]) -> list[Turn]:
 def live_turn(run: Run[Any], agent: str) -> Turn:
     """The turn that a run is working on; `agent` is the one that writes the answer."""
     turn, writing = Turn(run.id), ""
+    written: list[str] = []
     for recorded in run.events():
         match recorded.event:
             case MessageSent() as said:
                 _place(turn, said)
                 if said.sender == agent:  # what it wrote was for another agent; the answer, if it is one, is set below
-                    turn.text = ""
+                    written.clear()
             case ModelCalled(purpose="chat") as called if called.agent == agent:
-                writing, turn.text = called.call_id, ""
+                writing = called.call_id
+                written.clear()
             case ModelReplied(status="failed") as replied if replied.call_id == writing:
-                turn.text = ""
+                written.clear()
             case TokenDelta() as delta if delta.call_id == writing:
-                turn.text += delta.text
+                written.append(delta.text)
             case _:
                 pass
-    if turn.answer and turn.answer.content:
-        turn.text = turn.answer.content
-    turn.text = without_ending(turn.text)
+    turn.text = without_ending(turn.answer.content if turn.answer and turn.answer.content else "".join(written))
     turn.steps = steps(run.events())
     return turn
+
+
+def lately(text: str) -> tuple[int, str]:
+    """The end of a text that is still being written, and how many characters are left out before it.
+
+    It begins with a line where one begins nearby, and at the same place for a while as the text grows: a browser draws it
+    anew several times a second.
+    """
+    if len(text) <= LIVE:
+        return 0, text
+    start = (len(text) - LIVE) // _STEP * _STEP + _STEP
+    line = text.find("\n", start, start + _STEP)
+    start = line + 1 if line >= 0 else start
+    return start, text[start:]
 
 
 def steps(events: Iterable[Recorded]) -> list[Step]:

@@ -55,7 +55,7 @@ class ScriptableWorkspace(Workspace):
         known = {model.id: model for model in self.added}
         return known.get(model_id) or super().model(model_id)
 
-    def script(self, *replies: str | Exception) -> Model:
+    def script(self, *replies: str | Mapping[str, Any] | Exception) -> Model:
         """Add a model that gives these replies, one after the other."""
         self.added.insert(0, scripted_model(replies))
         return self.added[0]

@@ -149,6 +149,20 @@ def test_a_failed_answer_says_why_and_can_be_tried_again(workspace: ScriptableWo
     assert not any("refuses the key" in text for text in texts(app))
 
 
+def test_an_answer_that_is_not_whole_says_so_also_after_a_refresh(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    cut = {"content": "It is 80 degrees [1] and then", "reply_end": "broken_off"}
+    workspace.script(cut, "It is 80 degrees [1].")
+    app = settle(ask(open_page("chat")))
+    for shown in (app, open_page("chat", chat=app.query_params["chat"])):
+        assert "It is 80 degrees" in " ".join(texts(shown))
+        (warning,) = shown.warning
+        assert warning.value == "The answer is not whole: the server ended it without saying that this was all."
+    settle(app.button(key=keys(app, "again-")[0]).click().run())
+    assert not app.warning
+    assert not keys(app, "again-")
+
+
 def test_an_unknown_chat_and_one_of_somebody_else_are_told_kindly(workspace: ScriptableWorkspace) -> None:
     other = workspace.ledger.create_chat("somebody else", "Secret", "answer", "offline", "Kitchen")
     for chat_id in ("no-such-chat", other.id):

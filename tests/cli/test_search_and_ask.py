@@ -81,7 +81,7 @@ def test_an_answer_as_an_object(filled: Cli, server: OpenAIServer) -> None:
     assert ended.code == 0
     assert ended.err == ""
     answer = ended.json
-    assert set(answer) == {"answer", "citations", "usage", "stopped_because", "chat", "run"}
+    assert set(answer) == {"answer", "citations", "usage", "stopped_because", "cut", "chat", "run"}
     assert answer["answer"] == WRITTEN
     (citation,) = answer["citations"]
     assert set(citation) == {
@@ -92,7 +92,7 @@ def test_an_answer_as_an_object(filled: Cli, server: OpenAIServer) -> None:
     assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"] > 100
     assert (usage["cost"], usage["unpriced"]) == (0.0, 1)  # the embedding is free, the server's price unknown
     assert usage["seconds"] > 0
-    assert answer["stopped_because"] == "answered"
+    assert (answer["stopped_because"], answer["cut"]) == ("answered", None)
     assert [run["id"] for run in filled("runs", "--limit", 1, "--json").json["runs"]] == [answer["run"]]
 
 
@@ -103,6 +103,15 @@ def test_people_see_the_answer_then_its_sources(filled: Cli, server: OpenAIServe
     assert sources == "[1] rivers.md, lines 1-3, Rivers\n"
     assert "tokens" in ended.err
     assert "--chat " in ended.err
+
+
+def test_an_answer_that_is_not_whole_says_so(filled: Cli, server: OpenAIServer) -> None:
+    server.script = lambda body: Answer(WRITTEN, finish="length")
+    ended = filled("ask", QUESTION)
+    assert ended.out.startswith(f"{WRITTEN}\n\n[1] ")
+    assert "The answer is not whole: the model reached its limit of tokens." in ended.err
+    server.script = lambda body: Answer(WRITTEN, finish=None, done=False)
+    assert filled("ask", QUESTION, "--json").json["cut"] == "broken_off"
 
 
 def test_the_team_of_two_talks_on_stderr_and_answers_on_stdout(filled: Cli, server: OpenAIServer) -> None:

@@ -37,6 +37,10 @@ class Answer:
     function_call: dict[str, Any] | None = None
     """A call in the form that OpenAI had before tools."""
     refusal: str | None = None
+    finish: str | None = ""
+    """The finish reason; empty: the one that fits. None: none is sent."""
+    done: bool = True
+    """Streamed: whether `[DONE]` is sent at the end."""
     others: tuple[str, ...] = ()
     """The texts of further choices, as for a request with `n`."""
     delay_s: float = 0.0
@@ -197,11 +201,12 @@ class OpenAIServer:
                 yield _event(body, [{"index": 0, "delta": {"content": word}, "finish_reason": None}])
             for index, delta in _pieces(answer):
                 yield _event(body, [{"index": index, "delta": delta, "finish_reason": None}])
-            for index in range(1 + len(answer.others)):
+            for index in range(1 + len(answer.others)) if answer.finish is not None else ():
                 yield _event(body, [{"index": index, "delta": {}, "finish_reason": _reason(answer)}])
             if answer.usage and asks_for_usage:
                 yield _event(body, [], usage(answer.text))
-            yield "data: [DONE]\n\n"
+            if answer.done:
+                yield "data: [DONE]\n\n"
         except (asyncio.CancelledError, GeneratorExit):
             self.broken_off.set()
             raise
@@ -259,7 +264,9 @@ def _event(body: dict[str, Any], choices: list[dict[str, Any]], counted: dict[st
     return f"data: {json.dumps(chunk)}\n\n"
 
 
-def _reason(answer: Answer) -> str:
+def _reason(answer: Answer) -> str | None:
+    if answer.finish != "":
+        return answer.finish
     return "tool_calls" if answer.tool_calls else "function_call" if answer.function_call else "stop"
 
 

@@ -19,6 +19,7 @@ from agentkit.retrieval import Hit
 from agentkit.teams import TEAMS, Answer, Task, answer, research, team
 from agentkit.teams.findings import Findings
 from agentkit.teams.task import cited, source_line
+from tests.teams.stage import play
 
 DANUBE = "The Danube is 2,850 kilometres long."
 VOLGA = "The Volga is the longest river in Europe."
@@ -140,6 +141,24 @@ def test_offline_the_sentence_that_answers_is_quoted_and_cited() -> None:
 def test_offline_what_the_documents_do_not_say_is_not_answered() -> None:
     result, _ = worked(answer.work, Task("Who invented the bicycle?", offline_model(), Shelf(*HITS)))
     assert (result.citations, result.stopped_because) == ((), "no evidence")
+
+
+CUT = {"content": f"{DANUBE} [1] And", "finish_reason": "length"}
+
+
+@pytest.mark.parametrize("name", ["answer", "research", "plan", "assistant", "group"])
+def test_an_answer_that_was_cut_carries_the_fact(name: str) -> None:
+    def reply(request: Mapping[str, Any]) -> str | Mapping[str, Any]:
+        said = system_of(request)
+        if "planner" in said or "#E1" in said:
+            return "Plan: look\n#E1 = search_documents[Danube]"
+        return "Danube" if "Break the" in said else CUT
+
+    played = play(name, scripted_model(reply), "How long is the Danube?")
+    assert played.final.content.startswith(DANUBE)
+    assert played.final.extra["cut"] == "token_limit"
+    assert played.result is not None
+    assert played.result.cut == "token_limit"
 
 
 def test_a_stopped_answer_keeps_its_part() -> None:

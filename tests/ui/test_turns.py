@@ -27,7 +27,7 @@ from agentkit.events import (
 )
 from agentkit.ledger import StoredMessage
 from agentkit.ledger.store import utc_now
-from agentkit.ui.turns import Asked, ToolUse, last_turns, live_turn, steps, stored_turns
+from agentkit.ui.turns import LIVE, Asked, ToolUse, last_turns, lately, live_turn, steps, stored_turns
 
 
 def stored(key: str, role: str, run: str, *, inner: bool = False) -> StoredMessage:
@@ -158,3 +158,26 @@ def test_a_live_answer_is_not_what_was_written_for_another_agent() -> None:
     halt.set()
     run.result()
     assert live_turn(run, "Assistant").text == "It is 1."
+
+
+def test_of_a_long_text_that_is_being_written_the_end_is_drawn() -> None:
+    assert lately("short") == (0, "short")
+    text = "".join(f"line {number}\n" for number in range(50_000))
+    starts = set()
+    for length in range(LIVE + 1, LIVE + 4_000, 100):
+        hidden, shown = lately(text[:length])
+        assert shown == text[hidden:length]
+        assert LIVE - 6_000 < len(shown) <= LIVE
+        assert shown.startswith("line ")
+        starts.add(hidden)
+    assert len(starts) <= 2, "it would jump at every look"
+    assert lately("x" * 2_000_000)[0] > 1_900_000
+
+
+def test_a_turn_knows_what_cut_its_answer() -> None:
+    answered = stored("a1", "assistant", "r1")
+    answered.extra["cut"] = "token_limit"
+    (turn,) = stored_turns([stored("q1", "user", "r1"), answered])
+    assert turn.cut == "token_limit"
+    (open_turn,) = stored_turns([stored("q1", "user", "r1")])
+    assert open_turn.cut is None
