@@ -1,4 +1,4 @@
-"""The way to a server: its name is looked up, its addresses are checked, one of them is connected to.
+"""The way to a server: its name is looked up, its addresses are checked, one is connected to.
 
 What is connected to is an address that was checked, so that a name cannot resolve to another one
 in between. Framing and TLS are httpcore's; a body that ends before it should is an error there.
@@ -10,7 +10,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +31,7 @@ LOST = (
 """What a connection, or an answer that breaks the rules of HTTP, can end in."""
 _SHORTEST_TRY_S, _LONGEST_TRY_S = 0.05, 4.0
 """For connecting to one address while there are others to try."""
-Found = tuple[int, int, int, str, tuple[Any, ...]]
+Address = tuple[int, int, int, str, tuple[Any, ...]]
 """What `socket.getaddrinfo` gives of one address."""
 
 
@@ -69,20 +69,22 @@ class Line(httpcore2.NetworkBackend):
             raise OSError("the connection was ended")
 
     @contextmanager
-    def get(self, parts: SplitResult, target: str, headers: Mapping[str, str],
-            proxy: str = "") -> Iterator[Reply]:  # fmt: skip
+    def get(
+        self, parts: SplitResult, target: str, headers: Mapping[str, str], proxy: str = ""
+    ) -> Iterator[Reply]:
         """Ask for the target, straight or through the proxy. Raises FetchFailed, or one of LOST."""
         host = (parts.hostname or "").encode("ascii" if ":" in (parts.hostname or "") else "idna")
         url = httpcore2.URL(
             scheme=parts.scheme.encode(), host=host, port=parts.port, target=target.encode()
         )
         named = b"[%b]" % host if b":" in host else host
-        sent = {"Host": named + (b":%d" % parts.port if parts.port else b""), **headers}
+        sent = [(b"Host", named + (b":%d" % parts.port if parts.port else b""))]
+        sent += [(name.encode(), value.encode()) for name, value in headers.items()]
         limits = dict.fromkeys(("connect", "read", "write"), self._timeout_s)
         extensions = {"timeout": limits, "sni_hostname": host.decode().rstrip(".")}
         with (
             self._pool(parts.scheme == "https", proxy) as pool,
-            pool.stream("GET", url, headers=_plain(sent), extensions=extensions) as response,
+            pool.stream("GET", url, headers=sent, extensions=extensions) as response,
         ):
             known = [(name.decode().lower(), _text(value)) for name, value in response.headers]
             joined = {name: ", ".join(v for n, v in known if n == name) for name, _ in known}
@@ -101,10 +103,15 @@ class Line(httpcore2.NetworkBackend):
 
     # What httpcore asks for
 
-    def connect_tcp(self, host: str, port: int, timeout: float | None = None,
-                    local_address: str | None = None,
-                    socket_options: Any = None) -> httpcore2.NetworkStream:  # fmt: skip
-        """Connect to the first address of the host that answers; none is tried before all are allowed."""
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Any = None,
+    ) -> httpcore2.NetworkStream:
+        """Connect to the first address that answers; none is tried before all are allowed."""
         addresses = self._addresses(host, port)
         failed: OSError | None = None
         for number, address in enumerate(addresses):
@@ -115,7 +122,7 @@ class Line(httpcore2.NetworkBackend):
                 failed = error
         raise failed or OSError(f"the host {host!r} has no address")
 
-    def _connected(self, address: Found, tries: int) -> socket.socket:
+    def _connected(self, address: Address, tries: int) -> socket.socket:
         """Connect to the address, within its share of the time that is left for so many tries."""
         left_s = max(_SHORTEST_TRY_S, self._deadline - time.monotonic())
         timeout_s = left_s if tries == 1 else min(left_s / tries, _LONGEST_TRY_S)
@@ -131,8 +138,8 @@ class Line(httpcore2.NetworkBackend):
             raise
         return made
 
-    def _addresses(self, host: str, port: int) -> list[Found]:
-        """All addresses of the host, best first. Raises FetchFailed unless all of them are allowed."""
+    def _addresses(self, host: str, port: int) -> Sequence[Address]:
+        """All addresses of the host, best first; raises FetchFailed unless all are allowed."""
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
@@ -174,8 +181,12 @@ class _Stream(httpcore2.NetworkStream):
         """Close the socket."""
         self._socket.close()
 
-    def start_tls(self, ssl_context: ssl.SSLContext, server_hostname: str | None = None,
-                  timeout: float | None = None) -> httpcore2.NetworkStream:  # fmt: skip
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore2.NetworkStream:
         """Go on encrypted; the certificate must be that of the name."""
         self._socket.settimeout(timeout)
         # An end without TLS's own closing is no end: RFC 9112, section 9.8.
@@ -192,13 +203,6 @@ def _shut(used: socket.socket) -> None:
         socket.socket.shutdown(used, socket.SHUT_RDWR)
     except OSError:  # it has ended by itself meanwhile
         return
-
-
-def _plain(headers: Mapping[str, str | bytes]) -> list[tuple[bytes, bytes]]:
-    return [
-        (name.encode(), value if isinstance(value, bytes) else value.encode())
-        for name, value in headers.items()
-    ]
 
 
 def _text(value: bytes) -> str:

@@ -86,8 +86,16 @@ def test_hosts_that_are_not_public_are_refused(settings: Settings, host: str) ->
 
 @pytest.mark.parametrize(
     "host",
-    ["localhost.", "127.0.0.1.", "[fe80::1%25lo]", "[::1%25lo]", "300.300.300.300", "a..b",
-     "x" * 64, "\ud800"],
+    [
+        "localhost.",
+        "127.0.0.1.",
+        "[fe80::1%25lo]",
+        "[::1%25lo]",
+        "300.300.300.300",
+        "a..b",
+        "x" * 64,
+        "\ud800",
+    ],
 )
 def test_hosts_that_are_none_are_refused_in_words(settings: Settings, host: str) -> None:
     words = r"not known|not a web address|could not be fetched|not a public address"

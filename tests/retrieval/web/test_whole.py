@@ -77,9 +77,11 @@ def at(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[RawServer]:
-    replies = {kind + at(name): sent
-               for kind, several in (("/whole", WHOLE), ("/cut", CUT), ("/strange", STRANGE))
-               for name, sent in several.items()}  # fmt: skip
+    replies = {
+        kind + at(name): sent
+        for kind, several in (("/whole", WHOLE), ("/cut", CUT), ("/strange", STRANGE))
+        for name, sent in several.items()
+    }
     with RawServer(replies) as opened:
         yield opened
 
@@ -160,5 +162,3 @@ def test_a_page_that_comes_byte_by_byte_ends_with_its_time(settings: Settings) -
             fetch(f"http://127.0.0.1:{listening.getsockname()[1]}/", short)
         thread.join()
     assert [path for path in settings.data.rglob("*") if path.is_file()] == []
-
-
