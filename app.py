@@ -7,6 +7,7 @@ from agentkit.ui import server
 app = st.App(
     "agentkit/ui/router.py",
     routes=server.ROUTES,
+    middleware=server.middleware(),
     lifespan=server.lifespan,
     on_script_error=server.show_error,
 )

@@ -52,6 +52,9 @@ Each message says what was wrong, with which value, and what to do about it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 
 class AgentkitError(Exception):
     """Base of all errors that agentkit raises on purpose."""
@@ -152,6 +155,9 @@ class ContextTooLong(ModelError):
 
 class BadModelReply(ModelError):
     """The model's reply is malformed or empty."""
+
+    taken: Mapping[str, Any] | None = None
+    """What the server says that the reply took; empty when it does not say, None when no model may have replied at all."""
 
 
 class ResponseParsingError(BadModelReply):

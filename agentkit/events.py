@@ -13,6 +13,9 @@ from agentkit.errors import AgentkitError
 
 MessageStatus = Literal["complete", "stopped", "failed"]
 CallStatus = Literal["ok", "failed", "stopped", "cached"]
+ReplyEnd = Literal["whole", "token_limit", "filtered", "broken_off", "too_long"]
+"""How a model's reply ended: as the model meant it; at the limit of tokens; by a filter of the provider; by a server that went
+away without saying that this was all; or beyond what is taken of one reply."""
 DocumentStatus = Literal["indexed", "unchanged", "failed", "stopped"]
 Purpose = Literal["chat", "embedding", "rerank"]
 """What a model was called for."""
@@ -116,6 +119,8 @@ class ModelReplied:
     error_type: str = ""
     raw_usage: dict[str, Any] = field(default_factory=dict)
     """The server's own usage figures, unchanged."""
+    end: ReplyEnd | None = None
+    """How the reply ended; None when there is none, or only a part because the run was stopped."""
 
 
 @dataclass(frozen=True, slots=True)

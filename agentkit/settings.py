@@ -42,6 +42,8 @@ class Settings:
     """Whether documents may be fetched from private and loopback addresses, and through a proxy."""
     fetch_timeout_s: float = 30.0
     """Longest time that fetching one URL may take."""
+    open: bool = False
+    """Whether the app serves other machines than this one; it has no login of its own."""
     openai_api_key: str = field(default="", repr=False)
     """Key of the model server; `OPENAI_API_KEY` is read as well."""
     openai_base_url: str = ""
@@ -62,6 +64,11 @@ class Settings:
     """Most tokens that the models may take in one chat."""
     chat_dollars: float | None = None
     """Most US dollars that one chat may cost."""
+
+    @property
+    def database(self) -> Path:
+        """The file with the store and the ledger."""
+        return self.data / "agentkit.duckdb"
 
     @property
     def samples(self) -> Path:

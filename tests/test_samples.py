@@ -17,7 +17,7 @@ QUESTIONS: list[dict[str, Any]] = json.loads(SAMPLES.with_name("sample-questions
 
 
 def _text(name: str) -> str:
-    return " ".join(read_here(SAMPLES / name, name, Limits()).text.lower().split())
+    return " ".join(read_here((SAMPLES / name).read_bytes(), name, Limits()).text.lower().split())
 
 
 def test_there_are_documents_of_many_formats_and_little_weight() -> None:

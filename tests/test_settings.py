@@ -25,12 +25,12 @@ def test_defaults() -> None:
 
 def test_every_field_is_read_from_the_environment() -> None:
     wanted = Settings(
-        Path("/elsewhere"), "me", 7, 8, 9, 1.5, 10, True, 2.5, "key", "http://127.0.0.1:1/v1", "small", "/a:/b", "/c", "/t.py",
-        11, 0.5, 12, 1.5,
+        Path("/elsewhere"), "me", 7, 8, 9, 1.5, 10, True, 2.5, True, "key", "http://127.0.0.1:1/v1", "small", "/a:/b", "/c",
+        "/t.py", 11, 0.5, 12, 1.5,
     )  # fmt: skip
     environ = {f"AGENTKIT_{field.name.upper()}": str(getattr(wanted, field.name)) for field in dataclasses.fields(Settings)}
     assert load_settings(environ, NOWHERE) == wanted
-    assert len(environ) == 19
+    assert len(environ) == 20
 
 
 def test_the_names_that_openai_uses_are_read_and_ours_win() -> None:

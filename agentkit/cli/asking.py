@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from agentkit.cli.output import note, plain
+from agentkit.core.unseen import reveal
 from agentkit.events import HumanInputRequested
 
 _WITHOUT_EDITOR = "Edit"  # needs more than a line; who wants to change something rejects with a reason
@@ -14,7 +15,7 @@ def asked(request: HumanInputRequested) -> str | None:
     """The person's answer, in the form that the request describes; None when nobody is there (end of input)."""
     note(f"\n{request.agent} asks: {request.prompt}")
     if request.draft:
-        note("\n".join(f"    {line}" for line in request.draft.splitlines()))
+        _show(request.draft)
     options = [option for option in request.options if option != _WITHOUT_EDITOR]
     if not options:
         return _line("> ")
@@ -26,6 +27,18 @@ def asked(request: HumanInputRequested) -> str | None:
             return f"{options[int(chosen) - 1]}\n{rest}" if rest else options[int(chosen) - 1]
         note(f"{text!r} does not begin with a number from 1 to {len(options)}.")
     return None
+
+
+def _show(draft: str) -> None:
+    """What is to run, with its number of lines: the first may have left the screen."""
+    found = reveal(draft)
+    note("\n".join(f"    {line}" for line in found.text.rstrip("\n").split("\n")))
+    note(f"  {found.lines:,} line{'' if found.lines == 1 else 's'}")
+    if found.unseen:
+        note(
+            f"  It contains {found.unseen:,} invisible character{'' if found.unseen == 1 else 's'}, shown by"
+            " their numbers, like ⟨U+202E⟩. They can make code look like something else than what runs."
+        )
 
 
 def _line(prompt: str) -> str | None:

@@ -1,21 +1,20 @@
-"""`doctor`: whether everything that the app needs is there and works, and what to do where it does not."""
+"""`doctor`: whether everything that the app needs is there and works, and what to do where not."""
 
 from __future__ import annotations
 
 import dataclasses
 import platform
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agentkit.cli import folder_checks
+from agentkit.cli.checks import Check, attempt, failed
 from agentkit.cli.output import put, put_json
 from agentkit.cli.store import Opener
-from agentkit.errors import AgentkitError
+from agentkit.errors import StoreError
 from agentkit.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -26,29 +25,20 @@ _PACKAGES = ("streamlit", "duckdb", "torch", "sentence-transformers", "hnswlib",
 _MOST_TOLD = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that was looked at; `advice` says what to do about it."""
-
-    name: str
-    ok: bool
-    detail: str
-    advice: str = ""
-
-
 def doctor(
     context: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    rescue: Annotated[
+        bool, typer.Option(help="Copy what can be read of a damaged database into a new file.")
+    ] = False,
 ) -> None:
-    """Check the installation, the data folder and the model; say what to do where something is wrong."""
+    """Check the installation, the data folder and the model; say what to do where one is wrong."""
     checks = []
-    for check in examine(load_settings(), context.obj):
+    for check in examine(load_settings(), context.obj, rescue=rescue):
         checks.append(check)
         if not as_json:
-            put(
-                f"{'ok ' if check.ok else 'BAD'}  {check.name}: {check.detail}"
-                + (f"\n     {check.advice}" if check.advice else "")
-            )
+            mark, advice = "ok " if check.ok else "BAD", check.advice and f"\n     {check.advice}"
+            put(f"{mark}  {check.name}: {check.detail}{advice}")
     well = all(check.ok for check in checks)
     if as_json:
         put_json({"ok": well, "checks": [dataclasses.asdict(check) for check in checks]})
@@ -56,31 +46,46 @@ def doctor(
         raise typer.Exit(1)
 
 
-def examine(settings: Settings, opener: Opener) -> Iterator[Check]:
-    """All checks, one after the other; those that need the database are left out when it does not open."""
+def examine(settings: Settings, opener: Opener, *, rescue: bool = False) -> Iterator[Check]:
+    """All checks, one after the other; those that need the database only when it opens.
+
+    A damaged database is not opened, as that would write to it. With `rescue`, what can be read of
+    it is copied into a new file.
+    """
     yield _packages()
-    yield _folder(settings)
+    yield folder_checks.folder(settings)
+    if settings.data.is_dir():
+        yield attempt("privacy", lambda: folder_checks.privacy(settings))
+    try:
+        damage = list(folder_checks.database(settings, rescue))
+    except StoreError:  # in use, or not to be read: opening it tells
+        damage = []
+    yield from damage or _opened(settings, opener)
+    yield attempt("backups", lambda: folder_checks.backup_files(settings))
+    yield attempt("model", lambda: _model(settings))
+    yield attempt("sandbox", _sandbox)
+
+
+def _opened(settings: Settings, opener: Opener) -> Iterator[Check]:
     try:
         workspace = opener(settings)
-    except AgentkitError as error:
-        yield Check("database", False, "it does not open", str(error))
-    else:
-        try:
-            yield Check("database", True, str(workspace.database.path))
-            yield _tried("store and indexes", lambda: _indexes(workspace))
-            yield _tried("originals", lambda: _originals(workspace))
-            yield _tried("embedding model", lambda: _embedder(workspace))
-            yield _tried("model", lambda: _model(workspace))
-        finally:
-            workspace.close()
-    yield _sandbox()
-
-
-def _tried(name: str, check: Callable[[], Check]) -> Check:
+    except Exception as error:  # noqa: BLE001  # what is broken may break anything
+        yield failed("database", "it does not open", error)
+        return
     try:
-        return check()
-    except AgentkitError as error:
-        return Check(name, False, "it does not work", str(error))
+        yield Check("database", True, str(workspace.database.path))
+        yield attempt("store and indexes", lambda: _indexes(workspace))
+        yield attempt("originals", lambda: _originals(workspace))
+        yield attempt("embedding model", lambda: _embedder(workspace))
+    finally:
+        closed = attempt("closing", lambda: _closed(workspace))
+    if not closed.ok:
+        yield closed
+
+
+def _closed(workspace: Workspace) -> Check:
+    workspace.close()
+    return Check("closing", True, "")
 
 
 def _packages() -> Check:
@@ -93,20 +98,6 @@ def _packages() -> Check:
             missing.append(name)
     detail = ", ".join(f"{name} {number}" for name, number in found.items())
     return Check("packages", not missing, detail, f"Missing: {', '.join(missing)}; run `make app`." if missing else "")
-
-
-def _folder(settings: Settings) -> Check:
-    folder = settings.data.resolve()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(b"written")
-    except OSError as error:
-        advice = "Correct its permissions, or name another folder with AGENTKIT_DATA."
-        return Check("data folder", False, f"{folder} cannot be written ({error.strerror})", advice)
-    free = shutil.disk_usage(folder).free / 2**30
-    low = "Little space is left; make room, or name another folder with AGENTKIT_DATA." if free < 1 else ""
-    return Check("data folder", not low, f"{folder}, {free:,.1f} GiB free", low)
 
 
 def _indexes(workspace: Workspace) -> Check:
@@ -133,11 +124,11 @@ def _embedder(workspace: Workspace) -> Check:
     return Check("embedding model", right, f"{embedder.name}, {embedder.dimension} dimensions", advice)
 
 
-def _model(workspace: Workspace) -> Check:
+def _model(settings: Settings) -> Check:
     from agentkit.llm import connections
     from agentkit.llm.discover import probe
 
-    configured = connections(workspace.settings)
+    configured = connections(settings)
     if not configured:
         return Check(
             "model", True, "offline: answers quote the documents", "For written answers set OPENAI_API_KEY or OPENAI_BASE_URL."
@@ -152,8 +143,10 @@ def _model(workspace: Workspace) -> Check:
 
 def _sandbox() -> Check:
     from agentkit.coding import bubblewrap_works, docker_works, how_to_isolate
+    from agentkit.documents import confinement_works
 
+    reading = f"documents are read {'in bubblewrap' if confinement_works() else 'without one'}"
     works = [name for name, tried in (("bubblewrap", bubblewrap_works), ("docker or podman", docker_works)) if tried()]
     if works:
-        return Check("sandbox", True, f"code that agents write runs in {works[0]}")
-    return Check("sandbox", True, "none, so code that agents write is refused", how_to_isolate())
+        return Check("sandbox", True, f"code that agents write runs in {works[0]}; {reading}")
+    return Check("sandbox", True, f"none, so code that agents write is refused; {reading}", how_to_isolate())

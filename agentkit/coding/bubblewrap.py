@@ -5,21 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import random
 import select
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from agentkit.coding import footprint, seccomp
+from agentkit.coding import footprint
 from agentkit.coding.process import OUTPUT_BYTES, PIECE_BYTES, TIMEOUT_EXIT_CODE, TIMEOUT_MSG, CappedOutput
-from agentkit.core import stopping
+from agentkit.core import confinement, seccomp, stopping
 from agentkit.errors import ExecutionError
 
 MIB = 2**20
@@ -27,16 +24,8 @@ KILLED_CODE = 137
 _LOOK_EVERY_S = 0.2
 _CHILD = Path(__file__).with_name("sandbox_child.py")
 _CHILD_INSIDE = "/sandbox_child.py"
-_SYSTEM = [f"/{name}" for name in ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix/store")]
-_SYSTEM += [f"/etc/{name}" for name in ("alternatives", "fonts", "localtime", "mime.types")]
-_SYSTEM += ["/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d"]
-_OF_PYTHON = ("bin", "lib", "lib64", "include", "share", "pyvenv.cfg")
-_NAMESPACES = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
-_AS_USER = ("--unshare-user",)
-# In a user namespace only root itself would be there to become. The third right is to enter the folder, which is that user's.
-_AS_ROOT = ("--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_DAC_READ_SEARCH")
-_UNUSED_USERS = range(60578, 61184)
-"""Numbers that Debian, Fedora and systemd give to nobody, and that fit into a container's 65,536."""
+_TO_ENTER = "CAP_DAC_READ_SEARCH"
+"""The right of root that it takes to enter the folder, which is the sandbox's user's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +40,9 @@ class Limits:
     file_mb: int = 100
 
 
-def unused_user() -> int | None:
-    """A user's number for a sandbox when this process is root, who is exempt from the limit of processes; else None."""
-    return random.choice(_UNUSED_USERS) if os.geteuid() == 0 else None
-
-
 def run(command: list[str], folder: Path, limits: Limits, user: int | None = None) -> tuple[int, str]:
-    """Run `command` in `folder`, the only place it can write to besides a private /tmp; `user` is from `unused_user`.
+    """Run `command` in `folder`, the only place it can write to besides a private /tmp; `user` is from
+    `confinement.unused_user`.
 
     Gives its exit code and output (stderr included), ending in a line that names the limit which ended it: 124 after
     a timeout, 137 for memory or disk. Raises Stopped when the enclosing run is stopped, ExecutionError when bubblewrap
@@ -98,7 +83,7 @@ class _Sandbox:
         options = [text for name, descriptor in inherited.items() for text in (name, str(descriptor))]
         self._status = os.fdopen(status, "rb")
         try:
-            self._process = _start([shutil.which("bwrap") or "bwrap", *options, *arguments], list(inherited.values()))
+            self._process = _start([confinement.program() or "bwrap", *options, *arguments], list(inherited.values()))
         except OSError as error:
             self._status.close()
             raise ExecutionError(f"bubblewrap (the program bwrap) cannot be started: {error}.") from error
@@ -222,33 +207,14 @@ def _environment() -> dict[str, str]:
 
 def _arguments(command: list[str], folder: Path, limits: Limits, user: int | None) -> list[str]:
     """bubblewrap's options, then the first program, its limits, and the command."""
-    arguments = [*_NAMESPACES, *(_AS_ROOT if user is not None else _AS_USER), "--die-with-parent", "--hostname", "sandbox"]
+    arguments = [*confinement.NAMESPACES, *confinement.as_user(user, _TO_ENTER), "--die-with-parent", "--hostname", "sandbox"]
     space = ["--perms", "1777", "--size", str(limits.file_mb * MIB)]
     arguments += ["--proc", "/proc", "--dev", "/dev", *space, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
-    arguments += [*space, "--tmpfs", "/tmp", *_mounts(folder), "--ro-bind", str(_CHILD), _CHILD_INSIDE]
+    arguments += [*space, "--tmpfs", "/tmp", *confinement.mounts({folder: "--bind"}), "--ro-bind", str(_CHILD), _CHILD_INSIDE]
     arguments += ["--remount-ro", "/", "--chdir", str(folder), os.path.realpath(sys.executable), "-I", "-S", _CHILD_INSIDE]
     figures = [-1 if user is None else user, limits.memory_mb * MIB, limits.file_mb * MIB]
     figures += [_process_limit(limits.processes, user), int(limits.seconds * (os.cpu_count() or 1)) + 1]
     return [*arguments, *map(str, figures), *command]
-
-
-def _mounts(folder: Path) -> Iterator[str]:
-    """The system and Python to read, `folder` to write; outer folders first, each way to them open to the sandbox's user."""
-    prefixes = [Path(text) for prefix in (sys.prefix, sys.base_prefix) for text in (prefix, os.path.realpath(prefix))]
-    places = {Path(text): "--ro-bind" for text in _SYSTEM}
-    places |= {prefix / part: "--ro-bind" for prefix in prefixes if prefix != Path("/usr") for part in _OF_PYTHON}
-    places[folder] = "--bind"
-    made = {Path("/"), Path("/tmp")}
-    for place in sorted(places, key=lambda place: len(place.parts)):
-        if place.is_symlink():
-            yield from ("--symlink", os.readlink(place), str(place))
-        elif place.exists():
-            for parent in reversed(place.parents):
-                if not made & {parent} and not parent.is_relative_to("/usr"):
-                    made.add(parent)
-                    yield from ("--perms", "0755", "--dir", str(parent))
-            yield from (places[place], str(place), str(place))
-            made.add(place)
 
 
 def _process_limit(processes: int, user: int | None) -> int:

@@ -9,7 +9,7 @@ import sys
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from string import Template
 from typing import ClassVar
@@ -276,15 +276,16 @@ def _opened(root: Path, folder: Path) -> Iterator[int | None]:
         folder.mkdir(parents=True, exist_ok=True)
         yield None
         return
-    with ExitStack() as opened:
-        inner = os.open(root, os.O_DIRECTORY)
-        opened.callback(os.close, inner)
+    inner = os.open(root, os.O_DIRECTORY)
+    try:
         for part in folder.relative_to(root).parts:
             with suppress(FileExistsError):
                 os.mkdir(part, dir_fd=inner)
-            inner = os.open(part, os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=inner)
-            opened.callback(os.close, inner)
+            outer, inner = inner, os.open(part, os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=inner)
+            os.close(outer)
         yield inner
+    finally:
+        os.close(inner)
 
 
 def _replace(folder: int | None, file: Path, content: bytes) -> None:

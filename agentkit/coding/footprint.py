@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+
+from agentkit.coding import folders
 
 _FEWEST_BYTES = 4096
 """What a file counts at least, so that a million empty ones are noticed too."""
@@ -13,15 +16,18 @@ _FEWEST_BYTES = 4096
 def disk_bytes(folder: Path) -> int:
     """Bytes that the files below `folder` occupy; holes in them do not count."""
     total = 0
-    for where, _, files in os.walk(folder):
-        total += _FEWEST_BYTES
-        for name in files:
-            try:
-                status = os.lstat(os.path.join(where, name))
-            except OSError:  # it has gone since
-                continue
-            total += max(_FEWEST_BYTES, status.st_blocks * 512)
+    with suppress(OSError):  # the folder itself has gone
+        for here, files, left in folders.walk(folder):
+            total += 0 if left else _FEWEST_BYTES
+            total += sum(_occupied(name, here) for name in files)
     return total
+
+
+def _occupied(name: str, here: int) -> int:
+    try:
+        return max(_FEWEST_BYTES, os.lstat(name, dir_fd=here).st_blocks * 512)
+    except OSError:  # it has gone since
+        return 0
 
 
 def descendants(pid: int) -> list[int]:

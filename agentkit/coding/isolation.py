@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 import tempfile
 import weakref
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from agentkit.coding import bubblewrap
+from agentkit.coding import bubblewrap, folders
 from agentkit.coding.base import CodeExecutor
 from agentkit.coding.engine import engine
+from agentkit.core import confinement
 from agentkit.errors import ExecutionError, NoIsolation
 
 _TRY_S = 10.0
@@ -32,12 +31,12 @@ If Docker is there and fails, start it (sudo systemctl start docker) and join it
 @cache
 def bubblewrap_works() -> bool:
     """Whether bubblewrap can make a sandbox here; found out once, by making one (30 ms)."""
-    if sys.platform != "linux" or shutil.which("bwrap") is None:
+    if confinement.program() is None:
         return False
     with tempfile.TemporaryDirectory() as folder:
         limits = bubblewrap.Limits(seconds=_TRY_S)
         try:
-            return bubblewrap.run(["true"], Path(folder).resolve(), limits, bubblewrap.unused_user()) == (0, "")
+            return bubblewrap.run(["true"], Path(folder).resolve(), limits, confinement.unused_user()) == (0, "")
         except (ExecutionError, OSError):
             return False
 
@@ -67,11 +66,11 @@ def isolated_executor(**options: Any) -> CodeExecutor:
         raise NoIsolation(how_to_isolate())
     if options.get("work_dir") is not None:
         return DockerCommandLineCodeExecutor(**options)
-    temporary = tempfile.TemporaryDirectory(prefix="agentkit-", ignore_cleanup_errors=True)
+    folder = tempfile.mkdtemp(prefix="agentkit-")
     try:
-        executor = DockerCommandLineCodeExecutor(**{**options, "work_dir": temporary.name})
+        executor = DockerCommandLineCodeExecutor(**{**options, "work_dir": folder})
     except BaseException:
-        temporary.cleanup()
+        folders.remove(Path(folder))
         raise
-    weakref.finalize(executor, temporary.cleanup)
+    weakref.finalize(executor, folders.remove, Path(folder))
     return executor

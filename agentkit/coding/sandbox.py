@@ -7,15 +7,18 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from agentkit.coding import bubblewrap
+from agentkit.coding import bubblewrap, folders
+from agentkit.coding.base import CodeBlock
 from agentkit.coding.command_line import CommandLineExecutor
 from agentkit.coding.functions import Function
 from agentkit.coding.isolation import bubblewrap_works, how_to_isolate
 from agentkit.coding.process import OUTPUT_BYTES
-from agentkit.errors import NoIsolation, WrongArgument
+from agentkit.core import confinement
+from agentkit.errors import ExecutionError, NoIsolation, WrongArgument
 
 _OURS = Path(__file__).resolve().parents[2]
 
@@ -31,7 +34,7 @@ class SandboxCommandLineCodeExecutor(CommandLineExecutor):
     stays as it was.
     """
 
-    _remove: weakref.finalize[..., SandboxCommandLineCodeExecutor] | None = None
+    _remove: weakref.finalize[[Path], SandboxCommandLineCodeExecutor] | None = None
 
     def __init__(
         self,
@@ -63,17 +66,22 @@ class SandboxCommandLineCodeExecutor(CommandLineExecutor):
         super().__init__(timeout, folder, functions, functions_module)
         self._memory_mb, self._processes = memory_mb, processes
         self._output_bytes, self._file_mb = output_bytes, file_mb
-        self._user = bubblewrap.unused_user()
+        self._user = confinement.unused_user()
 
     def _temporary_folder(self) -> str:
-        temporary = tempfile.TemporaryDirectory(prefix="agentkit-", ignore_cleanup_errors=True)
-        self._remove = weakref.finalize(self, temporary.cleanup)
-        return temporary.name
+        folder = tempfile.mkdtemp(prefix="agentkit-")
+        self._remove = weakref.finalize(self, folders.remove, Path(folder))
+        return folder
 
     def stop(self) -> None:
         """Remove the temporary folder; a given one stays."""
         if self._remove is not None:
             self._remove()
+
+    def _begin(self, code_blocks: Sequence[CodeBlock]) -> None:
+        super()._begin(code_blocks)
+        with suppress(OSError):  # what follows says what is wrong with the folder
+            folders.open_up(self._work_dir)
 
     def __enter__(self) -> SandboxCommandLineCodeExecutor:
         return self
@@ -101,7 +109,13 @@ def _checked(folder: Path) -> Path:
 
 def _hand_over(folder: Path, user: int, *, whole: bool) -> None:
     """Make the folder the sandbox's user's. Nothing of the sandbox runs meanwhile, and links are not followed."""
-    os.chown(folder, user, user)
-    for where, folders, files in os.walk(folder) if whole else ():
-        for name in (*folders, *files):
-            os.chown(os.path.join(where, name), user, user, follow_symlinks=False)
+    try:
+        if whole:
+            folders.hand_over(folder, user)
+        else:
+            os.chown(folder, user, user)
+    except OSError as error:
+        raise ExecutionError(
+            f"the folder {str(folder)!r} cannot be handed to the user of the sandbox: {error.strerror}."
+            " Name another one as work_dir."
+        ) from error

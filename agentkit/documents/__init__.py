@@ -4,10 +4,12 @@ from agentkit.documents.document import DocumentText, Limits, Section
 from agentkit.documents.jail import Jail, read_document, render_page
 from agentkit.documents.readers import FORMATS
 from agentkit.documents.split import Piece, Tokenizer, split
+from agentkit.documents.starting import confinement_works
 
 SUPPORTED: frozenset[str] = frozenset(FORMATS)
 """The extensions, with their dot, that have a reader; other files are read when they hold clean text."""
 
 __all__ = [
-    "SUPPORTED", "DocumentText", "Jail", "Limits", "Piece", "Section", "Tokenizer", "read_document", "render_page", "split",
+    "SUPPORTED", "DocumentText", "Jail", "Limits", "Piece", "Section", "Tokenizer", "confinement_works", "read_document",
+    "render_page", "split",
 ]  # fmt: skip

@@ -1,10 +1,14 @@
-"""The jailed process, `python -m agentkit.documents.child MEMORY_MB`: answers requests on its pipes until they close."""
+"""The jailed process, which answers requests on its pipes until they close: `python -m agentkit.documents.child MEMORY_MB`.
+
+A request brings the content of its file, so that the process needs to open none. In a sandbox the number of the
+user to become follows, -1 to stay the one that it is.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
+from importlib.util import find_spec
 from typing import IO, Any
 
 from agentkit.documents import wire
@@ -12,27 +16,33 @@ from agentkit.documents.document import Limits
 from agentkit.documents.reading import read_here, render_here
 from agentkit.errors import AgentkitError
 
+LIBRARIES = ("charset_normalizer", "lxml", "openpyxl", "PIL", "pypdfium2", "pypdfium2_raw", "striprtf")
+"""What readers import when they are called."""
+
 
 def main() -> None:
     """Confine this process, say hello, serve."""
+    memory_mb, user = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None
     requests, replies = _own_pipes()
-    _confine(int(sys.argv[1]))
+    confine(memory_mb, user)
+    if user is not None and not _has_libraries():
+        sys.exit("The sandbox does not show the libraries of the readers.")
     wire.send(replies, {"hello": os.getpid()})
     while True:
         try:
-            header, _ = wire.receive(requests)
+            request, data = wire.receive(requests)
         except EOFError:
             return
-        if not _serve(header, replies):
+        if not _serve(request, data, replies):
             return
 
 
-def _serve(request: dict[str, Any], replies: IO[bytes]) -> bool:
+def _serve(request: dict[str, Any], data: bytes, replies: IO[bytes]) -> bool:
     """Answer one request; False when memory ran out, which leaves a process that nobody should trust."""
     limits = Limits(**request["limits"])
     _allow_seconds(limits.timeout_s)
     try:
-        header, body = _answer(request, limits)
+        header, body = _answer(request, data, limits)
     except AgentkitError as error:
         header, body = {"error": type(error).__name__, "message": str(error)}, b""
     except MemoryError:
@@ -42,12 +52,12 @@ def _serve(request: dict[str, Any], replies: IO[bytes]) -> bool:
     return True
 
 
-def _answer(request: dict[str, Any], limits: Limits) -> tuple[dict[str, Any], bytes]:
-    path, name = Path(request["path"]), request["name"]
+def _answer(request: dict[str, Any], data: bytes, limits: Limits) -> tuple[dict[str, Any], bytes]:
+    name = request["name"]
     if request["do"] == "read":
-        return wire.pack(read_here(path, name, limits))
+        return wire.pack(read_here(data, name, limits))
     highlight = tuple(request["highlight"]) if request["highlight"] else None
-    return {}, render_here(path, name, request["page"], highlight, request["width"], limits)
+    return {}, render_here(data, name, request["page"], highlight, request["width"])
 
 
 def _own_pipes() -> tuple[IO[bytes], IO[bytes]]:
@@ -59,15 +69,30 @@ def _own_pipes() -> tuple[IO[bytes], IO[bytes]]:
     return requests, replies
 
 
-def _confine(memory_mb: int) -> None:
+def confine(memory_mb: int, user: int | None) -> None:
+    """Limit what this process may use; `user` as on the command line, None outside of a sandbox."""
     sys.modules["numpy"] = None  # type: ignore[assignment]  # openpyxl would load it: 0.1 s and much address space, for nothing
-    if sys.platform != "win32":
-        import resource
+    if sys.platform == "win32":
+        return
+    import resource
 
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-        if sys.platform != "darwin":  # macOS accepts no useful limit of address space
-            resource.setrlimit(resource.RLIMIT_AS, (memory_mb * 2**20, memory_mb * 2**20))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    if sys.platform != "darwin":  # macOS accepts no useful limit of address space
+        resource.setrlimit(resource.RLIMIT_AS, (memory_mb * 2**20, memory_mb * 2**20))
+    if user is None:
+        return
+    if user >= 0:
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))  # what it starts would have memory of its own
+
+
+def _has_libraries() -> bool:
+    """Whether they are where the sandbox shows them, and may be read by its user."""
+    found = [find_spec(name) for name in LIBRARIES]
+    return all(spec is not None and spec.origin is not None and os.access(spec.origin, os.R_OK) for spec in found)
 
 
 def _allow_seconds(seconds: float) -> None:

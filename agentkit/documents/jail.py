@@ -1,25 +1,33 @@
-"""Reading in a child process with limits: a bomb or a hang costs one file, never the program."""
+"""Reading in a child process with limits: a bomb, a hang or a hostile file costs one file, never the program."""
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import threading
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from agentkit import errors
 from agentkit.documents import wire
+from agentkit.documents.content import content_of
+from agentkit.documents.decoding import clean
 from agentkit.documents.document import DocumentText, Limits
 from agentkit.documents.refusals import AGAIN
-from agentkit.errors import AgentkitError, DamagedDocument, DocumentTooLarge, ReadingTimedOut, Stopped
+from agentkit.documents.starting import Process, start
+from agentkit.errors import (
+    AgentkitError,
+    DamagedDocument,
+    DocumentError,
+    DocumentTooLarge,
+    NotFound,
+    ReadingTimedOut,
+    Stopped,
+)
 
 _FILES_PER_CHILD = 200
-_ROOT = Path(__file__).resolve().parents[2]
-_PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "SYSTEMROOT", "LD_LIBRARY_PATH")
+_PICTURE_BYTES = 2**27
+_MESSAGE_CHARS = 2_000
 
 
 class Jail:
@@ -29,19 +37,22 @@ class Jail:
         self.limits = limits
         self._using = threading.Lock()
         self._changing = threading.Lock()
-        self._child: subprocess.Popen[bytes] | None = None
+        self._child: Process | None = None
         self._served = 0
         self._stopped = False
 
     def read(self, path: Path, name: str) -> DocumentText:
         """Read the file at `path`, called `name` in messages; raises a DocumentError, or Stopped after `stop`."""
-        return wire.unpack(*self._ask({"do": "read", "path": str(Path(path).absolute()), "name": name}, name))
+        header, body = self._ask({"do": "read"}, path, name)
+        try:
+            return wire.unpack(header, body)
+        except ValueError as error:
+            self.close()
+            raise _crashed(name) from error
 
     def render(self, path: Path, name: str, page: int, highlight: tuple[int, int] | None = None, width: int = 1_000) -> bytes:
         """PNG of a PDF's page (from 1), `width` pixels wide; `highlight` is a span of that page's section text."""
-        request: dict[str, Any] = {"do": "render", "path": str(Path(path).absolute()), "name": name}
-        request |= {"page": page, "highlight": highlight, "width": width}
-        return self._ask(request, name)[1]
+        return self._ask({"do": "render", "page": page, "highlight": highlight, "width": width}, path, name)[1]
 
     def stop(self) -> None:
         """Kill the child, from any thread; a read under way and all later ones raise Stopped."""
@@ -59,7 +70,8 @@ class Jail:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _ask(self, request: dict[str, Any], name: str) -> tuple[dict[str, Any], bytes]:
+    def _ask(self, request: dict[str, Any], path: Path, name: str) -> tuple[dict[str, Any], bytes]:
+        data = content_of(path, name, self.limits)
         with self._using:
             child = self._ready_child()
             late = threading.Event()
@@ -67,7 +79,8 @@ class Jail:
             timer.daemon = True
             timer.start()
             try:
-                header, body = _exchange(child, {**request, "limits": asdict(self.limits)})
+                wire.send(child.requests, {**request, "name": name, "limits": asdict(self.limits)}, data)
+                header, body = wire.receive(child.replies, 4 * self.limits.max_chars + _PICTURE_BYTES)
             except (EOFError, OSError, ValueError) as error:
                 raise self._death(name, late.is_set()) from error
             finally:
@@ -79,14 +92,14 @@ class Jail:
             raise _error(header, name, self.limits)
         return header, body
 
-    def _ready_child(self) -> subprocess.Popen[bytes]:
-        if self._served >= _FILES_PER_CHILD or (self._child and self._child.poll() is not None):
+    def _ready_child(self) -> Process:
+        if self._served >= _FILES_PER_CHILD or (self._child and not self._child.lives):
             self._retire()
         with self._changing:
             if self._stopped:
                 raise Stopped("reading was stopped")
             if self._child is None:
-                self._child = _start(self.limits)
+                self._child = start(self.limits.memory_mb)
                 self._served = 0
         self._served += 1
         return self._child
@@ -97,8 +110,8 @@ class Jail:
 
     def _kill(self) -> None:
         with self._changing:
-            if self._child is not None and self._child.poll() is None:
-                _kill_group(self._child)
+            if self._child is not None:
+                self._child.kill()
 
     def _death(self, name: str, late: bool) -> AgentkitError:
         """The child has gone in the middle of a request: why, in the user's words."""
@@ -111,16 +124,14 @@ class Jail:
                 " Split it into smaller files, or raise AGENTKIT_READ_TIMEOUT_S."
             )
         if code in {-getattr(signal, "SIGSEGV", 11), -getattr(signal, "SIGBUS", 7)}:
-            return DamagedDocument(f"{name} makes its reader crash, so it is probably damaged. {AGAIN}")
+            return _crashed(name)
         return _out_of_memory(name, self.limits)
 
     def _retire(self) -> int | None:
         """End the child, if there is one, and give its exit code."""
         with self._changing:
             child, self._child = self._child, None
-        if child is None:
-            return None
-        return _bury(child)
+        return None if child is None else child.bury()
 
 
 def read_document(path: Path, name: str, limits: Limits) -> DocumentText:
@@ -137,65 +148,15 @@ def render_page(
         return jail.render(path, name, page, highlight, width)
 
 
-def _start(limits: Limits) -> subprocess.Popen[bytes]:
-    """Start a child and wait for its hello. It gets no secrets: only a few harmless variables are passed on."""
-    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    environment |= {"PYTHONPATH": str(_ROOT), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1", "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, "-P", "-W", "ignore", "-m", "agentkit.documents.child", str(limits.memory_mb)]
-    child = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, start_new_session=True
-    )
-    assert child.stdout is not None
-    try:
-        wire.receive(child.stdout)
-    except (EOFError, ValueError) as error:
-        code = _bury(child)
-        raise AgentkitError(
-            f"The reading process could not start (exit code {code}, {limits.memory_mb} MB of memory allowed)."
-            f" Raise AGENTKIT_READ_MEMORY_MB, or run `python -m agentkit.documents.child {limits.memory_mb}`"
-            " in agentkit's folder to see why."
-        ) from error
-    return child
-
-
-def _exchange(child: subprocess.Popen[bytes], request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    assert child.stdin is not None
-    assert child.stdout is not None
-    wire.send(child.stdin, request)
-    return wire.receive(child.stdout)
-
-
-def _kill_group(child: subprocess.Popen[bytes]) -> None:
-    if sys.platform == "win32":
-        child.kill()
-    else:
-        os.killpg(child.pid, signal.SIGKILL)
-
-
-def _bury(child: subprocess.Popen[bytes]) -> int:
-    """Let the child end by itself when it sees its pipes closed, else kill it; give its exit code."""
-    for stream in (child.stdin, child.stdout):
-        _close(stream)
-    try:
-        return child.wait(timeout=0.5)
-    except subprocess.TimeoutExpired:
-        _kill_group(child)
-        return child.wait()
-
-
-def _close(stream: IO[bytes] | None) -> None:
-    try:
-        if stream is not None:
-            stream.close()
-    except OSError:  # what was still buffered for a dead child cannot be written
-        return
-
-
 def _error(header: dict[str, Any], name: str, limits: Limits) -> AgentkitError:
     kind = getattr(errors, str(header["error"]), None)
-    if header["error"] == "MemoryError" or not (isinstance(kind, type) and issubclass(kind, AgentkitError)):
+    if header["error"] == "MemoryError" or not (isinstance(kind, type) and issubclass(kind, (DocumentError, NotFound))):
         return _out_of_memory(name, limits)
-    return kind(header.get("message", ""))
+    return kind(clean(str(header.get("message", "")))[:_MESSAGE_CHARS])
+
+
+def _crashed(name: str) -> DamagedDocument:
+    return DamagedDocument(f"{name} makes its reader crash, so it is probably damaged. {AGAIN}")
 
 
 def _out_of_memory(name: str, limits: Limits) -> DocumentTooLarge:

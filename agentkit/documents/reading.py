@@ -1,36 +1,35 @@
-"""Reading one file in this process; `jail` does the same in a child that may be killed."""
+"""Reading the content of one file in this process; `jail` does the same in a child that may be killed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from agentkit.documents.assembly import Reading, assemble
+from agentkit.documents.decoding import clean
 from agentkit.documents.detection import detect
 from agentkit.documents.document import DocumentText, Limits
 from agentkit.documents.readers import FORMATS
 from agentkit.documents.readers.pdf import render_pdf
 from agentkit.documents.refusals import AGAIN
-from agentkit.errors import AgentkitError, DamagedDocument, DocumentTooLarge, EmptyDocument, NoTextFound, UnknownFormat
+from agentkit.errors import AgentkitError, DamagedDocument, EmptyDocument, NoTextFound, UnknownFormat
 
 
-def read_here(path: Path, name: str, limits: Limits) -> DocumentText:
-    """Read the file at `path`, which the user calls `name`; every failure is a DocumentError with advice."""
-    data = _bytes(path, name, limits)
+def read_here(data: bytes, name: str, limits: Limits) -> DocumentText:
+    """Read the content of a file that the user calls `name`; every failure is a DocumentError with advice."""
     with _explained(name):
         chosen = FORMATS[detect(data, name)]
         reading = chosen.reader(data, name, limits)
         document = assemble(reading, name, chosen.media_type, limits)
     if not document.text:
         raise _without_text(name, reading)
-    return document if document.title else replace(document, title=PurePath(name).stem)
+    return document if document.title else replace(document, title=_title(name))
 
 
-def render_here(path: Path, name: str, page: int, highlight: tuple[int, int] | None, width: int, limits: Limits) -> bytes:
+def render_here(data: bytes, name: str, page: int, highlight: tuple[int, int] | None, width: int) -> bytes:
     """PNG of one page of a PDF; UnknownFormat for files without pages to draw."""
-    data = _bytes(path, name, limits)
     with _explained(name):
         if detect(data, name) != ".pdf":
             raise UnknownFormat(f"{name} is no PDF; only pages of PDF files can be drawn. Show its text instead.")
@@ -51,20 +50,9 @@ def _explained(name: str) -> Iterator[None]:
         raise DamagedDocument(f"{name} cannot be read ({detail}). {AGAIN}") from error
 
 
-def _bytes(path: Path, name: str, limits: Limits) -> bytes:
-    try:
-        size = path.stat().st_size
-        if size > limits.max_bytes:
-            raise DocumentTooLarge(
-                f"{name} has {size / 2**20:,.1f} MB, more than {limits.max_bytes / 2**20:,.1f} MB."
-                " Split it into smaller files, or raise AGENTKIT_MAX_FILE_MB."
-            )
-        data = path.read_bytes()
-    except OSError as error:
-        raise DamagedDocument(f"{name} cannot be opened ({error.strerror or error}). Check that you may read it.") from error
-    if not data.strip(b" \t\r\n\0"):
-        raise EmptyDocument(f"{name} is empty. Check that it was saved, and add it again.")
-    return data
+def _title(name: str) -> str:
+    """The file's name without its ending; bytes in it that are no text are replaced."""
+    return clean(PurePath(name).stem.encode("utf-8", "replace").decode())
 
 
 def _without_text(name: str, reading: Reading) -> EmptyDocument | NoTextFound:

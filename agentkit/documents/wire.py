@@ -1,14 +1,16 @@
 """What goes over the pipe between the jail and its child: a JSON header and a body of bytes, both with their lengths in front.
 
-No pickle: a child that a hostile file has taken over can only answer with text.
+No pickle: a child that a hostile file has taken over can only answer with text, which is checked.
 """
 
 from __future__ import annotations
 
 import json
 import struct
+import sys
 from typing import IO, Any
 
+from agentkit.documents.decoding import clean
 from agentkit.documents.document import DocumentText, Section
 
 _LENGTHS = struct.Struct(">QQ")
@@ -22,10 +24,20 @@ def send(stream: IO[bytes], header: dict[str, Any], body: bytes = b"") -> None:
     stream.flush()
 
 
-def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes]:
-    """Read one message; EOFError when the other side ended before or within it."""
+def receive(stream: IO[bytes], most: int = sys.maxsize) -> tuple[dict[str, Any], bytes]:
+    """Read one message. EOFError when the other side ended before or within it, ValueError when it is none of ours.
+
+    `most` bytes of header, and of body, are taken.
+    """
     header, body = _LENGTHS.unpack(_exactly(stream, _LENGTHS.size))
-    content = json.loads(_exactly(stream, header))
+    if max(header, body) > most:
+        raise ValueError(f"a message of {header:,} and {body:,} bytes is more than {most:,}")
+    try:
+        content = json.loads(_exactly(stream, header))
+    except RecursionError as error:
+        raise ValueError("a header is nested too deeply") from error
+    if not isinstance(content, dict):
+        raise ValueError("a message begins with an object")
     return content, _exactly(stream, body)
 
 
@@ -44,7 +56,29 @@ def pack(document: DocumentText) -> tuple[dict[str, Any], bytes]:
 
 
 def unpack(header: dict[str, Any], body: bytes) -> DocumentText:
-    """The document that `pack` was given."""
-    text = body.decode()
-    sections = tuple(Section(text[start:end], start, end, *rest) for start, end, *rest in header["sections"])
-    return DocumentText(text, sections, header["media_type"], header["title"], header["pages"])
+    """The document that `pack` was given; ValueError for anything else."""
+    text = _text(body.decode())
+    try:
+        sections = tuple(_section(text, *values) for values in header["sections"])
+        media_type, title, pages = _text(header["media_type"]), _text(header["title"]), _number(header["pages"])
+    except (KeyError, TypeError) as error:
+        raise ValueError("this is no document") from error
+    return DocumentText(text, sections, media_type, title, pages)
+
+
+def _section(text: str, start: Any, end: Any, heading: Any, page: Any, place: Any) -> Section:
+    if type(start) is not int or type(end) is not int or not 0 <= start <= end <= len(text):
+        raise ValueError(f"{start!r}-{end!r} is no span of {len(text):,} characters")
+    return Section(text[start:end], start, end, _text(heading), _number(page), _text(place))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or clean(value) != value:
+        raise ValueError("this is no clean text")
+    return value
+
+
+def _number(value: Any) -> int | None:
+    if value is not None and type(value) is not int:
+        raise ValueError(f"{value!r} is no number")
+    return value

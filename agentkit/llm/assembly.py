@@ -1,38 +1,138 @@
-"""A streamed reply of OpenAI's chat API, put together from its pieces; the text is passed on while it comes."""
+"""A streamed reply of OpenAI's chat API, put together; the text is passed on while it comes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agentkit.errors import BadModelReply
+from agentkit.errors import BadModelReply, ModelUnreachable
+from agentkit.events import ReplyEnd
+from agentkit.llm.checked import (
+    LONGEST_REPLY,
+    MOST_CALLS,
+    MOST_CHOICES,
+    Room,
+    calls_in,
+    choices_of,
+    finish_of,
+    function_in,
+    named,
+    take_arguments,
+    text_in,
+    usage_of,
+)
 from agentkit.llm.stream import delta
+from agentkit.llm.wire import Sender, decoded
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletion
 
 
-def assembled(stream: Iterable[Any], model: str) -> ChatCompletion:
-    """Read a stream to its end; the first choice's text is passed on. Raises BadModelReply when nothing comes."""
-    from openai.types.chat import ChatCompletion
+def assembled(events: Iterable[tuple[bytes, bool]], sender: Sender) -> ChatCompletion:
+    """Read a stream to its end, or as far as there is room; the first choice's text is passed on.
 
-    choices: dict[int, _Choice] = {}
-    whole: dict[str, Any] = {"id": "", "object": "chat.completion", "created": 0, "model": model}
-    seen = False
-    for chunk in stream:
-        seen = True
-        whole |= {key: value for key in ("id", "created", "model") if (value := getattr(chunk, key, None))}
-        if getattr(chunk, "usage", None):
-            whole["usage"] = chunk.usage.model_dump(exclude_none=True)
-        for piece in getattr(chunk, "choices", None) or []:
-            choices.setdefault(piece.index, _Choice()).add(piece, shown=piece.index == 0)
-    if not seen:
-        raise BadModelReply(
-            f"The server ended its reply without a word from {model}; check the address, which usually ends in /v1."
+    `events` are those of `wire.events`. The reply has a `reply_end` where its `finish_reason` cannot
+    say how it ended. Raises ModelError when nothing comes, what comes is no reply, or the stream ends
+    before there is anything to use.
+    """
+    made = _Assembly(sender)
+    try:
+        for data, is_over in events:
+            if data.startswith(b"[DONE]"):
+                made.is_done = True
+                break
+            if not is_over and not _is_json(data):
+                break  # the connection ended in the middle of it
+            made.add(decoded(data, sender))
+            if made.room.is_full:
+                break
+        return made.completion()
+    except BadModelReply as error:
+        if made.choices:
+            error.taken = made.whole.get("usage", {})
+        raise
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+class _Assembly:
+    """What has come of a reply."""
+
+    def __init__(self, sender: Sender) -> None:
+        self.room = Room()
+        self.whole: dict[str, Any] = {}
+        self.choices: dict[int, _Choice] = {}
+        self.is_done = False
+        """Whether the server said that this was all."""
+        self._sender = sender
+
+    def add(self, piece: Any) -> None:
+        """Take the next piece in; raises ModelError for what is none."""
+        if isinstance(piece, Mapping) and piece.get("error"):
+            raise self._sender.problem(piece["error"])
+        if not isinstance(piece, Mapping):
+            raise self._sender.refuse(piece, "a piece")
+        self.whole |= {
+            key: value
+            for key, value in named(piece, self._sender).items()
+            if value or key not in self.whole
+        }
+        self.whole |= usage_of(piece)
+        for choice in choices_of(piece, self._sender):
+            index = self._index(choice.get("index"))
+            self.choices.setdefault(index, _Choice()).add(
+                choice, self.room, self._sender, shown=index == 0
+            )
+
+    def completion(self) -> ChatCompletion:
+        """The reply; raises ModelError when nothing came, or nothing that can be used."""
+        from openai.types.chat import ChatCompletion
+
+        sender = self._sender
+        if not self.whole:
+            raise BadModelReply(
+                f"{sender.server} ended its reply without a word from {sender.model}; "
+                "check the address, which usually ends in /v1."
+            )
+        choices = [self.choices[index].whole(index, sender) for index in sorted(self.choices)]
+        end = self._end()
+        return ChatCompletion.construct(
+            **self.whole, choices=choices, **({"reply_end": end} if end else {})
         )
-    whole["choices"] = [choices[index].whole(index) for index in sorted(choices)]
-    return ChatCompletion.construct(**whole)
+
+    def _index(self, given: Any) -> int:
+        """Which choice a piece is of; without a number, the first."""
+        if given is not None and (
+            isinstance(given, bool) or not isinstance(given, int) or not 0 <= given < MOST_CHOICES
+        ):
+            raise self._sender.refuse(given, "the number of a choice")
+        return given or 0
+
+    def _end(self) -> ReplyEnd | None:
+        """How it ended, where it has no finish reason; raises ModelError for a part of no use."""
+        first = self.choices.get(0)
+        if not self.room.is_full and (self.is_done or (first and first.finish_reason)):
+            return None
+        if first and first.texts and not first.calls and not first.single:
+            return "too_long" if self.room.is_full else "broken_off"
+        # The arguments of a call may be cut, or not have begun: it must not be made.
+        if self.room.is_full:
+            raise self._sender.too_large(
+                f"more than {LONGEST_REPLY:,} characters beside calls of functions"
+            )
+        error = ModelUnreachable(
+            f"{self._sender.server} ended its answer before it was whole; try again."
+        )
+        error.retry_after_s = 0.0
+        raise error
 
 
 @dataclass(slots=True)
@@ -40,38 +140,74 @@ class _Choice:
     """What has come of one of the replies."""
 
     texts: list[str] = field(default_factory=list)
-    calls: dict[int, dict[str, Any]] = field(default_factory=dict)
-    function_call: dict[str, Any] | None = None
+    calls: dict[int, _Call] = field(default_factory=dict)
+    single: _Call | None = None
+    """The only call, in the form that OpenAI had before tools."""
     finish_reason: str | None = None
 
-    def add(self, piece: Any, *, shown: bool) -> None:
-        self.finish_reason = piece.finish_reason or self.finish_reason
-        text = piece.delta.content or piece.delta.refusal or ""
-        self.texts.append(text)
+    def add(self, choice: Mapping[str, Any], room: Room, sender: Sender, *, shown: bool) -> None:
+        self.finish_reason = finish_of(choice) or self.finish_reason
+        piece = choice.get("delta")
+        if piece is None:
+            return
+        if not isinstance(piece, Mapping):
+            raise sender.refuse(piece, "a piece")
+        text = room.take(
+            text_in(piece.get("content"), sender) or text_in(piece.get("refusal"), sender)
+        )
+        if text:
+            self.texts.append(text)
         if shown:
             delta(text)
-        for part in piece.delta.tool_calls or []:
-            made = self.calls.setdefault(part.index, {"id": "", "type": "function", "function": _nothing()})
-            made["id"] = part.id or made["id"]
-            _extend(made["function"], part.function)
-        if piece.delta.function_call:
-            self.function_call = self.function_call or _nothing()
-            _extend(self.function_call, piece.delta.function_call)
+        for part in calls_in(piece, sender):
+            self._add_call(part, room, sender)
+        if single := function_in(piece.get("function_call"), sender):
+            self.single = self.single or _Call()
+            self.single.add(single, room, sender)
 
-    def whole(self, index: int) -> dict[str, Any]:
+    def whole(self, index: int, sender: Sender) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": "".join(self.texts) or None}
         if self.calls:
-            message["tool_calls"] = [self.calls[number] for number in sorted(self.calls)]
-        if self.function_call:
-            message["function_call"] = self.function_call
+            made = [self.calls[number] for number in sorted(self.calls)]
+            message["tool_calls"] = [
+                {"id": call.id, "type": "function", "function": call.function(sender)}
+                for call in made
+            ]
+        if self.single:
+            message["function_call"] = self.single.function(sender)
         return {"index": index, "finish_reason": self.finish_reason, "message": message}
 
+    def _add_call(self, part: Mapping[str, Any], room: Room, sender: Sender) -> None:
+        number = part.get("index")
+        if number is None:  # some servers send each call in one piece, without a number
+            number = (
+                max(self.calls, default=-1) + 1 if part["id"] or not self.calls else max(self.calls)
+            )
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise sender.refuse(number, "the number of a tool call")
+        made = self.calls.setdefault(number, _Call())
+        if len(self.calls) > MOST_CALLS:
+            raise sender.too_large(f"more than {MOST_CALLS} calls of functions")
+        made.id = part["id"] or made.id
+        if part["function"]:
+            made.add(part["function"], room, sender)
 
-def _nothing() -> dict[str, Any]:
-    return {"name": "", "arguments": ""}
 
+@dataclass(slots=True)
+class _Call:
+    """What has come of a call of a function."""
 
-def _extend(function: dict[str, Any], part: Any) -> None:
-    if part is not None:
-        function["name"] += part.name or ""
-        function["arguments"] += part.arguments or ""
+    id: str = ""
+    names: list[str] = field(default_factory=list)
+    arguments: list[str] = field(default_factory=list)
+
+    def add(self, part: Mapping[str, str], room: Room, sender: Sender) -> None:
+        take_arguments(part, room, sender)
+        self.names.append(part["name"])
+        self.arguments.append(part["arguments"])
+
+    def function(self, sender: Sender) -> dict[str, str]:
+        name, arguments = "".join(self.names), "".join(self.arguments)
+        if not name:
+            raise sender.refuse(arguments, "the call of a function without a name")
+        return {"name": name, "arguments": arguments}

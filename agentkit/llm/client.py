@@ -9,12 +9,13 @@ from typing import Any, Protocol, cast
 
 from agentkit.core import bus, stopping
 from agentkit.errors import BadModelReply, ModelError, Stopped
-from agentkit.events import CallStatus, ModelCalled, ModelReplied, Usage
+from agentkit.events import CallStatus, ModelCalled, ModelReplied, ReplyEnd, Usage
 from agentkit.llm import limits
+from agentkit.llm.ends import end_of, half_a_call, is_cut
 from agentkit.llm.prices import price
 from agentkit.llm.response import ModelResponse
 from agentkit.llm.stream import Streamed, streaming
-from agentkit.llm.usage import estimated_usage, usage_from
+from agentkit.llm.usage import credible, estimated_usage, usage_from
 from agentkit.messages import Message, new_id, text_of
 
 ATTEMPTS = 3
@@ -90,6 +91,8 @@ class Reply:
     call_id: str
     raw: Any = None
     """The client's response; None when stopped."""
+    end: ReplyEnd | None = None
+    """How it ended; None when stopped."""
 
 
 def call(model: Model, messages: Sequence[Message], *, agent: str = "", stream: bool | None = True,
@@ -147,7 +150,7 @@ class _Call:
     def attempt(self, number: int) -> Reply:
         with limits.reserved(self.model, self.messages, tools_in(self.params), self.params, self.agent) as reservation:
             reply = self._attempt(number, reservation)
-        raw = dict(self.model.client.get_usage(reply.raw)) if reply.raw is not None else {}
+        raw = self._figures(reply.raw) if reply.raw is not None else {}
         self._report(number, reply, "stopped" if reply.stopped else "ok", raw)
         return reply
 
@@ -161,7 +164,7 @@ class _Call:
             except Stopped:
                 reply = self._partial(streamed)
             except Exception as error:  # also a foreign client's own error: every attempt gets its row
-                failed = self._failed(streamed, response)
+                failed = self._failed(streamed, response, error)
                 reservation.settle(failed.usage, failed.cost)
                 self._report(number, failed, "failed", {}, str(error) or type(error).__name__, type(error).__name__)
                 if streamed.pieces and isinstance(error, ModelError):
@@ -173,7 +176,7 @@ class _Call:
     def recalled(self, response: ModelResponse) -> Reply:
         with streaming(self.agent, self.id) as streamed:
             reply = self._reply(response, streamed)
-        raw = dict(self.model.client.get_usage(response))
+        raw = self._figures(response)
         self._report_call()
         self._report(1, replace(reply, usage=Usage(), cost=0.0), "cached", raw)
         return reply
@@ -197,17 +200,22 @@ class _Call:
         message = message_of(retrieved[0] if retrieved else None, self._who)
         if not (self.may_be_empty or any(message.get(key) for key in ("content", "tool_calls", "function_call"))):
             raise BadModelReply(f"{self._who} sent an empty reply; ask again, allow more tokens, or choose another model.")
+        if is_cut(end_of(response)) and (name := half_a_call(message)):
+            raise BadModelReply(f"{self._who} was cut off while it called {name}, which is not run so; allow more tokens.")
         text = text_of(message.get("content"))
         return self._made(text, message, *self._costs(response, text), streamed, response)
 
     def _costs(self, response: ModelResponse, text: str) -> tuple[Usage, float | None]:
         client = self.model.client
         cost = client.cost(response)  # before the usage: clients of AutoGen scripts note the cost in the response
-        usage = usage_from(client.get_usage(response) or {})
+        usage = usage_from(self._figures(response))
         if not usage.total:  # some servers send zeros, or figures by names of their own; limits would never be reached
             usage, estimate = self._estimate(text)
             return usage, cost if estimate is None else estimate
         return usage, self.model.price(usage) if self.model.price_1k else cost
+
+    def _figures(self, response: ModelResponse) -> dict[str, Any]:
+        return credible(self.model.client.get_usage(response))
 
     def _estimate(self, text: str) -> tuple[Usage, float | None]:
         usage = estimated_usage(self.messages, text, self.model.name, tools_in(self.params))
@@ -221,20 +229,23 @@ class _Call:
         named = str(getattr(response, "model", "") or self.model.name)
         provider, stopped = self.model.provider, response is None
         return Reply(
-            text, message, usage, cost, named, provider, streamed.seconds, streamed.first_token_s, stopped, self.id, response
-        )
+            text, message, usage, cost, named, provider, streamed.seconds, streamed.first_token_s, stopped, self.id, response,
+            None if stopped else end_of(response),
+        )  # fmt: skip
 
-    def _failed(self, streamed: Streamed, response: ModelResponse | None) -> Reply:
+    def _failed(self, streamed: Streamed, response: ModelResponse | None, error: Exception) -> Reply:
         """A reply that broke off or is of no use has its price; one that never came has none."""
         usage: Usage = Usage()
         cost: float | None = 0.0
+        taken = error.taken if isinstance(error, BadModelReply) else None
         if response is not None:
             try:
                 usage, cost = self._costs(response, streamed.text)
             except Exception:  # noqa: BLE001 (a client that cannot count; the error to raise is the first one)
                 cost = None
-        elif streamed.pieces:
-            usage, cost = self._estimate(streamed.text)
+        elif taken is not None or streamed.pieces:
+            usage = usage_from(taken or {})
+            usage, cost = (usage, self.model.price(usage)) if usage.total else self._estimate(streamed.text)
         message: Message = {"role": "assistant", "content": streamed.text}
         return self._made(streamed.text, message, usage, cost, streamed, None)
 
@@ -245,7 +256,7 @@ class _Call:
         bus.emit(
             ModelReplied(
                 self.id, self.agent, provider, reply.model, "chat", status, reply.text, reply.usage, reply.seconds,
-                reply.first_token_s, reply.cost, number, error, kind, raw,
+                reply.first_token_s, reply.cost, number, error, kind, raw, reply.end,
             )
         )  # fmt: skip
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from agentkit import private
+from agentkit.core.address import server_of, without_login
 from agentkit.errors import ConfigError, NotFound
 from agentkit.llm.client import Model
 from agentkit.llm.extractive import ExtractiveClient
@@ -20,6 +22,7 @@ from agentkit.llm.openai_client import OPENAI_URL, OpenAIClient, provider_of
 from agentkit.settings import Settings
 
 OFFLINE = "offline"
+_SCHEMES = ("http", "https")
 DEFAULT_OPENAI_MODEL = "gpt-5-mini"
 OPENAI_EMBEDDING_MODEL = "text-embedding-3-small"
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]
@@ -46,14 +49,32 @@ def connections(settings: Settings) -> list[Connection]:
     return [*_from_settings(settings), *_saved(settings)]
 
 
-def save_connection(settings: Settings, connection: Connection) -> Connection:
-    """Store a connection, replacing a saved one of that name; returns it as stored. Raises ConfigError on bad values."""
+def save_connection(settings: Settings, connection: Connection, *, key_entered: bool = False) -> Connection:
+    """Store a connection, replacing a saved one of that name; returns it as stored.
+
+    A key that is set for other servers only is refused, unless the person has entered it for this one: `key_entered`.
+    Raises ConfigError for that and on bad values.
+    """
     checked = _checked(connection)
-    if any(given.name == checked.name for given in _from_settings(settings)):
+    given, saved = _from_settings(settings), _saved(settings)
+    if any(one.name == checked.name for one in given):
         raise ConfigError(f"The name {checked.name!r} belongs to the connection of the environment; choose another.")
-    others = [saved for saved in _saved(settings) if saved.name != checked.name]
-    _write(settings, [*others, checked])
+    owners = [one for one in (*given, *saved) if checked.api_key and one.api_key == checked.api_key]
+    if owners and not key_entered and not any(_same_server(one.base_url, checked.base_url) for one in owners):
+        raise _foreign_key(owners[0], checked.base_url)
+    _write(settings, [*(one for one in saved if one.name != checked.name), checked])
     return checked
+
+
+def key_for(connection: Connection, base_url: str) -> str:
+    """The key of a connection, for the same server at a new address.
+
+    Raises ConfigError when scheme, host or port are other ones, and for what is no address.
+    """
+    address = _address(base_url)
+    if connection.api_key and not _same_server(connection.base_url, address):
+        raise _foreign_key(connection, address)
+    return connection.api_key
 
 
 def delete_connection(settings: Settings, name: str) -> None:
@@ -121,6 +142,20 @@ def _checked(connection: Connection) -> Connection:
     )  # fmt: skip
 
 
+def _same_server(one: str, other: str) -> bool:
+    try:
+        return server_of(one) == server_of(other)
+    except ValueError:  # the file was edited by hand
+        return False
+
+
+def _foreign_key(owner: Connection, address: str) -> ConfigError:
+    return ConfigError(
+        f"The key of {owner.name!r} was given for {without_login(owner.base_url)}; {without_login(address)} is another server "
+        "(scheme, host or port), so it is not sent there: enter the key for that server, or remove the key."
+    )
+
+
 def _names(models: Sequence[str]) -> tuple[str, ...]:
     """The names of models without blanks around them, each once."""
     return tuple(dict.fromkeys(model.strip() for model in models if model.strip()))
@@ -129,8 +164,12 @@ def _names(models: Sequence[str]) -> tuple[str, ...]:
 def _address(base_url: str) -> str:
     """The address with `/v1` where only a host was given; raises ConfigError for what is no web address."""
     address = base_url.strip()
-    parts = urlsplit(address if "://" in address else f"http://{address}")
-    if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"\s", address):
+    try:
+        parts = urlsplit(address if "://" in address else f"http://{address}")
+        is_one = parts.scheme in _SCHEMES and bool(server_of(parts.geturl()) and parts.hostname)
+    except ValueError:  # a port that is none, or half of an IPv6 address
+        is_one = False
+    if not is_one or re.search(r"[\s\\]", address):
         raise ConfigError(
             f"{base_url!r} is no address of a model server; it looks like https://api.openai.com/v1 or http://localhost:11434/v1."
         )
@@ -164,7 +203,7 @@ def _connection(row: dict[str, Any]) -> Connection:
 def _write(settings: Settings, saved: Sequence[Connection]) -> None:
     """Replace the file in one step; only its owner may read it, for the keys in it."""
     path = _file(settings)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private.make_folder(path.parent)
     rows = [{key: value for key, value in dataclasses.asdict(one).items() if key != "source"} for one in saved]
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".connections-")  # created with mode 0600
     try:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import email.utils
-import json
 import re
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from agentkit.core.address import without_login
 from agentkit.errors import (
     BadModelReply,
     ContextTooLong,
@@ -27,6 +28,7 @@ _TOO_LONG = re.compile(
     r"|exceed\w*.{0,40}tokens",
     re.IGNORECASE,
 )
+_LONGEST_SAID = 3000  # characters that are looked at of what a server says: it may send any number
 _BAD_KEY = re.compile(r"(sk|key|tok)[-_][\w*.-]{6,}", re.IGNORECASE)
 
 
@@ -34,7 +36,7 @@ def mapped(error: Exception, server: str, model: str, key: str) -> ModelError:
     """Our error for one of the SDK's; `server` is the address as shown to people."""
     import openai
 
-    if isinstance(error, openai.APITimeoutError):
+    if isinstance(error, (openai.APITimeoutError, *of_http("TimeoutException"))):
         return _retry(
             ModelTimedOut(
                 f"{server} did not answer in time; it may be overloaded or still loading the model. Try again later, or allow a "
@@ -45,26 +47,32 @@ def mapped(error: Exception, server: str, model: str, key: str) -> ModelError:
         return _retry(
             ModelUnreachable(f"{server} broke the connection off before its answer was whole ({_cause(error)}); try again.")
         )
-    if isinstance(error, openai.APIConnectionError):
+    if isinstance(error, (openai.APIConnectionError, *of_http("TransportError"))):
         return _retry(
             ModelUnreachable(f"{server} cannot be reached ({_cause(error)}); check that it runs and that the address is right.")
         )
     if isinstance(error, openai.APIStatusError):
+        if 300 <= error.status_code < 400:
+            return _elsewhere(error, server, key)
         return _of_status(error, server, model, redacted(_said(error), key))
-    if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
-        return BadModelReply(
-            f"{server} sent something that is not JSON ({error}); check that it is an OpenAI-compatible address."
-        )
-    said = redacted(str(error), key)
-    if _TOO_LONG.search(said):
-        return _too_long(server, model, said)
-    return BadModelReply(f"{server} could not answer with the model {model}: {said or type(error).__name__}.")
+    return _unanswered(redacted(str(error) or type(error).__name__, key), server, model)
+
+
+def told_by_server(error: Any, server: str, model: str, key: str) -> ModelError:
+    """Our error for an `error` that a server sends in place of a reply, or in the middle of one."""
+    return _unanswered(redacted(_line(_words(error)) or "no reason given", key), server, model)
 
 
 def redacted(text: str, key: str) -> str:
     """`text` without the key, or anything that looks like one."""
     shown = text.replace(key, "***") if len(key) >= 4 else text
     return _BAD_KEY.sub("***", shown)
+
+
+def _unanswered(said: str, server: str, model: str) -> ModelError:
+    if _TOO_LONG.search(said):
+        return _too_long(server, model, said)
+    return BadModelReply(f"{server} could not answer with the model {model}: {said}; try again, or choose another model.")
 
 
 def _of_status(error: openai.APIStatusError, server: str, model: str, said: str) -> ModelError:
@@ -84,6 +92,15 @@ def _of_status(error: openai.APIStatusError, server: str, model: str, said: str)
             ModelUnreachable(f"{server} has a problem of its own ({status}: {said}); try again later."), _retry_after_s(error)
         )
     return ModelError(f"{server} rejects the request ({status}: {said}); check the model's name and its settings.")
+
+
+def _elsewhere(error: openai.APIStatusError, server: str, key: str) -> ModelError:
+    """A redirect is not followed: the key is for this server alone."""
+    place = redacted(without_login(_line(error.response.headers.get("location", ""))), key) or "no address"
+    return ModelError(
+        f"{server} sends the request on to {place} ({error.status_code}), which is not followed; enter that address in the "
+        "settings if it is the right one."
+    )
 
 
 def _not_found(server: str, model: str, said: str) -> ModelError:
@@ -128,21 +145,34 @@ def _retry_after_s(error: openai.APIStatusError) -> float:
 
 
 def _said(error: openai.APIStatusError) -> str:
-    """The server's own words, in whichever of the usual places they stand, in one line."""
-    body: Any = error.body
+    """The server's own words in one line."""
+    return _line(_words(error.body) or error.message) or "no reason given"
+
+
+def _words(body: Any) -> str:
+    """The server's own words, in whichever of the usual places they stand."""
     for _ in range(3):
         if not isinstance(body, dict):
             break
         body = next((body[key] for key in ("error", "message", "detail", "msg") if body.get(key)), "")
-    text = body if isinstance(body, str) and body else error.message
-    return " ".join(re.sub(r"<[^>]+>", " ", text).split())[:300].rstrip(".") or "no reason given"
+    return body if isinstance(body, str) else ""
+
+
+def _line(text: str) -> str:
+    """What of it is shown: without tags, and without halves of characters, which nothing can store."""
+    plain = text[:_LONGEST_SAID].encode("utf-8", "replace").decode()
+    return " ".join(re.sub(r"<[^<>]*>", " ", plain).split())[:300].rstrip(".")
+
+
+def of_http(*names: str) -> tuple[type[Exception], ...]:
+    """The errors of these names of the HTTP libraries that are in use: scripts may bring a client of the older one."""
+    modules = [module for name in ("httpx2", "httpx") if (module := sys.modules.get(name))]
+    return tuple(getattr(module, name) for module in modules for name in names)
 
 
 def _broke_off(error: BaseException | None) -> bool:
     """Whether the server was there and went away while it answered."""
-    import httpx2
-
-    while error is not None and not isinstance(error, httpx2.RemoteProtocolError | httpx2.ReadError):
+    while error is not None and not isinstance(error, of_http("RemoteProtocolError", "ReadError")):
         error = error.__cause__
     return error is not None
 

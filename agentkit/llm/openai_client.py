@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from agentkit.core import stopping
 from agentkit.core.address import without_login
 from agentkit.errors import BadModelReply, ModelError, ModelNotFound, Stopped
 from agentkit.llm.assembly import assembled
-from agentkit.llm.failures import mapped
+from agentkit.llm.checked import chat_completion, completion
+from agentkit.llm.failures import mapped, of_http
 from agentkit.llm.prices import price
 from agentkit.llm.response import ModelResponse
+from agentkit.llm.stream import delta
 from agentkit.llm.usage import usage_from
+from agentkit.llm.wire import Sender, body, decoded, events
 
 if TYPE_CHECKING:
     import ssl
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     import openai
 
 OPENAI_URL = "https://api.openai.com/v1"
+_LARGEST_ERROR = 65_536  # bytes
 _NO_KEY = "none"  # the SDK insists on one; local servers ignore it
 
 
@@ -66,33 +69,38 @@ class OpenAIClient:
         if "prompt" in request:
             request = {key: value for key, value in request.items() if key not in ("messages", "stream")}
         if not request.get("stream"):
-            return self._ask(request, str(request["model"]), lambda response: _checked(response, self._shown))
+            return self._ask(request)
         if self._asks_for_usage and "stream_options" not in request:
             try:
-                return self._stream({**request, "stream_options": {"include_usage": True}})
+                return self._ask({**request, "stream_options": {"include_usage": True}})
             except ModelError as error:
                 if "stream_options" not in str(error) and "include_usage" not in str(error):
                     raise
                 self._asks_for_usage = False  # this server does not know the option: ask without, now and from now on
-        return self._stream(request)
+        return self._ask(request)
 
     def models(self) -> dict[str, int | None]:
         """The models that the server lists, in its order, with their context in tokens where it tells; raises ModelError."""
-        with self._connected("") as server:
-            listed = getattr(server.models.list(), "data", None)
-            if listed is None:
-                raise BadModelReply(
-                    f"{self._shown} answers, but lists no models as OpenAI does; the address usually ends in /v1."
-                )
-            return {model.id: _context_window(model.model_extra or {}) for model in listed}
+        sender = self._sender("")
+        with self._connected(sender) as server, server.models.with_streaming_response.list() as response:
+            listed = _entries(decoded(body(response.iter_bytes(), sender), sender))
+        if listed is None:
+            raise BadModelReply(
+                f"{self._shown} answers, but lists no models as OpenAI does; the address usually ends in /v1."
+            )
+        return {one["id"]: _context_window(one) for one in listed if isinstance(one.get("id"), str)}
 
     def dimension(self, model: str) -> int:
         """Numbers in a vector of that embedding model; raises ModelError."""
-        with self._connected(model) as server:
-            data = getattr(server.embeddings.create(model=model, input="ready", encoding_format="float"), "data", None)
-            if not data:
-                raise BadModelReply(f"{self._shown} answers, but sends no vector for {model!r}; choose another embedding model.")
-            return len(data[0].embedding)
+        sender = self._sender(model)
+        with self._connected(sender) as server:
+            made = server.embeddings.with_streaming_response.create(model=model, input="ready", encoding_format="float")
+            with made as response:
+                listed = _entries(decoded(body(response.iter_bytes(), sender), sender))
+        vector = listed[0].get("embedding") if listed else None
+        if not isinstance(vector, list) or not vector:
+            raise BadModelReply(f"{self._shown} answers, but sends no vector for {model!r}; choose another embedding model.")
+        return len(vector)
 
     def message_retrieval(self, response: ModelResponse) -> list[Any]:
         """The messages of the choices; texts where a prompt was completed."""
@@ -119,36 +127,44 @@ class OpenAIClient:
             self._default_model = next(iter(listed))
         return self._default_model
 
-    def _stream(self, request: dict[str, Any]) -> ModelResponse:
-        return self._ask(request, str(request["model"]), lambda stream: assembled(stream, str(request["model"])))
+    def _sender(self, model: str) -> Sender:
+        return Sender(self._shown, model, self._api_key)
 
-    def _ask(self, request: dict[str, Any], model: str, read: Callable[[Any], ModelResponse]) -> ModelResponse:
-        with self._connected(model) as server:
+    def _ask(self, request: dict[str, Any]) -> ModelResponse:
+        """Ask once. The SDK sends; what comes back is read here, since it takes whatever comes, of any size."""
+        sender = self._sender(str(request["model"]))
+        with self._connected(sender) as server:
             asked: Any = server.completions if "prompt" in request else server.chat.completions
-            return read(asked.create(**request))
+            with asked.with_streaming_response.create(**request) as response:
+                kind = response.headers.get("content-type", "")
+                if request.get("stream") and "json" not in kind:
+                    return assembled(events(response.iter_bytes(), sender), sender)
+                value = decoded(body(response.iter_bytes(), sender), sender)
+        if "prompt" in request:
+            return cast(ModelResponse, completion(value, sender))
+        made = chat_completion(value, sender)
+        if request.get("stream"):  # asked for a stream, this server sends all at once
+            delta(made.choices[0].message.content or "")
+        return cast(ModelResponse, made)
 
     @contextmanager
-    def _connected(self, model: str) -> Iterator[openai.OpenAI]:
+    def _connected(self, sender: Sender) -> Iterator[openai.OpenAI]:
         """A connection of its own for one request, so that a stop can cut it at any moment; errors come out as ours."""
-        import httpx2
         import openai
 
         wire = _Wire()
         with self._http(wire) as http, stopping.current().on_stop(wire.cut):
             try:
                 yield self._sdk(http)
-            except (
-                openai.OpenAIError,
-                httpx2.HTTPError,
-                httpx2.StreamError,
-                json.JSONDecodeError,
-                UnicodeDecodeError,
-                OSError,
-            ) as error:
+            except ModelError:
+                if wire.is_cut:  # what came was cut by the stop
+                    raise Stopped("stopped by the user") from None
+                raise
+            except (openai.OpenAIError, OSError, *of_http("HTTPError", "StreamError")) as error:
                 if wire.is_cut:
                     raise Stopped("stopped by the user") from None
                 # Not chained: the original may quote the key.
-                raise mapped(error, self._shown, model, self._api_key) from None
+                raise mapped(error, sender.server, sender.model, self._api_key) from None
         if wire.is_cut:
             raise Stopped("stopped by the user")
 
@@ -162,7 +178,8 @@ class OpenAIClient:
         timeout = httpx2.Timeout(self._timeouts[1], connect=self._timeouts[0])
         verify = _certificates() if self.base_url.startswith("https") else False
         own = _is_loopback(self.base_url)
-        with httpx2.Client(timeout=timeout, verify=verify, trust_env=not own, event_hooks={"request": [wire.watch]}) as http:
+        hooks: dict[str, list[Callable[..., Any]]] = {"request": [wire.watch], "response": [_without_end]}
+        with httpx2.Client(timeout=timeout, verify=verify, trust_env=not own, event_hooks=hooks) as http:
             yield http
 
     def _sdk(self, http: httpx2.Client) -> openai.OpenAI:
@@ -238,11 +255,25 @@ def _context_window(extra: Mapping[str, Any]) -> int | None:
     return size if isinstance(size, int) and size > 0 else None
 
 
-def _checked(response: Any, server: str) -> ModelResponse:
-    if not getattr(response, "choices", None):
-        raise BadModelReply(f"{server} answers, but not as OpenAI's chat API does; check the address, which usually ends in /v1.")
-    made: ModelResponse = response
-    return made
+def _entries(value: Any) -> list[Mapping[str, Any]] | None:
+    """The `data` of a list; None for what is none."""
+    data = value.get("data") if isinstance(value, Mapping) else None
+    return [one for one in data if isinstance(one, Mapping)] if isinstance(data, list) else None
+
+
+def _without_end(response: httpx2.Response) -> None:
+    """Keep only the beginning of what a server sends with an error: the SDK reads all of it, however much comes."""
+    import httpx2
+
+    if response.status_code < 300 or not isinstance(response.stream, httpx2.SyncByteStream):
+        return
+    head = bytearray()
+    for piece in response.stream:
+        head += piece
+        if len(head) > _LARGEST_ERROR:
+            break
+    response.stream.close()
+    response.stream = httpx2.ByteStream(bytes(head[:_LARGEST_ERROR]))
 
 
 def provider_of(base_url: str) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
+from agentkit.events import ReplyEnd
+
 
 class ModelResponse(Protocol):
     """What `ModelClient.create` returns; the official SDK's `ChatCompletion` is one."""
@@ -50,6 +52,8 @@ class Response:
     choices: list[Choice]
     model: str
     usage: Mapping[str, Any] = field(default_factory=dict)
+    reply_end: ReplyEnd | None = None
+    """How the first reply ended, where its `finish_reason` cannot say it."""
 
 
 def text_response(text: str, model: str, usage: Mapping[str, Any] | None = None) -> Response:

@@ -21,6 +21,7 @@ Script = Scripted | Callable[[Mapping[str, Any]], Scripted]
 class ScriptedClient:
     """Replies in the order of the script: a text, a message, an error to raise, or a function of the request.
 
+    A message may say how it ends by `finish_reason` and `reply_end`.
     A single function instead of a list answers every request. `delay_s` is the pause before each streamed word; a stop
     ends it at once. What was asked is kept in `requests`.
     """
@@ -44,10 +45,9 @@ class ScriptedClient:
             self._stream(text)
         usage = estimated_usage(params["messages"], text, str(params.get("model", "")), tools_in(params))
         counted = {"prompt_tokens": usage.prompt, "completion_tokens": usage.completion}
-        choice = Choice(
-            ResponseMessage(message.get("content"), message.get("tool_calls"), function_call=message.get("function_call"))
-        )
-        return Response([choice], str(params.get("model", "scripted")), counted)
+        said = ResponseMessage(message.get("content"), message.get("tool_calls"), function_call=message.get("function_call"))
+        choice = Choice(said, message.get("finish_reason", "stop"))
+        return Response([choice], str(params.get("model", "scripted")), counted, message.get("reply_end"))
 
     def message_retrieval(self, response: Response) -> list[ResponseMessage]:
         """The messages of the choices."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +22,14 @@ _WRITTEN = (
 _REASONING = (
     "completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens", "reasoning_tokens",
 )  # fmt: skip
+_LONGEST = 200  # characters of anything else in there
+_MOST = 10**12
+"""Tokens that no call can have; a server that says so counts something else."""
+
+
+def credible(raw: Any) -> dict[str, Any]:
+    """A server's `usage` object as it can be kept: empty when there is none, or when a count of tokens in it cannot be."""
+    return _kept(raw) if isinstance(raw, Mapping) and _can_be(raw) else {}
 
 
 def usage_from(raw: Mapping[str, Any]) -> Usage:
@@ -68,6 +75,40 @@ def _number(raw: Mapping[str, Any], name: str) -> int:
     outer, _, inner = name.rpartition(".")
     part = raw.get(outer) if outer else raw
     value = part.get(inner) if isinstance(part, Mapping) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return 0
-    return max(0, int(value))
+    return int(value) if _is_count(value) else 0
+
+
+def _can_be(raw: Mapping[str, Any]) -> bool:
+    """Whether every count of tokens is one; null says nothing."""
+    parts = [value for value in raw.values() if isinstance(value, Mapping)]
+    counts = [value for name, value in raw.items() if _names_count(name) and value is not None]
+    return all(map(_is_count, counts)) and all(map(_can_be, parts))
+
+
+def _kept(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Counts as whole numbers, and of the rest what the ledger can hold."""
+    kept: dict[str, Any] = {}
+    for name, value in raw.items():
+        if isinstance(value, Mapping):
+            kept[name] = _kept(value)
+        elif _names_count(name) and value is not None:
+            kept[name] = int(value)
+        elif _is_note(value) and not str(name).endswith("_details"):
+            kept[name] = value
+    return kept
+
+
+def _is_note(value: Any) -> bool:
+    """Whether the ledger can hold what a server adds to its counts."""
+    if isinstance(value, str):
+        return len(value) <= _LONGEST
+    return isinstance(value, int | float) and -_MOST <= value <= _MOST
+
+
+def _names_count(name: Any) -> bool:
+    return str(name).endswith("_tokens") or name in (*_PROMPT, *_COMPLETION)
+
+
+def _is_count(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= value <= _MOST and value % 1 == 0

@@ -154,7 +154,7 @@ class OpenAIWrapper:
             else:
                 reply = request.ask()
                 self._count(self._actual, request, reply)
-                if cache is not None and not reply.stopped:
+                if cache is not None and not reply.stopped and reply.end != "broken_off":
                     cache.set(key, reply.raw)
         self._count(self._total, request, reply)
         if reply.stopped:

@@ -59,7 +59,7 @@ def evaluate_modes(directory: Path, embedder: Embedder, modes: Sequence[Mode]) -
     questions = dataset.questions()
     with tempfile.TemporaryDirectory(prefix="agentkit-eval-") as folder:
         settings = Settings(data=Path(folder))
-        database = Database(settings.data / "agentkit.duckdb")
+        database = Database(settings.database)
         library = Library(database, settings, embedder)
         try:
             library.create_collection(_OWNER, _COLLECTION)

@@ -19,6 +19,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
+from agentkit import private
 from agentkit.core import stopping
 from agentkit.core.address import without_login
 from agentkit.documents import SUPPORTED
@@ -156,8 +157,8 @@ def _save(reply: Reply, parts: SplitResult, url: str, settings: Settings, line: 
     ending = PurePosixPath(name).suffix.lower()
     path = settings.data / "fetched" / (new_id() + (ending if ending in SUPPORTED else ""))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as written:
+        private.make_folder(path.parent)
+        with open(path, "wb", opener=private.opener) as written:
             written.writelines(_body(reply, url, settings.max_file_mb, line))
     except BaseException as error:
         with suppress(OSError):

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentkit import private
 from agentkit.retrieval.index import ExactIndex, Graph, Metric, load_graph
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def write(folder: Path, rows: ExactIndex, graph: Graph, tuned: Tuned, change: in
     """
     import numpy as np
 
-    folder.mkdir(parents=True, exist_ok=True)
+    private.make_folder(folder)
     try:
         files = {"graph": _write_graph(folder, graph, change), "rows": _write_rows(folder, rows, change)}
         description: dict[str, Any] = {
@@ -134,6 +135,7 @@ def _publish(temporary: Path, file: Path) -> None:
     """Make what was written durable, then put it in its place in one step."""
     with temporary.open("rb") as written:
         os.fsync(written.fileno())
+    private.close_to_others(temporary)
     temporary.replace(file)
     _settle(file.parent)
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from agentkit import private
 from agentkit.retrieval.chunk_table import IndexRow
 from agentkit.retrieval.terms import analyzer, asked_pairs, language, normal, pairs, parts, spaced
 
@@ -93,6 +94,7 @@ class LexicalIndex:
         writer.delete_documents_by_term("kind", "state")
         writer.add_document(tantivy.Document(kind="state", change=change))
         writer.commit()
+        private.close_files(self._folder)
         self._refresh()
 
     def settle(self) -> None:
@@ -100,6 +102,7 @@ class LexicalIndex:
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.wait_merging_threads()
+            private.close_files(self._folder)
 
     def search(self, query: str, k: int, allowed: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
         """Ids and BM25 scores of the at most `k` best chunks that share a word with the query, best first."""
@@ -147,12 +150,12 @@ class LexicalIndex:
         self._english, self._german = analyzer("english"), analyzer("german")
         self._content = {language: analyzer(language, stop=True) for language in ("english", "german")}
         self._plain = analyzer()
-        self._folder.mkdir(parents=True, exist_ok=True)
+        private.make_folder(self._folder)
         try:
             self._index = self._opened(tantivy)
         except (ValueError, OSError, RuntimeError):  # damaged, or of another layout: a cache is built again
             shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder.mkdir(parents=True)
+            private.make_folder(self._folder)
             self._index = self._opened(tantivy)
 
     def _opened(self, tantivy: Any) -> Any:

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from agentkit import private
 from agentkit.core import stopping
 from agentkit.errors import (
     DamagedDocument,
@@ -91,8 +92,11 @@ class Originals:
         temporary = target.with_name(f"{uuid.uuid4().hex}.tmp")
         digest = hashlib.sha256()
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with source.path.open("rb") as opened, temporary.open("wb") as written:
+            private.make_folder(target.parent)
+            with (
+                source.path.open("rb") as opened,
+                open(temporary, "wb", opener=private.opener) as written,
+            ):
                 while block := opened.read(_BLOCK):
                     digest.update(block)
                     written.write(block)

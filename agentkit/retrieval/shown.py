@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from agentkit import private
 from agentkit.retrieval.chunk_table import IndexRow
 
 log = logging.getLogger(__name__)
@@ -34,8 +35,8 @@ class ShownChunks:
         self.change = 0
         """The number of the last change that is contained; 0 when it is empty."""
         with self._writing():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(file, check_same_thread=False)
+            private.make_folder(file.parent)
+            self._connection = self._connected()
             try:
                 self._prepare()
             except sqlite3.Error as error:
@@ -124,8 +125,13 @@ class ShownChunks:
         self._connection.close()
         for file in self._file.parent.glob(f"{self._file.name}*"):
             file.unlink()
-        self._connection = sqlite3.connect(self._file, check_same_thread=False)
+        self._connection = self._connected()
         self._prepare()
+
+    def _connected(self) -> sqlite3.Connection:
+        with suppress(OSError):  # if it cannot be made, SQLite says why
+            self._file.touch(private.FILE)  # SQLite gives its other files the mode of this one
+        return sqlite3.connect(self._file, check_same_thread=False)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentkit import private
 from agentkit.core import stopping
 from agentkit.documents import Limits
 from agentkit.errors import ConfigError, NotFound, StoreError
@@ -180,8 +181,8 @@ class Transfer:
                 continue
             temporary = target.with_name(f"{uuid.uuid4().hex}.tmp")
             try:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with temporary.open("wb") as written:
+                private.make_folder(target.parent)
+                with open(temporary, "wb", opener=private.opener) as written:
                     written.writelines(opened.original(sha256))
                     written.flush()
                     os.fsync(written.fileno())

@@ -12,7 +12,8 @@ from agentkit.errors import NotFound
 from agentkit.events import HumanInputRequested
 from agentkit.runs import Run
 from agentkit.teams.approval import APPROVE, APPROVE_ALL, EDIT, REJECT
-from agentkit.ui import draw, markdown
+from agentkit.ui import markdown
+from agentkit.ui.listing import draw_runnable, draw_warning
 
 ICONS = {
     APPROVE: ":material/check:",
@@ -44,7 +45,7 @@ def _draw_approval(run: Run[Any], request: HumanInputRequested) -> None:
         case "reject":
             _draw_reject(run, request)
         case _:
-            draw.draw_text(request.draft, request.language)
+            draw_runnable(request.draft, request.language, counted=True)
             _draw_options(run, request)
 
 
@@ -67,6 +68,7 @@ def _draw_edit(run: Run[Any], request: HumanInputRequested) -> None:
     lines = request.draft.count("\n") + 1
     with st.form(_key("edit", request), border=False, enter_to_submit=False):
         st.html(_CODE_FONT)
+        draw_warning(request.draft)
         label = "Arguments" if request.language == "json" else "Code"
         st.text_area(label, request.draft, height=min(500, 50 + 26 * max(lines, 3)), key=_key("draft", request))
         if problem := st.session_state.get(_key("problem", request)):
@@ -77,7 +79,7 @@ def _draw_edit(run: Run[Any], request: HumanInputRequested) -> None:
 
 
 def _draw_reject(run: Run[Any], request: HumanInputRequested) -> None:
-    draw.draw_text(request.draft, request.language)
+    draw_runnable(request.draft, request.language, counted=True)
     with st.form(_key("reject", request), border=False):
         st.text_input("Why not? The model is told, and can try another way.", key=_key("reason", request))
         with st.container(horizontal=True, gap="small"):

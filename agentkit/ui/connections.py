@@ -9,10 +9,12 @@ import streamlit as st
 from agentkit.core.address import without_login
 from agentkit.errors import AgentkitError
 from agentkit.llm import Connection, connections, delete_connection, save_connection
+from agentkit.llm.config import key_for
 from agentkit.llm.discover import Probe, discover, probe
 from agentkit.ui import dialogs, figures, markdown, state
 
 _FOUND = "found-servers"
+_NO_KEY = "empty when the server wants none"
 _WHERE = {"environment": "set by the environment or the secrets file, changed there", "saved": "saved here"}
 
 
@@ -130,8 +132,8 @@ def _edit(connection: Connection, known: Sequence[Connection]) -> None:
         base_url = st.text_input(
             "Address", key="connection-address", value=connection.base_url, placeholder="https://api.openai.com/v1"
         )
-        kept = "leave empty to keep the one that is set" if connection.api_key else "empty when the server wants none"
-        about = f"Stored in the data folder, never shown again; {kept}."
+        kept = "leave empty to keep the one that is set, which is sent to the same scheme, host and port only"
+        about = f"Stored in the data folder, never shown again; {kept if connection.api_key else _NO_KEY}."
         api_key = st.text_input("Key", key="connection-key", type="password", autocomplete="off", help=about)
         forget = st.checkbox("Remove the key that is set") if connection.api_key else False
         about, listed = "Empty: the first that the server lists.", "\n".join(connection.models)
@@ -154,11 +156,12 @@ def _edit(connection: Connection, known: Sequence[Connection]) -> None:
             Connection(
                 name,
                 base_url,
-                "" if forget else api_key or connection.api_key,
+                "" if forget else api_key.strip() or key_for(connection, base_url),
                 tuple(models.splitlines()),
                 embedding_models=tuple(embedding.splitlines()),
                 reranker_models=tuple(reranking.splitlines()),
             ),
+            key_entered=bool(api_key.strip()),
         )
     except AgentkitError as error:
         st.error(markdown.literal(str(error)))

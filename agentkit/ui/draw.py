@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from agentkit.core.unseen import reveal
 from agentkit.events import (
     ChatEnded,
     CodeRan,
@@ -29,6 +30,7 @@ from agentkit.llm.passages import parse_passages
 from agentkit.teams.approval import APPROVE, APPROVE_ALL, EDIT, REJECT
 from agentkit.teams.werewolf.game import MODERATOR
 from agentkit.ui import figures, lab_filters, markdown, plan
+from agentkit.ui.listing import draw_runnable, draw_text, named
 from agentkit.ui.turns import Asked, Planned, Said, Step, ToolUse, Turn
 from agentkit.workspace import scope_of
 
@@ -56,7 +58,6 @@ CHOSEN = {
 """How a group gave the floor, in words."""
 DECIDED = {APPROVE: "yes", APPROVE_ALL: "yes, and all of this kind", EDIT: "yes, with changes", REJECT: "no"}
 """What the person said about what was to run."""
-LANGUAGES = {"python": "Python", "py": "Python", "sh": "shell", "bash": "shell", "shell": "shell", "json": "JSON"}
 _SHOWN = 300  # characters of a message between agents, or of a passage
 _SHORT = 60  # characters of a message that stands beside who said it: a vote, a yes
 _PHASE = re.compile(r"((Night|Day) \d+) begins\. (.*)", re.DOTALL)  # as the moderator of a game says it
@@ -253,7 +254,7 @@ def _draw_tool(use: ToolUse) -> None:
     state = "running" if returned is None else figures.seconds(returned.seconds) + ("" if returned.ok else ", failed")
     with st.expander(f"`{_call(called.name, called.arguments)}` · {state}", type="compact", icon=icon):
         st.caption("Arguments")
-        draw_text(called.arguments, "json")
+        draw_runnable(called.arguments, "json")
         if returned is None:
             return
         st.caption("Result")
@@ -272,10 +273,9 @@ def _draw_result(text: str) -> None:
 
 def _draw_code(ran: CodeRan) -> None:
     icon = ":material/terminal:" if ran.exit_code == 0 else ":material/error:"
-    language = LANGUAGES.get(ran.language, ran.language)
-    label = f"Ran {markdown.literal(language)} · exit code {ran.exit_code} · {figures.seconds(ran.seconds)}"
+    label = f"Ran {markdown.literal(named(ran.language))} · exit code {ran.exit_code} · {figures.seconds(ran.seconds)}"
     with st.expander(label, type="compact", icon=icon):
-        draw_text(ran.code, ran.language)
+        draw_runnable(ran.code, ran.language)
         st.caption("Output")
         _draw_output(ran.output)
 
@@ -283,7 +283,7 @@ def _draw_code(ran: CodeRan) -> None:
 def _draw_rejected(asked: Asked) -> None:
     """What did not run is shown nowhere else."""
     with st.expander(_asked_line(asked), type="compact"):
-        draw_text(asked.request.draft, asked.request.language)
+        draw_runnable(asked.request.draft, asked.request.language)
 
 
 def _rejected(asked: Asked) -> bool:
@@ -297,15 +297,9 @@ def _draw_output(text: str) -> None:
         st.caption("There was none.")
 
 
-def draw_text(text: str, language: str | None = None) -> None:
-    """Code, arguments or an output as they stand; a long text scrolls in itself, so that what is below it stays in reach."""
-    is_long = text.count("\n") > 11 or len(text) > 800  # more than its 300 pixels hold on a wide screen
-    st.code(text, language=language, wrap_lines=True, height=300 if is_long else "content")
-
-
 def _call(name: str, arguments: str) -> str:
     """A call in one short line, to stand between backticks."""
-    inside = " ".join(arguments.replace("`", "'").split())
+    inside = " ".join(reveal(arguments).text.replace("`", "'").split())
     inside = inside.removeprefix("{").removesuffix("}").strip()
     return f"{name}({inside if len(inside) <= 60 else inside[:59] + '…'})"
 

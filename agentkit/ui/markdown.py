@@ -1,20 +1,48 @@
-"""Text of models, people and documents made safe to show as Markdown. Raw HTML is never switched on; this is for the rest."""
+"""Text of models, people and documents made safe to show as Markdown.
+
+Raw HTML is never switched on; this is for the rest. What is code is decided by a CommonMark
+parser. Outside of fenced code no picture is left, and nothing that only the browser's parser
+knows (formulas, footnotes, directives) may begin there, so both see the same fences.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
-_CODE = re.compile(r"(```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`)", re.DOTALL)
-_INSIDE = r"((?:(?!\n[ \t]*\n).)+?)"  # of a formula, which no empty line interrupts
-_FORMULA = re.compile(
-    rf"(?<!\\)(?:\$\${_INSIDE}\$\$|\\\[{_INSIDE}\\\]|\\\({_INSIDE}\\\)|(?<![$\w])\$(?!\s)([^$\n]+?)(?<![\s\\])\$(?![$\w]))",
-    re.DOTALL,
-)
-"""What stands between the signs that models put around formulas: `$$ $$` and `\\[ \\]`, `\\( \\)` and `$ $`."""
-_MARKER = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\](?!\()")
+from markdown_it import MarkdownIt
+
+_BLOCKS = MarkdownIt("commonmark").disable(["inline", "text_join", "reference"])
+_REMEMBERED = 20_000  # characters; a longer text is parsed each time, so that few are kept
+_FORMATTED = 100_000  # characters; parsing the worst text of that length takes about a second
+_FENCE = re.compile("```|~~~")
 _CONTROL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&^=])")
-_FENCE = re.compile(r"^\s{0,3}(?:```|~~~)", re.MULTILINE)
+_MARKER = re.compile(r"(!\\)?\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\](?!\()")
+_ACTIVE = re.compile(r"\\[\s\S]|!\[|\[\^|\$|:::")
+"""What is escaped in prose: pictures, footnotes, formulas, directives; what is escaped already."""
+_SIGN = re.compile(r"\\\\|\\\$|\$\$?|\\[\[\]()]|\n(?=[ \t]*\n)")
+_REST_OF_LINE = re.compile(r"[ \t]*(?:\n|\Z)")
+_CLOSES = {"$$": "$$", "\\[": "\\]", "\\(": "\\)", "$": "$"}
+"""The signs that models put around formulas."""
+
+class _Run(NamedTuple):
+    """Backticks beside one another."""
+
+    start: int
+    end: int
+    line: int
+    escaped: bool
+
+
+class _Formula(NamedTuple):
+    """Where a formula stands, its signs included."""
+
+    start: int
+    end: int
+    inside: str
+    display: bool
 
 
 def literal(text: str) -> str:
@@ -23,50 +51,222 @@ def literal(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Markdown of a person or a model: formatted, with formulas, but `$5` is a price and no picture is fetched."""
+    """Markdown of a person or a model: formatted, with formulas, but `$5` is a price.
+
+    No picture is fetched. A text longer than any that people read is shown as it stands.
+    """
     return _in_parts(text, _tame)
 
 
 def answer(text: str, message_id: str, markers: Collection[int]) -> str:
-    """An answer in Markdown whose `[n]` are links `#cite-MESSAGE-n`, for the markers that have a source."""
+    """An answer in Markdown whose `[n]` are links `#cite-MESSAGE-n`, where there is a source."""
 
     def link(match: re.Match[str]) -> str:
-        numbers = [int(number) for number in match[1].split(",")]
-        return "".join(f"[[{n}]](#cite-{message_id}-{n})" if n in markers else f"\\[{n}\\]" for n in numbers)
+        numbers = [int(number) for number in match[2].split(",")]
+        links = (
+            f"[\\[{n}\\]](#cite-{message_id}-{n})" if n in markers else f"\\[{n}\\]"
+            for n in numbers
+        )
+        return ("\\!" if match[1] else "") + "".join(links)
 
     return _in_parts(text, lambda part: _MARKER.sub(link, _tame(part)))
 
 
 def finished(text: str) -> tuple[str, str]:
     """A growing text cut into what will not change any more (whole paragraphs) and the rest."""
-    for match in reversed(list(re.finditer(r"\n\s*\n", text))):
-        if len(_FENCE.findall(text[: match.start()])) % 2 == 0:
-            return text[: match.start()], text[match.end() :]
+    text = _normal(text)
+    if len(text) > _FORMATTED:
+        return "", text
+    lines = text.split("\n")
+    fenced = {
+        line
+        for kind, start, end in _blocks(text)
+        if kind == "fence"
+        for line in range(start, end)
+    }
+    for cut in range(len(lines) - 2, 0, -1):
+        if not lines[cut].strip() and cut not in fenced:
+            return "\n".join(lines[:cut]).rstrip(), "\n".join(lines[cut + 1 :])
     return "", text
 
 
 def _in_parts(text: str, show: Callable[[str], str]) -> str:
-    """The text with code as it stands, formulas as Streamlit wants them, and the prose between as `show` makes it."""
-    return "".join(part if index % 2 else _with_formulas(part, show) for index, part in enumerate(_CODE.split(text)))
+    """The text with fenced code as it stands, and the prose between as `show` makes it."""
+    text = _normal(text)
+    if len(text) > _FORMATTED:
+        return _as_it_stands(text)
+    starts = [0, *(match.end() for match in re.finditer("\n", text)), len(text)]
+    shown, at = [], 0
+    for kind, first, last in _blocks(text):
+        start, end = starts[first], starts[min(last, len(starts) - 1)]
+        shown.append(_with_code(text[at:start], show))
+        shown.append(text[start:end] if kind == "fence" else show(text[start:end]))
+        at = end
+    return "".join([*shown, _with_code(text[at:], show)])
 
 
-def _with_formulas(text: str, show: Callable[[str], str]) -> str:
-    shown, end = [], 0
-    for match in _FORMULA.finditer(text):
-        inside = next(group for group in match.groups() if group).strip()
-        if not _is_formula(inside):
+def _as_it_stands(text: str) -> str:
+    fence = "`" * (1 + max([2, *map(len, re.findall("`+", text))]))
+    return f"{fence}\n{text}\n{fence}"
+
+
+def _normal(text: str) -> str:
+    """With the line ends, and without the characters, that a parser of Markdown replaces."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+
+
+def _blocks(text: str) -> tuple[tuple[str, int, int], ...]:
+    """Where `fence` and `html_block` are, as lines (from, to); none when no code is fenced."""
+    if not _FENCE.search(text):
+        return ()
+    return _parsed(text) if len(text) > _REMEMBERED else _remembered(text)
+
+
+def _parsed(text: str) -> tuple[tuple[str, int, int], ...]:
+    return tuple(
+        (token.type, token.map[0], token.map[1])
+        for token in _BLOCKS.parse(text)
+        if token.map and token.type in ("fence", "html_block")
+    )
+
+
+_remembered = lru_cache(maxsize=1024)(_parsed)
+
+
+def _with_code(text: str, show: Callable[[str], str]) -> str:
+    """Prose with the code in its lines as it stands.
+
+    A picture in such code is cut in two: should a browser not take it for code, it is none.
+    Code over several lines is shown as prose is, as each line may begin something.
+    """
+    shown, at = [], 0
+    for start, end in _code(text):
+        shown.append(_with_formulas(text, at, start, show))
+        ticks = "`" * (len(text[start:end]) - len(text[start:end].lstrip("`")))
+        shown.append(text[start:end].replace("![", f"!{ticks} {ticks}["))
+        at = end
+    return "".join([*shown, _with_formulas(text, at, len(text), show)])
+
+
+def _code(text: str) -> Iterator[tuple[int, int]]:
+    """Where code between backticks begins and ends, within single lines."""
+    runs = list(_runs(text))
+    later: dict[tuple[int, int], list[_Run]] = {}  # by line and number of backticks, last first
+    for run in reversed(runs):
+        later.setdefault((run.line, run.end - run.start), []).append(run)
+    done = 0
+    for run in runs:
+        start = run.start + run.escaped
+        if run.start < done or start == run.end:
             continue
-        indent, after = text[: match.start()].rpartition("\n")[2], text[match.end() :].partition("\n")[0]
-        alone = match[0][:2] in ("$$", "\\[") and not (indent + after).strip()
-        shown += [show(text[end : match.start()]), f"$$\n{indent}{inside}\n{indent}$$" if alone else f"${inside}$"]
-        end = match.end()
-    return "".join([*shown, show(text[end:])])
+        candidates = later.get((run.line, run.end - start), [])
+        while candidates and candidates[-1].start <= run.start:
+            candidates.pop()
+        if candidates:
+            done = candidates.pop().end
+            yield start, done
+
+
+def _runs(text: str) -> Iterator[_Run]:
+    line, after_slashes = 0, -1
+    for match in re.finditer(r"\n|\\+|`+", text):
+        found = match[0]
+        if found == "\n":
+            line += 1
+        elif found[0] == "`":
+            yield _Run(match.start(), match.end(), line, match.start() == after_slashes)
+        elif len(found) % 2:
+            after_slashes = match.end()
+
+
+def _with_formulas(text: str, start: int, end: int, show: Callable[[str], str]) -> str:
+    """The part of a text between two places, its formulas as Streamlit wants them."""
+    shown, at = [], start
+    for formula in _formulas(text, start, end):
+        shown.append(show(text[at : formula.start]))
+        inside = formula.inside.replace("![", "! [")
+        if formula.display and (indent := _indent_alone(text, formula)) is not None:
+            lines = [indent + line.strip() for line in inside.split("\n")]
+            shown.append("\n".join(["$$", *lines, f"{indent}$$"]))
+        else:
+            shown.append(f"${inside}$")
+        at = formula.end
+    return "".join([*shown, show(text[at:end])])
+
+
+def _formulas(text: str, start: int, end: int) -> Iterator[_Formula]:
+    """What stands between two signs of a formula that no empty line parts, and looks like one."""
+    signs = list(_SIGN.finditer(text, start, end))
+    at = start
+    for sign, closing in zip(signs, _closings(signs), strict=True):
+        if closing is None or sign.start() < at:
+            continue
+        inside = text[sign.end() : closing.start()]
+        if sign[0] == "$" and not _is_inline(text, sign, closing):
+            continue
+        at = closing.end()
+        if "$" not in inside and _is_formula(inside.strip()):
+            display = sign[0] in ("$$", "\\[")
+            yield _Formula(sign.start(), at, inside.strip(), display)
+
+
+def _closings(signs: Sequence[re.Match[str]]) -> list[re.Match[str] | None]:
+    """For each sign the one that closes what it opens: the next of its kind before an empty line.
+
+    The single `$` is closed by the next of any kind, or not at all.
+    """
+    found: list[re.Match[str] | None] = []
+    ahead: dict[str, re.Match[str]] = {}
+    for sign in reversed(signs):
+        found.append(ahead.get(_CLOSES.get(sign[0], "")))
+        if sign[0].startswith("\n"):
+            ahead.clear()
+        ahead[sign[0]] = sign
+        if "$" in sign[0]:
+            ahead["$"] = sign
+    return found[::-1]
+
+
+def _is_inline(text: str, sign: re.Match[str], closing: re.Match[str]) -> bool:
+    """Whether two `$` stand as around a formula, on one line: `from $5 to $6` does not."""
+    inside = text[sign.end() : closing.start()]
+    before = text[sign.start() - 1 : sign.start()] if sign.start() else ""
+    after = text[closing.end() : closing.end() + 1]
+    return (
+        closing[0] == "$"
+        and bool(inside)
+        and "\n" not in inside
+        and not inside[0].isspace()
+        and not inside[-1].isspace()
+        and inside[-1] != "\\"
+        and not re.match(r"[$\w]", before)
+        and not re.match(r"[$\w]", after)
+    )
 
 
 def _is_formula(text: str) -> bool:
     """Whether it looks like one: `$5 (= 4.60 euros) or 6$` does not, nor does `\\[1\\]`."""
-    return bool(re.search(r"[\\^]" if text[:1].isdigit() else r"[\\^_={]|^[A-Za-z]$", text))
+    telling = r"[\\^]" if text[:1].isdigit() else r"[\\^_={]|^[A-Za-z]$"
+    return bool(re.search(telling, text))
+
+
+def _indent_alone(text: str, formula: _Formula) -> str | None:
+    """What the lines of a formula are indented by; None when it does not stand alone in them."""
+    if not _REST_OF_LINE.match(text, formula.end):
+        return None
+    begin = formula.start
+    while begin and text[begin - 1] in " \t":
+        begin -= 1
+    return text[begin : formula.start] if not begin or text[begin - 1] == "\n" else None
 
 
 def _tame(text: str) -> str:
-    return re.sub(r"(?<!\\)\$", r"\\$", text).replace("![", "!\\[")
+    """Prose in which nothing begins that was not meant: what is escaped stays so."""
+
+    def escaped(match: re.Match[str]) -> str:
+        found = match[0]
+        if found[0] == "\\":
+            return found
+        return "!\\[" if found == "![" else f"\\{found}"
+
+    return _ACTIVE.sub(escaped, text)

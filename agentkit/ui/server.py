@@ -7,19 +7,25 @@ import threading
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
+from streamlit.file_util import get_static_dir
 
-from agentkit.errors import AgentkitError
+from agentkit.errors import AgentkitError, ConfigError
 from agentkit.llm import connections
 from agentkit.llm.config import OFFLINE
 from agentkit.llm.discover import reachable
+from agentkit.settings import load_settings
 from agentkit.ui import state
+from agentkit.ui.guard import Doorkeeper, SecurityHeaders, content_security_policy, is_here
 
 log = logging.getLogger(__name__)
 FIRST_PAGE_S = 5.0  # a server that nobody looks at warms up all the same
@@ -28,19 +34,28 @@ FIRST_PAGE_S = 5.0  # a server that nobody looks at warms up all the same
 @asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
     """Load the heavy libraries in the background from the start; close the workspace at the end."""
+    if _is_open():
+        log.warning("AGENTKIT_OPEN is set: whoever reaches this server can read and delete everything.")
     threading.Thread(target=_warm, name="agentkit-warm-up", daemon=True).start()
     yield
     await run_in_threadpool(state.close)
 
 
 async def health(request: Request) -> JSONResponse:
-    """`GET /healthz`: 503 and `failing` with what is wrong in the database or the indexes; else 200 and `ok`.
+    """`GET /healthz`: 200 and `ok`, or 503 and `failing` when the database cannot be read.
 
-    A model server that does not answer makes it `degraded`: the documents and the offline model still work.
+    It is cheap, so that it may be asked often: `doctor` looks at everything. Whoever asks from
+    this machine is also told what is wrong, and whether the model server answers (else the
+    status is `degraded`; the documents and the offline model still work).
     """
-    problems, model = await run_in_threadpool(_problems), await run_in_threadpool(_model)
-    status = "failing" if problems else "ok" if model["ok"] else "degraded"
-    return JSONResponse({"status": status, "problems": problems, "model": model}, 503 if problems else 200)
+    problem = await run_in_threadpool(_problem)
+    status, code = ("failing", 503) if problem else ("ok", 200)
+    if not is_here(request.scope.get("client")):
+        return JSONResponse({"status": status}, code)
+    model = await run_in_threadpool(_model)
+    if not problem and not model["ok"]:
+        status = "degraded"
+    return JSONResponse({"status": status, "problem": problem, "model": model}, code)
 
 
 def show_error(error: Exception) -> bool:
@@ -60,11 +75,34 @@ def show_error(error: Exception) -> bool:
 ROUTES = [Route("/healthz", health)]
 
 
-def _problems() -> list[dict[str, str]]:
+def middleware() -> list[Middleware]:
+    """What each request passes before it is answered, in this order."""
+    index_page = Path(get_static_dir()) / "index.html"
+    return [
+        Middleware(SecurityHeaders, policy=content_security_policy(index_page)),
+        Middleware(
+            Doorkeeper,
+            is_open=_is_open,
+            hosts=lambda: st.get_option("server.allowedHosts"),
+            origins=lambda: st.get_option("server.corsAllowedOrigins"),
+        ),
+    ]
+
+
+@cache
+def _is_open() -> bool:
     try:
-        return [{"what": problem.what, "advice": problem.advice} for problem in state.workspace().library.check()]
+        return load_settings().open
+    except ConfigError:  # the pages say what is wrong with the settings
+        return False
+
+
+def _problem() -> str:
+    try:
+        state.workspace().database.value("select 1 from chats limit 1")
     except AgentkitError as error:
-        return [{"what": str(error), "advice": "see the message"}]
+        return str(error)
+    return ""
 
 
 def _model() -> dict[str, object]:

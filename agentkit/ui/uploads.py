@@ -10,6 +10,7 @@ from collections.abc import Container, Iterable
 from pathlib import PurePosixPath
 from typing import BinaryIO, Protocol, cast
 
+from agentkit import private
 from agentkit.errors import StoreError
 from agentkit.messages import new_id
 from agentkit.retrieval import Source
@@ -35,11 +36,11 @@ def to_disk(files: Iterable[Uploaded], settings: Settings) -> list[Source]:
     folder = settings.data / "uploads" / new_id()
     sources: dict[str, Source] = {}
     try:
-        folder.mkdir(parents=True)
+        private.make_folder(folder)
         for number, file in enumerate(files):
             path = folder / str(number)
             file.seek(0)
-            with path.open("wb") as copy:
+            with open(path, "wb", opener=private.opener) as copy:
                 shutil.copyfileobj(cast("BinaryIO", file), copy)
             name = _unused(file.name, sources)
             sources[name] = Source(name, path, f"upload:{name}")

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from agentkit import runs
+from agentkit import private, runs
 from agentkit.core import bus
 from agentkit.database import Database
 from agentkit.errors import AgentkitError, ConfigError
@@ -49,9 +49,9 @@ class Workspace:
     def __init__(self, settings: Settings, embedder: Embedder | None = None) -> None:
         self.settings = settings
         self._asking = threading.Lock()
-        self.database = Database(settings.data / "agentkit.duckdb")
+        private.take(settings.data)
+        self.database = Database(settings.database)
         self.ledger = Ledger(self.database)
-        self.ledger.interrupt_orphans()
         self.embedder: Embedder = embedder or MiniLMEmbedder()
         self.library = Library(
             self.database,
@@ -61,6 +61,8 @@ class Workspace:
             ),
             Rerankers(partial(offers.reranker, settings), lambda: [one.name for one in offers.rerankers(settings)]),
         )
+        self.database.refuse_newer()
+        self.ledger.interrupt_orphans()
         self.library.interrupt_orphans()
 
     def close(self) -> None:
@@ -122,7 +124,13 @@ class Workspace:
         """Write a collection to a file below the folder `exports`, which is the run's result; raises NotFound at once."""
         name = self.library.collection(owner, collection).name
         path = self.settings.data / "exports" / file_name(name)
-        return self._transfer(f"Export of {name}", owner, lambda: self.library.transfer.export(owner, name, path))
+
+        def work() -> Path:
+            made = self.library.transfer.export(owner, name, path)
+            private.close_files(made.parent)
+            return made
+
+        return self._transfer(f"Export of {name}", owner, work)
 
     def import_collection(
         self, owner: str, path: Path, name: str = "", *, called: str = ""

@@ -86,7 +86,7 @@ def test_the_assistant_cites_what_it_looked_up(kitchen: ScriptableWorkspace) -> 
     scripted(kitchen, call("search_documents", query="green tea"), "80 degrees [1].\nTERMINATE")
     app, run = begin("assistant")
     settle(app)
-    assert f"80 degrees [[1]](#cite-{run.message_id}-1)." in [shown.value for shown in app.markdown]
+    assert f"80 degrees [\\[1\\]](#cite-{run.message_id}-1)." in [shown.value for shown in app.markdown]
     assert not any("Ended:" in text for text in texts(app)), "an ordinary end goes without saying"
     open_steps(app, run)
     assert any(label.startswith('`search_documents("query": "green tea")` ·') for label in labels(app))
@@ -123,6 +123,42 @@ def test_code_is_shown_approved_and_shown_with_its_output(kitchen: ScriptableWor
     assert {"print(6 * 7)", "42"} <= {code.value for code in app.code}
     assert any("Runner asked: May this Python code run? **You:** yes" in text for text in texts(app))
     assert "It is 42." in texts(app)
+
+
+HIDDEN = "level = 'user\u202e \u2066# is checked\u2069'\nprint(len(level))\n" + "\n" * 20 + "print('below')"
+ESCAPED = "level = 'user⟨U+202E⟩ ⟨U+2066⟩# is checked⟨U+2069⟩'"
+
+
+@pytest.mark.skipif(not (coding.bubblewrap_works() or coding.docker_works()), reason="nothing to isolate code with")
+def test_what_hides_in_code_is_shown_before_and_after_it_ran(kitchen: ScriptableWorkspace) -> None:
+    scripted(kitchen, f"```python\n{HIDDEN}\n```", "Done.\nTERMINATE")
+    app, run = begin("tools")
+    request = until_asked(app, run)
+    assert any(code.value.startswith(ESCAPED) for code in app.code)
+    assert "23 lines of Python" in texts(app)
+    assert any("contains 3 invisible characters" in text for text in texts(app))
+    press(app, EDIT, request)
+    assert any("contains 3 invisible characters" in text for text in texts(app))
+    press(app, "back", request)
+    press(app, APPROVE, request)
+    settle(app)
+    open_steps(app, run)
+    shown = [code.value for code in app.code]
+    assert any(code.startswith(ESCAPED) for code in shown)
+    assert any(code.split() == ["20", "below"] for code in shown), "what ran is the code itself"
+
+
+def test_what_hides_in_arguments_is_shown(kitchen: ScriptableWorkspace) -> None:
+    scripted(kitchen, call("search_documents", query="tea\u202egnp\udb40\udc41"), "80 degrees [1].")
+    app, run = begin("tools")
+    request = until_asked(app, run)
+    assert any("tea⟨U+202E⟩gnp⟨U+E0041⟩" in code.value for code in app.code)
+    assert "3 lines of JSON" in texts(app)
+    assert any("contains 2 invisible characters" in text for text in texts(app))
+    press(app, APPROVE, request)
+    settle(app)
+    open_steps(app, run)
+    assert any("tea" in label and "\u202e" not in label for label in labels(app))
 
 
 def test_arguments_are_edited_and_must_stay_json(kitchen: ScriptableWorkspace) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -89,7 +90,7 @@ def test_steps_are_seen_waiting_running_and_done_and_look_the_same_when_stored(k
     until(app, lambda: any(state.startswith("check") for state in states(app)))
     assert steps(app) == ["#E1 find the temperature", "#E2 read it", "#E3 halve it"]
     first, *others = states(app)
-    assert first.startswith("check 0.")
+    assert re.match(r"check \d", first)
     assert others == ["spinner running", "schedule waits for #E2"]
     assert "**Planner** planned 3 steps, 1 of them done" in said(app)
     assert "Looked up" not in said(app), "the step shows the same"
@@ -104,7 +105,7 @@ def test_steps_are_seen_waiting_running_and_done_and_look_the_same_when_stored(k
     assert {"80", "40"} <= {code.value for code in app.code}
     assert "With the evidence: 80 / 2" in said(app)
     assert not any("search_documents(" in one.label for one in app.expander), "no call is shown twice"
-    assert f"It is 40 degrees; green tea needs 80 [[1]](#cite-{run.message_id}-1)." in [one.value for one in app.markdown]
+    assert f"It is 40 degrees; green tea needs 80 [\\[1\\]](#cite-{run.message_id}-1)." in [one.value for one in app.markdown]
 
 
 def test_a_plan_that_was_sent_back_a_failed_step_and_another_plan(kitchen: ScriptableWorkspace) -> None:
@@ -120,9 +121,9 @@ def test_a_plan_that_was_sent_back_a_failed_step_and_another_plan(kitchen: Scrip
     assert "unknown tool 'look_around'" in said(app)
     assert steps(app) == ["#E1 halve it", "#E2 again"]
     failed, again = states(app)
-    assert failed.startswith("error 0.")
+    assert re.match(r"error \d", failed)
     assert failed.endswith(", failed")
-    assert again.startswith("check 0.")
+    assert re.match(r"check \d", again)
     assert any(code.value.startswith("'80 degrees / 2' cannot be computed") for code in app.code)
     assert "Why it failed" in said(app)
 

@@ -67,6 +67,25 @@ def test_a_connection_is_added_tested_changed_and_deleted(workspace: ScriptableW
     assert not saved(workspace)
 
 
+def test_a_key_does_not_go_along_to_another_server(workspace: ScriptableWorkspace, server: OpenAIServer) -> None:
+    ours = save_connection(workspace.settings, Connection("Ours", "http://127.0.0.1:9/v1", KEY, ("tiny",)))
+    app = open_page("settings")
+    app.menu_button(key="menu-Ours").click("Edit").run()
+    fill(app, address=server.base_url)
+    assert "given for http://127.0.0.1:9/v1" in app.error[0].value.replace("\\", "")
+    assert saved(workspace) == [ours]
+    fill(app, key="another-key")
+    (there,) = saved(workspace)
+    assert (there.base_url, there.api_key) == (server.base_url, "another-key")
+    app.button(key="test-Ours").click().run()
+    assert {asked.headers["authorization"] for asked in server.requests} == {"Bearer another-key"}
+    app.menu_button(key="menu-Ours").click("Edit").run()
+    app.checkbox[0].check()
+    fill(app, address="http://127.0.0.1:9/v1")
+    assert saved(workspace) == [dataclasses.replace(ours, api_key="")]
+    assert KEY not in everything(app)
+
+
 def test_a_failing_server_shows_its_exact_error(workspace: ScriptableWorkspace) -> None:
     refusal = Answer(status=401, error={"message": "Wrong key for this house."})
     with OpenAIServer(lambda body: refusal, models=("tiny",)) as server:

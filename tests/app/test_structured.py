@@ -60,8 +60,8 @@ def test_a_table_of_what_stands_literally_in_the_documents(workspace: Scriptable
     assert table.splitlines()[:4] == [
         "| Document | total | date |",
         "| --- | --- | --- |",
-        f"| a.txt | 12.5\u00a0[[1]](#cite-{run.message_id}-1) | 2025-03-03\u00a0[[2]](#cite-{run.message_id}-2) |",
-        f"| b.txt | 7\u00a0[[3]](#cite-{run.message_id}-3) |  |",
+        f"| a.txt | 12.5\u00a0[\\[1\\]](#cite-{run.message_id}-1) | 2025-03-03\u00a0[\\[2\\]](#cite-{run.message_id}-2) |",
+        f"| b.txt | 7\u00a0[\\[3\\]](#cite-{run.message_id}-3) |  |",
     ]
     assert not app.pills, "the markers stand in the table, so there are no chips below it"
     assert [button.label for button in app.download_button] == ["CSV", "Parquet", "JSON"]

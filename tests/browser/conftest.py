@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.browser.serving import App, serving
 
@@ -45,8 +45,16 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """An empty tab, 1400 pixels wide."""
+    """An empty tab, 1400 pixels wide; nothing on it may go against the app's security policy."""
     context = browser.new_context(viewport={"width": 1400, "height": 950})
     context.set_default_timeout(PATIENCE_MS)
+    violations: list[str] = []
+
+    def said(message: ConsoleMessage) -> None:
+        if "Content Security Policy" in message.text:
+            violations.append(message.text)
+
+    context.on("console", said)
     yield context.new_page()
     context.close()
+    assert violations == []

@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,19 +28,28 @@ class App:
 
 
 @contextmanager
-def serving(folder: Path, environment: Mapping[str, str]) -> Iterator[App]:
-    """Serve the app while the block runs; fails with its log when it does not come up in two minutes."""
+def serving(
+    folder: Path,
+    environment: Mapping[str, str],
+    script: str = "app.py",
+    options: Sequence[str] = (),
+) -> Iterator[App]:
+    """Serve the app while the block runs; fails with its log when it does not come up in two minutes.
+
+    `options` are further ones of `streamlit run`; another `script` is served instead of the app.
+    """
     port, data = free_port(), folder / "data"
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "AGENTKIT_", "STREAMLIT_"))}
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"]
-    options = ["--server.headless=true", "--server.address=127.0.0.1"]
+    command = [sys.executable, "-m", "streamlit", "run", script, f"--server.port={port}"]
+    command += ["--server.headless=true", "--server.address=127.0.0.1", *options]
+    health = "/healthz" if script == "app.py" else "/_stcore/health"
     with (folder / "app.log").open("wb") as log:
         process = subprocess.Popen(
-            command + options, cwd=ROOT, env={**clean, "AGENTKIT_DATA": str(data), **environment}, stdout=log, stderr=log
+            command, cwd=ROOT, env={**clean, "AGENTKIT_DATA": str(data), **environment}, stdout=log, stderr=log
         )
         try:
             url = f"http://127.0.0.1:{port}"
-            _wait_until_healthy(process, url, folder / "app.log")
+            _wait_until_healthy(process, url + health, folder / "app.log")
             yield App(url, data)
         finally:
             process.terminate()
@@ -59,7 +68,7 @@ def _wait_until_healthy(process: subprocess.Popen[bytes], url: str, log: Path) -
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and process.poll() is None:
         try:
-            with urllib.request.urlopen(f"{url}/healthz", timeout=60) as answer:
+            with urllib.request.urlopen(url, timeout=60) as answer:
                 assert answer.status == 200
                 return
         except (urllib.error.URLError, ConnectionError):

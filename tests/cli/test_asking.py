@@ -64,3 +64,23 @@ def test_when_nobody_is_there_the_run_is_stopped(
 def test_a_question_without_options_takes_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     _typing(monkeypatch, "as you like\n")
     assert asked(HumanInputRequested("1", "Clerk", "Shall I?")) == "as you like"
+
+
+def test_the_terminal_shows_what_hides_in_code(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    _typing(monkeypatch, "1\n")
+    code = "a = 1  # \u202eb = 2\nprint(a)\rprint(b)\x1b[2A\n\n"
+    request = HumanInputRequested("1", "Runner", "May this code run?", ["Approve", "Reject"], code, "python")
+    assert asked(request) == "Approve"
+    shown = capsys.readouterr().err
+    assert "    a = 1  # ⟨U+202E⟩b = 2\n    print(a)⟨U+000D⟩print(b)⟨U+001B⟩[2A\n  2 lines\n" in shown
+    assert "contains 3 invisible characters" in shown
+
+
+def test_the_terminal_counts_the_lines_of_harmless_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _typing(monkeypatch, "1\n")
+    asked(HumanInputRequested("1", "Runner", "May this code run?", ["Approve", "Reject"], "print(1)\n", "python"))
+    shown = capsys.readouterr().err
+    assert "    print(1)\n  1 line\n" in shown
+    assert "invisible" not in shown

@@ -186,9 +186,13 @@ def test_doctor_finds_all_well(cli: Cli, papers: Path) -> None:
     assert ended.code == 0
     assert ended.json["ok"] is True
     assert checks(ended.json) == dict.fromkeys(
-        ["packages", "data folder", "database", "store and indexes", "originals", "embedding model", "model", "sandbox"], True
-    )
-    assert cli("doctor").out.count("ok  ") == 8
+        [
+            "packages", "data folder", "privacy", "database", "store and indexes", "originals",
+            "embedding model", "backups", "model", "sandbox",
+        ],
+        True,
+    )  # fmt: skip
+    assert cli("doctor").out.count("ok  ") == 10
 
 
 def test_doctor_finds_originals_that_changed_or_are_gone(cli: Cli, papers: Path) -> None:
@@ -209,7 +213,8 @@ def test_doctor_finds_originals_that_changed_or_are_gone(cli: Cli, papers: Path)
 
 
 def test_doctor_says_where_code_of_agents_runs(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "ok   sandbox: code that agents write runs in bubblewrap" in cli("doctor").out
+    told = "ok   sandbox: code that agents write runs in bubblewrap; documents are read in bubblewrap"
+    assert told in cli("doctor").out
     monkeypatch.setenv("PATH", str(tmp_path))
     bubblewrap_works.cache_clear()
     try:

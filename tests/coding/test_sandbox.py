@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from agentkit.coding import seccomp
 from agentkit.coding.base import CodeBlock
 from agentkit.coding.isolation import bubblewrap_works, how_to_isolate, isolated_executor
 from agentkit.coding.sandbox import SandboxCommandLineCodeExecutor
+from agentkit.core import seccomp
 from agentkit.core.stopping import StopSignal, stoppable
 from agentkit.errors import ExecutionError, NoIsolation, Stopped, WrongArgument
 
@@ -293,6 +293,34 @@ def test_the_temporary_folder_goes_with_the_executor(tmp_path: Path) -> None:
     with SandboxCommandLineCodeExecutor(work_dir=tmp_path / "kept") as kept:
         run(kept, "touch a", "sh")
     assert (tmp_path / "kept" / "a").exists()
+
+
+NASTY = {
+    "long path": "for i in range(30):\n    os.mkdir('n' * 250); os.chdir('n' * 250)\nopen('x', 'w').write('x')",
+    "deep": "for i in range(2_500):\n    os.mkdir('d'); os.chdir('d')\nopen('x', 'w').write('x')",
+    "shut": "os.makedirs('a/b'); os.mkdir('a/b/c', 0); os.chmod('a/b', 0); os.chmod('a', 0); os.chmod('.', 0)",
+    "many": "os.mkdir('m'); os.chdir('m')\nfor i in range(2_000):\n    open(str(i), 'w').close()",
+    "links": "os.symlink('.', 'self'); os.symlink('b', 'a'); os.symlink('a', 'b'); os.symlink('/', 'root')",
+    "pipes": "os.mkfifo('pipe'); os.mkfifo('functions.py'); os.mkdir(b'\\xff\\n'); open(b'\\xff\\n/\\xfe', 'w').close()",
+}
+"""What code may leave in its folder."""
+
+
+@pytest.mark.parametrize("code", NASTY.values(), ids=NASTY)
+def test_whatever_code_leaves_the_next_runs_and_nothing_remains(sandbox: SandboxCommandLineCodeExecutor, code: str) -> None:
+    folder = sandbox.work_dir
+    assert run(sandbox, f"import os\n{code}") == (0, "")
+    assert run(sandbox, "echo again > said; cat said", "sh") == (0, "again\n")
+    sandbox.stop()
+    assert not folder.exists()
+
+
+def test_data_below_any_path_is_bounded(sandbox: SandboxCommandLineCodeExecutor) -> None:
+    dig = "import os, time\nfor i in range(30):\n    os.mkdir('n' * 250); os.chdir('n' * 250)\n"
+    flood = "for i in range(200):\n    open(str(i), 'wb').write(bytes(2**20)); time.sleep(0.02)\ntime.sleep(60)"
+    code, output = run(sandbox, dig + flood)
+    assert code == 137
+    assert "10 MB into its folder" in output
 
 
 @pytest.mark.parametrize("folder", [Path("/"), Path.home(), ROOT, Path(sys.prefix)])

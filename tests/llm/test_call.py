@@ -229,6 +229,30 @@ def test_a_connection_that_breaks_keeps_what_came_and_is_not_tried_again(ask: As
     assert end.usage.output == 2
 
 
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_redirect_takes_neither_key_nor_question_to_another_server(ask: Asking, status: int, stream: bool) -> None:
+    with OpenAIServer() as other:
+        place = f"{other.base_url}/chat/completions"
+        with pytest.raises(ModelError, match=rf"sends the request on to {place} \({status}\).*enter that address"):
+            ask(Answer(status=status, headers={"location": f"{place}?key={KEY}"}), stream=stream)
+        assert not other.requests
+    assert len(ask.ends) == 1
+
+
+def test_a_login_in_the_address_goes_to_that_server_alone(ask: Asking) -> None:
+    address = ask.server.base_url.replace("//", "//me:secret@")
+    model = Model("x", "x", OpenAIClient(address), "test-model", "x")
+    ask.server.script = lambda body: Answer("fine")
+    assert call(model, ASK).text == "fine"
+    with OpenAIServer() as other:
+        ask.server.script = lambda body: Answer(status=307, headers={"location": f"{other.base_url}/chat/completions"})
+        with pytest.raises(ModelError, match="sends the request on") as caught:
+            call(model, ASK)
+        assert not other.requests
+    assert "secret" not in str(caught.value)
+
+
 def test_nobody_at_the_address_is_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

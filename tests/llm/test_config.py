@@ -8,6 +8,7 @@ import pytest
 
 from agentkit.errors import ConfigError, NotFound
 from agentkit.llm import Connection, available_models, connections, delete_connection, model_by_id, save_connection
+from agentkit.llm.config import key_for
 from agentkit.llm.discover import discover, probe
 from agentkit.settings import Settings
 from tests.servers.openai_server import Answer, OpenAIServer
@@ -68,7 +69,65 @@ def test_models_to_embed_and_rerank_with_are_kept(settings: Settings) -> None:
     assert connections(replace(settings, openai_api_key="sk-1"))[0].embedding_models == ("text-embedding-3-small",)
 
 
-@pytest.mark.parametrize("url", ["", "ftp://host/v1", "http://", "https://a b/v1", "nonsense://"])
+SAME = ["http://10.0.0.7", "HTTP://10.0.0.7:80/v2", "http://10.0.0.7:80", "http://me:word@10.0.0.7/v1", "10.0.0.7"]
+OTHERS = [
+    "https://10.0.0.7/v1", "http://10.0.0.7:8080/v1", "http://10.0.0.8/v1", "http://10.0.0.7@evil.example/v1",
+    "http://10.0.0.7.evil.example/v1", "http://10.0.0.7:0/v1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("address", SAME)
+def test_a_key_stays_with_its_server(settings: Settings, address: str) -> None:
+    saved = save_connection(settings, Connection("Ours", "http://10.0.0.7/v1", "secret-key"))
+    assert key_for(saved, address) == "secret-key"
+    assert save_connection(settings, replace(saved, base_url=address)).api_key == "secret-key"
+
+
+@pytest.mark.parametrize("address", OTHERS)
+def test_a_key_does_not_go_along_to_another_server(settings: Settings, address: str) -> None:
+    saved = save_connection(settings, Connection("Ours", "http://10.0.0.7/v1", "secret-key"))
+    for how in (
+        lambda: key_for(saved, address),
+        lambda: save_connection(settings, replace(saved, base_url=address)),
+        lambda: save_connection(settings, replace(saved, name="A copy", base_url=address)),
+    ):
+        with pytest.raises(ConfigError, match=r"'Ours' was given for http://10\.0\.0\.7/v1; .*enter the key") as caught:
+            how()
+        assert "secret" not in str(caught.value)
+    assert connections(settings) == [saved]
+
+
+def test_a_key_that_is_entered_again_or_removed_goes_with_the_address(settings: Settings) -> None:
+    saved = save_connection(settings, Connection("Ours", "http://10.0.0.7/v1", "secret-key"))
+    there = replace(saved, base_url="https://10.0.0.7/v1")
+    assert save_connection(settings, replace(there, api_key="another")).api_key == "another"
+    assert save_connection(settings, saved, key_entered=True).base_url == "http://10.0.0.7/v1"
+    assert save_connection(settings, there, key_entered=True) == there
+    assert save_connection(settings, replace(there, base_url="http://elsewhere/v1", api_key="")).api_key == ""
+
+
+def test_a_key_that_two_servers_share_stays_with_both(settings: Settings) -> None:
+    first = save_connection(settings, Connection("One", "http://one/v1", "shared"))
+    second = save_connection(settings, Connection("Two", "http://two/v1", "shared"), key_entered=True)
+    save_connection(settings, replace(second, models=("a",)))
+    save_connection(settings, replace(first, models=("a",)))
+    assert [one.api_key for one in connections(settings)] == ["shared", "shared"]
+
+
+def test_the_key_of_the_environment_does_not_go_along_either(settings: Settings) -> None:
+    with_key = replace(settings, openai_api_key="sk-1")
+    (given,) = connections(with_key)
+    with pytest.raises(ConfigError, match=r"'OpenAI' was given for https://api\.openai\.com/v1"):
+        save_connection(with_key, replace(given, name="Mine", base_url="https://api.openai.com.evil.example/v1"))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "", "ftp://host/v1", "http://", "https://a b/v1", "nonsense://", "http://host:port/v1", "http://host:99999/v1",
+        "http://[::1/v1", "http://evil.example\\@host/v1",
+    ],
+)  # fmt: skip
 def test_what_is_no_address_is_refused(settings: Settings, url: str) -> None:
     with pytest.raises(ConfigError, match="no address of a model server"):
         save_connection(settings, Connection("x", url))

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openai.types.chat import ChatCompletionChunk
 
 from agentkit.events import Usage
 from agentkit.llm.assembly import assembled
 from agentkit.llm.prices import price
 from agentkit.llm.usage import estimated_usage, usage_from
+from agentkit.llm.wire import Sender
 
 RECORDED = Path(__file__).parent / "recorded_usage"
 SHAPES: list[dict[str, Any]] = json.loads((RECORDED / "usage_shapes.json").read_text())
@@ -44,7 +44,7 @@ def test_an_unknown_price_is_unknown(shape: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("call", STREAMS, ids=[call["name"] for call in STREAMS])
 def test_a_stream_reports_at_its_end(call: dict[str, Any]) -> None:
-    whole = assembled([ChatCompletionChunk.model_validate(chunk) for chunk in call["chunks"]], call["model"])
+    whole = assembled([(json.dumps(chunk).encode(), True) for chunk in call["chunks"]], Sender("a server", call["model"]))
     assert whole.usage is not None
     usage = usage_from(whole.usage.model_dump())
     assert (usage.prompt, usage.completion) == (call["usage"]["prompt_tokens"], call["usage"]["completion_tokens"])

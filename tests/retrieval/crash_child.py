@@ -26,6 +26,7 @@ import tantivy  # noqa: F401
 from agentkit.core import bus
 from agentkit.database import Database
 from agentkit.documents import DocumentText, Limits
+from agentkit.documents.content import content_of
 from agentkit.documents.reading import read_here
 from agentkit.events import DocumentDone, Event
 from agentkit.retrieval import FakeEmbedder, Library, index, indexes, ingest, intake, lexical, rebuild, shown, sources_from_paths
@@ -48,7 +49,7 @@ class HereReader:
     def __exit__(self, *_: object) -> None: ...
 
     def read(self, path: Path, name: str) -> DocumentText:
-        return read_here(path, name, self._limits)
+        return read_here(content_of(path, name, self._limits), name, self._limits)
 
     def stop(self) -> None: ...
 

@@ -49,6 +49,8 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
     body: str | None = None
     """Sent as it is, instead of a proper reply."""
+    over_and_over: str | None = None
+    """Sent again and again, until the client goes away."""
     drop_after: int | None = None
     """Cut the connection after so many words."""
     halt_after: int | None = None
@@ -162,11 +164,13 @@ class OpenAIServer:
         body = json.loads(await request.body())
         self.requests.append(Asked(request.url.path, body, dict(request.headers)))
         answer = self.script(body)
-        if answer.status != 200:
-            return JSONResponse({"error": answer.error or {"message": "no reason"}}, answer.status, answer.headers)
+        if answer.over_and_over is not None:
+            return StreamingResponse(self._endless(answer.over_and_over), answer.status, media_type="text/event-stream")
         if answer.body is not None:
             kind = "text/event-stream" if body.get("stream") else "application/json"
-            return Response(answer.body, media_type=kind)
+            return Response(answer.body, answer.status, media_type=answer.headers.get("content-type", kind))
+        if answer.status != 200:
+            return JSONResponse({"error": answer.error or {"message": "no reason"}}, answer.status, answer.headers)
         if body.get("stream"):
             return StreamingResponse(self._events(body, answer), media_type="text/event-stream")
         await asyncio.sleep(answer.delay_s)
@@ -198,6 +202,15 @@ class OpenAIServer:
             if answer.usage and asks_for_usage:
                 yield _event(body, [], usage(answer.text))
             yield "data: [DONE]\n\n"
+        except (asyncio.CancelledError, GeneratorExit):
+            self.broken_off.set()
+            raise
+
+    async def _endless(self, piece: str) -> AsyncIterator[str]:
+        try:
+            while True:
+                yield piece
+                await asyncio.sleep(0)  # else nobody would notice that the client has gone
         except (asyncio.CancelledError, GeneratorExit):
             self.broken_off.set()
             raise

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from agentkit.ui import markdown
 
+PICTURE = "![x](http://evil/y)"
+
 
 @given(st.text())
 def test_a_literal_text_keeps_its_characters_and_loses_its_markup(text: str) -> None:
@@ -21,9 +23,9 @@ def test_a_literal_text_keeps_its_characters_and_loses_its_markup(text: str) -> 
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("It costs $5 [1].", r"It costs \$5 [[1]](#cite-m-1)."),
-        ("Both [1, 2] and [3].", r"Both [[1]](#cite-m-1)[[2]](#cite-m-2) and \[3\]."),
-        ("`a[1]` and\n```\nb[1] $x\n```\n[1]", "`a[1]` and\n```\nb[1] $x\n```\n[[1]](#cite-m-1)"),
+        ("It costs $5 [1].", r"It costs \$5 [\[1\]](#cite-m-1)."),
+        ("Both [1, 2] and [3].", r"Both [\[1\]](#cite-m-1)[\[2\]](#cite-m-2) and \[3\]."),
+        ("`a[1]` and\n```\nb[1] $x\n```\n[1]", "`a[1]` and\n```\nb[1] $x\n```\n[\\[1\\]](#cite-m-1)"),
         ("A picture ![x](http://evil/y)", r"A picture !\[x](http://evil/y)"),
         ("A link [1](http://there)", "A link [1](http://there)"),
         (r"Already \$5", r"Already \$5"),
@@ -36,7 +38,7 @@ def test_an_answer_links_its_markers_and_nothing_else(text: str, shown: str) -> 
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("So $E = m c^2$ holds [1].", "So $E = m c^2$ holds [[1]](#cite-m-1)."),
+        ("So $E = m c^2$ holds [1].", "So $E = m c^2$ holds [\\[1\\]](#cite-m-1)."),
         (r"A \(x_1\) and $n$, $10^{-3}$.", "A $x_1$ and $n$, $10^{-3}$."),
         ("So:\n\n  \\[a = \\frac{1}{2}\\]\n\nThen.", "So:\n\n  $$\n  a = \\frac{1}{2}\n  $$\n\nThen."),
         ("$$\na = b\n$$", "$$\na = b\n$$"),
@@ -52,6 +54,46 @@ def test_an_answer_links_its_markers_and_nothing_else(text: str, shown: str) -> 
 )
 def test_formulas_are_formulas_and_prices_are_prices(text: str, shown: str) -> None:
     assert markdown.answer(text, "m", {1}) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (PICTURE, "!\\[x](http://evil/y)"),
+        (rf"\\{PICTURE}", r"\\!\[x](http://evil/y)"),
+        (f"`{PICTURE}`", "`!` `[x](http://evil/y)`"),
+        (f"``a{PICTURE}``", "``a!`` ``[x](http://evil/y)``"),
+        (f"```\n{PICTURE}\n```", f"```\n{PICTURE}\n```"),
+        (f"> ~~~\n> {PICTURE}\n> ~~~", f"> ~~~\n> {PICTURE}\n> ~~~"),
+        (f"> ```\n{PICTURE}", "> ```\n!\\[x](http://evil/y)"),
+        (f"```\na\n```\n    {PICTURE}", "```\na\n```\n    !\\[x](http://evil/y)"),
+        ("It works![1]", r"It works\![\[1\]](#cite-m-1)"),
+        ("[^1]: A note", r"\[^1]: A note"),
+        (":::note\n$$", "\\:::note\n\\$\\$"),
+        (r"\\$5", r"\\\$5"),
+        (r"\`$5`", r"\`\$5`"),
+        ("```\n$5\n```\n<div>\n\\[a^2\\]\n</div>", "```\n$5\n```\n<div>\n\\[a^2\\]\n</div>"),
+    ],
+)
+def test_nothing_begins_that_the_browser_alone_would_see(text: str, shown: str) -> None:
+    assert markdown.answer(text, "m", {1}) == shown
+
+
+def test_a_citation_stays_one_whatever_its_number_is_said_to_lead_to() -> None:
+    shown = markdown.answer("So it is [1].\n\n[1]: http://evil/y", "m", {1})
+    assert shown.startswith(r"So it is [\[1\]](#cite-m-1).")
+
+
+def test_a_text_longer_than_anybody_reads_is_shown_as_it_stands() -> None:
+    text = f"{PICTURE} ```` $a_1$ " * 5_000
+    assert markdown.prose(text) == f"`````\n{text}\n`````"
+    assert markdown.finished(text) == ("", text)
+
+
+@given(st.lists(st.sampled_from([PICTURE, "```", "~~~", "`", "\n", "\\", "$", "> ", "a^2"])))
+def test_no_picture_is_left_outside_of_fenced_code(parts: list[str]) -> None:
+    outside = re.sub(r"(?ms)^[> ]*(```|~~~).*", "", markdown.prose("".join(parts)))
+    assert "![" not in outside
 
 
 @given(st.text(st.sampled_from("$\\\\[]()a1= \n`^")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 _ALLOW = 0x7FFF0000
@@ -14,8 +15,9 @@ _NO_SUCH_CALL = 0x00050000 | 38
 _NO_SUCH_FAMILY = 0x00050000 | 97
 # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 _NEW_NAMESPACES = 0x00020000 | 0x7E000000
-# AF_UNIX, AF_INET, AF_INET6, AF_NETLINK; a network namespace holds these, but not AF_VSOCK, which reaches a machine's host.
-_FAMILIES = (1, 2, 10, 16)
+# AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, but not AF_VSOCK, which reaches a machine's host.
+FAMILIES = (1, 2, 10, 16)
+"""The kinds of sockets that stay inside of a network namespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,11 @@ _MACHINES = {
 }
 
 
-def filter_program() -> bytes | None:
-    """The filter as classic BPF, which bubblewrap's --seccomp reads; None on machines whose calls we do not know."""
+def filter_program(families: Sequence[int] = FAMILIES) -> bytes | None:
+    """The filter as classic BPF, which bubblewrap's --seccomp reads; None on machines whose calls we do not know.
+
+    `families` are the kinds of sockets that may be made.
+    """
     machine = _MACHINES.get(platform.machine())
     if machine is None:
         return None
@@ -50,15 +55,15 @@ def filter_program() -> bytes | None:
     program += [_skip_unless_equal(_CLONE3, 1), _answer(_NO_SUCH_CALL)]
     program += [_skip_unless_equal(machine.clone, 4), _load(16), _jump(0x45, _NEW_NAMESPACES, 0, 1)]
     program += [_answer(_NOT_PERMITTED), _answer(_ALLOW)]
-    program += [_skip_unless_equal(machine.socket, 2 + 2 * len(_FAMILIES)), _load(16)]
-    for family in _FAMILIES:
+    program += [_skip_unless_equal(machine.socket, 2 + 2 * len(families)), _load(16)]
+    for family in families:
         program += [_skip_unless_equal(family, 1), _answer(_ALLOW)]
     return b"".join([*program, _answer(_NO_SUCH_FAMILY), _answer(_ALLOW)])
 
 
-def open_filter() -> int | None:
+def open_filter(families: Sequence[int] = FAMILIES) -> int | None:
     """A descriptor from which the filter can be read; the caller closes it."""
-    program = filter_program()
+    program = filter_program(families)
     if program is None:
         return None
     descriptor = os.memfd_create("agentkit-seccomp")

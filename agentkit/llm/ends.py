@@ -1,0 +1,50 @@
+"""How a model's reply ended, as a fact: whole, or cut in one of several ways."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from agentkit.events import ReplyEnd
+
+_ENDS = get_args(ReplyEnd)
+# What servers call it: OpenAI, Anthropic, Mistral and OpenRouter.
+_REASONS: dict[str, ReplyEnd] = {
+    "length": "token_limit",
+    "max_tokens": "token_limit",
+    "model_length": "token_limit",
+    "content_filter": "filtered",
+    "error": "broken_off",
+}
+
+
+def end_of(response: Any) -> ReplyEnd:
+    """How the first reply in a response ended: by its `reply_end`, else by its `finish_reason`."""
+    end = getattr(response, "reply_end", None)
+    if isinstance(end, str) and end in _ENDS:
+        return end
+    choices = getattr(response, "choices", None)
+    first = choices[0] if isinstance(choices, list | tuple) and choices else None
+    reason = getattr(first, "finish_reason", None)
+    return _REASONS.get(reason, "whole") if isinstance(reason, str) else "whole"
+
+
+def is_cut(end: ReplyEnd | None) -> bool:
+    """Whether there was to be more of the reply."""
+    return end not in (None, "whole")
+
+
+def half_a_call(message: Mapping[str, Any]) -> str:
+    """The name of the function whose call at the end of a cut message is not whole; else empty."""
+    calls = [call["function"] for call in message.get("tool_calls") or ()]
+    single = message.get("function_call")
+    last = [*calls, *([single] if single else [])][-1:]
+    return next((str(call["name"]) for call in last if not _is_whole(call.get("arguments"))), "")
+
+
+def _is_whole(arguments: Any) -> bool:
+    try:
+        return not isinstance(arguments, str) or isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        return False

@@ -1,0 +1,141 @@
+"""Files and folders that only their owner can read.
+
+The data folder keeps others out; what is made in it is private by itself as well, so that it stays
+so when it is moved.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+FOLDER, FILE = 0o700, 0o600
+OTHERS = 0o077
+"""The bits of a mode that are for the group and for everybody."""
+_TREES = ("files", "indexes", "uploads", "fetched", "exports")
+_TREE_ENDINGS = (".backups", ".indexes")
+_FILES = ("agentkit.duckdb", "agentkit.duckdb.wal", "connections.json")
+_SHIPPED = ("samples", "sample-questions.json")
+"""What comes with the project, in its own data folder."""
+
+
+def opener(path: str, flags: int) -> int:
+    """For `open(..., opener=opener)`: a file that it makes is private from the beginning."""
+    return os.open(path, flags, FILE)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, with those above it that are missing; all of them private. Raises OSError."""
+    if folder.is_dir():
+        return
+    make_folder(folder.parent)
+    folder.mkdir(FOLDER, exist_ok=True)
+
+
+def close_to_others(path: Path) -> None:
+    """Take from others what they may do with a file or folder.
+
+    Left alone are links, files with several names (another may lie outside), what belongs to
+    somebody else, and file systems that keep no modes.
+    """
+    if is_wide(path):
+        with suppress(OSError):
+            path.chmod(stat.S_IMODE(path.lstat().st_mode) & ~OTHERS)
+
+
+def is_wide(path: Path) -> bool:
+    """Whether others may do anything with a file or folder; links are neither."""
+    with suppress(OSError):
+        found = path.lstat()
+        single = stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+        ours = single or stat.S_ISDIR(found.st_mode)
+        return ours and os.name == "posix" and bool(found.st_mode & OTHERS)
+    return False
+
+
+def close_files(folder: Path) -> None:
+    """Take from others what they may do with a folder and the files in it, which a library made."""
+    for path in [] if folder.is_symlink() else _entries(folder):
+        close_to_others(path)
+    close_to_others(folder)
+
+
+def take(folder: Path) -> None:
+    """Take a data folder, if it is there, from others, with what agentkit keeps in it.
+
+    In a place that is not ours alone, such as a home folder, only the latter.
+    """
+    with suppress(OSError):  # whoever uses the folder next is told
+        for path in _ours(folder.resolve()) if folder.is_dir() else ():
+            if _is_tree(path):
+                _close_tree(path)
+            else:
+                close_to_others(path)
+
+
+def open_to_others(folder: Path) -> list[Path]:
+    """What others may still read or change of all that agentkit keeps in the data folder."""
+    found: list[Path] = []
+    for path in _ours(folder.resolve()):
+        inside = _below(path) if _is_tree(path) else ()
+        found += [one for one in (*inside, path) if is_wide(one)]
+    return found
+
+
+def keeps_modes(folder: Path) -> bool:
+    """Whether the folder's file system lets a file be closed to others; raises OSError."""
+    with tempfile.TemporaryDirectory(dir=folder) as made:
+        path = Path(made) / "file"
+        path.touch(FILE | OTHERS)
+        close_to_others(path)
+        return not is_wide(path)
+
+
+def _ours(folder: Path) -> Iterator[Path]:
+    """What agentkit keeps at the top of a data folder, then the folder itself if it is ours."""
+    shared = _is_shared(folder)
+    for path in _entries(folder):
+        known = path.name in _FILES or _is_tree(path)
+        if known or not (shared or path.name in _SHIPPED):
+            yield path
+    if not shared:
+        yield folder
+
+
+def _is_shared(folder: Path) -> bool:
+    """Whether much else lies in the folder: it is the home or working folder, or one above."""
+    places = [Path.cwd()]
+    with suppress(RuntimeError):  # nobody's home
+        places.append(Path.home())
+    above = {place for one in places for place in (one, *one.parents)}
+    return folder in above or bool(folder.stat().st_mode & stat.S_ISVTX)
+
+
+def _is_tree(path: Path) -> bool:
+    return path.name in _TREES or path.name.endswith(_TREE_ENDINGS)
+
+
+def _close_tree(folder: Path) -> None:
+    """Close all below a folder, then the folder: in one that is closed nothing is to be done."""
+    if is_wide(folder):
+        for path in _entries(folder):
+            _close_tree(path)
+        close_to_others(folder)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    if not folder.is_symlink():
+        for path in _entries(folder):
+            yield from _below(path)
+            yield path
+
+
+def _entries(folder: Path) -> list[Path]:
+    """What is in a folder, links not followed; nothing of what is none or cannot be listed."""
+    with suppress(OSError):
+        return sorted(folder.iterdir())
+    return []
