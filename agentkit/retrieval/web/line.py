@@ -6,6 +6,7 @@ in between. Framing and TLS are httpcore's; a body that ends before it should is
 
 from __future__ import annotations
 
+import queue
 import socket
 import ssl
 import threading
@@ -31,6 +32,7 @@ LOST = (
 """What a connection, or an answer that breaks the rules of HTTP, can end in."""
 _SHORTEST_TRY_S, _LONGEST_TRY_S = 0.05, 4.0
 """For connecting to one address while there are others to try."""
+_LONGEST_REASON = 200
 Address = tuple[int, int, int, str, tuple[Any, ...]]
 """What `socket.getaddrinfo` gives of one address."""
 
@@ -55,6 +57,8 @@ class Line(httpcore2.NetworkBackend):
         self._held: socket.socket | None = None
         self._ended = False
         self._lock = threading.Lock()
+        self._news: queue.SimpleQueue[Sequence[Address] | Exception | None] = queue.SimpleQueue()
+        """What a look-up found; None when the line was ended."""
 
     def end(self) -> None:
         """Whoever connects, writes or reads gets an error, or the end."""
@@ -62,6 +66,7 @@ class Line(httpcore2.NetworkBackend):
             self._ended = True
             if self._held is not None and self._held.fileno() >= 0:
                 _shut(self._held)
+        self._news.put(None)
 
     def check(self) -> None:
         """Raise OSError when it was ended: what looked like the end of a body was none."""
@@ -86,9 +91,11 @@ class Line(httpcore2.NetworkBackend):
             self._pool(parts.scheme == "https", proxy) as pool,
             pool.stream("GET", url, headers=sent, extensions=extensions) as response,
         ):
-            known = [(name.decode().lower(), _text(value)) for name, value in response.headers]
-            joined = {name: ", ".join(v for n, v in known if n == name) for name, _ in known}
-            reason = _text(response.extensions.get("reason_phrase", b""))
+            known: dict[str, list[str]] = {}
+            for name, value in response.headers:
+                known.setdefault(name.decode().lower(), []).append(_text(value))
+            joined = {name: ", ".join(values) for name, values in known.items()}
+            reason = _text(response.extensions.get("reason_phrase", b""))[:_LONGEST_REASON]
             yield Reply(response.status, reason, joined, response.iter_stream())
 
     def _pool(self, secure: bool, proxy: str) -> httpcore2.ConnectionPool:
@@ -140,12 +147,11 @@ class Line(httpcore2.NetworkBackend):
 
     def _addresses(self, host: str, port: int) -> Sequence[Address]:
         """All addresses of the host, best first; raises FetchFailed unless all are allowed."""
-        try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as error:
+        found = self._looked_up(host, port)
+        if isinstance(found, Exception):
             raise FetchFailed(
-                f"The host {host!r} is not known ({error}); check the address and the network."
-            ) from error
+                f"The host {host!r} is not known ({found}); check the address and the network."
+            ) from found
         for *_, place in found:
             if not self._allow_private and not is_public(str(place[0])):
                 raise FetchFailed(
@@ -153,6 +159,23 @@ class Line(httpcore2.NetworkBackend):
                     "such pages are not fetched unless AGENTKIT_ALLOW_PRIVATE_URLS is true."
                 )
         return found
+
+    def _looked_up(self, host: str, port: int) -> Sequence[Address] | Exception:
+        """What is known of the host, or why nothing is; raises OSError when it was ended meanwhile.
+
+        A resolver cannot be interrupted, and may wait for longer than the fetch.
+        """
+
+        def look_up() -> None:
+            try:
+                self._news.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+            except (OSError, UnicodeError) as error:
+                self._news.put(error)
+
+        threading.Thread(target=look_up, name="agentkit-look-up", daemon=True).start()
+        found = self._news.get()
+        self.check()
+        return found or ()
 
     def hold(self, used: socket.socket) -> None:
         """This is what `end` has to shut from now on; raises OSError when it was ended already."""

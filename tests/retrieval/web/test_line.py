@@ -171,6 +171,25 @@ def test_none_of_the_addresses_answers(
         fetch(f"http://site.test:{full[1]}/", replace(settings, fetch_timeout_s=0.5))
 
 
+def test_a_resolver_that_hangs_does_not_hold_the_fetch(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = threading.Event()
+
+    def hang(*given: Any, **named: Any) -> list[Any]:
+        answer.wait()
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    with pytest.raises(FetchFailed, match=r"did not arrive within 0\.2 s"):
+        fetch("http://site.test/", replace(settings, fetch_timeout_s=0.2))
+    signal = stopping.StopSignal()
+    signal.set()
+    with stopping.stoppable(signal), pytest.raises(Stopped):
+        fetch("http://site.test/", settings)
+    answer.set()
+
+
 def test_a_stop_ends_the_connecting(settings: Settings, full: tuple[str, int]) -> None:
     signal = stopping.StopSignal()
     timer = threading.Timer(0.2, signal.set)

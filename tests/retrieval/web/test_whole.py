@@ -114,6 +114,17 @@ def test_a_strange_download_is_refused(server: RawServer, settings: Settings, na
     refuse(server, settings, "/strange" + at(name), words)
 
 
+def test_very_many_headers_and_a_long_reason_cost_nothing(settings: Settings) -> None:
+    headers = [f"x{number}: 1" for number in range(8_000)]
+    with RawServer(
+        {"": measured(PAGE, *headers), "/no": measured(b"", status="404 " + "n" * 9_000)}
+    ) as server:
+        assert fetch(server.url("/"), settings).path.read_bytes() == PAGE
+        with pytest.raises(FetchFailed) as told:
+            fetch(server.url("/no"), settings)
+        assert len(str(told.value)) < 500
+
+
 def test_an_unknown_packing_is_named(server: RawServer, settings: Settings) -> None:
     words = "comes packed as 'br', which was not asked"
     refuse(server, settings, "/strange/an-unknown-packing", words)
