@@ -115,14 +115,13 @@ def _checked(address: str) -> SplitResult:
         ) from error
     if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0:
         raise FetchFailed(
-            f"{address!r} is not an http or https address; "
-            "give one like https://example.com/page."
+            f"{address!r} is not an http or https address; give one like https://example.com/page."
         )
     return parts
 
 
 def _proxy(parts: SplitResult, settings: Settings) -> str:
-    """The proxy that the environment asks for, with its scheme; empty for none. Raises FetchFailed."""
+    """The proxy that the environment asks for; empty for none. Raises FetchFailed."""
     named = urllib.request.getproxies()
     proxy = named.get(parts.scheme) or named.get("all") or ""
     host = parts.netloc.rpartition("@")[2]
@@ -174,7 +173,7 @@ def _save(reply: Reply, parts: SplitResult, url: str, settings: Settings, line: 
 
 
 def _body(reply: Reply, url: str, max_mb: int, line: Line) -> Iterator[bytes]:
-    """The content in blocks, unpacked. Raises FetchFailed unless it is whole and within the limit."""
+    """The content in blocks, unpacked; raises FetchFailed unless it is whole and not too large."""
     from agentkit.retrieval.web.line import LOST
 
     most = max_mb * 2**20
@@ -211,7 +210,7 @@ def _media_type(reply: Reply) -> str:
 
 
 def _name(parts: SplitResult, media_type: str) -> str:
-    """A name that says where it is from, with the extension that its type or else its address asks for."""
+    """A name that says where it is from, with the extension of its type or else of its address."""
     path = PurePosixPath(unquote(parts.path))
     stem = path.name or parts.hostname or "page"
     extension = _EXTENSIONS.get(media_type) or mimetypes.guess_extension(media_type) or ""

@@ -1,4 +1,4 @@
-"""What the pages of a Parquet column say of themselves: how they are coded, and what they unpack to.
+"""What the pages of a Parquet column say of themselves: how they are coded, what they unpack to.
 
 A file's footer says so too, but a reader unpacks by what stands before each page, and whoever
 forges a file can let the footer say something else. So this is what counts before a page is read.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 _LONGEST_HEADER = 1_024
 _DATA_PAGE = 0
@@ -59,7 +59,7 @@ Field = int | bytes | dict[int, "Field"]
 
 
 class _Header:
-    """A Thrift struct of numbers, bytes and other structs, read from the beginning of some bytes."""
+    """A Thrift struct of numbers, bytes and structs, read from the beginning of some bytes."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -127,4 +127,4 @@ def _number(fields: dict[int, Field], number: int) -> int:
     found = fields.get(number)
     if not isinstance(found, int):
         raise OddPage("the header of a page lacks a number")
-    return cast(int, found)
+    return found

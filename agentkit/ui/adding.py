@@ -62,9 +62,12 @@ def _draw_address(collection: str) -> None:
     with st.form("add-address", border=False):
         # The server checks the address: the browser's rule refuses hosts without a dot.
         st.text_input(
-            "Web address", key="address", placeholder="https://example.com/report.pdf", type="url",
+            "Web address",
+            key="address",
+            placeholder="https://example.com/report.pdf",
+            type="url",
             validate="",
-        )  # fmt: skip
+        )
         limits = f"up to {settings.max_file_mb:,} MB and {settings.fetch_timeout_s:g} s"
         st.caption(f"http and https, {where}, {limits}. Links in a page are not followed.")
         label = f"Add to {markdown.literal(collection)}"

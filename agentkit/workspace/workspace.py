@@ -26,6 +26,7 @@ from agentkit.llm.tokens import count_text
 from agentkit.messages import new_id
 from agentkit.retrieval import Collection, Embedder, Hit, Library, MiniLMEmbedder, Source, fetch, sources_from_paths
 from agentkit.retrieval.bundle import file_name
+from agentkit.retrieval.names import shown_name
 from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
 from agentkit.settings import Settings
@@ -107,8 +108,9 @@ class Workspace:
 
     def ingest_url(self, owner: str, collection: str, url: str) -> Run[list[DocumentDone]]:
         """Fetch what is at a web address and take it in; the run fails with FetchFailed when it cannot be had."""
+        title = f"{shown_name(url)} into {collection}"
         return self._intake(
-            f"{url} into {collection}", owner, 1, lambda: self._take_in(owner, collection, [fetch(url, self.settings)])
+            title, owner, 1, lambda: self._take_in(owner, collection, [fetch(url, self.settings)])
         )
 
     def retry(self, owner: str, document_ids: Sequence[str]) -> Run[list[DocumentDone]]:

@@ -1,4 +1,4 @@
-"""Exported collections made into what no exporter writes, and what importing them must leave behind."""
+"""Exported collections made into what no exporter writes, and what importing them leaves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from agentkit.retrieval.bundle_tables import TableWriter, schema
 from tests.retrieval.conftest import OWNER, Shelf
 
 
-def documents(library: Library, owner: str = OWNER, collection: str = "Docs") -> dict[str, StoredDocument]:
+def documents(
+    library: Library, owner: str = OWNER, collection: str = "Docs"
+) -> dict[str, StoredDocument]:
     return {one.name: one for one in library.documents(owner, collection)}
 
 
@@ -40,7 +42,9 @@ def changed(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
     content = members(path)
     manifest = json.loads(content["manifest.json"])
     change(manifest)
-    return pack(path.with_name("changed.zip"), {**content, "manifest.json": json.dumps(manifest).encode()})
+    return pack(
+        path.with_name("changed.zip"), {**content, "manifest.json": json.dumps(manifest).encode()}
+    )
 
 
 def forged(path: Path, name: str, column: str, value: Any, row: int = 0) -> Path:

@@ -248,9 +248,12 @@ def test_any_bytes_are_pages_or_odd(data: bytes) -> None:
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
-    name=st.sampled_from([DOCUMENTS, CHUNKS]), older=st.booleans(), at_end=st.booleans(),
-    place=st.integers(0, 1_500), byte=st.integers(0, 255),
-)  # fmt: skip
+    name=st.sampled_from([DOCUMENTS, CHUNKS]),
+    older=st.booleans(),
+    at_end=st.booleans(),
+    place=st.integers(0, 1_500),
+    byte=st.integers(0, 255),
+)
 def test_a_table_with_another_byte_is_read_or_refused(
     exported: Path, name: str, older: bool, at_end: bool, place: int, byte: int
 ) -> None:

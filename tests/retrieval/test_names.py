@@ -65,12 +65,19 @@ def test_every_name_makes_a_file_name_that_every_system_can_store(name: str, end
 @pytest.mark.parametrize(
     ("name", "made"),
     [
-        ("report.pdf", "report.pdf"), ("CON", "_CON"), ("con.txt", "_con.txt"), ("Lpt1.a.b", "_Lpt1.a.b"),
-        ("console.txt", "console.txt"), ("..", "file"), ("a/b:c.txt", "a_b_c.txt"), (".env", "env"),
-        ("報" * 300 + ".pdf", "報" * 40 + ".pdf"), ("x." + "y" * 200, "x." + "y" * 118),
+        ("report.pdf", "report.pdf"),
+        ("CON", "_CON"),
+        ("con.txt", "_con.txt"),
+        ("Lpt1.a.b", "_Lpt1.a.b"),
+        ("console.txt", "console.txt"),
+        ("..", "file"),
+        ("a/b:c.txt", "a_b_c.txt"),
+        (".env", "env"),
+        ("報" * 300 + ".pdf", "報" * 40 + ".pdf"),
+        ("x." + "y" * 200, "x." + "y" * 118),
         ("a\r\nSet-Cookie: b.txt", "a  Set-Cookie_ b.txt"),
     ],
-)  # fmt: skip
+)
 def test_file_names(name: str, made: str) -> None:
     assert file_name(name) == made
 
@@ -91,11 +98,19 @@ def test_no_name_costs_the_others(shelf: Shelf) -> None:
 
 def test_paths_that_cannot_be_cost_only_themselves(shelf: Shelf) -> None:
     good = shelf.source("good.txt", "Tea is brewed at 80 degrees.")
-    bad = [Path("報" * 300), Path("a\0b.txt"), Path("~nobody-of-this-name/x.txt"), Path("\udcff"), Path("x/" * 3_000)]
+    bad = [
+        Path("報" * 300),
+        Path("a\0b.txt"),
+        Path("~nobody-of-this-name/x.txt"),
+        Path("\udcff"),
+        Path("x/" * 3_000),
+    ]
     from agentkit.retrieval import sources_from_paths
 
     done = shelf.library.ingest(OWNER, "Docs", sources_from_paths([bad[0], good.path, *bad[1:]]))
-    assert {one.document: one.status for one in done if one.status != "failed"} == {"good.txt": "indexed"}
+    assert {one.document: one.status for one in done if one.status != "failed"} == {
+        "good.txt": "indexed"
+    }
     told = [one.error for one in done if one.status == "failed"]
     assert len(told) == len(bad)
     assert all("cannot be read at" in error and "check the path" in error for error in told)

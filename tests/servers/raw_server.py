@@ -1,4 +1,4 @@
-"""A server on this machine that sends exactly these bytes and closes: what no library would send."""
+"""A server on this machine that sends exactly these bytes: what no library would send."""
 
 from __future__ import annotations
 

@@ -23,24 +23,52 @@ class Upload(BytesIO):
 
 
 def test_the_name_is_data_and_the_path_a_number(tmp_path: Path) -> None:
-    names = ["a/b.txt", "報" * 300, "..", "../../x.txt", "a\0b", "\ud800", "C:\\x.txt", "", "a\u202eb"]
-    found = to_disk([Upload(name, name.encode("utf-8", "replace")) for name in names], Settings(data=tmp_path))
+    names = [
+        "a/b.txt",
+        "報" * 300,
+        "..",
+        "../../x.txt",
+        "a\0b",
+        "\ud800",
+        "C:\\x.txt",
+        "",
+        "a\u202eb",
+    ]
+    found = to_disk(
+        [Upload(name, name.encode("utf-8", "replace")) for name in names], Settings(data=tmp_path)
+    )
     assert [source.path.name for source in found] == [str(number) for number in range(len(names))]
     assert len({source.path.parent for source in found}) == 1
     assert found[0].path.parents[1] == tmp_path / "uploads"
     assert [source.name for source in found] == [
-        "a/b.txt", "報" * 300, "..", "../../x.txt", "ab", "\N{REPLACEMENT CHARACTER}", "C:/x.txt", ".", "ab",
-    ]  # fmt: skip
+        "a/b.txt",
+        "報" * 300,
+        "..",
+        "../../x.txt",
+        "ab",
+        "\N{REPLACEMENT CHARACTER}",
+        "C:/x.txt",
+        ".",
+        "ab",
+    ]
     assert len({source.origin for source in found}) == len(names), "each is a document of its own"
     assert found[0].origin == "upload:a/b.txt"
 
 
 def test_two_files_of_one_name_are_two_documents(tmp_path: Path) -> None:
-    files = [Upload("a.txt", b"one"), Upload("a.txt", b"two"), Upload("a (2).txt", b"three"), Upload("a.txt", b"four")]
+    files = [
+        Upload("a.txt", b"one"),
+        Upload("a.txt", b"two"),
+        Upload("a (2).txt", b"three"),
+        Upload("a.txt", b"four"),
+    ]
     found = to_disk(files, Settings(data=tmp_path))
     assert [(source.name, source.path.read_bytes()) for source in found] == [
-        ("a.txt", b"one"), ("a (2).txt", b"two"), ("a (2) (2).txt", b"three"), ("a (3).txt", b"four"),
-    ]  # fmt: skip
+        ("a.txt", b"one"),
+        ("a (2).txt", b"two"),
+        ("a (2) (2).txt", b"three"),
+        ("a (3).txt", b"four"),
+    ]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -48,7 +76,9 @@ def test_two_files_of_one_name_are_two_documents(tmp_path: Path) -> None:
 def test_any_names(tmp_path: Path, names: list[str]) -> None:
     files = [Upload(name, str(number).encode()) for number, name in enumerate(names)]
     found = to_disk(files, Settings(data=tmp_path))
-    assert [source.path.read_bytes() for source in found] == [str(n).encode() for n in range(len(names))]
+    assert [source.path.read_bytes() for source in found] == [
+        str(n).encode() for n in range(len(names))
+    ]
     assert len({source.origin for source in found}) == len(names)
 
 

@@ -32,7 +32,7 @@ def unpacked(blocks: Iterable[bytes], packing: str, most: int) -> Iterator[bytes
     kinds = [kind for one in packing.lower().split(",") if (kind := one.strip()) not in _PLAIN]
     if len(kinds) > 1 or not _UNPACKERS.keys() >= set(kinds):
         raise UnknownPacking(packing)
-    # Packing adds little to what cannot be made smaller; parts that hold nothing may not go on for ever.
+    # Packing adds little to what cannot be made smaller, and parts that hold nothing must end.
     received = _counted(blocks, most + most // 256 + 4_096 if kinds else most)
     yield from _counted(_UNPACKERS[kinds[0]](received), most) if kinds else received
 
@@ -77,7 +77,7 @@ def _inflated(blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _in_zlib_frame(packed: bytes) -> bool:
-    """Whether the two bytes of a zlib header begin it (RFC 1950); no bare deflate begins like this."""
+    """Whether a zlib header begins it (RFC 1950); no bare deflate begins with the same bytes."""
     return packed[0] & 0x0F == 8 and int.from_bytes(packed[:2], "big") % 31 == 0
 
 
@@ -103,5 +103,7 @@ class _Source(io.RawIOBase):
 
 _PLAIN = frozenset({"", "identity"})
 _UNPACKERS: dict[str, Callable[[Iterator[bytes]], Iterator[bytes]]] = {
-    "gzip": _gunzipped, "x-gzip": _gunzipped, "deflate": _inflated,
-}  # fmt: skip
+    "gzip": _gunzipped,
+    "x-gzip": _gunzipped,
+    "deflate": _inflated,
+}

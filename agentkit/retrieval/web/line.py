@@ -1,4 +1,4 @@
-"""The way to a server: its name is looked up, its addresses are checked, one of them is connected to.
+"""The way to a server: its name is looked up, its addresses are checked, one is connected to.
 
 What is connected to is an address that was checked, so that a name cannot resolve to another one
 in between. Framing and TLS are httpcore's; a body that ends before it should is an error there.
@@ -6,11 +6,12 @@ in between. Framing and TLS are httpcore's; a body that ends before it should is
 
 from __future__ import annotations
 
+import queue
 import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +32,8 @@ LOST = (
 """What a connection, or an answer that breaks the rules of HTTP, can end in."""
 _SHORTEST_TRY_S, _LONGEST_TRY_S = 0.05, 4.0
 """For connecting to one address while there are others to try."""
-Found = tuple[int, int, int, str, tuple[Any, ...]]
+_LONGEST_REASON = 200
+Address = tuple[int, int, int, str, tuple[Any, ...]]
 """What `socket.getaddrinfo` gives of one address."""
 
 
@@ -55,6 +57,8 @@ class Line(httpcore2.NetworkBackend):
         self._held: socket.socket | None = None
         self._ended = False
         self._lock = threading.Lock()
+        self._news: queue.SimpleQueue[Sequence[Address] | Exception | None] = queue.SimpleQueue()
+        """What a look-up found; None when the line was ended."""
 
     def end(self) -> None:
         """Whoever connects, writes or reads gets an error, or the end."""
@@ -62,6 +66,7 @@ class Line(httpcore2.NetworkBackend):
             self._ended = True
             if self._held is not None and self._held.fileno() >= 0:
                 _shut(self._held)
+        self._news.put(None)
 
     def check(self) -> None:
         """Raise OSError when it was ended: what looked like the end of a body was none."""
@@ -69,24 +74,28 @@ class Line(httpcore2.NetworkBackend):
             raise OSError("the connection was ended")
 
     @contextmanager
-    def get(self, parts: SplitResult, target: str, headers: Mapping[str, str],
-            proxy: str = "") -> Iterator[Reply]:  # fmt: skip
+    def get(
+        self, parts: SplitResult, target: str, headers: Mapping[str, str], proxy: str = ""
+    ) -> Iterator[Reply]:
         """Ask for the target, straight or through the proxy. Raises FetchFailed, or one of LOST."""
         host = (parts.hostname or "").encode("ascii" if ":" in (parts.hostname or "") else "idna")
         url = httpcore2.URL(
             scheme=parts.scheme.encode(), host=host, port=parts.port, target=target.encode()
         )
         named = b"[%b]" % host if b":" in host else host
-        sent = {"Host": named + (b":%d" % parts.port if parts.port else b""), **headers}
+        sent = [(b"Host", named + (b":%d" % parts.port if parts.port else b""))]
+        sent += [(name.encode(), value.encode()) for name, value in headers.items()]
         limits = dict.fromkeys(("connect", "read", "write"), self._timeout_s)
         extensions = {"timeout": limits, "sni_hostname": host.decode().rstrip(".")}
         with (
             self._pool(parts.scheme == "https", proxy) as pool,
-            pool.stream("GET", url, headers=_plain(sent), extensions=extensions) as response,
+            pool.stream("GET", url, headers=sent, extensions=extensions) as response,
         ):
-            known = [(name.decode().lower(), _text(value)) for name, value in response.headers]
-            joined = {name: ", ".join(v for n, v in known if n == name) for name, _ in known}
-            reason = _text(response.extensions.get("reason_phrase", b""))
+            known: dict[str, list[str]] = {}
+            for name, value in response.headers:
+                known.setdefault(name.decode().lower(), []).append(_text(value))
+            joined = {name: ", ".join(values) for name, values in known.items()}
+            reason = _text(response.extensions.get("reason_phrase", b""))[:_LONGEST_REASON]
             yield Reply(response.status, reason, joined, response.iter_stream())
 
     def _pool(self, secure: bool, proxy: str) -> httpcore2.ConnectionPool:
@@ -101,10 +110,15 @@ class Line(httpcore2.NetworkBackend):
 
     # What httpcore asks for
 
-    def connect_tcp(self, host: str, port: int, timeout: float | None = None,
-                    local_address: str | None = None,
-                    socket_options: Any = None) -> httpcore2.NetworkStream:  # fmt: skip
-        """Connect to the first address of the host that answers; none is tried before all are allowed."""
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Any = None,
+    ) -> httpcore2.NetworkStream:
+        """Connect to the first address that answers; none is tried before all are allowed."""
         addresses = self._addresses(host, port)
         failed: OSError | None = None
         for number, address in enumerate(addresses):
@@ -115,7 +129,7 @@ class Line(httpcore2.NetworkBackend):
                 failed = error
         raise failed or OSError(f"the host {host!r} has no address")
 
-    def _connected(self, address: Found, tries: int) -> socket.socket:
+    def _connected(self, address: Address, tries: int) -> socket.socket:
         """Connect to the address, within its share of the time that is left for so many tries."""
         left_s = max(_SHORTEST_TRY_S, self._deadline - time.monotonic())
         timeout_s = left_s if tries == 1 else min(left_s / tries, _LONGEST_TRY_S)
@@ -131,14 +145,13 @@ class Line(httpcore2.NetworkBackend):
             raise
         return made
 
-    def _addresses(self, host: str, port: int) -> list[Found]:
-        """All addresses of the host, best first. Raises FetchFailed unless all of them are allowed."""
-        try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as error:
+    def _addresses(self, host: str, port: int) -> Sequence[Address]:
+        """All addresses of the host, best first; raises FetchFailed unless all are allowed."""
+        found = self._looked_up(host, port)
+        if isinstance(found, Exception):
             raise FetchFailed(
-                f"The host {host!r} is not known ({error}); check the address and the network."
-            ) from error
+                f"The host {host!r} is not known ({found}); check the address and the network."
+            ) from found
         for *_, place in found:
             if not self._allow_private and not is_public(str(place[0])):
                 raise FetchFailed(
@@ -146,6 +159,23 @@ class Line(httpcore2.NetworkBackend):
                     "such pages are not fetched unless AGENTKIT_ALLOW_PRIVATE_URLS is true."
                 )
         return found
+
+    def _looked_up(self, host: str, port: int) -> Sequence[Address] | Exception:
+        """What is known of the host, or why nothing is; raises OSError when it was ended meanwhile.
+
+        A resolver cannot be interrupted, and may wait for longer than the fetch.
+        """
+
+        def look_up() -> None:
+            try:
+                self._news.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+            except (OSError, UnicodeError) as error:
+                self._news.put(error)
+
+        threading.Thread(target=look_up, name="agentkit-look-up", daemon=True).start()
+        found = self._news.get()
+        self.check()
+        return found or ()
 
     def hold(self, used: socket.socket) -> None:
         """This is what `end` has to shut from now on; raises OSError when it was ended already."""
@@ -174,8 +204,12 @@ class _Stream(httpcore2.NetworkStream):
         """Close the socket."""
         self._socket.close()
 
-    def start_tls(self, ssl_context: ssl.SSLContext, server_hostname: str | None = None,
-                  timeout: float | None = None) -> httpcore2.NetworkStream:  # fmt: skip
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore2.NetworkStream:
         """Go on encrypted; the certificate must be that of the name."""
         self._socket.settimeout(timeout)
         # An end without TLS's own closing is no end: RFC 9112, section 9.8.
@@ -192,13 +226,6 @@ def _shut(used: socket.socket) -> None:
         socket.socket.shutdown(used, socket.SHUT_RDWR)
     except OSError:  # it has ended by itself meanwhile
         return
-
-
-def _plain(headers: Mapping[str, str | bytes]) -> list[tuple[bytes, bytes]]:
-    return [
-        (name.encode(), value if isinstance(value, bytes) else value.encode())
-        for name, value in headers.items()
-    ]
 
 
 def _text(value: bytes) -> str:

@@ -42,7 +42,7 @@ _SPECIAL_IPV4 = tuple(
     )
 )
 _GIVEN_OUT_IPV6 = IPv6Network("2000::/3")
-"""All that IANA gives out as global unicast: loopback, private, link-local, multicast are outside."""
+"""What IANA gives out as global unicast: loopback, private, link-local, multicast are outside."""
 _SPECIAL_IPV6 = tuple(
     map(
         IPv6Network,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import given
@@ -26,7 +26,12 @@ def bare(data: bytes) -> bytes:
     return packer.compress(data) + packer.flush()
 
 
-PACKERS = {"gzip": gzipped, "x-gzip": gzipped, "deflate": zlib.compress, "Deflate": bare}
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzipped,
+    "x-gzip": gzipped,
+    "deflate": zlib.compress,
+    "Deflate": bare,
+}
 
 
 def in_blocks(data: bytes, size: int) -> Iterator[bytes]:

@@ -86,8 +86,16 @@ def test_hosts_that_are_not_public_are_refused(settings: Settings, host: str) ->
 
 @pytest.mark.parametrize(
     "host",
-    ["localhost.", "127.0.0.1.", "[fe80::1%25lo]", "[::1%25lo]", "300.300.300.300", "a..b",
-     "x" * 64, "\ud800"],
+    [
+        "localhost.",
+        "127.0.0.1.",
+        "[fe80::1%25lo]",
+        "[::1%25lo]",
+        "300.300.300.300",
+        "a..b",
+        "x" * 64,
+        "\ud800",
+    ],
 )
 def test_hosts_that_are_none_are_refused_in_words(settings: Settings, host: str) -> None:
     words = r"not known|not a web address|could not be fetched|not a public address"
@@ -161,6 +169,25 @@ def test_none_of_the_addresses_answers(
     resolve("site.test", *["127.0.0.3"] * 20)
     with pytest.raises(FetchFailed, match=r"within 0\.5 s|timed out"):
         fetch(f"http://site.test:{full[1]}/", replace(settings, fetch_timeout_s=0.5))
+
+
+def test_a_resolver_that_hangs_does_not_hold_the_fetch(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = threading.Event()
+
+    def hang(*given: Any, **named: Any) -> list[Any]:
+        answer.wait()
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    with pytest.raises(FetchFailed, match=r"did not arrive within 0\.2 s"):
+        fetch("http://site.test/", replace(settings, fetch_timeout_s=0.2))
+    signal = stopping.StopSignal()
+    signal.set()
+    with stopping.stoppable(signal), pytest.raises(Stopped):
+        fetch("http://site.test/", settings)
+    answer.set()
 
 
 def test_a_stop_ends_the_connecting(settings: Settings, full: tuple[str, int]) -> None:

@@ -77,9 +77,11 @@ def at(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[RawServer]:
-    replies = {kind + at(name): sent
-               for kind, several in (("/whole", WHOLE), ("/cut", CUT), ("/strange", STRANGE))
-               for name, sent in several.items()}  # fmt: skip
+    replies = {
+        kind + at(name): sent
+        for kind, several in (("/whole", WHOLE), ("/cut", CUT), ("/strange", STRANGE))
+        for name, sent in several.items()
+    }
     with RawServer(replies) as opened:
         yield opened
 
@@ -110,6 +112,17 @@ def test_a_cut_download_is_refused(server: RawServer, settings: Settings, name: 
 def test_a_strange_download_is_refused(server: RawServer, settings: Settings, name: str) -> None:
     words = "did not arrive whole|could not be fetched|packed as"
     refuse(server, settings, "/strange" + at(name), words)
+
+
+def test_very_many_headers_and_a_long_reason_cost_nothing(settings: Settings) -> None:
+    headers = [f"x{number}: 1" for number in range(8_000)]
+    with RawServer(
+        {"": measured(PAGE, *headers), "/no": measured(b"", status="404 " + "n" * 9_000)}
+    ) as server:
+        assert fetch(server.url("/"), settings).path.read_bytes() == PAGE
+        with pytest.raises(FetchFailed) as told:
+            fetch(server.url("/no"), settings)
+        assert len(str(told.value)) < 500
 
 
 def test_an_unknown_packing_is_named(server: RawServer, settings: Settings) -> None:
@@ -160,5 +173,3 @@ def test_a_page_that_comes_byte_by_byte_ends_with_its_time(settings: Settings) -
             fetch(f"http://127.0.0.1:{listening.getsockname()[1]}/", short)
         thread.join()
     assert [path for path in settings.data.rglob("*") if path.is_file()] == []
-
-
