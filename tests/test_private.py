@@ -78,12 +78,12 @@ def fill(workspace: Workspace, tmp_path: Path) -> None:
     workspace.ingest(OWNER, "New", [Source("rivers.txt", rivers, "upload:rivers.txt")]).result()
     uploaded = io.BytesIO(b"The Volga is long.")
     uploaded.name = "volga.txt"
-    kept = to_disk([uploaded], workspace.settings)  # type: ignore[list-item]  # as Streamlit's are
+    kept = to_disk([uploaded], workspace.settings)
     asked = workspace.ask(
         OWNER, "How long?", collection="New", attachments=kept, model_id="offline"
     )
     asked.result()
-    to_disk([uploaded], workspace.settings)  # type: ignore[list-item]  # not taken in yet
+    to_disk([uploaded], workspace.settings)  # not taken in yet
     exported = workspace.export_collection(OWNER, "New").result()
     workspace.import_collection(OWNER, exported, "Again").result()
     version = workspace.library.versions.add(OWNER, "New", embedder="fake", max_tokens=30)

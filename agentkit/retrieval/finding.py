@@ -13,7 +13,7 @@ from itertools import islice
 
 from agentkit.core import bus
 from agentkit.database import Row
-from agentkit.errors import ConfigError
+from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import Retrieved
 from agentkit.retrieval.chunk_table import ChunkTable, IndexRow
 from agentkit.retrieval.scoping import document_condition, page_condition
@@ -82,6 +82,8 @@ def _expression(chunks: ChunkTable, pattern: str, regex: bool, match_case: bool)
     expression = ("(?m-s)" if match_case else "(?im-s)") + (pattern if regex else re.escape(pattern))
     try:
         empty = chunks.database.value("select regexp_matches('', ?)", [expression])
+    except AgentkitError:
+        raise  # the database cannot be used
     except Exception as error:  # DuckDB's own, which only the database's module knows; nothing but the expression can be wrong
         reason = str(error).splitlines()[0].removeprefix("Invalid Input Error: ")
         raise ConfigError(

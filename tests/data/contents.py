@@ -24,7 +24,6 @@ def contents(workspace: Workspace, heads: dict[str, list[str]]) -> dict[str, Any
     """Everything, as JSON values; `heads` has by chat the messages at which its branches end."""
     found = {
         "chats": {chat_id: _chat(workspace, chat_id, ends) for chat_id, ends in heads.items()},
-        "listed": [chat.id for chat in workspace.ledger.chats(OWNER, limit=1_000)],
         "runs": {run["id"]: _run(workspace, run) for run in _runs(workspace)},
         "calls": _calls(workspace),
         "collections": {

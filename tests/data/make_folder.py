@@ -169,7 +169,7 @@ def _measured(workspace: Workspace) -> None:
     library = workspace.library
     made = library.questions.create(OWNER, "About rivers", "Rivers", asked)
     for mode in ("hybrid", "dense"):
-        measure(library, OWNER, made.id, "Rivers", SearchOptions(mode=mode))  # type: ignore[arg-type]
+        measure(library, OWNER, made.id, "Rivers", SearchOptions(mode=mode))
     library.questions.create(OWNER, "Nothing yet")
 
 

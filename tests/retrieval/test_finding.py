@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentkit.core import bus
-from agentkit.errors import ConfigError, NotFound
+from agentkit.errors import ConfigError, DatabaseDamaged, NotFound, StoreError
 from agentkit.events import Event, Retrieved
 from agentkit.retrieval import Library, sources_from_paths
 from agentkit.retrieval.finding import Match, find_passages
 from agentkit.retrieval.types import Scope
 from tests.retrieval.conftest import OWNER, Shelf
+from tests.retrieval.full_disk import at_most
 
 LEASE = (
     "# Rent\n\nThe rent is EUR 1.250 a month.\nIt is due on the 3rd.\n\n# Notice\n\nNotice is three months; the rent goes on."
@@ -44,6 +46,18 @@ def found(library: Library, pattern: str, *, regex: bool = False, match_case: bo
         assert (chunk.page, chunk.heading, chunk.place) == (match.page, match.heading, match.place)
         assert max(chunk.start, match.start) <= min(chunk.end, match.end)
     return matches
+
+
+def test_a_database_that_broke_off_is_not_told_as_a_wrong_expression(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    shelf.library.ingest(OWNER, "Docs", [shelf.source("tea.md", TEA)])
+    with at_most(10), pytest.raises(StoreError, match=r"could not be written .* then start again"):
+        shelf.database.execute("checkpoint")
+    with pytest.raises(StoreError, match="check free space") as told:
+        shelf.library.find(OWNER, "Docs", "tea", regex=True)
+    assert not isinstance(told.value, DatabaseDamaged)
+    shelf.library.indexes.close()
+    shelf.database.close()
 
 
 def words(library: Library, matches: list[Match]) -> list[tuple[str, str]]:
