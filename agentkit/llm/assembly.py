@@ -104,9 +104,10 @@ class _Assembly:
             )
         choices = [self.choices[index].whole(index, sender) for index in sorted(self.choices)]
         end = self._end()
-        return ChatCompletion.construct(
-            **self.whole, choices=choices, **({"reply_end": end} if end else {})
-        )
+        values: dict[str, Any] = {**self.whole, "choices": choices}
+        if end:
+            values["reply_end"] = end
+        return ChatCompletion.construct(**values)
 
     def _index(self, given: Any) -> int:
         """Which choice a piece is of; without a number, the first."""

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from agentkit.events import ReplyEnd
 
-_ENDS = get_args(ReplyEnd)
+_ENDS: dict[str, ReplyEnd] = {end: end for end in get_args(ReplyEnd)}
 # What servers call it: OpenAI, Anthropic, Mistral and OpenRouter.
 _REASONS: dict[str, ReplyEnd] = {
     "length": "token_limit",
@@ -23,7 +23,7 @@ def end_of(response: Any) -> ReplyEnd:
     """How the first reply in a response ended: by its `reply_end`, else by its `finish_reason`."""
     end = getattr(response, "reply_end", None)
     if isinstance(end, str) and end in _ENDS:
-        return end
+        return _ENDS[end]
     choices = getattr(response, "choices", None)
     first = choices[0] if isinstance(choices, list | tuple) and choices else None
     reason = getattr(first, "finish_reason", None)

@@ -153,6 +153,11 @@ class OpenAIClient:
         import openai
 
         wire = _Wire()
+        failures: tuple[type[Exception], ...] = (
+            openai.OpenAIError,
+            OSError,
+            *of_http("HTTPError", "StreamError"),
+        )
         with self._http(wire) as http, stopping.current().on_stop(wire.cut):
             try:
                 yield self._sdk(http)
@@ -160,7 +165,7 @@ class OpenAIClient:
                 if wire.is_cut:  # what came was cut by the stop
                     raise Stopped("stopped by the user") from None
                 raise
-            except (openai.OpenAIError, OSError, *of_http("HTTPError", "StreamError")) as error:
+            except failures as error:
                 if wire.is_cut:
                     raise Stopped("stopped by the user") from None
                 # Not chained: the original may quote the key.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from agentkit.events import Usage
 from agentkit.llm.tokens import count_messages, count_text
@@ -109,6 +109,6 @@ def _names_count(name: Any) -> bool:
     return str(name).endswith("_tokens") or name in (*_PROMPT, *_COMPLETION)
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: Any) -> TypeGuard[int | float]:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and 0 <= value <= _MOST and value % 1 == 0

@@ -6,6 +6,7 @@ import copy
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -215,7 +216,7 @@ def test_a_stream_that_cannot_be_read_is_refused_in_words(ask: Asking, name: str
         raise outcome.error or AssertionError(outcome.reply)
 
 
-COUNTS = (10**30, -5, "12", "many", 1.5, True, [], {})
+COUNTS: tuple[Any, ...] = (10**30, -5, "12", "many", 1.5, True, [], {})
 
 
 @pytest.mark.parametrize("name", ["prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens"])
@@ -330,7 +331,7 @@ def places(value: Any) -> list[Callable[[Any], None]]:
     children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     found: list[Callable[[Any], None]] = []
     for key, child in children:
-        found += [lambda other, key=key: value.__setitem__(key, other), *places(child)]
+        found += [partial(value.__setitem__, key), *places(child)]
     return found
 
 
