@@ -1,0 +1,93 @@
+"""What an answer claims with each of its markers `[n]`: the words that the marker stands behind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agentkit.core.text import sentences
+from agentkit.llm.extract.words import stems
+
+MARKER = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\](?!\()")
+_CODE = re.compile(r"(?s)(```|~~~).*?(?:\1|\Z)|(`+)[^`\n](?:.*?[^`\n])?\2(?!`)")
+_MARKUP = re.compile(r"\*\*|__|(?<!\w)[*_]|[*_](?!\w)|`|\]\([^)\s]*\)|(?m:^\s*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)\s+)")
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """One number in the brackets of an answer; `at` is where the bracket opens."""
+
+    number: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Words of an answer with the markers that stand for them."""
+
+    text: str
+    sentence: str
+    """The whole sentence that the words are from."""
+    markers: tuple[Marker, ...]
+
+
+def claims(answer: str) -> list[Claim]:
+    """The claims of an answer in order; what is code has no markers."""
+    found: list[Claim] = []
+    clean, groups = _without_markers(answer)
+    spans = sentences(clean)
+    for number, (start, end) in enumerate(spans):
+        after = spans[number - 1][1] if number else -1
+        own = [(place, markers) for place, markers in groups if after < place <= end]
+        if own:
+            found += _of_sentence(clean, start, end, own)
+    return found
+
+
+def _without_markers(answer: str) -> tuple[str, list[tuple[int, list[Marker]]]]:
+    """The answer without markers, and where in it each group of markers stood, behind the last word."""
+    hidden = _CODE.sub(lambda code: re.sub(r"[\[\]]", " ", code[0]), answer)
+    clean, at = "", 0
+    groups: list[tuple[int, list[Marker]]] = []
+    for match in MARKER.finditer(hidden):
+        clean += hidden[at : match.start()]
+        at = match.end()
+        markers = [Marker(int(number), match.start()) for number in _NUMBER.findall(match[1])]
+        place = len(clean) if _leads(clean, hidden, at) else len(clean.rstrip())
+        groups.append((place, markers))
+    return clean + hidden[at:], groups
+
+
+def _leads(before: str, text: str, at: int) -> bool:
+    """Whether a marker is the first word of a sentence: `[2] says that ...`."""
+    return re.search(r"(?:\A|[.!?\n])\s*\Z", before) is not None and re.match(r" [a-zäöü]", text[at : at + 2]) is not None
+
+
+def _of_sentence(clean: str, start: int, end: int, groups: list[tuple[int, list[Marker]]]) -> Iterator[Claim]:
+    """Cut at the markers inside; words that say nothing on their own belong to the next ones, the end to the last marker."""
+    sentence = _said(clean[start:end])
+    begin, waiting = start, list[Marker]()
+    ready: list[tuple[str, list[Marker]]] = []
+    for place, markers in groups:
+        said = _said(clean[begin : max(begin, place)])
+        if len(stems(said)) >= 2:
+            ready.append((said, waiting + markers))
+            waiting = []
+        elif ready and not waiting:
+            ready[-1] = (f"{ready[-1][0]} {said}".rstrip(), ready[-1][1] + markers)
+        else:
+            waiting += markers
+            continue
+        begin = max(begin, place)
+    rest = _said(clean[begin:end])
+    if waiting or not ready:
+        ready.append((rest, waiting))
+    elif rest:
+        ready[-1] = (f"{ready[-1][0]} {rest}", ready[-1][1])
+    yield from (Claim(text, sentence, tuple(markers)) for text, markers in ready if markers)
+
+
+def _said(text: str) -> str:
+    return " ".join(_MARKUP.sub(" ", text).split()).strip(" |")
