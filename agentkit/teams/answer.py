@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentkit.core import stopping
-from agentkit.llm.client import Model, Reply, call
+from agentkit.llm.client import Reply, call
 from agentkit.llm.ends import cut_by
 from agentkit.llm.passages import format_passages
 from agentkit.messages import Message, message, text_of
 from agentkit.retrieval import Hit
-from agentkit.teams.task import Answer, Citation, Task, Team, cited, passages
+from agentkit.teams.task import Answer, Citation, Task, Team, passages
 
 HISTORY = 6  # earlier messages that go along; more rarely help and fill small contexts
 AGENT = "Assistant"
@@ -46,17 +46,19 @@ def answer_from(task: Task, hits: Sequence[Hit], agent: str, ended: str = "") ->
         message("user", task.question),
     ]
     reply = call(task.model, prompt, agent=agent)
-    citations = cited(reply.text, hits)
+    found = task.evidence(reply.text, hits)
     task.say(
         agent,
         "user",
         reply.text,
         status="stopped" if reply.stopped else "complete",
         final=True,
-        extra=_extra(task.model, citations) | ({"ended": ended} if ended else {}),
+        extra=found.to_json() | {"model": task.model.id} | ({"ended": ended} if ended else {}),
         cut=cut_by(reply.end),
     )
-    return Answer(reply.text, citations, ended or _reason(reply, citations), cut_by(reply.end))
+    return Answer(
+        reply.text, found.citations, ended or _reason(reply, found.citations), cut_by(reply.end), found.checks
+    )
 
 
 def standalone_question(task: Task) -> str:
@@ -81,10 +83,6 @@ def _with_subject(question: str, history: Sequence[Message]) -> str:
         return question
     before = [text_of(turn.get("content")) for turn in history if turn.get("role") == "user"]
     return f"{before[-1]} {question}" if before else question
-
-
-def _extra(model: Model, citations: tuple[Citation, ...]) -> dict[str, object]:
-    return {"citations": [citation.to_json() for citation in citations], "model": model.id}
 
 
 def _reason(reply: Reply, citations: tuple[Citation, ...]) -> str:

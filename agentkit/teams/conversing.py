@@ -17,7 +17,7 @@ from agentkit.messages import Message, text_of
 from agentkit.teams.answer import HISTORY, answer_from
 from agentkit.teams.ending import without_ending
 from agentkit.teams.findings import Findings
-from agentkit.teams.task import MARKER, Answer, Task, cited
+from agentkit.teams.task import MARKER, Answer, Task
 
 USER = "User"
 
@@ -90,11 +90,11 @@ def _say(
     task: Task, speaker: str, text: str, findings: Findings, reason: str, status: MessageStatus, notes: Sequence[str],
     cut: ReplyEnd | None = None,
 ) -> Answer:  # fmt: skip
-    citations = cited(text, findings.hits)
-    extra: dict[str, Any] = {"citations": [citation.to_json() for citation in citations], "model": task.model.id}
+    found = task.evidence(text, findings.hits)
+    extra: dict[str, Any] = {**found.to_json(), "model": task.model.id}
     extra |= {"ended": reason} if reason != "answered" else {}
     task.say(speaker, "user", text, status=status, final=True, extra=extra | ({"notes": list(notes)} if notes else {}), cut=cut)
-    return Answer(text, citations, reason, cut)
+    return Answer(text, found.citations, reason, cut, found.checks)
 
 
 class _Heard:

@@ -19,7 +19,7 @@ from agentkit.teams.answer import answer_from, standalone_question
 from agentkit.teams.conversing import earlier
 from agentkit.teams.findings import CITE, SEARCH, Findings
 from agentkit.teams.planning_tools import tools_over
-from agentkit.teams.task import Answer, Task, Team, cited
+from agentkit.teams.task import Answer, Task, Team
 
 PLANNER, SOLVER = "Planner", "Solver"
 TRIES, REPLANS = 2, 1
@@ -87,10 +87,11 @@ def _solved(task: Task, found: Findings, executor: ActionExecutor) -> Answer:
 def _say(
     task: Task, text: str, found: Findings, status: MessageStatus, notes: Sequence[str], cut: ReplyEnd | None = None
 ) -> Answer:
-    citations = cited(text, found.hits)
-    extra: dict[str, Any] = {"citations": [citation.to_json() for citation in citations], "model": task.model.id}
+    evidence = task.evidence(text, found.hits)
+    extra: dict[str, Any] = {**evidence.to_json(), "model": task.model.id}
     task.say(SOLVER, "user", text, status=status, final=True, extra=extra | ({"notes": list(notes)} if notes else {}), cut=cut)
-    return Answer(text, citations, "stopped" if status == "stopped" else "answered", cut)
+    ended = "stopped" if status == "stopped" else "answered"
+    return Answer(text, evidence.citations, ended, cut, evidence.checks)
 
 
 class _Voice:

@@ -12,6 +12,7 @@ from agentkit.errors import ConfigError
 from agentkit.events import Compressed, MessageSent, MessageStatus, ReplyEnd
 from agentkit.llm.client import Model
 from agentkit.llm.passages import Passage
+from agentkit.llm.support import Checked, Embed, check
 from agentkit.messages import Message, new_id
 from agentkit.retrieval import Hit
 
@@ -67,6 +68,20 @@ class Answer:
     stopped_because: str = "answered"
     cut: ReplyEnd | None = None
     """What cut the reply that the text is from; None when it is whole."""
+    checks: tuple[Checked, ...] = ()
+    """What came of comparing each marker's sentence with its passage; empty where nothing was checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What an answer rests on: its citations, and what came of checking each of its markers."""
+
+    citations: tuple[Citation, ...] = ()
+    checks: tuple[Checked, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """As it travels with a message."""
+        return {"citations": [one.to_json() for one in self.citations], "checks": [one.to_json() for one in self.checks]}
 
 
 @dataclass(slots=True)
@@ -91,6 +106,13 @@ class Task:
     """Functions of the user's own that agents may call."""
     shortened: Callable[[], Iterable[tuple[int, Compressed]]] = tuple
     """Gives what was told of shortening this history for earlier answers, newest first, each with how many turns it had then."""
+    embed: Embed | None = None
+    """Vectors of a model on this machine, to compare sentences with passages by meaning; without it words alone decide."""
+
+    def evidence(self, text: str, hits: Sequence[Hit]) -> Evidence:
+        """What a finished answer rests on: the hits that it cites, and whether they say what it says."""
+        numbered = {number: (hit.text, source_line(hit)) for number, hit in enumerate(hits, start=1)}
+        return Evidence(cited(text, hits), tuple(check(text, numbered, self.embed)))
 
     def say(self, sender: str, recipient: str, content: str, *, status: MessageStatus = "complete", final: bool = False,
             extra: dict[str, Any] | None = None, cut: ReplyEnd | None = None) -> None:  # fmt: skip

@@ -182,7 +182,7 @@ class Workspace:
             raise ConfigError("The question is empty; type what you want to know.")
         chosen, model = team(team_id), self.model(model_id)
         tools = own_tools(self.settings.tools) if chosen.calls_tools else ()
-        self.library.collection(owner, collection)
+        searched = self.library.collection(owner, collection)
         with self._asking:  # of two questions to one chat at the same moment, one must see the other
             if chat_id and runs.live(owner, chat_id=chat_id):
                 raise ConfigError("This chat is still answering; stop it or wait for the end before you ask on.")
@@ -198,7 +198,10 @@ class Workspace:
                 asked = self._say_question(question, thread, attachments, keep_attachments, scope)
                 look_up, find, documents = self._lookups(owner, chat, scope)
                 known = partial(shortened, self.ledger, owner, thread)
-                task = Task(question, model, look_up, history(thread), run.message_id, asked, find, documents, tools, known)
+                near = self.embedder.embed if self._is_at_hand(searched) else None
+                task = Task(
+                    question, model, look_up, history(thread), run.message_id, asked, find, documents, tools, known, near
+                )
                 try:
                     chosen.check(model)
                     self._attach(owner, chat, collection, attachments, keep_attachments)
@@ -212,6 +215,10 @@ class Workspace:
                     raise told from error
 
             return runs.start(work, kind="chat", title=question[:TITLE], owner=owner, chat_id=chat.id, ledger=self.ledger)
+
+    def _is_at_hand(self, searched: Collection) -> bool:
+        """Whether the search has used our own model, so that it is loaded, here, and asks nobody else."""
+        return self.embedder.provider == "local" and searched.embedder == self.embedder.name
 
     def delete_chat(self, owner: str, chat_id: str) -> None:
         """Remove a chat with the documents that were attached to it alone; raises NotFound."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentkit.core.text import sentences
 from agentkit.llm.extract.words import alike, stems
 from agentkit.llm.support import dates, names
-from agentkit.llm.support.claims import Claim, claims
+from agentkit.llm.support.claims import Claim, bare, claims
 from agentkit.llm.support.language import language_of
 from agentkit.llm.support.quantities import Quantity, quantities
 from agentkit.llm.support.quantities import says as says_quantity
@@ -35,6 +35,8 @@ WORDS_FEW = 0.3
 """The same where no vectors can be had: below, it speaks of something else."""
 MEANING_ENOUGH = 0.5
 """Cosine to the nearest sentences of the passage, from which on it speaks of the same thing."""
+MEANING_WITH_FIGURE = 0.4
+"""The same for a claim with a figure, which the passage has: that alone is much in common."""
 _NEAREST = 2
 _CLOSE = 0.65
 """Share of words in common from which on a negation on one side alone is a contradiction."""
@@ -123,7 +125,7 @@ def check(answer: str, passages: dict[int, tuple[str, str]], embed: Embed | None
 
 def doubt_of(sentence: str, passage: str, embed: Embed | None = None, about: str = "") -> Doubt | None:
     """What one passage does not say of one sentence; None when nothing speaks against it."""
-    sources = [_taken(passage, about)]
+    sentence, sources = bare(sentence), [_taken(passage, about)]
     verdict, doubt = _judged(sentence, sources)
     if verdict is None and _beside_the_point([(sentence, sources)], embed):
         return Doubt("passage")
@@ -252,8 +254,13 @@ def _beside_the_point(pairs: Sequence[tuple[str, Sequence[_Source]]], embed: Emb
     return [
         at
         for at, (claim, *others) in enumerate(compared)
-        if max((float(rows[claim] @ rows[other]) for other in others), default=0.0) < MEANING_ENOUGH
+        if max((float(rows[claim] @ rows[other]) for other in others), default=0.0) < _enough(claim)
     ]
+
+
+def _enough(claim: str) -> float:
+    moments, codes, found = _figures(claim, language_of(claim))
+    return MEANING_WITH_FIGURE if moments or codes or any(one.needed for one in found) else MEANING_ENOUGH
 
 
 def _nearest(claim: str, sources: Sequence[_Source]) -> list[str]:

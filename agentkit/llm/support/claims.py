@@ -12,6 +12,9 @@ from agentkit.llm.extract.words import stems
 MARKER = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\](?!\()")
 _CODE = re.compile(r"(?s)(```|~~~).*?(?:\1|\Z)|(`+)[^`\n](?:.*?[^`\n])?\2(?!`)")
 _MARKUP = re.compile(r"\*\*|__|(?<!\w)[*_]|[*_](?!\w)|`|\]\([^)\s]*\)|(?m:^\s*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)\s+)")
+_PUNCTUATION = tuple(".,;:!?")
+_STANDS_FOR_IT = "It"
+"""Where a sentence begins with its marker, so that it begins like one."""
 _NUMBER = re.compile(r"\d+")
 
 
@@ -54,9 +57,12 @@ def _without_markers(answer: str) -> tuple[str, list[tuple[int, list[Marker]]]]:
     for match in MARKER.finditer(hidden):
         clean += hidden[at : match.start()]
         at = match.end()
+        if _leads(clean, hidden, at):
+            clean += _STANDS_FOR_IT
+        elif hidden[at : at + 1] in _PUNCTUATION:
+            clean = clean.rstrip()
         markers = [Marker(int(number), match.start()) for number in _NUMBER.findall(match[1])]
-        place = len(clean) if _leads(clean, hidden, at) else len(clean.rstrip())
-        groups.append((place, markers))
+        groups.append((len(clean.rstrip()), markers))
     return clean + hidden[at:], groups
 
 
@@ -87,6 +93,11 @@ def _of_sentence(clean: str, start: int, end: int, groups: list[tuple[int, list[
     elif rest:
         ready[-1] = (f"{ready[-1][0]} {rest}", ready[-1][1])
     yield from (Claim(text, sentence, tuple(markers)) for text, markers in ready if markers)
+
+
+def bare(text: str) -> str:
+    """The words of a sentence without its markers and the signs of Markdown."""
+    return _said(MARKER.sub("", text))
 
 
 def _said(text: str) -> str:

@@ -17,9 +17,20 @@ _GAP = re.compile(r"[ \u00a0]+(?:(?:of|de|der|van|von|la|del|da|di|the)[ \u00a0]
 _TITLES = frozenset("mr mrs ms dr prof sir st herr frau monsieur madame señor señora".split())
 _NO_NAMES = frozenset("i i'm i'll i'd i've ok eur usd gbp chf uhr co h2o".split())
 _BEFORE_NAME = frozenset("herr herrn frau dr dr. prof prof. firma".split())
-_NO_NAME_ENDINGS = (
-    "s", "ing", "ion", "ment", "ity", "ness", "ance", "ence", "ism", "ship", "ly", "ed", "able", "ful", "age", "ure", "ery",
-)  # fmt: skip
+_OPENERS = frozenset(
+    "before besides unlike under since although though while whereas despite however therefore moreover furthermore otherwise"
+    " instead every many several another such those during within without until unless upon according given based inside outside"
+    " between among across around toward towards through throughout yes after near beyond above below once later earlier today"
+    " nach bei seit bis durch gegen ohne unter vor laut gemäß wegen trotz während sowie beide alle jede jeder jedes"
+    " nur auch ab ende anfang mitte après avant selon depuis según desde antes".split()
+)
+"""Words that begin a sentence with a capital and are no part of the name behind them."""
+_NO_NAMES_AT_ALL = _TITLES | _NO_NAMES | _OPENERS
+_LABEL = re.compile(r"\A\W*(?:[\w’'/-]+ ?){1,5}(?:\([^()]*\))?\s?:\s")
+_VERB = re.compile(
+    r" (?:is|are|was|were|has|had|have|will|would|can|could|may|might|must|shall|should|wrote|led|built|won|became|made|found"
+    r"|gave|took|held|drew|ran|began|sold|bought|paid|left|\w{3,}(?:ed|[^su\W]s))\b"
+)
 _HEADLINE = 0.6
 """Share of words with a capital from which capitals tell nothing."""
 
@@ -45,6 +56,7 @@ def codes(text: str) -> list[tuple[int, int]]:
 
 def names(text: str, language: str) -> list[str]:
     """Words that are names, in their order: capitals within a sentence; in German only where a noun would have none, too."""
+    text = _LABEL.sub("", text, count=1)
     tokens = list(_TOKEN.finditer(text))
     capital = [_is_capital(token[0]) for token in tokens]
     if not tokens or (len(tokens) > 3 and sum(capital) > _HEADLINE * len(tokens)):
@@ -62,12 +74,12 @@ def names(text: str, language: str) -> list[str]:
 
 
 def opening_name(text: str) -> str:
-    """The first word when it may be a name that stands alone, without an article and in no common form; else empty."""
+    """The first word when it may be a name that does something, as in `Aspirin reduces fever`; else empty."""
     first = _TOKEN.search(text)
-    if first is None or not _is_capital(first[0]) or _is_no_name(first[0]):
+    if first is None or not _is_capital(first[0]) or _is_no_name(first[0]) or not _VERB.match(text, first.end()):
         return ""
     word = plain(first[0])
-    return "" if word in STOP or len(word) < 4 or word.endswith(_NO_NAME_ENDINGS) else first[0]
+    return "" if len(word) < 4 or word.endswith("s") else first[0]
 
 
 def stands_in(name: str, words: Collection[str], stems: Collection[str], acronyms: Collection[str]) -> bool:
@@ -107,7 +119,7 @@ def _is_acronym(word: str) -> bool:
 
 def _is_no_name(word: str) -> bool:
     bare = plain(word)
-    return bare in _TITLES or bare in _NO_NAMES or word.lower() in MONTHS or word.lower() in WEEKDAYS or bare in STOP
+    return bare in _NO_NAMES_AT_ALL or word.lower() in MONTHS or word.lower() in WEEKDAYS or bare in STOP
 
 
 def _titled(tokens: list[re.Match[str]], place: int) -> bool:
@@ -128,7 +140,7 @@ def _pairs(text: str, tokens: list[re.Match[str]], capital: list[bool], one: int
 
 
 def _is_common(word: str) -> bool:
-    return plain(word) in STOP or word.lower() in MONTHS
+    return plain(word) in STOP or word.lower() in MONTHS or word.lower() in _OPENERS
 
 
 def spoken(text: str) -> Iterator[str]:

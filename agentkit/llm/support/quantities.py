@@ -74,7 +74,9 @@ def says(passage: Iterable[Quantity], wanted: Quantity) -> bool:
 
 
 def _same(wanted: Quantity, given: Quantity) -> bool:
-    if wanted.is_decade or given.is_decade:
+    if wanted.is_decade != given.is_decade and given.is_decade:
+        return False
+    if wanted.is_decade:
         return any(int(one // 10) == int(two // 10) for one in wanted.values for two in given.values)
     if wanted.unit and given.unit:
         mine, theirs = UNITS[wanted.unit], UNITS[given.unit]
@@ -146,6 +148,8 @@ def _measured(text: str, made: Quantity) -> Quantity:
     if scale := _SCALE.match(text, end):
         values, end = tuple(each * SCALES[scale[1].lower()] for each in values), scale.end()
     unit, after = _unit(text, end)
+    if text[end:after] == "m":  # metres, or millions as in `1.2m`
+        values, unit, end = (*values, *(each * 1e6 for each in values)), "", after
     about = _ABOUT.search(text[max(0, made.start - 24) : made.start]) is not None
     return replace(made, values=values, end=after if unit else end, unit=unit or made.unit, about=about)
 
