@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,10 +15,13 @@ from agentkit.events import HumanInputRequested, MessageSent, ReplyEnd, TokenDel
 
 if TYPE_CHECKING:
     from agentkit.ledger.queries import Totals
+    from agentkit.llm.support import Checked
     from agentkit.runs import Run
     from agentkit.teams import Answer, Citation
     from agentkit.workspace import Workspace
 
+_EXCERPT = 60  # characters of an answer before a doubtful marker
+_BRACKETS = re.compile(r"\[\d[\d,\s]*\]")
 _CUT: dict[ReplyEnd, str] = {
     "token_limit": "the model reached its limit of tokens",
     "filtered": "a filter of the provider stopped the model",
@@ -105,12 +109,35 @@ def _object(answer: Answer, took: Totals, run: Run[Answer]) -> dict[str, Any]:
     return {
         "answer": answer.text,
         "citations": [_citation(citation) for citation in answer.citations],
+        "checks": [one.to_json() for one in answer.checks],
         "usage": {**usage, "total_tokens": took.prompt_tokens + took.completion_tokens},
         "stopped_because": answer.stopped_because,
         "cut": answer.cut,
         "chat": run.chat_id,
         "run": run.id,
     }
+
+
+def _show_doubts(answer: Answer) -> None:
+    """The markers that are not borne out by their passages, each with the words that it stands behind."""
+    doubtful = [one for one in answer.checks if one.verdict in ("doubtful", "missing")]
+    if doubtful:
+        put("\nCheck before you rely on it:")
+    for one in doubtful:
+        put(f"{_words_before(answer.text, one.at)} [{one.marker}?] {_doubt(one)}")
+
+
+def _words_before(text: str, at: int) -> str:
+    words = " ".join(_BRACKETS.sub(" ", text[:at]).split())
+    return words if len(words) <= _EXCERPT else f"… {words[-_EXCERPT:].partition(' ')[2]}"
+
+
+def _doubt(one: Checked) -> str:
+    if one.verdict == "missing":
+        return "names no passage"
+    if one.kind == "negation":
+        return f'and this differ in "{one.what}"'
+    return "does not seem to be about this" if one.kind == "passage" else f'does not say "{one.what}"'
 
 
 def _citation(citation: Citation) -> dict[str, Any]:
@@ -122,9 +149,12 @@ def _citation(citation: Citation) -> dict[str, Any]:
 def _show_end(answer: Answer, took: Totals, run: Run[Answer]) -> None:
     if answer.citations:
         put("")
+    sure = {one.marker for one in answer.checks if one.verdict in ("supported", "unchecked")}
     for citation in answer.citations:
+        sign = "?" if answer.checks and citation.marker not in sure else ""
         place = f"p. {citation.page}" if citation.page else citation.place
-        put(f"[{citation.marker}] " + ", ".join(part for part in (citation.document, place, citation.heading) if part))
+        put(f"[{citation.marker}{sign}] " + ", ".join(part for part in (citation.document, place, citation.heading) if part))
+    _show_doubts(answer)
     if answer.cut:
         note(f"\nThe answer is not whole: {_CUT[answer.cut]}.")
     if answer.stopped_because not in ("answered", "no evidence", "stopped"):

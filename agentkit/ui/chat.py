@@ -13,7 +13,7 @@ from agentkit.ledger import Chat, queries
 from agentkit.ledger.queries import Totals
 from agentkit.runs import Run
 from agentkit.teams import Team, team
-from agentkit.ui import asking, composer, draw, figures, markdown, source, state, table
+from agentkit.ui import asking, composer, doubts, draw, figures, markdown, source, state, table
 from agentkit.ui.turns import Asked, Turn, last_turns, lately, live_turn, steps, stored_turns
 from agentkit.workspace import EVERYTHING, attachment_collection, scope_of
 
@@ -97,7 +97,7 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
     with left:
         draw.draw_turn(turn, answer)
     with right:
-        source.draw_source(turn.answer.id, cited, turn.answer.content)
+        source.draw_source(turn.answer.id, cited, turn.answer.content, doubts.of_marker(turn.checks, cited["marker"]))
 
 
 def _draw_unread(turn: Turn) -> None:
@@ -126,11 +126,13 @@ def _draw_result(turn: Turn) -> None:
     if turn.answer and turn.answer.content:
         markers = {int(citation["marker"]) for citation in turn.citations}
         with st.container(key=f"with-table-{turn.answer.id}" if turn.answer.extra.get("table") else None):
-            st.markdown(markdown.answer(turn.answer.content, turn.answer.id, markers))
+            marked = doubts.places(turn.checks)
+            st.markdown(markdown.answer(turn.answer.content, turn.answer.id, markers, marked))
     if turn.answer and turn.answer.extra.get("table"):  # with a source for every value: the markers lead there
         table.draw_downloads(turn.answer.id, turn.answer.extra["table"])
     elif turn.citations and turn.answer:
-        source.draw_chips(turn.answer.id, turn.citations)
+        source.draw_chips(turn.answer.id, turn.citations, doubts.wholly_doubtful(turn.checks))
+    doubts.draw_legend(turn.checks)
     _draw_remarks(turn)
     if turn.status == "complete" and not turn.citations:
         _draw_no_evidence(turn)

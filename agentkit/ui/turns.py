@@ -115,6 +115,11 @@ class Turn:
         """The sources of the answer, each as `Citation.to_json` made it."""
         return list(self.answer.extra.get("citations", [])) if self.answer else []
 
+    @property
+    def checks(self) -> list[dict[str, Any]]:
+        """What came of checking its markers, each as `Checked.to_json` made it; empty for what older versions stored."""
+        return list(self.answer.extra.get("checks", [])) if self.answer else []
+
 
 def stored_turns(thread: Iterable[StoredMessage]) -> list[Turn]:
     """The turns of a stored branch, oldest first."""

@@ -1,4 +1,4 @@
-"""Checks the markers of an answer against the passages they name, offline: what a passage does not say is doubtful."""
+"""Checks the markers of an answer against the passages they name: what is not said is doubtful."""
 
 from agentkit.llm.support.checking import Checked, Doubt, DoubtKind, Embed, Verdict, check, doubt_of
 

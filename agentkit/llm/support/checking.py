@@ -1,4 +1,4 @@
-"""Whether a passage says what a sentence with its marker claims: figures, dates, names, negation, words and meaning.
+"""Whether a passage says what a sentence claims: figures, dates, names, negation, meaning.
 
 It cannot tell that a claim is true, only that something in it does not stand in the passage.
 """
@@ -6,7 +6,7 @@ It cannot tell that a claim is true, only that something in it does not stand in
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentkit.core.text import sentences
 from agentkit.llm.extract.words import alike, stems
 from agentkit.llm.support import dates, names
-from agentkit.llm.support.claims import Claim, bare, claims
+from agentkit.llm.support.claims import bare, claims
 from agentkit.llm.support.language import language_of
 from agentkit.llm.support.quantities import Quantity, quantities
 from agentkit.llm.support.quantities import says as says_quantity
@@ -41,14 +41,15 @@ _NEAREST = 2
 _CLOSE = 0.65
 """Share of words in common from which on a negation on one side alone is a contradiction."""
 _NEGATION = re.compile(
-    r"\b(?:not|no|never|none|cannot|neither|nor|nobody|nothing|without|nicht|kein\w*|nie|niemals|ohne|pas|jamais|aucun\w*|sans"
-    r"|nunca|ninguna?|sin)\b|n['’]t\b",
+    r"\b(?:not|no|never|none|cannot|neither|nor|nobody|nothing|without|nicht|kein\w*|nie|niemals"
+    r"|ohne|pas|jamais|aucun\w*|sans|nunca|ninguna?|sin)\b|n['’]t\b",
     re.IGNORECASE,
 )
 _NEARLY_NEGATION = re.compile(
-    r"\b(?:un(?:able|less|til|like\w*)|only|except\w*|exclud\w*|prohibit\w*|forb\w*|ban(?:ned|s)?|refus\w*|den(?:y|ie[sd])|lack\w*"
-    r"|fail\w*|impossible|prevent\w*|avoid\w*|rather|instead|few\w*|hardly|rarely|stop\w*|miss\w*|free|insufficient|at least|nur"
-    r"|außer\w*|verboten\w*|untersag\w*|statt\w*|kaum|ausgeschlossen\w*)\b",
+    r"\b(?:un(?:able|less|til|like\w*)|only|except\w*|exclud\w*|prohibit\w*|forb\w*|ban(?:ned|s)?"
+    r"|refus\w*|den(?:y|ie[sd])|lack\w*|fail\w*|impossible|prevent\w*|avoid\w*|rather|instead"
+    r"|few\w*|hardly|rarely|stop\w*|miss\w*|free|insufficient|at least|nur|außer\w*|verboten\w*"
+    r"|untersag\w*|statt\w*|kaum|ausgeschlossen\w*)\b",
     re.IGNORECASE,
 )
 
@@ -97,33 +98,58 @@ class _Source:
         return {value for one in self.quantities for value in one.values}
 
 
-def check(answer: str, passages: dict[int, tuple[str, str]], embed: Embed | None = None) -> list[Checked]:
+def check(
+    answer: str, passages: Mapping[int, tuple[str, str]], embed: Embed | None = None
+) -> list[Checked]:
     """Every marker of an answer, in order; `passages` has text and source line by number.
 
     `embed` decides where words alone do not; it is called once at most.
     """
     made: list[Checked] = []
-    open_: list[tuple[Claim, list[_Source], int]] = []
+    open_: list[tuple[str, Sequence[_Source], int]] = []
     for claim in claims(answer):
-        named = [one for one in claim.markers if one.number in passages]
-        sources = [_taken(*passages[number]) for number in dict.fromkeys(one.number for one in named)]
-        verdict, doubt = _judged(claim.text, sources)
-        if verdict is None:
-            open_ += [(claim, sources, place) for place in range(len(made), len(made) + len(claim.markers))]
+        sources = {
+            one.number: _taken(*passages[one.number])
+            for one in claim.markers
+            if one.number in passages
+        }
+        verdict, doubt = _judged(claim.text, list(sources.values()))
         for one in claim.markers:
-            told = verdict or "supported"
-            if one.number not in passages:
+            if one.number not in sources:
                 made.append(Checked(one.number, one.at, "missing"))
-            else:
-                made.append(Checked(one.number, one.at, told, doubt.kind if doubt else None, doubt.what if doubt else ""))
-    for place in _beside_the_point([(claim.text, sources) for claim, sources, _ in open_], embed):
+                continue
+            if doubt is None and (left := _undecided(claim.text, verdict, sources, one.number)):
+                open_.append((claim.text, left, len(made)))
+            kind, what = (doubt.kind, doubt.what) if doubt else (None, "")
+            made.append(Checked(one.number, one.at, verdict or "supported", kind, what))
+    for place in _beside_the_point([(text, sources) for text, sources, _ in open_], embed):
         one = made[open_[place][2]]
-        if one.verdict != "missing":
-            made[open_[place][2]] = Checked(one.marker, one.at, "doubtful", "passage")
+        made[open_[place][2]] = Checked(one.marker, one.at, "doubtful", "passage")
     return made
 
 
-def doubt_of(sentence: str, passage: str, embed: Embed | None = None, about: str = "") -> Doubt | None:
+def _undecided(
+    claim: str, verdict: Verdict | None, sources: Mapping[int, _Source], number: int
+) -> list[_Source]:
+    """The passages that still have to be compared by meaning for one marker; none when it is clear.
+
+    Of several passages for one claim each has to say something of it.
+    """
+    own = sources[number]
+    if verdict is None and len(sources) == 1:
+        return [own]
+    if (
+        verdict == "unchecked"
+        or (verdict and len(sources) == 1)
+        or _share(set(stems(claim)), own.stems) >= WORDS_FEW
+    ):
+        return list(sources.values()) if verdict is None else []
+    return [own]
+
+
+def doubt_of(
+    sentence: str, passage: str, embed: Embed | None = None, about: str = ""
+) -> Doubt | None:
     """What one passage does not say of one sentence; None when nothing speaks against it."""
     sentence, sources = bare(sentence), [_taken(passage, about)]
     verdict, doubt = _judged(sentence, sources)
@@ -148,7 +174,9 @@ def _judged(claim: str, sources: Sequence[_Source]) -> tuple[Verdict | None, Dou
     wanted = set(stems(claim))
     if len(wanted) < 2:
         return "unchecked", None
-    return ("supported", None) if _share(wanted, _all_stems(sources)) >= WORDS_ENOUGH else (None, None)
+    return (
+        ("supported", None) if _share(wanted, _all_stems(sources)) >= WORDS_ENOUGH else (None, None)
+    )
 
 
 def _stands_word_for_word(claim: str, sources: Sequence[_Source]) -> bool:
@@ -170,10 +198,15 @@ def _wrong_figure(claim: str, language: str, sources: Sequence[_Source]) -> Doub
         if _bare(code) not in {each for one in sources for each in one.codes}:
             return Doubt("name", code)
     given = [each for one in sources for each in one.quantities]
-    years = [float(one.year) for source in sources for one in source.moments if one.year is not None]
+    years = [
+        float(one.year) for source in sources for one in source.moments if one.year is not None
+    ]
     for one in found:
         if one.needed and not says_quantity(given, one) and not _is_of_a_date(one, years):
-            return Doubt("date" if one.is_year or one.is_decade else "number", claim[one.start : one.end].strip())
+            return Doubt(
+                "date" if one.is_year or one.is_decade else "number",
+                claim[one.start : one.end].strip(),
+            )
     return None
 
 
@@ -187,7 +220,11 @@ def _wrong_name(claim: str, language: str, sources: Sequence[_Source]) -> Doubt 
     words = {word for one in sources for word in one.words}
     known = _all_stems(sources)
     short = {each for one in sources for each in one.acronyms}
-    unknown = [name for name in names.names(claim, language) if not names.stands_in(name, words, known, short)]
+    unknown = [
+        name
+        for name in names.names(claim, language)
+        if not names.stands_in(name, words, known, short)
+    ]
     if unknown:
         return Doubt("name", _joined(claim, unknown))
     first = names.opening_name(claim)
@@ -208,7 +245,7 @@ def _joined(claim: str, unknown: Sequence[str]) -> str:
 
 
 def _wrong_turn(claim: str, sources: Sequence[_Source]) -> Doubt | None:
-    """Whether what is as good as the same sentence in the passage is negated and this one is not, or the other way round."""
+    """Whether nearly the same sentence of the passage is negated and this one is not, or vice versa."""
     wanted = set(stems(claim))
     if len(wanted) < 3 or _NEARLY_NEGATION.search(claim):
         return None
@@ -244,10 +281,16 @@ def _all_stems(sources: Sequence[_Source]) -> set[str]:
     return {each for one in sources for each in one.stems}
 
 
-def _beside_the_point(pairs: Sequence[tuple[str, Sequence[_Source]]], embed: Embed | None) -> Iterator[int] | list[int]:
+def _beside_the_point(
+    pairs: Sequence[tuple[str, Sequence[_Source]]], embed: Embed | None
+) -> list[int]:
     """Numbers of the pairs in which the passages speak of something else."""
     if embed is None or not pairs:
-        return [at for at, (claim, sources) in enumerate(pairs) if _share(set(stems(claim)), _all_stems(sources)) < WORDS_FEW]
+        return [
+            at
+            for at, (claim, sources) in enumerate(pairs)
+            if _share(set(stems(claim)), _all_stems(sources)) < WORDS_FEW
+        ]
     compared = [[claim, *_nearest(claim, sources)] for claim, sources in pairs]
     texts = list(dict.fromkeys(text for some in compared for text in some))
     rows = dict(zip(texts, embed(texts), strict=True))
@@ -260,11 +303,15 @@ def _beside_the_point(pairs: Sequence[tuple[str, Sequence[_Source]]], embed: Emb
 
 def _enough(claim: str) -> float:
     moments, codes, found = _figures(claim, language_of(claim))
-    return MEANING_WITH_FIGURE if moments or codes or any(one.needed for one in found) else MEANING_ENOUGH
+    return (
+        MEANING_WITH_FIGURE
+        if moments or codes or any(one.needed for one in found)
+        else MEANING_ENOUGH
+    )
 
 
 def _nearest(claim: str, sources: Sequence[_Source]) -> list[str]:
-    """The sentences that have most words of the claim, each with the one behind it, for each source."""
+    """The sentences of each source that have most words of the claim."""
     wanted = set(stems(claim))
     found: list[str] = []
     for one in sources:
@@ -301,6 +348,14 @@ def _taken(text: str, about: str) -> _Source:
     whole = [text[start:end] for start, end in sentences(text)]
     clauses = [part for one in whole for part in re.split(r"[,;:–—]\s", one)]
     return _Source(
-        text, about, language, set(names.spoken(everything)), set(stems(everything)), names.acronyms(everything),
-        {_bare(code) for code in [*codes, *_figures(about, language)[1]]}, moments, found, list(dict.fromkeys([*whole, *clauses])),
-    )  # fmt: skip
+        text,
+        about,
+        language,
+        words=set(names.spoken(everything)),
+        stems=set(stems(everything)),
+        acronyms=names.acronyms(everything),
+        codes={_bare(code) for code in [*codes, *_figures(about, language)[1]]},
+        moments=moments,
+        quantities=found,
+        units=list(dict.fromkeys([*whole, *clauses])),
+    )

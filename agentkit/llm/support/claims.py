@@ -11,7 +11,10 @@ from agentkit.llm.extract.words import stems
 
 MARKER = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\](?!\()")
 _CODE = re.compile(r"(?s)(```|~~~).*?(?:\1|\Z)|(`+)[^`\n](?:.*?[^`\n])?\2(?!`)")
-_MARKUP = re.compile(r"\*\*|__|(?<!\w)[*_]|[*_](?!\w)|`|\]\([^)\s]*\)|(?m:^\s*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)\s+)")
+_MARKUP = re.compile(
+    r"\*\*|__|(?<!\w)[*_]|[*_](?!\w)|`|\]\([^)\s]*\)"
+    r"|(?m:^\s*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)\s+)"
+)
 _PUNCTUATION = tuple(".,;:!?")
 _STANDS_FOR_IT = "It"
 """Where a sentence begins with its marker, so that it begins like one."""
@@ -50,7 +53,7 @@ def claims(answer: str) -> list[Claim]:
 
 
 def _without_markers(answer: str) -> tuple[str, list[tuple[int, list[Marker]]]]:
-    """The answer without markers, and where in it each group of markers stood, behind the last word."""
+    """The answer without markers, and behind which word of it each group of them stood."""
     hidden = _CODE.sub(lambda code: re.sub(r"[\[\]]", " ", code[0]), answer)
     clean, at = "", 0
     groups: list[tuple[int, list[Marker]]] = []
@@ -68,11 +71,16 @@ def _without_markers(answer: str) -> tuple[str, list[tuple[int, list[Marker]]]]:
 
 def _leads(before: str, text: str, at: int) -> bool:
     """Whether a marker is the first word of a sentence: `[2] says that ...`."""
-    return re.search(r"(?:\A|[.!?\n])\s*\Z", before) is not None and re.match(r" [a-zäöü]", text[at : at + 2]) is not None
+    return (
+        re.search(r"(?:\A|[.!?\n])\s*\Z", before) is not None
+        and re.match(r" [a-zäöü]", text[at : at + 2]) is not None
+    )
 
 
-def _of_sentence(clean: str, start: int, end: int, groups: list[tuple[int, list[Marker]]]) -> Iterator[Claim]:
-    """Cut at the markers inside; words that say nothing on their own belong to the next ones, the end to the last marker."""
+def _of_sentence(
+    clean: str, start: int, end: int, groups: list[tuple[int, list[Marker]]]
+) -> Iterator[Claim]:
+    """Cut at the markers inside; words that say nothing alone belong to the next marker, the end to the last."""
     sentence = _said(clean[start:end])
     begin, waiting = start, list[Marker]()
     ready: list[tuple[str, list[Marker]]] = []

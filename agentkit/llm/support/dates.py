@@ -23,10 +23,14 @@ _MONTHS = [
 MONTHS = {name: number for number, names in enumerate(_MONTHS, 1) for name in names.split()}
 """Number of a month by its name."""
 _DAYS = [
-    "monday montag lundi lunes", "tuesday dienstag mardi martes", "wednesday mittwoch mercredi miércoles",
-    "thursday donnerstag jeudi jueves", "friday freitag vendredi viernes", "saturday samstag sonnabend samedi sábado",
+    "monday montag lundi lunes",
+    "tuesday dienstag mardi martes",
+    "wednesday mittwoch mercredi miércoles",
+    "thursday donnerstag jeudi jueves",
+    "friday freitag vendredi viernes",
+    "saturday samstag sonnabend samedi sábado",
     "sunday sonntag dimanche domingo",
-]  # fmt: skip
+]
 WEEKDAYS = {name: number for number, names in enumerate(_DAYS, 1) for name in names.split()}
 """Number of a day of the week by its name."""
 
@@ -36,16 +40,25 @@ _FORMS = [
     re.compile(r"\b(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)\b"),
     re.compile(r"\b(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.\s?(?P<y>\d{4})\b"),
     re.compile(r"\b(?P<d>\d{1,2})/(?P<m>\d{1,2})/(?P<y>\d{4})\b"),
-    re.compile(rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th|er|\.|º)?{_LINK}(?P<m>{_MONTH})\b\.?(?:,?{_LINK}(?P<y>\d{{4}})\b)?",
-               re.IGNORECASE),
-    re.compile(rf"\b(?P<m>{_MONTH})\b\.?\s+(?:the\s+)?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?![\d.,:]?\d)(?:,?\s+(?P<y>\d{{4}})\b)?",
-               re.IGNORECASE),
+    re.compile(
+        rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th|er|\.|º)?{_LINK}(?P<m>{_MONTH})\b\.?"
+        rf"(?:,?{_LINK}(?P<y>\d{{4}})\b)?",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?P<m>{_MONTH})\b\.?\s+(?:the\s+)?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?![\d.,:]?\d)"
+        r"(?:,?\s+(?P<y>\d{4})\b)?",
+        re.IGNORECASE,
+    ),
     re.compile(rf"\b(?P<m>{_MONTH})\b\.?,?{_LINK}(?P<y>\d{{4}})\b", re.IGNORECASE),
-]  # fmt: skip
-_MONTH_ALONE = re.compile(rf"(?<=[a-zäöüé,(] )(?P<m>{'|'.join(name.capitalize() for name in MONTHS if len(name) > 2)})\b")
+]
+_NAMED = "|".join(name.capitalize() for name in MONTHS)
+_MONTH_ALONE = re.compile(rf"(?<=[a-zäöüé,(] )(?P<m>{_NAMED})\b")
 _WEEKDAY = re.compile(rf"\b(?P<w>{'|'.join(WEEKDAYS)})s?\b", re.IGNORECASE)
 _CLOCK = re.compile(
-    r"\b(?P<h>[01]?\d|2[0-4])(?:[:.](?P<min>[0-5]\d))?\s?(?P<half>[ap]\.?m\b\.?|uhr\b|o['’]clock\b)|\b(?P<h2>[01]?\d|2[0-4]):(?P<min2>[0-5]\d)\b",
+    r"\b(?P<h>[01]?\d|2[0-4])(?:[:.](?P<min>[0-5]\d))?"
+    r"\s?(?P<half>[ap]\.?m\b\.?|uhr\b|o['’]clock\b)"
+    r"|\b(?P<h2>[01]?\d|2[0-4]):(?P<min2>[0-5]\d)\b",
     re.IGNORECASE,
 )
 
@@ -79,7 +92,7 @@ def moments(text: str) -> list[Moment]:
 
 
 def says(passage: Iterable[Moment], years: Iterable[float], wanted: Moment) -> bool:
-    """Whether the passage tells this moment; a year may stand elsewhere in it, as `years` has all its numbers."""
+    """Whether the passage tells this moment; a year may stand elsewhere in it, among `years`."""
     given = list(passage)
     if wanted.minute is not None:
         return any(one.minute == wanted.minute for one in given)
@@ -97,14 +110,20 @@ def _same(wanted: Moment, one: Moment, numbers: set[float]) -> bool:
             return False
     elif (wanted.day, wanted.month) not in days:
         return False
-    return wanted.year is None or one.year == wanted.year or (one.year is None and float(wanted.year) in numbers)
+    return (
+        wanted.year is None
+        or one.year == wanted.year
+        or (one.year is None and float(wanted.year) in numbers)
+    )
 
 
 def _all(text: str) -> Iterator[Moment]:
     for form in _FORMS:
         for found in form.finditer(text):
             parts = found.groupdict()
-            month = MONTHS.get(parts["m"].lower()) or (int(parts["m"]) if parts["m"].isdigit() else None)
+            month = MONTHS.get(parts["m"].lower()) or (
+                int(parts["m"]) if parts["m"].isdigit() else None
+            )
             day, year = parts.get("d"), parts.get("y")
             yield Moment(
                 found[0], found.start(), found.end(), int(year) if year else None, month, int(day) if day else None,

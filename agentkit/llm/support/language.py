@@ -1,14 +1,17 @@
-"""The language of a sentence by its small words: what is said in another language can be compared by its figures only."""
+"""The language of a sentence by its small words; in another language only figures are compared."""
 
 from __future__ import annotations
 
 import re
 
 _WORDS = {
-    "english": "the of and to is that for with as are be by this it from or at not have has which will was were been their an",
-    "german": "der das und ist nicht mit für auf ein eine einen einem einer den dem des im zu zum zur von vom sich wird werden"
-    " sind bei nach oder als wie aus wenn kann muss die es hat haben wurde wer dass",
-    "french": "le les des et est une du dans pour que qui sur au aux avec ne pas par ce cette sont être il elle été",
+    "english": "the of and to is that for with as are be by this it from or at not have has which"
+    " will was were been their an",
+    "german": "der das und ist nicht mit für auf ein eine einen einem einer den dem des im zu zum"
+    " zur von vom sich wird werden sind bei nach oder als wie aus wenn kann muss die es hat haben"
+    " wurde wer dass",
+    "french": "le les des et est une du dans pour que qui sur au aux avec ne pas par ce cette sont"
+    " être il elle été",
     "spanish": "el los las y es una del en para que con por se no su al lo como está son",
     "italian": "il gli della che è di per con non una sono del nel dei alla si le",
     "dutch": "het een van en is dat met voor op zijn niet aan door wordt de bij ook",

@@ -12,13 +12,18 @@ SCALES = {
     "milliarde": 1e9, "milliarden": 1e9, "mrd": 1e9, "milliards": 1e9,
 }  # fmt: skip
 """Words behind a number that multiply it."""
-COUNTED = frozenset(
-    "steps stages phases parts ways things reasons conditions options kinds types cases groups points stufen schritte schritten"
-    " teile teilen gründe gründen fälle fällen étapes pasos rounds times".split()
+_COUNTED = (
+    "steps stages phases parts ways things reasons conditions options kinds types cases groups"
+    " points stufen schritte schritten teile teilen gründe gründen fälle fällen étapes pasos"
+    " rounds times"
 )
+COUNTED = frozenset(_COUNTED.split())
 """What a summary counts itself: no passage needs to say that there are two of them."""
 
-_ONES = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+_ONES = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen"
+)
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _ORDINALS = "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 _GERMAN_ONES = "ein zwei drei vier fünf sechs sieben acht neun"
@@ -30,7 +35,7 @@ _SPANISH = "dos tres cuatro cinco seis siete ocho nueve diez once doce trece cat
 
 
 def in_words(text: str, language: str) -> Iterator[tuple[int, int, int]]:
-    """Start, end and value of each number that is written out; the scale behind it, as in `two million`, is not in it."""
+    """Start, end and value of each number in words; of `two million` that is the two."""
     pattern, values = _known(language)
     for found in pattern.finditer(text):
         parts = re.split(r"[- ]", found[0].lower())
@@ -58,7 +63,9 @@ def _german() -> dict[str, int]:
     below = {word: value for value, word in ones.items() if value > 1} | {"eins": 1}
     below |= {word: value for value, word in enumerate(_GERMAN_TEENS.split(), 10)}
     for ten, word in enumerate(_GERMAN_TENS.split(), 2):
-        below |= {word: 10 * ten} | {f"{one}und{word}": 10 * ten + value for value, one in ones.items()}
+        below |= {word: 10 * ten} | {
+            f"{one}und{word}": 10 * ten + value for value, one in ones.items()
+        }
     ordinals = {f"{word}{end}": value for value, word in enumerate(_GERMAN_ORDINALS.split(), 3)
                 for end in ("e", "en", "er", "es", "em")}  # fmt: skip
     hundreds = {f"{one}hundert": 100 * value for value, one in ones.items()}

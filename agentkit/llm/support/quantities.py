@@ -1,4 +1,4 @@
-"""Quantities in a text: numbers in digits and words with their units, brought to one form so that they can be compared."""
+"""Quantities in a text: numbers in digits and words, and their units, so that they can be compared."""
 
 from __future__ import annotations
 
@@ -19,17 +19,30 @@ _NUMBER = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _UNIT = re.compile(r"[ \u00a0\u202f-]?(per ?cent\b|km/h|[€$£¥%°µ]?[^\W\d_]*)", re.IGNORECASE)
-_SCALE = re.compile(rf"[ \u00a0-]?({'|'.join(sorted(SCALES, key=len, reverse=True))})\b\.?", re.IGNORECASE)
-_BETWEEN = re.compile(r"\s*(?:to|and|or|bis|und|oder|à|et|ou|y|o|-|–|—|,)\s*(?:[€$£]|EUR|USD|GBP)?\s*", re.IGNORECASE)
+_SCALE = re.compile(
+    rf"[ \u00a0-]?({'|'.join(sorted(SCALES, key=len, reverse=True))})\b\.?", re.IGNORECASE
+)
+_BETWEEN = re.compile(
+    r"\s*(?:to|and|or|bis|und|oder|à|et|ou|y|o|-|–|—|,)\s*(?:[€$£]|EUR|USD|GBP)?\s*", re.IGNORECASE
+)
 _ABOUT = re.compile(
-    r"\b(?:about|around|roughly|approximately|nearly|almost|some|more than|over|less than|under|up to|rund|etwa|circa|ca\.|fast"
-    r"|knapp|über|gut|environ|près de|casi|unos)\s*(?:[€$£]|EUR|USD|GBP)?\s*\Z",
+    r"\b(?:about|around|roughly|approximately|nearly|almost|some|more than|over|less than|under"
+    r"|up to|rund|etwa|circa|ca\.|fast|knapp|über|gut|environ|près de|casi|unos)\s*(?:[€$£]|EUR|USD|GBP)?\s*\Z",
     re.IGNORECASE,
 )
 _PARTS_OF_TIME = {
-    re.compile(r"\bthree[- ]quarters of an hour\b|\bdreiviertelstunde\b", re.IGNORECASE): (45.0, "minutes"),
-    re.compile(r"\bquarter of an hour\b|\bquarter[- ]hour\b|\bviertelstunde\b", re.IGNORECASE): (15.0, "minutes"),
-    re.compile(r"\bhalf an hour\b|\bhalf[- ]hour\b|\bhalbe stunde\b", re.IGNORECASE): (30.0, "minutes"),
+    re.compile(r"\bthree[- ]quarters of an hour\b|\bdreiviertelstunde\b", re.IGNORECASE): (
+        45.0,
+        "minutes",
+    ),
+    re.compile(r"\bquarter of an hour\b|\bquarter[- ]hour\b|\bviertelstunde\b", re.IGNORECASE): (
+        15.0,
+        "minutes",
+    ),
+    re.compile(r"\bhalf an hour\b|\bhalf[- ]hour\b|\bhalbe stunde\b", re.IGNORECASE): (
+        30.0,
+        "minutes",
+    ),
     re.compile(r"\bhalf a year\b|\bhalbes jahr\b", re.IGNORECASE): (6.0, "months"),
 }
 _CLOSE = 1e-6
@@ -48,7 +61,7 @@ class Quantity:
     about: bool = False
     """Whether the text says that it is rounded or a bound."""
     needed: bool = True
-    """Whether a passage has to say it, too: `one` may be a pronoun, and `two steps` may be counted from the passage."""
+    """Whether a passage has to say it, too: `one` may be a pronoun, `two steps` may be counted."""
 
     @property
     def is_year(self) -> bool:
@@ -63,13 +76,18 @@ class Quantity:
 
 def quantities(text: str, language: str) -> list[Quantity]:
     """All numbers of a text in their order."""
-    found = sorted([*_times(text), *_digits(text), *_words(text, language)], key=lambda one: (one.start, -one.end))
-    apart = [one for place, one in enumerate(found) if place == 0 or one.start >= found[place - 1].end]
+    found = sorted(
+        [*_times(text), *_digits(text), *_words(text, language)],
+        key=lambda one: (one.start, -one.end),
+    )
+    apart = [
+        one for place, one in enumerate(found) if place == 0 or one.start >= found[place - 1].end
+    ]
     return list(_with_shared_units(text, apart))
 
 
 def says(passage: Iterable[Quantity], wanted: Quantity) -> bool:
-    """Whether one of the passage's quantities is the wanted one, in whatever unit and form it is written."""
+    """Whether one of the passage's quantities is the wanted one, in whatever unit and form."""
     return any(_same(wanted, one) for one in passage)
 
 
@@ -77,7 +95,9 @@ def _same(wanted: Quantity, given: Quantity) -> bool:
     if wanted.is_decade != given.is_decade and given.is_decade:
         return False
     if wanted.is_decade:
-        return any(int(one // 10) == int(two // 10) for one in wanted.values for two in given.values)
+        return any(
+            int(one // 10) == int(two // 10) for one in wanted.values for two in given.values
+        )
     if wanted.unit and given.unit:
         mine, theirs = UNITS[wanted.unit], UNITS[given.unit]
         if mine.kinds.isdisjoint(theirs.kinds):
@@ -91,7 +111,9 @@ def _any_close(wanted: Quantity, factor: float, given: Quantity, other: float) -
     if any(math.isclose(one, two, rel_tol=_CLOSE) for one, two in pairs):
         return True
     coarser = _digits_that_count(wanted.text) < _digits_that_count(given.text)
-    return wanted.about and coarser and any(math.isclose(one, two, rel_tol=0.1) for one, two in pairs)
+    return (
+        wanted.about and coarser and any(math.isclose(one, two, rel_tol=0.1) for one, two in pairs)
+    )
 
 
 def _digits_that_count(text: str) -> int:
@@ -102,9 +124,16 @@ def _digits(text: str) -> Iterator[Quantity]:
     for found in _NUMBER.finditer(text):
         if text[found.end() : found.end() + 1].isalpha() and not _unit(text, found.end())[0]:
             continue  # a code such as 573c
-        sign = -1.0 if found["sign"] and not text[: found.start()].rstrip(" ")[-1:].isdigit() else 1.0
+        sign = (
+            -1.0 if found["sign"] and not text[: found.start()].rstrip(" ")[-1:].isdigit() else 1.0
+        )
         raw = found["digits"] + (found["ordinal"] or "")
-        made = Quantity(raw, found.start(), found.end(), tuple(sign * each for each in _readings(found["digits"])))
+        made = Quantity(
+            raw,
+            found.start(),
+            found.end(),
+            tuple(sign * each for each in _readings(found["digits"])),
+        )
         money = (found["money"] or "").lower()
         yield _measured(text, replace(made, unit=money) if money in UNITS else made)
 
@@ -151,7 +180,9 @@ def _measured(text: str, made: Quantity) -> Quantity:
     if text[end:after] == "m":  # metres, or millions as in `1.2m`
         values, unit, end = (*values, *(each * 1e6 for each in values)), "", after
     about = _ABOUT.search(text[max(0, made.start - 24) : made.start]) is not None
-    return replace(made, values=values, end=after if unit else end, unit=unit or made.unit, about=about)
+    return replace(
+        made, values=values, end=after if unit else end, unit=unit or made.unit, about=about
+    )
 
 
 def _unit(text: str, at: int) -> tuple[str, int]:
@@ -164,7 +195,7 @@ def _unit(text: str, at: int) -> tuple[str, int]:
 
 @cache
 def _spellings(unit: str) -> tuple[str, ...]:
-    """The same letters stand for different units in capitals: MW and mW; only those are kept apart."""
+    """As it stands, then in lower case: capitals tell a few units apart."""
     return (unit, unit.lower().replace(" ", "")) if unit else ()
 
 
@@ -172,11 +203,19 @@ def _with_shared_units(text: str, found: list[Quantity]) -> Iterator[Quantity]:
     """In `2 to 8 °C` and `from 51 to 47 million` the unit and the scale are of both."""
     for place, one in enumerate(found):
         following = found[place + 1] if place + 1 < len(found) else None
-        if following is None or one.is_year or not _BETWEEN.fullmatch(text, one.end, following.start):
+        if (
+            following is None
+            or one.is_year
+            or not _BETWEEN.fullmatch(text, one.end, following.start)
+        ):
             yield one
             continue
         ratio = _scale_of(text, following)
-        more = tuple(each * ratio for each in one.values) if ratio > 1 and _scale_of(text, one) == 1 else ()
+        more = (
+            tuple(each * ratio for each in one.values)
+            if ratio > 1 and _scale_of(text, one) == 1
+            else ()
+        )
         yield replace(one, unit=one.unit or following.unit, values=(*one.values, *more))
 
 

@@ -1,4 +1,4 @@
-"""Units of measure by the names they are written with, each with what it measures and how much of it."""
+"""Units of measure by the names they are written with: what each measures, and how much of it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,11 @@ _TABLE = [
     ("length", 0.001, "mm millimetre millimetres millimeter millimeters millimetern"),
     ("length", 0.01, "cm centimetre centimetres centimeter centimeters zentimeter zentimetern"),
     ("length", 1, "m metre metres meter meters metern mètre mètres metro metros"),
-    ("length", 1_000, "km kilometre kilometres kilometer kilometers kilometern kilomètres kilómetros"),
+    (
+        "length",
+        1_000,
+        "km kilometre kilometres kilometer kilometers kilometern kilomètres kilómetros",
+    ),
     ("length", 1_609.344, "mile miles meile meilen"),
     ("length", 0.3048, "ft foot feet"),
     ("length", 0.0254, "inch inches zoll"),
@@ -69,5 +73,9 @@ _TABLE = [
     ("speed", 1, "km/h kmh"),
     ("speed", 1.609_344, "mph"),
 ]
-UNITS = {name: Unit(frozenset(kinds.split()), factor) for kinds, factor, names in _TABLE for name in names.split()}
+UNITS = {
+    name: Unit(frozenset(kinds.split()), factor)
+    for kinds, factor, names in _TABLE
+    for name in names.split()
+}
 """Units by every spelling, in lower case unless capitals tell them apart."""
