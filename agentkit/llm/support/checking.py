@@ -56,7 +56,7 @@ _NEARLY_NEGATION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What a passage does not say, as the answer has it; empty for a whole passage that speaks of something else."""
+    """What a passage does not say, as the answer has it; empty when it is about something else."""
 
     kind: DoubtKind
     what: str = ""
@@ -164,16 +164,16 @@ def _judged(claim: str, sources: Sequence[_Source]) -> tuple[Verdict | None, Dou
         return "unchecked", None
     if _stands_word_for_word(claim, sources):
         return "supported", None
-    language = language_of(claim)
-    if doubt := _wrong_figure(claim, language or sources[0].language, sources):
+    language = language_of(claim) or sources[0].language
+    if doubt := _wrong_figure(claim, language, sources):
         return "doubtful", doubt
     if language and not any(one.language in ("", language) for one in sources):
         return "unchecked", None
     if doubt := _wrong_name(claim, language, sources) or _wrong_turn(claim, sources):
         return "doubtful", doubt
     wanted = set(stems(claim))
-    if len(wanted) < 2:
-        return "unchecked", None
+    if sum(one.isalpha() for one in wanted) < 2:
+        return ("supported" if _has_figure(claim, language) else "unchecked"), None
     return (
         ("supported", None) if _share(wanted, _all_stems(sources)) >= WORDS_ENOUGH else (None, None)
     )
@@ -245,7 +245,7 @@ def _joined(claim: str, unknown: Sequence[str]) -> str:
 
 
 def _wrong_turn(claim: str, sources: Sequence[_Source]) -> Doubt | None:
-    """Whether nearly the same sentence of the passage is negated and this one is not, or vice versa."""
+    """Whether nearly the same sentence stands there, negated, and this one is not, or vice versa."""
     wanted = set(stems(claim))
     if len(wanted) < 3 or _NEARLY_NEGATION.search(claim):
         return None
@@ -301,13 +301,13 @@ def _beside_the_point(
     ]
 
 
+def _has_figure(claim: str, language: str) -> bool:
+    moments, codes, found = _figures(claim, language)
+    return bool(moments or codes) or any(one.needed for one in found)
+
+
 def _enough(claim: str) -> float:
-    moments, codes, found = _figures(claim, language_of(claim))
-    return (
-        MEANING_WITH_FIGURE
-        if moments or codes or any(one.needed for one in found)
-        else MEANING_ENOUGH
-    )
+    return MEANING_WITH_FIGURE if _has_figure(claim, language_of(claim)) else MEANING_ENOUGH
 
 
 def _nearest(claim: str, sources: Sequence[_Source]) -> list[str]:

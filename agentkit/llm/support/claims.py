@@ -80,7 +80,7 @@ def _leads(before: str, text: str, at: int) -> bool:
 def _of_sentence(
     clean: str, start: int, end: int, groups: list[tuple[int, list[Marker]]]
 ) -> Iterator[Claim]:
-    """Cut at the markers inside; words that say nothing alone belong to the next marker, the end to the last."""
+    """Cut at the markers inside; words that say nothing alone belong to the next marker."""
     sentence = _said(clean[start:end])
     begin, waiting = start, list[Marker]()
     ready: list[tuple[str, list[Marker]]] = []

@@ -126,9 +126,14 @@ def _all(text: str) -> Iterator[Moment]:
             )
             day, year = parts.get("d"), parts.get("y")
             yield Moment(
-                found[0], found.start(), found.end(), int(year) if year else None, month, int(day) if day else None,
+                found[0],
+                found.start(),
+                found.end(),
+                int(year) if year else None,
+                month,
+                int(day) if day else None,
                 swapped="/" in found[0],
-            )  # fmt: skip
+            )
     for found in _CLOCK.finditer(text):
         yield _clock(found)
     for found in _MONTH_ALONE.finditer(text):

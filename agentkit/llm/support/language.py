@@ -19,6 +19,7 @@ _WORDS = {
 }
 _LANGUAGES = {name: frozenset(words.split()) for name, words in _WORDS.items()}
 _WORD = re.compile(r"[^\W\d_]+")
+_UMLAUT = re.compile("[äöüÄÖÜß]")
 _LEAST = 2
 
 
@@ -27,4 +28,6 @@ def language_of(text: str) -> str:
     words = _WORD.findall(text.lower())
     counts = {name: sum(word in small for word in words) for name, small in _LANGUAGES.items()}
     best, second = sorted(counts, key=lambda name: -counts[name])[:2]
-    return best if counts[best] >= _LEAST and counts[best] > counts[second] else ""
+    if counts[best] >= _LEAST and counts[best] > counts[second]:
+        return best
+    return "german" if _UMLAUT.search(text) else ""

@@ -24,8 +24,8 @@ _OPENING_WORDS = (
     " moreover furthermore otherwise instead every many several another such those during within"
     " without until unless upon according given based inside outside between among across around"
     " toward towards through throughout yes after near beyond above below once later earlier today"
-    " nach bei seit bis durch gegen ohne unter vor laut gemäß wegen trotz während sowie beide alle"
-    " jede jeder jedes nur auch ab ende anfang mitte après avant selon depuis según desde antes"
+    " nach bei seit bis durch gegen ohne unter vor laut gemäß wegen trotz während sowie beide"
+    " alle jede jeder jedes nur auch ab ende anfang mitte après avant selon depuis según desde antes"
 )
 _TITLES = frozenset(_TITLE_WORDS.split())
 _NO_NAMES = frozenset(_OTHER_WORDS.split())
@@ -36,7 +36,8 @@ _NO_NAMES_AT_ALL = _TITLES | _NO_NAMES | _OPENERS
 _LABEL = re.compile(r"\A\W*(?:[\w’'/-]+ ?){1,5}(?:\([^()]*\))?\s?:\s")
 _VERB = re.compile(
     r" (?:is|are|was|were|has|had|have|will|would|can|could|may|might|must|shall|should|wrote|led"
-    r"|built|won|became|made|found|gave|took|held|drew|ran|began|sold|bought|paid|left|\w{3,}(?:ed|[^su\W]s))\b"
+    r"|built|won|became|made|found|gave|took|held|drew|ran|began|sold|bought|paid|left"
+    r"|\w{3,}(?:ed|[^su\W]s))\b"
 )
 _HEADLINE = 0.6
 """Share of words with a capital from which capitals tell nothing."""
@@ -62,7 +63,7 @@ def codes(text: str) -> list[tuple[int, int]]:
 
 
 def names(text: str, language: str) -> list[str]:
-    """Words that are names, in their order: capitals within a sentence; in German only beside others."""
+    """Words that are names, in order: capitals within a sentence; in German only beside others."""
     text = _LABEL.sub("", text, count=1)
     tokens = list(_TOKEN.finditer(text))
     capital = [_is_capital(token[0]) for token in tokens]
@@ -96,7 +97,7 @@ def opening_name(text: str) -> str:
 def stands_in(
     name: str, words: Collection[str], stems: Collection[str], acronyms: Collection[str]
 ) -> bool:
-    """Whether a name is in a passage, also in another form: German of Germany, EU of European Union."""
+    """Whether a name is in a passage, in whatever form: Germany as German, European Union as EU."""
     word = plain(name)
     if word in words or stem(word) in stems or word.replace("-", "") in acronyms:
         return True

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-SCALES = {
-    "k": 1e3, "hundred": 1e2, "hundert": 1e2, "thousand": 1e3, "tausend": 1e3, "mille": 1e3, "mil": 1e3, "million": 1e6,
-    "millions": 1e6, "millionen": 1e6, "mio": 1e6, "mn": 1e6, "millones": 1e6, "billion": 1e9, "billions": 1e9, "bn": 1e9,
-    "milliarde": 1e9, "milliarden": 1e9, "mrd": 1e9, "milliards": 1e9,
-}  # fmt: skip
+_SCALE_WORDS = {
+    1e2: "hundred hundert",
+    1e3: "k thousand tausend mille mil",
+    1e6: "million millions millionen mio mn millones",
+    1e9: "billion billions bn milliarde milliarden mrd milliards",
+}
+SCALES = {word: scale for scale, words in _SCALE_WORDS.items() for word in words.split()}
 """Words behind a number that multiply it."""
 _COUNTED = (
     "steps stages phases parts ways things reasons conditions options kinds types cases groups"

@@ -1,4 +1,4 @@
-"""Quantities in a text: numbers in digits and words, and their units, so that they can be compared."""
+"""Quantities in a text: numbers in digits and words, with their units, made comparable."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ _SCALE = re.compile(
     rf"[ \u00a0-]?({'|'.join(sorted(SCALES, key=len, reverse=True))})\b\.?", re.IGNORECASE
 )
 _BETWEEN = re.compile(
-    r"\s*(?:to|and|or|bis|und|oder|à|et|ou|y|o|-|–|—|,)\s*(?:[€$£]|EUR|USD|GBP)?\s*", re.IGNORECASE
+    r"\s*(?:to|and|or|bis|und|oder|à|et|ou|y|o|-|–|—|,)\s*(?:[€$£]|EUR|USD|GBP)?\s*",
+    re.IGNORECASE,
 )
 _ABOUT = re.compile(
     r"\b(?:about|around|roughly|approximately|nearly|almost|some|more than|over|less than|under"
-    r"|up to|rund|etwa|circa|ca\.|fast|knapp|über|gut|environ|près de|casi|unos)\s*(?:[€$£]|EUR|USD|GBP)?\s*\Z",
+    r"|up to|rund|etwa|circa|ca\.|fast|knapp|über|gut|environ|près de|casi|unos)"
+    r"\s*(?:[€$£]|EUR|USD|GBP)?\s*\Z",
     re.IGNORECASE,
 )
 _PARTS_OF_TIME = {
