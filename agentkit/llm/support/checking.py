@@ -245,7 +245,7 @@ def _joined(claim: str, unknown: Sequence[str]) -> str:
 
 
 def _wrong_turn(claim: str, sources: Sequence[_Source]) -> Doubt | None:
-    """Whether nearly the same sentence stands there, negated, and this one is not, or vice versa."""
+    """Whether nearly the same sentence is negated there and this one is not, or vice versa."""
     wanted = set(stems(claim))
     if len(wanted) < 3 or _NEARLY_NEGATION.search(claim):
         return None

@@ -25,7 +25,8 @@ _OPENING_WORDS = (
     " without until unless upon according given based inside outside between among across around"
     " toward towards through throughout yes after near beyond above below once later earlier today"
     " nach bei seit bis durch gegen ohne unter vor laut gemäß wegen trotz während sowie beide"
-    " alle jede jeder jedes nur auch ab ende anfang mitte après avant selon depuis según desde antes"
+    " alle jede jeder jedes nur auch ab ende anfang mitte après avant selon depuis según desde"
+    " antes"
 )
 _TITLES = frozenset(_TITLE_WORDS.split())
 _NO_NAMES = frozenset(_OTHER_WORDS.split())
