@@ -35,7 +35,7 @@ WORDS_FEW = 0.3
 """The same where no vectors can be had: below, it speaks of something else."""
 MEANING_ENOUGH = 0.5
 """Cosine to the nearest sentences of the passage, from which on it speaks of the same thing."""
-MEANING_WITH_FIGURE = 0.4
+MEANING_WITH_FIGURE = 0.3
 """The same for a claim with a figure, which the passage has: that alone is much in common."""
 _NEAREST = 2
 _CLOSE = 0.65
@@ -52,6 +52,9 @@ _NEARLY_NEGATION = re.compile(
     r"|untersag\w*|statt\w*|kaum|ausgeschlossen\w*)\b",
     re.IGNORECASE,
 )
+
+
+_CLAUSES = re.compile(r"[,;:–—]\s|\s(?:and|but|while|whereas|und|aber|et|mais|y|pero)\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,9 +248,14 @@ def _joined(claim: str, unknown: Sequence[str]) -> str:
 
 
 def _wrong_turn(claim: str, sources: Sequence[_Source]) -> Doubt | None:
-    """Whether nearly the same sentence is negated there and this one is not, or vice versa."""
-    wanted = set(stems(claim))
-    if len(wanted) < 3 or _NEARLY_NEGATION.search(claim):
+    """Whether nearly the same clause is negated there and this one is not, or vice versa."""
+    found = (_turned(clause, sources) for clause in _CLAUSES.split(claim))
+    return next((doubt for doubt in found if doubt), None)
+
+
+def _turned(clause: str, sources: Sequence[_Source]) -> Doubt | None:
+    wanted = set(stems(clause))
+    if len(wanted) < 3 or _NEARLY_NEGATION.search(clause):
         return None
     best, near = "", 0.0
     for unit in (unit for one in sources for unit in one.units):
@@ -257,7 +265,7 @@ def _wrong_turn(claim: str, sources: Sequence[_Source]) -> Doubt | None:
             best, near = unit, both
     if near < _CLOSE or _NEARLY_NEGATION.search(best):
         return None
-    mine, theirs = _NEGATION.search(claim), _NEGATION.search(best)
+    mine, theirs = _NEGATION.search(clause), _NEGATION.search(best)
     return Doubt("negation", (mine or theirs or [""])[0]) if bool(mine) != bool(theirs) else None
 
 
@@ -346,7 +354,7 @@ def _taken(text: str, about: str) -> _Source:
     moments, codes, found = _figures(text, language)
     everything = f"{about}\n{text}"
     whole = [text[start:end] for start, end in sentences(text)]
-    clauses = [part for one in whole for part in re.split(r"[,;:–—]\s", one)]
+    clauses = [part for one in whole for part in _CLAUSES.split(one)]
     return _Source(
         text,
         about,

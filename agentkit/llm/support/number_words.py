@@ -27,7 +27,7 @@ _ONES = (
     " sixteen seventeen eighteen nineteen"
 )
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_ORDINALS = "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 _GERMAN_ONES = "ein zwei drei vier fünf sechs sieben acht neun"
 _GERMAN_TEENS = "zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn"
 _GERMAN_TENS = "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig"
@@ -56,7 +56,7 @@ def _known(language: str) -> tuple[re.Pattern[str], dict[str, int]]:
 def _english() -> dict[str, int]:
     values = {word: value for value, word in enumerate(_ONES.split(), 1)}
     values |= {word: 10 * value for value, word in enumerate(_TENS.split(), 2)}
-    values |= {word: value for value, word in enumerate(_ORDINALS.split(), 3)}
+    values |= {word: value for value, word in enumerate(_ORDINALS.split(), 1)}
     return values | {"twice": 2, "dozen": 12}
 
 

@@ -163,7 +163,11 @@ def _words(text: str, language: str) -> Iterator[Quantity]:
     for start, end, value in in_words(text, language):
         made = _measured(text, Quantity(text[start:end], start, end, (float(value),)))
         counted = _WORD.match(text, end + 1)
-        loose = value == 1 or (value <= 4 and counted is not None and counted[0].lower() in COUNTED)
+        loose = (
+            value == 1
+            or text[start:end].lower() == "second"
+            or (value <= 4 and counted is not None and counted[0].lower() in COUNTED)
+        )
         yield replace(made, needed=not loose)
 
 
