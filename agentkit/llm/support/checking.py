@@ -297,7 +297,7 @@ def _beside_the_point(
         return [
             at
             for at, (claim, sources) in enumerate(pairs)
-            if _share(set(stems(claim)), _all_stems(sources)) < WORDS_FEW
+            if _share(set(stems(claim)), _all_stems(sources)) < _least(claim)
         ]
     compared = [[claim, *_nearest(claim, sources)] for claim, sources in pairs]
     texts = list(dict.fromkeys(text for some in compared for text in some))
@@ -312,6 +312,10 @@ def _beside_the_point(
 def _has_figure(claim: str, language: str) -> bool:
     moments, codes, found = _figures(claim, language)
     return bool(moments or codes) or any(one.needed for one in found)
+
+
+def _least(claim: str) -> float:
+    return WORDS_FEW / 2 if _has_figure(claim, language_of(claim)) else WORDS_FEW
 
 
 def _enough(claim: str) -> float:

@@ -18,7 +18,7 @@ _NUMBER = re.compile(
     r"(?P<ordinal>(?:st|nd|rd|th)\b|s\b(?<=\d0s))?"
 )
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_UNIT = re.compile(r"[ \u00a0\u202f-]?(per ?cent\b|km/h|[€$£¥%°µ]?[^\W\d_]*)", re.IGNORECASE)
+_UNIT = re.compile(r"[ \u00a0\u202f-]?(per ?cent\b|km/h|[€$£¥](?!\s?\d)|[%°µ]?[^\W\d_]*)", re.IGNORECASE)
 _SCALE = re.compile(
     rf"[ \u00a0-]?({'|'.join(sorted(SCALES, key=len, reverse=True))})\b\.?", re.IGNORECASE
 )
