@@ -33,10 +33,12 @@ WORDS_ENOUGH = 0.55
 """Share of a claim's words that a passage has, from which on it speaks of the same thing."""
 WORDS_FEW = 0.3
 """The same where no vectors can be had: below, it speaks of something else."""
+WORDS_FEW_WITH_FIGURE = 0.15
+"""The same for a claim with a figure, which the passage has: that alone is much in common."""
 MEANING_ENOUGH = 0.5
 """Cosine to the nearest sentences of the passage, from which on it speaks of the same thing."""
 MEANING_WITH_FIGURE = 0.3
-"""The same for a claim with a figure, which the passage has: that alone is much in common."""
+"""The same for a claim with such a figure."""
 _NEAREST = 2
 _CLOSE = 0.65
 """Share of words in common from which on a negation on one side alone is a contradiction."""
@@ -297,15 +299,20 @@ def _beside_the_point(
         return [
             at
             for at, (claim, sources) in enumerate(pairs)
-            if _share(set(stems(claim)), _all_stems(sources)) < _least(claim)
+            if _share(set(stems(claim)), _all_stems(sources))
+            < (WORDS_FEW_WITH_FIGURE if _agrees(claim, sources) else WORDS_FEW)
         ]
     compared = [[claim, *_nearest(claim, sources)] for claim, sources in pairs]
     texts = list(dict.fromkeys(text for some in compared for text in some))
     rows = dict(zip(texts, embed(texts), strict=True))
+    nearest = [
+        max((float(rows[claim] @ rows[other]) for other in others), default=0.0)
+        for claim, *others in compared
+    ]
     return [
         at
-        for at, (claim, *others) in enumerate(compared)
-        if max((float(rows[claim] @ rows[other]) for other in others), default=0.0) < _enough(claim)
+        for at, (pair, near) in enumerate(zip(pairs, nearest, strict=True))
+        if near < (MEANING_WITH_FIGURE if _agrees(*pair) else MEANING_ENOUGH)
     ]
 
 
@@ -314,12 +321,10 @@ def _has_figure(claim: str, language: str) -> bool:
     return bool(moments or codes) or any(one.needed for one in found)
 
 
-def _least(claim: str) -> float:
-    return WORDS_FEW / 2 if _has_figure(claim, language_of(claim)) else WORDS_FEW
-
-
-def _enough(claim: str) -> float:
-    return MEANING_WITH_FIGURE if _has_figure(claim, language_of(claim)) else MEANING_ENOUGH
+def _agrees(claim: str, sources: Sequence[_Source]) -> bool:
+    """Whether the claim has figures and the passages have them, too."""
+    language = language_of(claim) or sources[0].language
+    return _has_figure(claim, language) and _wrong_figure(claim, language, sources) is None
 
 
 def _nearest(claim: str, sources: Sequence[_Source]) -> list[str]:

@@ -57,7 +57,7 @@ def _english() -> dict[str, int]:
     values = {word: value for value, word in enumerate(_ONES.split(), 1)}
     values |= {word: 10 * value for value, word in enumerate(_TENS.split(), 2)}
     values |= {word: value for value, word in enumerate(_ORDINALS.split(), 1)}
-    return values | {"twice": 2, "dozen": 12}
+    return values | {"twice": 2, "dozen": 12, "a": 1, "an": 1}
 
 
 def _german() -> dict[str, int]:

@@ -13,12 +13,14 @@ from agentkit.llm.support.units import UNITS
 
 _SPACE = "[ \u00a0\u2009\u202f'’]"
 _NUMBER = re.compile(
-    rf"(?<![\w.,])(?:(?P<money>[€$£¥]|EUR|USD|GBP|CHF|US\$)\s?)?(?P<sign>[-−])?"
+    rf"(?<![\w.,])(?:(?P<money>[€$£¥]|EUR|USD|GBP|CHF|US\$)\s?)?(?P<sign>[-−]|\bminus )?"
     rf"(?P<digits>\d{{1,3}}(?:{_SPACE}\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*)"
     r"(?P<ordinal>(?:st|nd|rd|th)\b|s\b(?<=\d0s))?"
 )
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_UNIT = re.compile(r"[ \u00a0\u202f-]?(per ?cent\b|km/h|[€$£¥](?!\s?\d)|[%°µ]?[^\W\d_]*)", re.IGNORECASE)
+_UNIT = re.compile(
+    r"[ \u00a0\u202f-]?(per ?cent\b|km/h|[€$£¥](?!\s?\d)|[%°µ]?[^\W\d_]*)", re.IGNORECASE
+)
 _SCALE = re.compile(
     rf"[ \u00a0-]?({'|'.join(sorted(SCALES, key=len, reverse=True))})\b\.?", re.IGNORECASE
 )
@@ -47,6 +49,12 @@ _PARTS_OF_TIME = {
     ),
     re.compile(r"\bhalf a year\b|\bhalbes jahr\b", re.IGNORECASE): (6.0, "months"),
 }
+_SHARES = {
+    re.compile(r"\b(?:half|hälfte|moitié|mitad)\b", re.IGNORECASE): 50.0,
+    re.compile(r"\b(?:a|one) quarter\b|\bviertel\b", re.IGNORECASE): 25.0,
+    re.compile(r"\bthree[- ]quarters\b|\bdreiviertel\b", re.IGNORECASE): 75.0,
+}
+"""Shares in words; a sentence that has one is not asked for it, as `half` has other meanings."""
 _CLOSE = 1e-6
 
 
@@ -79,7 +87,7 @@ class Quantity:
 def quantities(text: str, language: str) -> list[Quantity]:
     """All numbers of a text in their order."""
     found = sorted(
-        [*_times(text), *_digits(text), *_words(text, language)],
+        [*_parts(text), *_digits(text), *_words(text, language)],
         key=lambda one: (one.start, -one.end),
     )
     apart = [
@@ -171,10 +179,13 @@ def _words(text: str, language: str) -> Iterator[Quantity]:
         yield replace(made, needed=not loose)
 
 
-def _times(text: str) -> Iterator[Quantity]:
+def _parts(text: str) -> Iterator[Quantity]:
     for pattern, (value, unit) in _PARTS_OF_TIME.items():
         for found in pattern.finditer(text):
             yield Quantity(found[0], found.start(), found.end(), (value,), unit)
+    for pattern, value in _SHARES.items():
+        for found in pattern.finditer(text):
+            yield Quantity(found[0], found.start(), found.end(), (value,), "%", needed=False)
 
 
 def _measured(text: str, made: Quantity) -> Quantity:
