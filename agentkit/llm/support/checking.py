@@ -40,6 +40,8 @@ MEANING_ENOUGH = 0.5
 MEANING_WITH_FIGURE = 0.3
 """The same for a claim with such a figure."""
 _NEAREST = 2
+_COMPARED = 300
+"""Markers of one answer that are compared by meaning, at most: nobody reads more."""
 _CLOSE = 0.65
 """Share of words in common from which on a negation on one side alone is a contradiction."""
 _NEGATION = re.compile(
@@ -123,7 +125,11 @@ def check(
             if one.number not in sources:
                 made.append(Checked(one.number, one.at, "missing"))
                 continue
-            if doubt is None and (left := _undecided(claim.text, verdict, sources, one.number)):
+            if (
+                doubt is None
+                and len(open_) < _COMPARED
+                and (left := _undecided(claim.text, verdict, sources, one.number))
+            ):
                 open_.append((claim.text, left, len(made)))
             kind, what = (doubt.kind, doubt.what) if doubt else (None, "")
             made.append(Checked(one.number, one.at, verdict or "supported", kind, what))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,12 +13,14 @@ from agentkit.llm.extract.words import stems
 MARKER = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\](?!\()")
 _CODE = re.compile(r"(?s)(```|~~~).*?(?:\1|\Z)|(`+)[^`\n](?:.*?[^`\n])?\2(?!`)")
 _MARKUP = re.compile(
-    r"\*\*|__|(?<!\w)[*_]|[*_](?!\w)|`|\]\([^)\s]*\)"
+    r"\*\*|__|(?<!\w)[*_]|[*_](?!\w)|`|\]\([^()\s]{0,500}\)"
     r"|(?m:^\s*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)\s+)"
 )
 _PUNCTUATION = tuple(".,;:!?")
 _STANDS_FOR_IT = "It"
 """Where a sentence begins with its marker, so that it begins like one."""
+_AROUND = 12  # characters before a marker that tell whether it begins a sentence
+_LONGEST = 1_500  # characters of a claim; what is longer is no sentence
 _NUMBER = re.compile(r"\d+")
 
 
@@ -34,8 +37,6 @@ class Claim:
     """Words of an answer with the markers that stand for them."""
 
     text: str
-    sentence: str
-    """The whole sentence that the words are from."""
     markers: tuple[Marker, ...]
 
 
@@ -43,10 +44,11 @@ def claims(answer: str) -> list[Claim]:
     """The claims of an answer in order; what is code has no markers."""
     found: list[Claim] = []
     clean, groups = _without_markers(answer)
+    places = [place for place, _ in groups]
     spans = sentences(clean)
     for number, (start, end) in enumerate(spans):
         after = spans[number - 1][1] if number else -1
-        own = [(place, markers) for place, markers in groups if after < place <= end]
+        own = groups[bisect_right(places, after) : bisect_right(places, end)]
         if own:
             found += _of_sentence(clean, start, end, own)
     return found
@@ -72,7 +74,7 @@ def _without_markers(answer: str) -> tuple[str, list[tuple[int, list[Marker]]]]:
 def _leads(before: str, text: str, at: int) -> bool:
     """Whether a marker is the first word of a sentence: `[2] says that ...`."""
     return (
-        re.search(r"(?:\A|[.!?\n])\s*\Z", before) is not None
+        re.search(r"(?:\A|[.!?\n])\s*\Z", before[-_AROUND:]) is not None
         and re.match(r" [a-zäöü]", text[at : at + 2]) is not None
     )
 
@@ -81,7 +83,6 @@ def _of_sentence(
     clean: str, start: int, end: int, groups: list[tuple[int, list[Marker]]]
 ) -> Iterator[Claim]:
     """Cut at the markers inside; words that say nothing alone belong to the next marker."""
-    sentence = _said(clean[start:end])
     begin, waiting = start, list[Marker]()
     ready: list[tuple[str, list[Marker]]] = []
     for place, markers in groups:
@@ -90,7 +91,8 @@ def _of_sentence(
             ready.append((said, waiting + markers))
             waiting = []
         elif ready and not waiting:
-            ready[-1] = (f"{ready[-1][0]} {said}".rstrip(), ready[-1][1] + markers)
+            ready[-1][1].extend(markers)
+            ready[-1] = (f"{ready[-1][0]} {said}" if said else ready[-1][0], ready[-1][1])
         else:
             waiting += markers
             continue
@@ -100,7 +102,7 @@ def _of_sentence(
         ready.append((rest, waiting))
     elif rest:
         ready[-1] = (f"{ready[-1][0]} {rest}", ready[-1][1])
-    yield from (Claim(text, sentence, tuple(markers)) for text, markers in ready if markers)
+    yield from (Claim(text[-_LONGEST:], tuple(markers)) for text, markers in ready if markers)
 
 
 def bare(text: str) -> str:

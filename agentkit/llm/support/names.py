@@ -14,7 +14,8 @@ _CODE = re.compile(
 )
 _QUARTER = re.compile(r"Q[1-4]")
 _TOKEN = re.compile(r"[^\W\d_](?:[\w’'.-]*\w)?")
-_OPENS = re.compile(r"(?:\A|[.!?:;…]|\n)[\s\"“„‚‘’'«»(\[*_#>•-]*\Z")
+_OPENS = re.compile(r"(?:[.!?:;…]|\n)[\s\"“„‚‘’'«»(\[*_#>•-]*\Z")
+_AROUND = 12  # characters before a word that tell whether it begins a sentence
 _GAP = re.compile(r"[ \u00a0]+(?:(?:of|de|der|van|von|la|del|da|di|the)[ \u00a0]+)?")
 _TITLE_WORDS = "mr mrs ms dr prof sir st herr frau monsieur madame señor señora"
 _OTHER_WORDS = "i i'm i'll i'd i've ok eur usd gbp chf uhr co h2o"
@@ -74,7 +75,8 @@ def names(text: str, language: str) -> list[str]:
     for place, token in enumerate(tokens):
         if not capital[place] or _is_no_name(token[0]):
             continue
-        begins = _OPENS.search(text[: token.start()]) is not None
+        before = text[max(0, token.start() - _AROUND) : token.start()]
+        begins = place == 0 or _OPENS.search(before) is not None
         alone = _titled(tokens, place) if language == "german" else not begins
         if alone or _is_acronym(token[0]) or _beside(text, tokens, capital, place):
             found.append(token[0])

@@ -87,7 +87,10 @@ def test_another_language_is_compared_by_its_figures_only() -> None:
     assert doubt_of("Die Beschäftigten haben 28 Tage Urlaub im Jahr.", TEXT) == Doubt("number", "28 Tage")
 
 
-PASSAGES = {1: ("The Danube is 2,850 kilometres long.", "rivers.md"), 2: ("The Volga is the longest river in Europe.", "rivers.md")}
+PASSAGES = {
+    1: ("The Danube is 2,850 kilometres long.", "rivers.md"),
+    2: ("The Volga is the longest river in Europe.", "rivers.md"),
+}
 
 
 def verdicts(answer: str) -> list[tuple[int, str, str, str]]:
