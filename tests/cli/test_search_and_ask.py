@@ -81,7 +81,7 @@ def test_an_answer_as_an_object(filled: Cli, server: OpenAIServer) -> None:
     assert ended.code == 0
     assert ended.err == ""
     answer = ended.json
-    assert set(answer) == {"answer", "citations", "usage", "stopped_because", "cut", "chat", "run"}
+    assert set(answer) == {"answer", "citations", "checks", "usage", "stopped_because", "cut", "chat", "run"}
     assert answer["answer"] == WRITTEN
     (citation,) = answer["citations"]
     assert set(citation) == {
@@ -103,6 +103,22 @@ def test_people_see_the_answer_then_its_sources(filled: Cli, server: OpenAIServe
     assert sources == "[1] rivers.md, lines 1-3, Rivers\n"
     assert "tokens" in ended.err
     assert "--chat " in ended.err
+
+
+def test_a_doubtful_citation_says_why(filled: Cli, server: OpenAIServer) -> None:
+    server.script = lambda body: Answer("It is 2,580 kilometres long [1]. It is blue [9].")
+    ended = filled("ask", QUESTION)
+    assert ended.out.split("\n")[-6:-1] == [
+        "[1?] rivers.md, lines 1-3, Rivers",
+        "",
+        "Check before you rely on it:",
+        'It is 2,580 kilometres long [1?] does not say "2,580 kilometres"',
+        "It is 2,580 kilometres long . It is blue [9?] names no passage",
+    ]
+    checks = filled("ask", QUESTION, "--json").json["checks"]
+    assert [(one["marker"], one["verdict"], one["kind"]) for one in checks] == [
+        (1, "doubtful", "number"), (9, "missing", None),
+    ]  # fmt: skip
 
 
 def test_an_answer_that_is_not_whole_says_so(filled: Cli, server: OpenAIServer) -> None:
