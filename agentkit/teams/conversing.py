@@ -17,7 +17,7 @@ from agentkit.messages import Message, text_of
 from agentkit.teams.answer import HISTORY, answer_from
 from agentkit.teams.ending import without_ending
 from agentkit.teams.findings import Findings
-from agentkit.teams.task import MARKER, Answer, Task
+from agentkit.teams.task import MARKER, Answer, Computed, Task
 
 USER = "User"
 
@@ -55,16 +55,17 @@ def converse(task: Task, begin: Callable[[], ChatResult], speaker: str, findings
     Without such a text the model answers from what was found. Stopped, it sends what the speaker had written by then; raises
     Stopped when that is nothing, and AgentkitError (LimitReached where a limit is why) when there is no answer at all.
     """
-    heard = _Heard(speaker)
+    heard, computed = _Heard(speaker), Computed()
     try:
-        reason = _talk(task, begin, heard)
+        with bus.listening(computed):
+            reason = _talk(task, begin, heard)
     except Stopped as stopped:
         text = stopped.partial if heard.writing == speaker and stopped.partial.strip() else heard.text
         if not text:
             raise
-        return _say(task, speaker, text, findings, "stopped", "stopped", notes)
+        return _say(task, speaker, text, findings, "stopped", "stopped", notes, computed=computed.results)
     if heard.text:
-        return _say(task, speaker, heard.text, findings, reason, "complete", notes, heard.cut)
+        return _say(task, speaker, heard.text, findings, reason, "complete", notes, heard.cut, computed.results)
     if findings.hits:
         return answer_from(task, findings.hits, speaker, ended="" if reason == "answered" else reason)
     if heard.refused:
@@ -88,9 +89,9 @@ def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> str:
 
 def _say(
     task: Task, speaker: str, text: str, findings: Findings, reason: str, status: MessageStatus, notes: Sequence[str],
-    cut: ReplyEnd | None = None,
+    cut: ReplyEnd | None = None, computed: Sequence[str] = (),
 ) -> Answer:  # fmt: skip
-    found = task.evidence(text, findings.hits)
+    found = task.evidence(text, findings.hits, computed)
     extra: dict[str, Any] = {**found.to_json(), "model": task.model.id}
     extra |= {"ended": reason} if reason != "answered" else {}
     task.say(speaker, "user", text, status=status, final=True, extra=extra | ({"notes": list(notes)} if notes else {}), cut=cut)

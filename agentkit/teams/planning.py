@@ -19,7 +19,7 @@ from agentkit.teams.answer import answer_from, standalone_question
 from agentkit.teams.conversing import earlier
 from agentkit.teams.findings import CITE, SEARCH, Findings
 from agentkit.teams.planning_tools import tools_over
-from agentkit.teams.task import Answer, Task, Team
+from agentkit.teams.task import Answer, Computed, Task, Team
 
 PLANNER, SOLVER = "Planner", "Solver"
 TRIES, REPLANS = 2, 1
@@ -71,23 +71,25 @@ def _look_up(label: str, thought: str, query: str) -> Step:
 
 
 def _solved(task: Task, found: Findings, executor: ActionExecutor) -> Answer:
-    voice, protocol = _Voice(task), _Protocol(task.question)
+    voice, protocol, computed = _Voice(task), _Protocol(task.question), Computed()
     planner = ReWOO(voice, executor, protocol, TRIES, name=PLANNER, timeout_s=STEP_S, replans=REPLANS)
     try:
-        returned = planner.chat([dict(turn) for turn in (*earlier(task), message("user", task.question))])
+        with bus.listening(computed):
+            returned = planner.chat([dict(turn) for turn in (*earlier(task), message("user", task.question))])
     except Stopped:
         if not voice.answer.strip():
             raise
-        return _say(task, voice.answer, found, "stopped", protocol.notes)
+        return _say(task, voice.answer, found, "stopped", protocol.notes, computed=computed.results)
     if returned.state != AgentStatusCode.END:
         raise voice.error or AgentkitError(f"{PLANNER} found no answer: {returned.errmsg}")
-    return _say(task, returned.response, found, "complete", protocol.notes, voice.cut)
+    return _say(task, returned.response, found, "complete", protocol.notes, voice.cut, computed.results)
 
 
 def _say(
-    task: Task, text: str, found: Findings, status: MessageStatus, notes: Sequence[str], cut: ReplyEnd | None = None
-) -> Answer:
-    evidence = task.evidence(text, found.hits)
+    task: Task, text: str, found: Findings, status: MessageStatus, notes: Sequence[str], cut: ReplyEnd | None = None,
+    computed: Sequence[str] = (),
+) -> Answer:  # fmt: skip
+    evidence = task.evidence(text, found.hits, computed)
     extra: dict[str, Any] = {**evidence.to_json(), "model": task.model.id}
     task.say(SOLVER, "user", text, status=status, final=True, extra=extra | ({"notes": list(notes)} if notes else {}), cut=cut)
     ended = "stopped" if status == "stopped" else "answered"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agentkit.core import bus
 from agentkit.errors import ConfigError
-from agentkit.events import Compressed, MessageSent, MessageStatus, ReplyEnd
+from agentkit.events import CodeRan, Compressed, Event, MessageSent, MessageStatus, ReplyEnd, ToolReturned
 from agentkit.llm.client import Model
-from agentkit.llm.passages import Passage
+from agentkit.llm.passages import Passage, parse_passages
 from agentkit.llm.support import Checked, Embed, check
 from agentkit.messages import Message, new_id
 from agentkit.retrieval import Hit
@@ -109,10 +109,13 @@ class Task:
     embed: Embed | None = None
     """Vectors of a model on this machine, to compare sentences with passages by meaning; without it words alone decide."""
 
-    def evidence(self, text: str, hits: Sequence[Hit]) -> Evidence:
-        """What a finished answer rests on: the hits that it cites, and whether they say what it says."""
+    def evidence(self, text: str, hits: Sequence[Hit], computed: Sequence[str] = ()) -> Evidence:
+        """What a finished answer rests on: the hits that it cites, and whether they say what it says.
+
+        Its figures may also be from what was `computed` for it.
+        """
         numbered = {number: (hit.text, source_line(hit)) for number, hit in enumerate(hits, start=1)}
-        return Evidence(cited(text, hits), tuple(check(text, numbered, self.embed)))
+        return Evidence(cited(text, hits), tuple(check(text, numbered, self.embed, computed)))
 
     def say(self, sender: str, recipient: str, content: str, *, status: MessageStatus = "complete", final: bool = False,
             extra: dict[str, Any] | None = None, cut: ReplyEnd | None = None) -> None:  # fmt: skip
@@ -159,6 +162,22 @@ class Team:
                 f"The team “{self.name}” needs a language model, and {model.label} is none: it only quotes. "
                 "Connect a model in the settings and choose it below, or choose another team."
             )
+
+
+class Computed:
+    """Listens for what tools and code gave, passages aside."""
+
+    def __init__(self) -> None:
+        self.results: list[str] = []
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case ToolReturned(ok=True, content=content) if not parse_passages(content):
+                self.results.append(content)
+            case CodeRan(exit_code=0, output=output):
+                self.results.append(output)
+            case _:
+                pass
 
 
 def passages(hits: Sequence[Hit]) -> list[Passage]:

@@ -106,12 +106,17 @@ class _Source:
 
 
 def check(
-    answer: str, passages: Mapping[int, tuple[str, str]], embed: Embed | None = None
+    answer: str,
+    passages: Mapping[int, tuple[str, str]],
+    embed: Embed | None = None,
+    computed: Sequence[str] = (),
 ) -> list[Checked]:
     """Every marker of an answer, in order; `passages` has text and source line by number.
 
-    `embed` decides where words alone do not; it is called once at most.
+    `embed` decides where words alone do not; it is called once at most. Figures that stand in
+    what was `computed` need not stand in a passage.
     """
+    also = [_figures_alone("\n".join(computed))] if computed else []
     made: list[Checked] = []
     open_: list[tuple[str, Sequence[_Source], int]] = []
     for claim in claims(answer):
@@ -120,7 +125,7 @@ def check(
             for one in claim.markers
             if one.number in passages
         }
-        verdict, doubt = _judged(claim.text, list(sources.values()))
+        verdict, doubt = _judged(claim.text, list(sources.values()), also)
         for one in claim.markers:
             if one.number not in sources:
                 made.append(Checked(one.number, one.at, "missing"))
@@ -169,14 +174,16 @@ def doubt_of(
     return doubt
 
 
-def _judged(claim: str, sources: Sequence[_Source]) -> tuple[Verdict | None, Doubt | None]:
+def _judged(
+    claim: str, sources: Sequence[_Source], also: Sequence[_Source] = ()
+) -> tuple[Verdict | None, Doubt | None]:
     """What figures, names and words tell; no verdict where they do not decide."""
     if not sources:
         return "unchecked", None
     if _stands_word_for_word(claim, sources):
         return "supported", None
     language = language_of(claim) or sources[0].language
-    if doubt := _wrong_figure(claim, language, sources):
+    if doubt := _wrong_figure(claim, language, [*sources, *also]):
         return "doubtful", doubt
     if language and not any(one.language in ("", language) for one in sources):
         return "unchecked", None
@@ -361,6 +368,12 @@ def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 def _bare(code: str) -> str:
     return code.casefold().replace("-", "").replace("_", "")
+
+
+def _figures_alone(text: str) -> _Source:
+    moments, codes, found = _figures(text, language_of(text))
+    bare_codes = {_bare(code) for code in codes}
+    return _Source(text, codes=bare_codes, moments=moments, quantities=found)
 
 
 @lru_cache(maxsize=64)

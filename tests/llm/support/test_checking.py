@@ -128,6 +128,12 @@ def test_markers_stand_before_or_behind_the_full_stop_or_begin_the_sentence() ->
     assert [(one[0], one[2]) for one in found] == [(1, "supported"), (2, "doubtful")]
 
 
+def test_figures_that_were_computed_need_not_stand_in_a_passage() -> None:
+    answer = "The Danube is 2,850 kilometres long, which is 1,771 miles [1]."
+    assert [one.what for one in check(answer, PASSAGES)] == ["1,771 miles"]
+    assert [one.verdict for one in check(answer, PASSAGES, computed=["= 1771"])] == ["supported"]
+
+
 def test_code_has_no_markers_and_a_list_of_sources_claims_nothing() -> None:
     assert verdicts("```\na[1] = b[9]\n```\nand `c[8]`") == []
     assert verdicts("Sources: [1], [2]") == [(1, "[1]", "unchecked", ""), (2, "[2]", "unchecked", "")]
