@@ -171,6 +171,7 @@ class Computed:
         self.results: list[str] = []
 
     def __call__(self, event: Event) -> None:
+        """Keep it if it is such a result."""
         match event:
             case ToolReturned(ok=True, content=content) if not parse_passages(content):
                 self.results.append(content)

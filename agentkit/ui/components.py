@@ -26,7 +26,7 @@ export default function ({ data, setTriggerValue }) {
     if (data.answering) timers.push(setInterval(toEnd, 150));
     else timers.push(setTimeout(() => { following = false; }, 400));  // the end of the answer has been shown
     const scrolled = () => { following = data.answering && main.scrollHeight - main.scrollTop - main.clientHeight < 100; };
-    const open = (hash) => setTriggerValue("cite", hash.slice("#cite-".length));
+    const open = (hash) => setTriggerValue("cite", hash.slice("#cite-".length).replace(/\\?$/, ""));
     const clicked = (event) => {
         const link = event.target instanceof Element ? event.target.closest('a[href^="#cite-"]') : null;
         if (!link) return;
@@ -75,7 +75,7 @@ mark.sentence { background: color-mix(in srgb, var(--st-primary-color) 45%, tran
 
 
 def chat_page(on_open: Callable[[str], None], chat_id: str, *, answering: bool) -> None:
-    """Put on the page once, last: links `#cite-MESSAGE-n` call `on_open("MESSAGE-n")`, and a growing answer stays in view.
+    """Put on the page once, last: links `#cite-MESSAGE-n` call `on_open("MESSAGE-n")`, also with a `?` behind, and a growing answer stays in view.
 
     A chat opens at its end. Whoever scrolls up while an answer is written is left alone.
     """

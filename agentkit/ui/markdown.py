@@ -31,7 +31,6 @@ _CLOSES = {"$$": "$$", "\\[": "\\]", "\\(": "\\)", "$": "$"}
 
 Show = Callable[[str, int], str]
 """Makes a part of a text, which begins there, what is shown of it."""
-DOUBTFUL = "Doubtful: see below the answer"
 
 
 class _Run(NamedTuple):
@@ -74,7 +73,7 @@ def answer(
     """An answer in Markdown whose `[n]` are links `#cite-MESSAGE-n`, where there is a source.
 
     `doubts` names markers by where their bracket opens in the text, and their number: these are
-    shown as `[n?]`, and their links have a title, by which the page's style knows them.
+    shown as `[n?]`, and their links end with a `?`, by which the page's style knows them.
     """
     places = {match.start(): order for order, match in enumerate(_MARKER.finditer(text))}
     doubtful = {(places[at], number) for at, number in doubts if at in places}
@@ -99,9 +98,9 @@ def answer(
 
 
 def _link(number: int, message_id: str, linked: bool, doubtful: bool) -> str:
-    shown = f"\\[{number}?\\]" if doubtful else f"\\[{number}\\]"
-    title = f' "{DOUBTFUL}"' if doubtful else ""
-    return f"[{shown}](#cite-{message_id}-{number}{title})" if linked else shown
+    sign = "?" if doubtful else ""
+    shown = f"\\[{number}{sign}\\]"
+    return f"[{shown}](#cite-{message_id}-{number}{sign})" if linked else shown
 
 
 def finished(text: str) -> tuple[str, str]:

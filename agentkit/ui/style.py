@@ -26,7 +26,7 @@ button[kind="tertiary"]:is(:active, [aria-expanded="true"]), [role="tab"]:is(:ho
 }
 
 /* A doubtful marker is no citation: it has no accent, and a line of dots. */
-[data-testid="stMarkdownContainer"] a[href^="#cite-"][title] {
+[data-testid="stMarkdownContainer"] a[href^="#cite-"][href$="?"] {
     color: inherit; opacity: 0.75; text-decoration: underline dotted; text-underline-offset: 0.2em;
 }
 

@@ -139,8 +139,8 @@ def check(
             kind, what = (doubt.kind, doubt.what) if doubt else (None, "")
             made.append(Checked(one.number, one.at, verdict or "supported", kind, what))
     for place in _beside_the_point([(text, sources) for text, sources, _ in open_], embed):
-        one = made[open_[place][2]]
-        made[open_[place][2]] = Checked(one.marker, one.at, "doubtful", "passage")
+        told = made[open_[place][2]]
+        made[open_[place][2]] = Checked(told.marker, told.at, "doubtful", "passage")
     return made
 
 
