@@ -85,8 +85,8 @@ def test_a_doubtful_marker_is_shown_as_such_at_its_place_only() -> None:
     shown = markdown.answer(text, "m", {1, 2}, [(at[2], 1), (at[4], 1), (at[4], 7), (at[3], 1)])
     assert shown == (
         "\\$5 and\n`[1]` [\\[1\\]](#cite-m-1), [2](u) "
-        f"\\![\\[1?\\]](#cite-m-1?)\n```\n[1]\n```\n"
-        f"then [\\[1?\\]](#cite-m-1?)\\[7?\\] $x_{{[1]}}$ [\\[1\\]](#cite-m-1)."
+        "\\![\\[1?\\]](#cite-m-1?)\n```\n[1]\n```\n"
+        "then [\\[1?\\]](#cite-m-1?)\\[7?\\] $x_{[1]}$ [\\[1\\]](#cite-m-1)."
     )
 
 
@@ -116,7 +116,7 @@ def test_a_text_longer_than_anybody_reads_is_shown_as_it_stands() -> None:
 @given(st.lists(st.sampled_from([PICTURE, "```", "~~~", "`", "\n", "\\", "$", "> ", "a^2"])))
 def test_no_picture_is_left_outside_of_fenced_code(parts: list[str]) -> None:
     outside = re.sub(r"(?ms)^[> ]*(```|~~~).*", "", markdown.prose("".join(parts)))
-    assert "![" not in re.sub(r"\\[\s\S]", "", outside)  # `\![` is a mark and a link
+    assert "![" not in re.sub(r"\\.", "", outside)  # of an escaped "!" a link is left
 
 
 @given(st.text(st.sampled_from("$\\\\[]()a1= \n`^")))
