@@ -77,7 +77,8 @@ mark.sentence { background: color-mix(in srgb, var(--st-primary-color) 45%, tran
 def chat_page(on_open: Callable[[str], None], chat_id: str, *, answering: bool) -> None:
     """Put on the page once, last: links `#cite-MESSAGE-n` call `on_open("MESSAGE-n")`, and a growing answer stays in view.
 
-    A `?` behind the number, of a doubtful citation, is left out. A chat opens at its end. Whoever scrolls up while an answer is written is left alone.
+    A `?` behind the number, of a doubtful citation, is left out.
+    A chat opens at its end. Whoever scrolls up while an answer is written is left alone.
     """
 
     def opened() -> None:
