@@ -26,6 +26,8 @@ class Step:
     thought: str
     tool: str
     arguments: str = ""
+    anyway: bool = False
+    """Run it although a step that it needs failed, even if its tool has effects."""
 
     def __post_init__(self) -> None:
         """Raises WrongType for arguments that are no text."""
@@ -42,7 +44,7 @@ class Step:
     def to_json(self) -> dict[str, Any]:
         """As it is stored and shown; `needs` follows from the arguments and is only told."""
         told = {"label": self.label, "thought": self.thought, "tool": self.tool, "arguments": self.arguments}
-        return {**told, "needs": list(self.needs)}
+        return {**told, "needs": list(self.needs), **({"anyway": True} if self.anyway else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +174,10 @@ def _step(number: int, data: Any) -> Step:
         )
     except (TypeError, ValueError) as error:
         raise WrongArgument(f"The arguments of {label} must be a text or JSON values; {error}.") from error
-    return Step(label, str(data.get("thought") or ""), tool.strip(), written)
+    anyway = data.get("anyway", False)
+    if not isinstance(anyway, bool):
+        raise WrongArgument(f"Step {label}: anyway is true or false, not {anyway!r:.80}.")
+    return Step(label, str(data.get("thought") or ""), tool.strip(), written, anyway)
 
 
 def _repeated(labels: tuple[str, ...]) -> Iterator[str]:
