@@ -8,17 +8,17 @@ from agentkit.agents.dialog.asking import _REFUSAL
 from agentkit.agents.group import clearing, mentions, resuming
 from agentkit.agents.retrieve_chat import chunks as chat_chunks
 from agentkit.agents.retrieve_chat import files as chat_files
-from agentkit.agents.rewoo import inputs, plan, reading, workers
+from agentkit.agents.rewoo import inputs, plan, reading
 from agentkit.coding import command_line, extract, legacy
 from agentkit.coding.local import LocalCommandLineCodeExecutor
 from agentkit.conversation.compression import citing, extraction, rendering
 from agentkit.conversation.transforms.text import SentenceCompressor
 from agentkit.core import text as core_text
-from agentkit.core import unseen
+from agentkit.core import fences, normal, unseen
 from agentkit.core.address import without_login
 from agentkit.core.tools import parse_arguments, to_text
 from agentkit.documents import Limits, decoding
-from agentkit.documents import split as splitting
+from agentkit.documents.split import split as splitting
 from agentkit.documents.detection import detect
 from agentkit.documents.document import DocumentText, Section
 from agentkit.documents.reading import read_here
@@ -92,7 +92,7 @@ def _tagged(text: str) -> object:
 
 
 def _split(media: str) -> Any:
-    return lambda text: splitting.split(_document(text, media), EMBEDDER, 200, 50)
+    return lambda text: splitting(_document(text, media), EMBEDDER, 200, 50)
 
 
 def _citations(text: str) -> object:
@@ -113,6 +113,7 @@ EATERS = [
     # agentkit.core
     Eater("core.text.sentences", core_text.sentences, SENTENCES),
     Eater("core.unseen.reveal", unseen.reveal, ["\u202e", "\u200b", "\r\n", "\x07"]),
+    Eater("core.normal.normalized", lambda text: (normal.normalized("NFKC", text), normal.normalized("NFKD", text)), ["\u0301", "\u0327", "\u0345", "é", "ﬁ", "\u1100", "\u1161", "\u11a8", "か", "\u3099"], ["\u0301\u0327", "\u0301\u0327a", "\u0344", "\ufdfa"]),
     Eater("core.address.without_login", without_login, ["//", "/", "@", "a"]),
     Eater("core.tools.parse_arguments", parse_arguments, [*JSON, "\\u", "\\x"]),
     Eater("core.tools.to_text", to_text, ["\ud800", "a"]),
@@ -143,7 +144,7 @@ EATERS = [
     Eater("agents.retrieve_chat.html", chat_files.parse_html_to_markdown, HTML),
     Eater("agents.rewoo.parse_plan", lambda text: reading.parse_plan(text, ["A", "B"]), PLANS),
     Eater("agents.rewoo.fill", lambda text: plan.fill(text, {"#E1": "x"}), ["#E1", "#E", '"', "{", "[", "\\", "```\n", "```", "\n", " "]),
-    Eater("agents.rewoo.worker fence", workers._FENCED.fullmatch, ["```", "```python\n", "\n", " ", "\t"], [Worst("\n", "```\n", "x"), Worst(" ", "```\n", "x"), Worst("\n```", "```\n", "x")]),
+    Eater("core.fences.unfenced", fences.unfenced, ["```", "```python\n", "\n", " ", "\t"], [Worst("\n", "```\n", "x"), Worst(" ", "```\n", "x"), Worst("\n```", "```\n", "x")]),
     Eater("agents.rewoo.no_object", inputs._no_object, JSON),
     # agentkit.conversation
     Eater("conversation.compression.citations", _citations, PASSAGES),

@@ -111,11 +111,14 @@ def _kind(text: str) -> Kind:
     asked = _ASKED.search(lowered)
     if asked and not _OPENS_YESNO.match(lowered):
         lowered = lowered[asked.start() :]
-    return next((kind for kind, pattern in _KINDS if re.search(pattern, lowered) or (kind == "number" and _asks_figure(lowered))), "other")
+    for kind, pattern in _KINDS:
+        if re.search(pattern, lowered) or (kind == "number" and _asks_figure(lowered)):
+            return kind
+    return "other"
 
 
 def _asks_figure(lowered: str) -> bool:
-    """Whether a question mark stands behind the word for a figure; searched from its end, so that the time stays linear."""
+    """Whether a question mark stands behind a word for a figure."""
     found = _FIGURE.search(lowered)
     return found is not None and "?" in lowered[found.end() :]
 

@@ -117,7 +117,7 @@ def _module(place: str) -> ModuleType:
 
 def _parts(text: str) -> list[str]:
     cut = re.split(r"[;\n]", text) if re.search(r"[;\n]", text.strip()) else _at_commas(text)
-    parts = (re.sub(r"^\s*(?:[-*•]|\d+[.)])\s+", "", part).strip(" \t.") for part in cut)
+    parts = (re.sub(r"^\s*(?:[-*•]|\d+[.)])\s+", "", part).strip(" \t\r\n.") for part in cut)
     return [part for part in parts if part]
 
 
