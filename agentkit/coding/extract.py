@@ -76,7 +76,7 @@ def _end(fences: list[tuple[int, str, bool]], start: int, fence: str) -> tuple[i
     depth, first, last = 1, None, len(fences)
     for index in range(bisect_left(fences, start, key=itemgetter(0)), len(fences)):
         at, marks, named = fences[index]
-        if index > last:
+        if index > last or depth > last - index + 1:  # it cannot be closed so near
             break
         if not marks.startswith(fence):
             continue

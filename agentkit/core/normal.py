@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Literal
 
-_PIECE = 1_000
+_PIECE = 250
 _BORDER = 100
 """Characters in which a border is looked for; no language puts so many marks on one letter."""
 

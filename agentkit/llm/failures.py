@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _TOO_LONG = re.compile(
     r"context.?(length|window|size)|maximum context|too many (input )?tokens|prompt is too long|reduce the length"
-    r"|exceed\w*.{0,40}tokens",
+    r"|exceed.{0,50}tokens",
     re.IGNORECASE,
 )
 _LONGEST_SAID = 3000  # characters that are looked at of what a server says: it may send any number

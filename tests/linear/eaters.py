@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from agentkit.agents.dialog.asking import _REFUSAL
@@ -102,7 +103,7 @@ def _citations(text: str) -> object:
 
 def _ask_voter(text: str) -> object:
     parser = game.choosing("vote", "who", ["Player3", "Player4"], ["Player1", "Player2", "Player3", "Player4"])
-    return [parser.parse('{"thought": "", "vote": ' + __import__("json").dumps(each) + "}") for each in (text, text[:290])]
+    return [parser.parse('{"thought": "", "vote": ' + json.dumps(each) + "}") for each in (text, text[:290])]
 
 
 def _extract_literally(text: str) -> object:
@@ -111,11 +112,11 @@ def _extract_literally(text: str) -> object:
 
 EATERS = [
     # agentkit.core
-    Eater("core.text.sentences", core_text.sentences, SENTENCES),
+    Eater("core.text.sentences", core_text.sentences, SENTENCES, worst=['…', '.', 'A. ', Worst('…', after='x'), '\n', ' \n']),
     Eater("core.unseen.reveal", unseen.reveal, ["\u202e", "\u200b", "\r\n", "\x07"]),
     Eater("core.normal.normalized", lambda text: (normal.normalized("NFKC", text), normal.normalized("NFKD", text)), ["\u0301", "\u0327", "\u0345", "é", "ﬁ", "\u1100", "\u1161", "\u11a8", "か", "\u3099"], ["\u0301\u0327", "\u0301\u0327a", "\u0344", "\ufdfa"]),
     Eater("core.address.without_login", without_login, ["//", "/", "@", "a"]),
-    Eater("core.tools.parse_arguments", parse_arguments, [*JSON, "\\u", "\\x"]),
+    Eater("core.tools.parse_arguments", parse_arguments, [*JSON, "\\u", "\\x"], worst=[Worst(' ', '```\n', 'x'), Worst('\n```', '```\n', 'x'), Worst('\\u', '{"a":"')]),
     Eater("core.tools.to_text", to_text, ["\ud800", "a"]),
     # agentkit.parsers
     Eater("parsers.json_object", MarkdownJsonObjectParser().parse, JSON),
@@ -126,55 +127,68 @@ EATERS = [
     Eater("parsers.regex_tagged own", RegexTaggedContentParser(r"\[(?P<name>\w+)\](?P<content>.*?)\[/\1\]").parse, ["[a]", "[/a]", "[", "]"]),
     Eater("parsers.hints", hints.shape_of_hint, [*JSON, "true", "false", '"a": ', "bool"]),
     # agentkit.coding
-    Eater("coding.extract.MarkdownCodeExtractor", extract.MarkdownCodeExtractor().extract_code_blocks, CODE),
+    Eater("coding.extract.MarkdownCodeExtractor", extract.MarkdownCodeExtractor().extract_code_blocks, CODE, worst=['```a\n', '{```sh\n```sh\n', '~~~\n```\n']),
     Eater("coding.legacy.extract_code", legacy.extract_code, CODE),
-    Eater("coding.legacy.extract_code single", lambda text: legacy.extract_code(text, detect_single_line_code=True), CODE),
+    Eater("coding.legacy.extract_code single", lambda text: legacy.extract_code(text, detect_single_line_code=True), CODE, worst=['```\n', '```', Worst(' ', '```'), '```a\nb']),
     Eater("coding.infer_lang", extract.infer_lang, ["(", "[", "\\\n", "'", '"""', "f'{", "pip ", "python ", "-", "lambda:", "not ", "\n ", "if x:\n", "#", "0", "x=", "a.", "@"]),
     Eater("coding.file_name_in", command_line.file_name_in, ["# ", "#", "filename:", "<!-- ", " -->", "/* ", " */", "// ", ".", "a.b", "/", " ", "-"]),
     Eater("coding.silence_pip", lambda text: [command_line.silence_pip(text, each) for each in ("sh", "python")], ["pip install", "pip3 install ", "python -m ", "python3.", "!", "%", " ", "\t", "\n", "-q"]),
-    Eater("coding.sanitize_command", lambda text: [LocalCommandLineCodeExecutor.sanitize_command(each, text) for each in ("sh", "python")], ["rm -rf ", "rm ", "dd ", "> ", "mv ", ":(){", ";", "&", "|", "/dev/", "sudo ", "-", "/", ":", " "]),
+    Eater("coding.sanitize_command", lambda text: [LocalCommandLineCodeExecutor.sanitize_command(each, text) for each in ("sh", "python")], ["rm -rf ", "rm ", "dd ", "> ", "mv ", ":(){", ";", "&", "|", "/dev/", "sudo ", "-", "/", ":", " "], worst=['rm ', 'mv ', 'dd ', 'rm -x ', '> ', 'a', 'a(']),
     # agentkit.agents
-    Eater("agents.group.clearing", lambda text: clearing.read(text, ["Writer", "Editor"]), ["CLEAR HISTORY ", "Writer ", "3 ", ",", "Editor;", "clear history", "\n"], [Worst("Writer ", "CLEAR HISTORY "), Worst("1 ", "CLEAR HISTORY "), Worst(" ", "CLEAR HISTORY", "x")]),
+    Eater("agents.group.clearing", lambda text: clearing.read(text, ["Writer", "Editor"]), ["CLEAR HISTORY ", "Writer ", "3 ", ",", "Editor;", "clear history", "\n"], worst=[Worst("Writer ", "CLEAR HISTORY "), Worst("1 ", "CLEAR HISTORY "), Worst(" ", "CLEAR HISTORY", "x")]),
     Eater("agents.group.mentions", lambda text: mentions.mentions(text, ["Writer_2", "Writer", "c++"]), ["Writer", "_2", "c++", "\\_", " "]),
     Eater("agents.group.resuming", resuming.parsed, JSON),
     Eater("agents.dialog.asking", _REFUSAL.search, ["response_format", "tool", "_"]),
-    Eater("agents.retrieve_chat.chunks", lambda text: chat_chunks.split_text_to_chunks(text, 200), ["\n", "\n\n", " ", "a", "word ", "中"]),
+    Eater("agents.retrieve_chat.chunks", lambda text: chat_chunks.split_text_to_chunks(text, 200), ["\n", "\n\n", " ", "a", "word ", "中"], worst=['\n', 'a', 'a-́', '  )', 'a\n\n']),
     Eater("agents.retrieve_chat.chunks one_line", lambda text: chat_chunks.split_text_to_chunks(text, 200, "one_line"), ["\n", " ", "a", "word "]),
-    Eater("agents.retrieve_chat.chunks overlap", lambda text: chat_chunks.split_text_to_chunks(text, 4000, overlap=3), ["\n", " ", "a", "word ", "\n\n"]),
+    Eater("agents.retrieve_chat.chunks overlap", lambda text: chat_chunks.split_text_to_chunks(text, 4000, overlap=3), ["\n", " ", "a", "word ", "\n\n"], worst=['\n', 'a', 'a\n', 'a\n\n\n\n']),
     Eater("agents.retrieve_chat.html", chat_files.parse_html_to_markdown, HTML),
     Eater("agents.rewoo.parse_plan", lambda text: reading.parse_plan(text, ["A", "B"]), PLANS),
-    Eater("agents.rewoo.fill", lambda text: plan.fill(text, {"#E1": "x"}), ["#E1", "#E", '"', "{", "[", "\\", "```\n", "```", "\n", " "]),
+    Eater("agents.rewoo.fill", lambda text: plan.fill(text, {"#E1": "x"}), ["#E1", "#E", '"', "{", "[", "\\", "```\n", "```", "\n", " "], worst=[Worst('\\"', '{'), Worst(' ', '```\n', 'x'), Worst('#E1 ', '{"')]),
     Eater("core.fences.unfenced", fences.unfenced, ["```", "```python\n", "\n", " ", "\t"], [Worst("\n", "```\n", "x"), Worst(" ", "```\n", "x"), Worst("\n```", "```\n", "x")]),
     Eater("agents.rewoo.no_object", inputs._no_object, JSON),
     # agentkit.conversation
-    Eater("conversation.compression.citations", _citations, PASSAGES),
+    Eater("conversation.compression.citations", _citations, PASSAGES, worst=['<passage number="1" source="a">\n', '[1, ']),
     Eater("conversation.compression.extraction lines", lambda text: list(extraction._lines([{"role": "user", "content": text}])), SENTENCES),
     Eater("conversation.compression.extraction repeats", lambda text: extraction.extract([{"role": "user", "content": text}], 2000, _meter()), SENTENCES),
     Eater("conversation.transforms.SentenceCompressor", SentenceCompressor().compress_text, SENTENCES),
     # agentkit.llm
-    Eater("llm.passages", lambda text: (passages.parse_passages(text), passages.without_passages(text)), PASSAGES),
+    Eater("llm.passages", lambda text: (passages.parse_passages(text), passages.without_passages(text)), PASSAGES, worst=['<passage number="1" source="a">\n', '\n</passage>', '<passage number="1" source="a']),
     Eater("llm.format_passages", lambda text: passages.format_passages([passages.Passage(1, text, text)]), PASSAGES),
-    Eater("llm.extract.request", lambda text: request.read([{"role": "user", "content": text}]), PASSAGES),
-    Eater("llm.extract.units", lambda text: units.cut([passages.Passage(1, "a.pdf, p. 3, A", text)]), [*SENTENCES, *TABLES]),
-    Eater("llm.extract.units source", lambda text: units.cut([passages.Passage(1, text, "A sentence.")]), [", ", "p. ", "1", " | ", ": ", "page"]),
-    Eater("llm.extract.stems", words.stems, ["-", ".", "'", "a", "b-", "\u0301", "’s", "1", "ing"]),
-    Eater("llm.extract.question", lambda text: asked_question.parse(text, ""), QUESTIONS),
+    Eater("llm.extract.request", lambda text: request.read([{"role": "user", "content": text}]), PASSAGES, worst=[Worst('\n ', 'question: '), Worst(' ', 'context:\n', 'x\n'), 'question:']),
+    Eater("llm.extract.units", lambda text: units.cut([passages.Passage(1, "a.pdf, p. 3, A", text)]), [*SENTENCES, *TABLES], worst=['A. ', Worst(' ', '- ', 'x'), Worst(' ', '-', 'x'), Worst('-', '', 'x'), Worst('A. ', '# ' + 'word ' * 20_000 + '\n\n'), Worst('x | y\n', 'a' * 100_000 + ' | ' + 'b' * 100_000 + '\n'), '- ', Worst(' ', 'A', 'b')]),
+    Eater("llm.extract.units source", lambda text: units.cut([passages.Passage(1, text, "A sentence.")]), [", ", "p. ", "1", " | ", ": ", "page"], worst=[Worst('p. 1, ', 'a, '), Worst('1', 'a, p. ', 'x,y')]),
+    Eater("llm.extract.stems", words.stems, ["-", ".", "'", "a", "b-", "\u0301", "’s", "1", "ing"], worst=['̧́', 'a-']),
+    Eater("llm.extract.question", lambda text: asked_question.parse(text, ""), QUESTIONS, worst=['price ', ' ', Worst('price ', 'what '), 'what s', 'what is about ', '̧́']),
     Eater("llm.extract.small_talk", lambda text: (asked_question.is_small_talk(text), asked_question.asks_for_summary(text)), QUESTIONS),
-    Eater("llm.tokens gpt-4o", lambda text: count_text(text, "gpt-4o"), ["a", " ", "\n", "1", "中", "\u0301", "-", "é", "A", "!"]),
+    Eater("llm.tokens gpt-4o", lambda text: count_text(text, "gpt-4o"), ["a", " ", "\n", "1", "中", "\u0301", "-", "é", "A", "!"], worst=['a', ' ', '\n', '中']),
     Eater("llm.tokens unknown", lambda text: count_text(text, "my-model"), ["a", " ", "\n", "1", "中", "\u0301", "-", "é"]),
     Eater("llm.truncated", lambda text: truncated(text, 1000), ["a", " ", "\n", "1", "中", "\u0301", "-", "é"]),
-    Eater("llm.failures.redacted", lambda text: (failures.redacted(text, "secret"), failures._line(text), failures._TOO_LONG.search(text)), ERRORS),
+    Eater("llm.failures.redacted", lambda text: (failures.redacted(text, "secret"), failures._line(text), failures._TOO_LONG.search(text)), ERRORS, worst=['exceed', '<', 'sk-']),
     # agentkit.documents
-    Eater("documents.decode", lambda text: decoding.decode(text.encode("latin-1", "replace")), ["é", "\x00", "\r", "\x0b", "ÿþ", "\n"]),
+    Eater("documents.decode", lambda text: decoding.decode(text.encode("latin-1", "replace")), ["é", "\x00", "\r", "\x0b", "ÿþ", "\n"], worst=[Worst('a', '', '\né'), Worst('a', 'é')]),
     Eater("documents.decode utf-16", lambda text: decoding.decode(text.encode("utf-16-le", "replace")), ["é", "\x00", "\r", "\x0b", "\n"]),
     Eater("documents.detect", lambda text: detect(text.encode("utf-8", "replace"), "a.txt"), ["%PDF-", "PK\x03\x04", "<html", " "]),
-    *(Eater(f"documents.read {name}", _read(name), signs) for name, signs in [
-        ("a.txt", SENTENCES), ("a.md", HEADINGS), ("a.rst", HEADINGS), ("a.org", HEADINGS), ("a.adoc", HEADINGS), ("a.tex", TEX), ("a.html", HTML),
-        ("a.xml", XML), ("a.json", JSON), ("a.jsonl", JSON), ("a.ipynb", JSON), ("a.csv", CSV), ("a.tsv", CSV), ("a.py", CODE)]),
-    Eater("documents.read a.rtf", lambda text: _read("a.rtf")("{\\rtf1 " + text), RTF),
-    *(Eater(f"documents.split {media}", _split(media), [*SENTENCES, "def ", "def f(", "class A"]) for media in ("text/plain", "text/x-python", "text/csv")),
+    Eater("documents.read txt", _read("a.txt"), SENTENCES),
+    Eater("documents.read md", _read("a.md"), HEADINGS, [Worst("#", "# ", "x"), Worst(" ", "# a", "x"), Worst("[", "# "), Worst("[a](", "# "), Worst("[[]", "# "), "# a\n", "a\n---\n"]),
+    Eater("documents.read rst", _read("a.rst"), HEADINGS, ["a\n---\n\n"]),
+    Eater("documents.read org", _read("a.org"), HEADINGS, ["* a\n", Worst("*" * 800 + " " + "a" * 119 + "\n", "".join("*" * n + " a\n" for n in range(1, 900)))]),
+    Eater("documents.read adoc", _read("a.adoc"), HEADINGS, ["== a\n"]),
+    Eater("documents.read tex", _read("a.tex"), TEX, ["\\section{", "\\section[", "\\section{a}\n"]),
+    Eater("documents.read html", _read("a.html"), HTML, ["<a href=", "<!--", "&", "<", "<p>a", "<td>", "<h1>a", "<b>", Worst("<i>a</i>", "<b>")]),
+    Eater("documents.read xml", lambda text: _read("a.xml")("<r>" + text + "</r>"), XML, ["<a/>", "x", "<a>x</a>y", Worst("<a>", after="</a>"), "<![CDATA[", "&amp;"]),
+    Eater("documents.read json", _read("a.json"), JSON, [Worst("[1],", "[", "[1]]"), Worst('"a":{"x":1},', '{"' + "K" * 200_000 + '":{', '"b":{}}}'), Worst("[[1],[2]],", "[" * 300, "1" + "]" * 300), "[", "1"]),
+    Eater("documents.read jsonl", _read("a.jsonl"), JSON, ["{}\n", "[[1]]\n", "\n"]),
+    Eater("documents.read ipynb", lambda text: _read("a.ipynb")(json.dumps({"cells": [{"cell_type": "markdown", "source": text}, {"cell_type": "code", "source": text, "outputs": [{"text": text}]}]})), HEADINGS, ["# a\n", "\n", "\x1b["]),
+    Eater("documents.read csv", _read("a.csv"), CSV, ['"', "a,b\n", ",", ";", "\n"]),
+    Eater("documents.read tsv", _read("a.tsv"), CSV),
+    Eater("documents.read py", _read("a.py"), CODE),
+    Eater("documents.read rtf", lambda text: _read("a.rtf")("{\\rtf1 " + text), RTF, ["{", "}", "\\'e4", "{\\*", "{\\fonttbl", "\\u228", "\\field", "a"]),
+    Eater("documents.split text/plain", _split("text/plain"), SENTENCES, worst=['\n', 'a', 'A. ', ' ', '…']),
+    Eater("documents.split text/x-python", _split("text/x-python"), [*SENTENCES, "def ", "def f(", "class A"], worst=[Worst('\n', 'a', ')'), Worst(' \n', 'a', ')'), 'async ', '\nasync ']),
+    Eater("documents.split text/csv", _split("text/csv"), SENTENCES),
     # agentkit.retrieval
-    Eater("retrieval.terms", lambda text: (terms.spaced(terms.normal(text)), terms.language(text), sum(1 for _ in terms.pairs(text)), sum(1 for _ in terms.parts(text.split())), terms.asked_pairs(terms.normal(text))), ASIAN),
+    Eater("retrieval.terms", lambda text: (terms.spaced(terms.normal(text)), terms.language(text), sum(1 for _ in terms.pairs(text)), sum(1 for _ in terms.parts(text.split())), terms.asked_pairs(terms.normal(text))), ASIAN, worst=['̧́', 'は', 'ー', 'カ']),
     Eater("retrieval.analyzer", lambda text: [terms.analyzer(each, bool(each)).analyze(text) for each in ("english", "german", "")], ASIAN),
     Eater("retrieval.same_content", lambda text: found_passages.same_content(text, text + " not"), ASIAN),
     Eater("retrieval.finding line", lambda text: finding._line(text, len(text) // 2, len(text) // 2 + 1), ["\n", " "]),
@@ -184,22 +198,22 @@ EATERS = [
     Eater("retrieval.questions cell", lambda text: question_files.question_of(text, question_files._parted(text)), ["|", "\\", "=", "1", "=9", "a"]),
     Eater("retrieval.questions jsonl", lambda text: question_files.read_questions("q.jsonl", text.encode("utf-8", "replace")), JSON),
     # agentkit.teams
-    Eater("teams.ending", lambda text: (ending.is_ending(text), ending.without_ending(text)), ["TERMINATE", "terminate", "*", "\n", " ", "`", "(", ".", "[", "a"]),
+    Eater("teams.ending", lambda text: (ending.is_ending(text), ending.without_ending(text)), ["TERMINATE", "terminate", "*", "\n", " ", "`", "(", ".", "[", "a"], worst=['*', ' ', 'TERMINATE ', '\n', Worst('*', 'TERMINATE')]),
     Eater("teams.task.cited", lambda text: task.cited(text, ()), ["[1", ",", " ", "1", "]", "[1, "]),
-    Eater("teams.research.split", research.split_question, QUESTIONS),
-    Eater("teams.extraction.literal", _extract_literally, TABLES),
-    Eater("teams.extraction.labels", labels.pairs, TABLES),
+    Eater("teams.research.split", research.split_question, QUESTIONS, worst=[' ', 'and ', ', ']),
+    Eater("teams.extraction.literal", _extract_literally, TABLES, worst=['- items:\n', 'items:\n', Worst('- x\n', 'items:\n'), 'author is is is ......x\n\n', 'total 12\n', '*', 'open ', 'due date: 3.5.2025\n', '1', 'total: x\n\n\n']),
+    Eater("teams.extraction.labels", labels.pairs, TABLES, worst=['*', '|', '| ', ' no', 'a  ', ': ', '; ']),
     Eater("teams.extraction.bullets", lambda text: labels.bullets(text, 0), TABLES),
     Eater("teams.extraction.words", labels.words, TABLES),
     Eater("teams.extraction.style", values.style_of, TABLES),
     Eater("teams.extraction.dates", lambda text: values.dates(text, STYLE), TABLES),
-    Eater("teams.extraction.numbers", lambda text: values.numbers(text, STYLE), TABLES),
-    Eater("teams.extraction.members", lambda text: list(values.members(text, ("open", "in progress", "not-open"))), ["open ", "in ", "in progress", "_", "-", " ", "not-"]),
-    Eater("teams.extraction.quote", lambda text: _paper(text).find("a quote of it"), [*SENTENCES, "ﬁ", "a quote", "\u00ad", "A"]),
+    Eater("teams.extraction.numbers", lambda text: values.numbers(text, STYLE), TABLES, worst=['12 May 2025 ', '1', '111 ', '1.', '1 of ', Worst(' ', '1', 'x')]),
+    Eater("teams.extraction.members", lambda text: list(values.members(text, ("open", "in progress", "not-open"))), ["open ", "in ", "in progress", "_", "-", " ", "not-"], worst=['open ', Worst(' ', 'in', 'x'), 'in']),
+    Eater("teams.extraction.quote", lambda text: _paper(text).find("a quote of it"), [*SENTENCES, "ﬁ", "a quote", "\u00ad", "A"], worst=['a quote of it', 'x', 'a quote of itx', '̧́']),
     Eater("teams.extraction.quote itself", lambda text: _paper(text).find(text[: len(text) // 2] + "b"), ["a", " ", "ﬁ", "A", "中"]),
     Eater("teams.extraction.holds", lambda text: quoting.holds(text, "a " + text), ["a", " ", "ﬁ", "A", "中"]),
-    Eater("teams.extraction.forms", forms.from_text, [*QUESTIONS, "{", "required", "text", "|", "\t"]),
-    Eater("teams.extraction.question", table_question._stated, [*QUESTIONS, *JSON]),
+    Eater("teams.extraction.forms", forms.from_text, [*QUESTIONS, "{", "required", "text", "|", "\t"], worst=[',', Worst(' ', 'a', '(x) b'), '(,', 'a,', 'a;', Worst(',', '(')]),
+    Eater("teams.extraction.question", table_question._stated, [*QUESTIONS, *JSON], worst=[Worst(',', 'fields: (date)'), Worst(' ', 'table', ':'), 'table of']),
     Eater("teams.extraction.plain", team.plain, [*MARKDOWN, ":a:", "+"]),
     Eater("teams.extraction.pieces", lambda text: list(_pieces(text, 6000, "gpt-4o")), ["\n\n", "\n", " ", "a", "中"]),
     Eater("teams.werewolf", _ask_voter, VOTES),
@@ -210,7 +224,7 @@ EATERS = [
     Eater("ui.markdown.finished", lambda text: markdown.finished(text[:100_000]), MARKDOWN, ["\n\n", "```\n\n"], size=100_000),
     Eater("ui.markdown.literal", markdown.literal, MARKDOWN, ["*", " "]),
     Eater("ui.words.breakable", drawn_words.breakable, ["a", " ", "x" * 999 + " "]),
-    Eater("ui.passage.leaning", lambda text: passage.leaning(text, 1), [*SENTENCES, "[1]", "[1,", "[", "]"]),
+    Eater("ui.passage.leaning", lambda text: passage.leaning(text, 1), [*SENTENCES, "[1]", "[1,", "[", "]"], worst=['a [1]', 'A b. [1] ', '[1', '[1,', ' [1]']),
     Eater("ui.passage.mark_sentence", lambda text: passage.mark_sentence(text, text[:1000]), SENTENCES),
     Eater("ui.passage.unwrapped", passage.unwrapped, ["\n", " "]),
     Eater("ui.draw.code", lambda text: draw._CODE_BLOCK.sub("", text), ["```", "~~~", "`", "~", "\n"]),

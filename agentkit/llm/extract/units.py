@@ -18,7 +18,7 @@ _ITEM = re.compile(r"\s*(?:[-*+•▪–●]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+(?=\
 _HEADING = re.compile(r"\s*#{1,6}\s+")
 _UNDERLINE = re.compile(r"\s*+(?:[=~^\"*+#-]{3,}+|[-|:+= ]{3,}+)\s*+\Z")
 _NARROW = 4
-_LONGEST_NAME = 200
+_LONGEST_NAME = 100
 """Characters of a heading or the head of a column that go along with what stands below."""
 _KEYED = re.compile(r"^[ \t]*\w[\w ()/&.-]{0,40}: \S", re.MULTILINE)
 _PLACE = re.compile(r"(?:p\. |page|line|row|slide|sheet|cell|chapter|record|paragraph|part|entr)[^,\d]*+\d[^,]*+\Z", re.IGNORECASE)
