@@ -32,7 +32,8 @@ def within_pages(read: DocumentText, scope: Scope) -> DocumentText:
         section for section in read.sections
         if section.page is not None and section.page >= first and (last is None or section.page <= last)
     )  # fmt: skip
-    texts, at = [], 0
+    texts: list[str] = []
+    at = 0
     for section in kept:
         texts += (" " * (section.start - at), section.text)
         at = section.end

@@ -1,4 +1,4 @@
-"""What eats text, what it is fed with, and a process that measures how much processor time it takes.
+"""What eats text, what it is fed with, and how the processor time for it is limited.
 
 Each meal is eaten in a process of its own with a limit of processor time, which does not depend on
 how busy the machine is. The limit is far above what linear time takes for a million characters, and
@@ -20,10 +20,7 @@ SIZE = 1_000_000
 """Characters of a text."""
 LIMIT_S = 25
 """Of processor time."""
-_COMMON = (
-    ("a", " ", "\n", "\t", "1", "é", "\u0301", "\u0301\u0327", "中", ".", ",", ":", "-")
-    + ("(", ")", "[", "]", "'", '"', "\\", "\x00")
-)  # fmt: skip
+_COMMON = [*"a \n\t1é中.,:-()[]'\"\\\x00", "\u0301", "\u0301\u0327"]
 """Signs that mean something nearly everywhere."""
 
 
@@ -80,7 +77,7 @@ class Eater:
 
 
 def eaten(eater: Eater, meal: Worst) -> str:
-    """What is wrong with the way in which it eats; empty when all is well. Refusing a text in words of ours is."""
+    """What goes wrong when it eats; empty when all is well, as a refusal in our own words is."""
     text = meal.text(SIZE)
     reads, writes = os.pipe()
     child = os.fork()

@@ -1,4 +1,4 @@
-"""The process from which those that eat are forked: it has imported everything, and has no threads."""
+"""The process from which those that eat are forked: all is imported, and there are no threads."""
 
 from tests.linear.eaters import EATERS
 from tests.linear.feeding import serve

@@ -38,16 +38,17 @@ def feed() -> Iterator[Feed]:
         stderr=subprocess.DEVNULL,
         text=True,
     ) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
+        asked, answered = server.stdin, server.stdout
+        assert asked is not None
+        assert answered is not None
 
         def ask(which: int, course: int) -> str:
-            server.stdin.write(f"{which} {course}\n")
-            server.stdin.flush()
-            return str(ast.literal_eval(server.stdout.readline()))
+            asked.write(f"{which} {course}\n")
+            asked.flush()
+            return str(ast.literal_eval(answered.readline()))
 
         yield ask
-        server.stdin.close()
+        asked.close()
 
 
 @pytest.mark.parametrize(("which", "course"), MEALS)

@@ -49,6 +49,9 @@ def split_text_to_chunks(
 
 def _fitting(line: str, most: int, count: Counter) -> Iterator[Line]:
     """The line, in as many pieces as it takes."""
+    if len(line) <= 2 * most and (tokens := count(line)) <= most:
+        yield line, tokens
+        return
     start = 0
     while (end := _end(line, start, most, count)) < len(line):
         piece = line[start:end].strip()

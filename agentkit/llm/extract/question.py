@@ -26,7 +26,10 @@ _SUMMARY = re.compile(
     re.IGNORECASE,
 )
 _QUESTION_WORD = r"(?:who|whom|whose|what|when|where|why|how|which|does|do|did|is|are|was|were|can|will|should)"
-_PARTS = re.compile(rf"(?<=\?)\s++|(?:[,;]|(?<![\s,;]))\s++and\s++(?={_QUESTION_WORD}\b)|[;,]\s++(?={_QUESTION_WORD}\s)", re.IGNORECASE)
+_PARTS = re.compile(
+    rf"(?<=\?)\s++|(?:[,;]|(?<![\s,;]))\s++and\s++(?={_QUESTION_WORD}\b)|[;,]\s++(?={_QUESTION_WORD}\s)",
+    re.IGNORECASE,
+)
 _MEASURE = re.compile(
     r"\bhow (long|large|big|tall|high|far|old|heavy|wide|deep|thick|often|fast|soon|late|early|quickly|frequently|tightly|well"
     r"|accurate|expensive)\b",

@@ -21,7 +21,10 @@ _NARROW = 4
 _LONGEST_NAME = 100
 """Characters of a heading or the head of a column that go along with what stands below."""
 _KEYED = re.compile(r"^[ \t]*\w[\w ()/&.-]{0,40}: \S", re.MULTILINE)
-_PLACE = re.compile(r"(?:p\. |page|line|row|slide|sheet|cell|chapter|record|paragraph|part|entr)[^,\d]*+\d[^,]*+\Z", re.IGNORECASE)
+_PLACE = re.compile(
+    r"(?:p\. |page|line|row|slide|sheet|cell|chapter|record|paragraph|part|entr)[^,\d]*+\d[^,]*+\Z",
+    re.IGNORECASE,
+)
 _BRACKETED = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _PRONOUN_LED = re.compile(
     r"(?:it|its|they|them|their|he|she|his|her|this|these|those|that|such|both|there|then|thus|therefore|however|instead|otherwise"
