@@ -103,7 +103,10 @@ EATERS = [
         "coding.extract.MarkdownCodeExtractor",
         extract.MarkdownCodeExtractor().extract_code_blocks,
         CODE,
-        worst=["```a\n", "{```sh\n```sh\n", "~~~\n```\n"],
+        worst=[
+            "```a\n",
+            "{```sh\n```sh\n",
+        ],
     ),
     Eater("coding.legacy.extract_code", legacy.extract_code, CODE),
     Eater(
@@ -192,7 +195,11 @@ EATERS = [
         "agents.retrieve_chat.chunks",
         lambda text: chat_chunks.split_text_to_chunks(text, 200),
         ["\n", "\n\n", " ", "a", "word ", "中"],
-        worst=["\n", "a", "a-́", "  )", "a\n\n"],
+        worst=[
+            "\n",
+            "a",
+            "  )",
+        ],
     ),
     Eater(
         "agents.retrieve_chat.chunks one_line",
