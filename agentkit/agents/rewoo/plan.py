@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentkit.agents.rewoo.inputs import Arguments
+from agentkit.core.fences import unfenced
 from agentkit.errors import WrongArgument, WrongType
 
 REFERENCE = re.compile(r"#E[0-9]{1,9}(?![0-9A-Za-z_])")
 LABEL = re.compile(r"#E[0-9]{1,9}")
-_FENCED = re.compile(r"\s*```\w*[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
-_IN_JSON = re.compile(r'"(?:[^"\\]|\\.)*"|' + REFERENCE.pattern, re.DOTALL)
+# A text that is never closed goes to the end: no JSON can come of it.
+_IN_JSON = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|' + REFERENCE.pattern, re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ def _filled(value: Any, evidence: Mapping[str, str]) -> Any:
 
 def _json_of(text: str) -> Any:
     """The JSON object or array that the text is, also with references that lack their quotes; None for other texts."""
-    fenced = _FENCED.fullmatch(text)
+    fenced = unfenced(text)
     text = fenced[1] if fenced else text
     if text.lstrip()[:1] not in ("{", "["):
         return None
