@@ -40,6 +40,10 @@ MEANING_ENOUGH = 0.5
 MEANING_WITH_FIGURE = 0.3
 """The same for a claim with such a figure."""
 _NEAREST = 2
+_READ = 100_000
+"""Characters of an answer whose markers are checked; longer ones are not even shown as Markdown."""
+_READ_OF_PASSAGE = 20_000
+"""Characters of a passage that are looked at; real ones are a tenth of that."""
 _COMPARED = 300
 """Markers of one answer that are compared by meaning, at most: nobody reads more."""
 _CLOSE = 0.65
@@ -116,10 +120,10 @@ def check(
     `embed` decides where words alone do not; it is called once at most. Figures that stand in
     what was `computed` need not stand in a passage.
     """
-    also = [_figures_alone("\n".join(computed))] if computed else []
+    also = [_figures_alone("\n".join(computed)[:_READ_OF_PASSAGE])] if computed else []
     made: list[Checked] = []
     open_: list[tuple[str, Sequence[_Source], int]] = []
-    for claim in claims(answer):
+    for claim in claims(answer[:_READ]):
         sources = {
             one.number: _taken(*passages[one.number])
             for one in claim.markers
@@ -167,7 +171,7 @@ def doubt_of(
     sentence: str, passage: str, embed: Embed | None = None, about: str = ""
 ) -> Doubt | None:
     """What one passage does not say of one sentence; None when nothing speaks against it."""
-    sentence, sources = bare(sentence), [_taken(passage, about)]
+    sentence, sources = bare(sentence[:_READ_OF_PASSAGE]), [_taken(passage, about)]
     verdict, doubt = _judged(sentence, sources)
     if verdict is None and _beside_the_point([(sentence, sources)], embed):
         return Doubt("passage")
@@ -378,6 +382,7 @@ def _figures_alone(text: str) -> _Source:
 
 @lru_cache(maxsize=64)
 def _taken(text: str, about: str) -> _Source:
+    text = text[:_READ_OF_PASSAGE]
     language = language_of(text)
     moments, codes, found = _figures(text, language)
     everything = f"{about}\n{text}"

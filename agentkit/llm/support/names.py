@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator
 
+from agentkit.core.normal import normalized
 from agentkit.llm.extract.words import STOP, stem
 from agentkit.llm.support.dates import MONTHS, WEEKDAYS
 
@@ -47,7 +48,7 @@ _HEADLINE = 0.6
 
 def plain(word: str) -> str:
     """Lower case, without accents and without the `'s` of English."""
-    decomposed = unicodedata.normalize("NFKD", word.lower().replace("ß", "ss"))
+    decomposed = normalized("NFKD", word.lower().replace("ß", "ss"))
     bare = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
     return bare.removesuffix("'s").removesuffix("’s").strip("’'.-")
 
