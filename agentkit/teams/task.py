@@ -117,6 +117,8 @@ class Team:
     """Whether what the agents say is what one came for, so that it is shown at once."""
     calls_tools: bool = False
     """Whether its agents call the user's own functions."""
+    answers_at_once: bool = False
+    """Whether all that the last agent's model writes is the answer, none of it a word to others."""
     variant: str = ""
     """What sets it apart from the other teams of its kind, in words."""
 
