@@ -11,7 +11,7 @@ import typer
 from agentkit.cli.asking import asked
 from agentkit.cli.output import dollars, note, put, put_json
 from agentkit.cli.store import chosen_collection, opened, stopped_by_interrupt
-from agentkit.events import HumanInputRequested, MessageSent, ReplyEnd, TokenDelta
+from agentkit.events import HumanInputRequested, MessageSent, ReplyEnd, Thinking, TokenDelta
 
 if TYPE_CHECKING:
     from agentkit.ledger.queries import Totals
@@ -157,9 +157,17 @@ def _object(answer: Answer, took: Totals, run: Run[Answer]) -> dict[str, Any]:
         "usage": {**usage, "total_tokens": took.prompt_tokens + took.completion_tokens},
         "stopped_because": answer.stopped_because,
         "cut": answer.cut,
+        "thinking": dataclasses.asdict(answer.thinking) if answer.thinking else None,
         "chat": run.chat_id,
         "run": run.id,
     }
+
+
+def _thought(thinking: Thinking) -> str:
+    """What stands for the thinking, which may be far longer than the answer; `--json` has it."""
+    how_long = "" if thinking.seconds is None else f" for {thinking.seconds:.1f} s"
+    about = "about " if thinking.estimated else ""
+    return f"Thought{how_long} ({about}{thinking.tokens:,} tokens)."
 
 
 def _citation(citation: Citation) -> dict[str, Any]:
@@ -174,6 +182,8 @@ def _show_end(answer: Answer, took: Totals, run: Run[Answer]) -> None:
     for citation in answer.citations:
         place = f"p. {citation.page}" if citation.page else citation.place
         put(f"[{citation.marker}] " + ", ".join(part for part in (citation.document, place, citation.heading) if part))
+    if answer.thinking:
+        note(f"\n{_thought(answer.thinking)}")
     if answer.cut:
         note(f"\nThe answer is not whole: {_CUT[answer.cut]}.")
     if answer.stopped_because not in ("answered", "no evidence", "stopped"):

@@ -55,8 +55,10 @@ def answer_from(task: Task, hits: Sequence[Hit], agent: str, ended: str = "") ->
         final=True,
         extra=_extra(task.model, citations) | ({"ended": ended} if ended else {}),
         cut=cut_by(reply.end),
+        thinking=reply.thinking,
     )
-    return Answer(reply.text, citations, ended or _reason(reply, citations), cut_by(reply.end))
+    why = ended or _reason(reply, citations)
+    return Answer(reply.text, citations, why, cut_by(reply.end), reply.thinking)
 
 
 def standalone_question(task: Task) -> str:

@@ -10,7 +10,7 @@ from agentkit.conversation import ChatResult, ConversableAgent, telling
 from agentkit.core import bus
 from agentkit.core.io import IOConsole, IOStream
 from agentkit.errors import AgentkitError, LimitReached, Stopped
-from agentkit.events import Event, LimitTold, MessageSent, MessageStatus, ModelCalled, ModelReplied, ReplyEnd
+from agentkit.events import Event, LimitTold, MessageSent, MessageStatus, ModelCalled, ModelReplied, ReplyEnd, Thinking
 from agentkit.llm.ends import cut_by
 from agentkit.llm.limits import in_words
 from agentkit.messages import Message, text_of
@@ -62,9 +62,9 @@ def converse(task: Task, begin: Callable[[], ChatResult], speaker: str, findings
         text = stopped.partial if heard.writing == speaker and stopped.partial.strip() else heard.text
         if not text:
             raise
-        return _say(task, speaker, text, findings, "stopped", "stopped", notes)
+        return _say(task, text, findings, "stopped", "stopped", notes, heard)
     if heard.text:
-        return _say(task, speaker, heard.text, findings, reason, "complete", notes, heard.cut)
+        return _say(task, heard.text, findings, reason, "complete", notes, heard)
     if findings.hits:
         return answer_from(task, findings.hits, speaker, ended="" if reason == "answered" else reason)
     if heard.refused:
@@ -87,14 +87,19 @@ def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> str:
 
 
 def _say(
-    task: Task, speaker: str, text: str, findings: Findings, reason: str, status: MessageStatus, notes: Sequence[str],
-    cut: ReplyEnd | None = None,
+    task: Task, text: str, findings: Findings, reason: str, status: MessageStatus,
+    notes: Sequence[str], heard: _Heard,
 ) -> Answer:  # fmt: skip
     citations = cited(text, findings.hits)
     extra: dict[str, Any] = {"citations": [citation.to_json() for citation in citations], "model": task.model.id}
     extra |= {"ended": reason} if reason != "answered" else {}
-    task.say(speaker, "user", text, status=status, final=True, extra=extra | ({"notes": list(notes)} if notes else {}), cut=cut)
-    return Answer(text, citations, reason, cut)
+    extra |= {"notes": list(notes)} if notes else {}
+    cut, thinking = (None, heard.latest) if status == "stopped" else (heard.cut, heard.thinking)
+    task.say(
+        heard.speaker, "user", text, status=status, final=True, extra=extra, cut=cut,
+        thinking=thinking,
+    )  # fmt: skip
+    return Answer(text, citations, reason, cut, thinking)
 
 
 class _Heard:
@@ -107,6 +112,10 @@ class _Heard:
         """Whom the model speaks for at the moment."""
         self.cut: ReplyEnd | None = None
         """What cut the reply that the text is from."""
+        self.thinking: Thinking | None = None
+        """What the speaker's model thought before that text."""
+        self.latest: Thinking | None = None
+        """What it thought in its latest call."""
         self.refused: LimitTold | None = None
         """Which limit forbade a call."""
         self._end: ReplyEnd | None = None
@@ -116,12 +125,12 @@ class _Heard:
             case ModelCalled(purpose="chat"):
                 self.writing = event.agent
             case ModelReplied(purpose="chat", agent=self.speaker):
-                self._end = event.end
+                self._end, self.latest = event.end, event.thinking
             case LimitTold(reached=True):
                 self.refused = event
             case MessageSent() if event.sender == self.speaker and not event.extra.get("silent"):
                 self.text = "" if event.extra.get("tool_calls") else without_ending(event.content)
-                self.cut = cut_by(self._end)
+                self.cut, self.thinking = cut_by(self._end), self.latest
 
 
 class Quiet(IOConsole):

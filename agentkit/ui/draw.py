@@ -24,6 +24,7 @@ from agentkit.events import (
     ReplyParsed,
     Retrieved,
     SpeakerSelected,
+    Thinking,
 )
 from agentkit.llm.limits import in_words
 from agentkit.llm.passages import parse_passages
@@ -31,7 +32,7 @@ from agentkit.teams.approval import APPROVE, APPROVE_ALL, EDIT, REJECT
 from agentkit.teams.werewolf.game import MODERATOR
 from agentkit.ui import figures, lab_filters, markdown, plan
 from agentkit.ui.listing import draw_runnable, draw_text, named
-from agentkit.ui.turns import Asked, Planned, Said, Step, ToolUse, Turn
+from agentkit.ui.turns import Asked, Planned, Said, Step, ToolUse, Turn, lately
 from agentkit.workspace import scope_of
 
 Level = Literal["answer", "calls", "everything"]
@@ -88,9 +89,8 @@ def draw(step: Step, level: Level = "calls") -> None:
             st.caption(f"{describe(step)}: {markdown.literal(step.error)}")
         case Asked() if step.request.draft and _rejected(step):
             _draw_rejected(step)
-        case Compressed() if step.summary:
-            with st.expander(describe(step), type="compact"):
-                draw_text(step.summary)
+        case Compressed() | ModelReplied() if _unfolds(step):
+            _draw_unfolding(step)
         case _ if line := describe(step):
             st.caption(line)
 
@@ -170,6 +170,42 @@ def draw_turn(turn: Turn, answer: Callable[[], None]) -> None:
                 st.caption(f":material/filter_alt: Only: {within}")
     with st.chat_message("assistant", avatar=AGENT):
         answer()
+
+
+def _unfolds(step: Compressed | ModelReplied) -> bool:
+    return bool(step.summary if isinstance(step, Compressed) else step.thinking)
+
+
+def _draw_unfolding(step: Compressed | ModelReplied) -> None:
+    with st.expander(describe(step), type="compact"):
+        if isinstance(step, Compressed):
+            draw_text(step.summary)
+        elif step.thinking:
+            st.caption(_thought(step.thinking))
+            st.markdown(markdown.prose(step.thinking.text))
+
+
+def draw_thinking(thinking: Thinking) -> None:
+    """What a model thought, folded under how long it took."""
+    with st.expander(_thought(thinking), type="compact", icon=":material/psychology:"):
+        st.markdown(markdown.prose(thinking.text))
+
+
+def _thought(thinking: Thinking) -> str:
+    about = "about " if thinking.estimated else ""
+    tokens = f"{about}{figures.count(thinking.tokens, 'token')}"
+    how_long = "" if thinking.seconds is None else f" for {figures.seconds(thinking.seconds)}"
+    return f"Thought{how_long} · {tokens}"
+
+
+def draw_growing_thinking(text: str, *, unfolded: bool) -> None:
+    """The end of what a model is thinking, or has just thought."""
+    hidden, shown = lately(text)
+    icon, label = ":material/psychology:", "Thinking" if unfolded else "Thought"
+    with st.expander(label, type="compact", icon=icon, expanded=unfolded):
+        if hidden:
+            st.caption(f":material/more_horiz: {figures.count(hidden, 'character')} before this")
+        st.markdown(markdown.prose(shown))
 
 
 def draw_steps(steps: Sequence[Step], level: Level = "calls") -> None:
