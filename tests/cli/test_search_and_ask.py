@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -159,6 +160,16 @@ def test_at_a_terminal_the_sign_that_ends_a_chat_repeats_no_answer(
     assert filled("ask", QUESTION, "--team", "tools").out.count(WRITTEN) == 1
     monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
     assert filled("ask", QUESTION, "--team", "tools").out == f"{WRITTEN}\n"
+
+
+def test_what_the_model_thought_is_counted_and_not_printed(filled: Cli, server: OpenAIServer) -> None:
+    server.script = lambda body: Answer(WRITTEN, thinking="Rivers are long [9].")
+    ended = filled("ask", QUESTION)
+    assert ended.out == f"{WRITTEN}\n\n[1] rivers.md, lines 1-3, Rivers\n"
+    assert re.search(r"\nThought for \d+\.\d s \(5 tokens\)\.\n", ended.err)
+    assert "Rivers are long" not in ended.err
+    thinking = filled("ask", QUESTION, "--json").json["thinking"]
+    assert (thinking["text"], thinking["tokens"]) == ("Rivers are long [9].", 5)
 
 
 def test_offline_it_costs_nothing(filled: Cli) -> None:
