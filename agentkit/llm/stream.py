@@ -43,40 +43,41 @@ class Streamed:
 
     def add(self, text: str) -> None:
         """Take the next piece of the reply, in which tags may tell thinking from the answer."""
-        self._came()
         self._tell(self._splitter.feed(text))
 
     def think(self, text: str) -> None:
         """Take the next piece of thinking, which came beside the text."""
-        self._came()
         self._splitter.thought_elsewhere()
         self._tell([Part("thinking", text)])
 
     def close(self) -> None:
         """Nothing more comes: tell what was held back, since it might have become a tag."""
-        self.seconds = time.monotonic() - self.began
         self._tell(self._splitter.close())
-
-    def _came(self) -> None:
-        if self.first_token_s is None:
-            self.first_token_s = time.monotonic() - self.began
+        self.seconds = time.monotonic() - self.began
+        self._end_thinking()
 
     def _tell(self, parts: list[Part]) -> None:
         for part in parts:
-            now = time.monotonic()
             if part.kind == "text":
+                self._end_thinking()
+                if self.first_token_s is None:
+                    self.first_token_s = time.monotonic() - self.began
                 self.pieces.append(part.text)
                 bus.emit(TokenDelta(part.text, self.agent, self.call_id))
                 continue
             if part.kind == "was_thinking":
                 self._began_thinking = self.began + (self.first_token_s or 0.0)
                 self.thoughts, self.pieces = self.thoughts + self.pieces, []
+                self.first_token_s = None
             else:
-                self._began_thinking = self._began_thinking or now
+                self._began_thinking = self._began_thinking or time.monotonic()
                 self.thoughts.append(part.text)
-            self.thinking_s = now - self._began_thinking
             was_text = part.kind == "was_thinking"
             bus.emit(ThinkingDelta(part.text, self.agent, self.call_id, was_text))
+
+    def _end_thinking(self) -> None:
+        if self.thinking_s is None and self._began_thinking is not None:
+            self.thinking_s = time.monotonic() - self._began_thinking
 
 
 _streamed: ContextVar[Streamed | None] = ContextVar("agentkit_streamed", default=None)

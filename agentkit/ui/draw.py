@@ -187,7 +187,8 @@ def _draw_unfolding(step: Compressed | ModelReplied) -> None:
 
 def draw_thinking(thinking: Thinking) -> None:
     """What a model thought, folded under how long it took."""
-    with st.expander(_thought(thinking), type="compact", icon=":material/psychology:"):
+    folded = st.expander(_thought(thinking), type="compact", icon=":material/psychology:")
+    with folded, st.container(border=True):
         st.markdown(markdown.prose(thinking.text))
 
 
@@ -202,7 +203,8 @@ def draw_growing_thinking(text: str, *, unfolded: bool) -> None:
     """The end of what a model is thinking, or has just thought."""
     hidden, shown = lately(text)
     icon, label = ":material/psychology:", "Thinking" if unfolded else "Thought"
-    with st.expander(label, type="compact", icon=icon, expanded=unfolded):
+    folded = st.expander(label, type="compact", icon=icon, expanded=unfolded)
+    with folded, st.container(border=True):
         if hidden:
             st.caption(f":material/more_horiz: {figures.count(hidden, 'character')} before this")
         st.markdown(markdown.prose(shown))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -130,6 +131,27 @@ def test_nor_of_an_answer_in_one_piece(server: OpenAIServer, said: dict[str, Any
     assert reply.thinking is not None
     assert reply.thinking.text == THOUGHT
     assert (reply.thinking.seconds is None) == (not stream)
+
+
+def test_it_lasts_until_the_answer_begins(server: OpenAIServer) -> None:
+    """Not only until its last piece: then the model may still think without a word."""
+    server.script = lambda body: Answer(FORTY_TWO, thinking="Six times", halt_after=2)
+    server.go_on.clear()
+    thought: list[str] = []
+
+    def go_on(event: Event) -> None:
+        if isinstance(event, ThinkingDelta):
+            thought.append(event.text)
+            if len(thought) == 2:
+                threading.Timer(0.2, server.go_on.set).start()
+
+    with bus.listening(go_on):
+        reply = call(_model(server), [message("user", "What is 6 x 7?")])
+    assert reply.thinking is not None
+    assert reply.thinking.seconds is not None
+    assert reply.thinking.seconds >= 0.2
+    assert reply.first_token_s is not None
+    assert reply.first_token_s >= reply.thinking.seconds
 
 
 def test_its_tokens_are_the_servers_or_estimated(server: OpenAIServer) -> None:
