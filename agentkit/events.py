@@ -241,6 +241,8 @@ class Compressed:
     summary: str = ""
     """What stands for the messages that are gone."""
     error: str = ""
+    results_shortened: int = 0
+    """Results of tools and code of which only the first and last lines were sent."""
 
 
 @dataclass(frozen=True, slots=True)

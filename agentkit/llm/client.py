@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 from agentkit.core import bus, stopping
 from agentkit.errors import BadModelReply, ModelError, Stopped
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, ReplyEnd, Thinking, Usage
-from agentkit.llm import limits
+from agentkit.llm import limits, room
 from agentkit.llm.ends import cut_by, end_of, half_a_call
 from agentkit.llm.prices import price
 from agentkit.llm.response import ModelResponse
@@ -101,7 +101,8 @@ def call(model: Model, messages: Sequence[Message], *, agent: str = "", stream: 
          params: Mapping[str, Any] | None = None, attempts: int = ATTEMPTS, may_be_empty: bool = False) -> Reply:  # fmt: skip
     """Ask a model, up to `attempts` times where another try can help; with `stream=None` the parameter is left out.
 
-    What models thought before earlier replies is not sent, whatever messages hold of it.
+    What models thought before earlier replies is not sent, whatever messages hold of it, and what does not fit into the
+    model's window is shortened, see `room`; raises ContextTooLong where that cannot be done, before anything is sent.
 
     Emits ModelCalled, TokenDelta and ThinkingDelta for what is streamed, and one ModelReplied per attempt. Stopped on the
     way, it returns the part that had come; stopped before or between attempts, it raises Stopped. Raises ModelError, for
@@ -109,7 +110,9 @@ def call(model: Model, messages: Sequence[Message], *, agent: str = "", stream: 
     whatever a client of somebody else raises.
     """
     said = {} if stream is None else {"stream": stream}
-    sent = [_without_thinking(message) for message in messages]
+    sent = room.fitted(
+        model, [_without_thinking(message) for message in messages], tools_in(params or {}), params or {}, agent
+    )
     request = {"model": model.name, "messages": sent, **said, **(params or {})}
     asked = _Call(model, list(sent), agent, request, may_be_empty)
     attempt = 1

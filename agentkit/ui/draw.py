@@ -28,6 +28,7 @@ from agentkit.events import (
 )
 from agentkit.llm.limits import in_words
 from agentkit.llm.passages import parse_passages
+from agentkit.llm.room import STRATEGY
 from agentkit.teams.approval import APPROVE, APPROVE_ALL, EDIT, REJECT
 from agentkit.teams.werewolf.game import MODERATOR
 from agentkit.ui import figures, lab_filters, markdown, plan
@@ -135,7 +136,10 @@ def _shortened_line(event: Compressed) -> str:
     messages = f"{figures.count(event.messages_before, 'message')} to {figures.count(event.messages_after)}"
     about = "about " if event.estimated else ""
     tokens = f"{about}{figures.count(event.tokens_before)} to {figures.count(event.tokens_after, 'token')}"
-    return f":material/compress: Shortened the chat: {messages}, {tokens}{spent}"
+    cut = event.results_shortened
+    results = f", {figures.count(cut, 'long result')} cut in the middle" if cut else ""
+    what = "Sent less, to fit the model's window" if event.strategy == STRATEGY else "Shortened the chat"
+    return f":material/compress: {what}: {messages}, {tokens}{results}{spent}"
 
 
 def _talk_line(step: Step) -> str:
