@@ -16,8 +16,9 @@ from agentkit.core import bus
 from agentkit.core.tools import parse_arguments
 from agentkit.errors import ExecutionError, NoIsolation, WrongArgument
 from agentkit.events import CodeRan, Noted
+from agentkit.llm.room import shortened
 from agentkit.messages import text_of
-from agentkit.teams import answer, findings
+from agentkit.teams import answer, findings, long_memory
 from agentkit.teams.approval import Approval
 from agentkit.teams.conversing import converse, earlier, opening, remember, voice
 from agentkit.teams.ending import is_ending
@@ -27,6 +28,8 @@ from agentkit.teams.task import Answer, Task, Team
 ASSISTANT, RUNNER = answer.AGENT, "Runner"
 STEPS = 12
 CODE_S = 60
+LONGEST = 30_000
+"""Characters of a result that the model is sent, however large its window: each step pays again."""
 RUNNABLE = {"python": "Python", "py": "Python", "sh": "shell", "bash": "shell", "shell": "shell"}
 """Languages of code that is run; code in other blocks is only shown."""
 
@@ -73,10 +76,12 @@ class Runner(ConversableAgent):
         decision = self._approval.decide(name, question, arguments, "json")
         if not decision.approved:
             return False, {"name": name, "role": "function", "content": _rejected("this call", decision.reason)}
-        if not decision.changed:
-            return super().execute_function(func_call, verbose)
-        ok, result = super().execute_function({**func_call, "arguments": decision.draft}, verbose)
-        return ok, {**result, "content": f"The user changed the arguments to {decision.draft}\n{result['content']}"}
+        changed = {"arguments": decision.draft} if decision.changed else {}
+        ok, result = super().execute_function({**func_call, **changed}, verbose)
+        content = _sendable(str(result["content"]))
+        if decision.changed:
+            content = f"The user changed the arguments to {decision.draft}\n{content}"
+        return ok, {**result, "content": content}
 
     def execute_code_blocks(self, code_blocks: list[tuple[str, str]]) -> tuple[int, str]:
         """Run the blocks that can be run, each as the person approves it, until one fails or is rejected."""
@@ -96,7 +101,7 @@ class Runner(ConversableAgent):
             return 1, _rejected("this code", decision.reason) + "\n"
         exit_code, output = self._run(language, decision.draft)
         changed = f"The user changed the code to:\n{decision.draft}\nIts output:\n" if decision.changed else ""
-        return exit_code, f"{changed}{output}\n"
+        return exit_code, f"{changed}{_sendable(output)}\n"
 
     def _run(self, language: str, code: str) -> tuple[int, str]:
         began = time.monotonic()
@@ -129,6 +134,7 @@ def work(task: Task) -> Answer:
     found = Findings(task)
     assistant, runner = AssistantAgent(ASSISTANT, INSTRUCTIONS, voice(task)), Runner(RUNNER)
     found.offer(assistant, runner)
+    long_memory.keep_short(assistant, task.model)
     description = "The date of today with weekday and local time."
     register_function(todays_date, caller=assistant, executor=runner, name="todays_date", description=description)
     for tool in task.tools:
@@ -173,6 +179,11 @@ def _readable(arguments: Any) -> str | None:
     except WrongArgument:
         return None
     return json.dumps(given, ensure_ascii=False, indent=2)
+
+
+def _sendable(result: str) -> str:
+    """What the model is sent of a result; the run's events have all of it."""
+    return result if len(result) <= LONGEST else shortened(result, LONGEST)
 
 
 def _rejected(what: str, reason: str) -> str:
