@@ -149,9 +149,11 @@ def thought_in(message: Any) -> str:
 
     A server may name the same twice; the first that says something counts.
     """
-    values = [_value(message, key) for key in _FIELDS]
-    named = next((value for value in values if isinstance(value, str) and value), "")
-    return named or _in_parts(_value(message, "content")) or _in_details(message)
+    for key in _FIELDS:
+        value = _value(message, key)
+        if isinstance(value, str) and value:
+            return value
+    return _in_parts(_value(message, "content")) or _in_details(message)
 
 
 def _value(message: Any, key: str) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agentkit.core import stopping
-from agentkit.errors import AgentkitError
+from agentkit.core import bus, stopping
+from agentkit.errors import AgentkitError, ContextTooLong
+from agentkit.events import Noted
 from agentkit.llm.client import Model, Reply, call
 from agentkit.llm.ends import cut_by
 from agentkit.llm.passages import format_passages
@@ -59,13 +60,7 @@ def answer_from(task: Task, hits: Sequence[Hit], agent: str, ended: str = "",
     `ended` says in words what ended the work before, if that is worth telling; `results` are what
     tools and code gave until then.
     """
-    said = INSTRUCTIONS + format_passages(passages(hits)) if hits else NOTHING if not results else ""
-    prompt = [
-        message("system", said + _material(results)),
-        *task.history[-HISTORY:],
-        message("user", task.question),
-    ]
-    reply = call(task.model, prompt, agent=agent)
+    reply, hits = _asked(task, hits, agent, results)
     if not (reply.text.strip() or reply.stopped):
         why = ended or "the last reply of the model was empty"
         raise AgentkitError(f"{agent} wrote no answer: {why}. Ask again in other words, or choose another model or team.")
@@ -82,6 +77,35 @@ def answer_from(task: Task, hits: Sequence[Hit], agent: str, ended: str = "",
     )
     why = ended or _reason(reply, citations)
     return Answer(reply.text, citations, why, cut_by(reply.end), reply.thinking)
+
+
+def _asked(
+    task: Task, hits: Sequence[Hit], agent: str, results: Sequence[Result]
+) -> tuple[Reply, Sequence[Hit]]:
+    """The reply, and the hits that it was made from: the best ones where not all fit."""
+    given = hits
+    while True:
+        try:
+            reply = call(task.model, _prompt(task, given, results), agent=agent)
+        except ContextTooLong:
+            if len(given) < 2:
+                raise
+            given = given[: len(given) * 3 // 4]
+            continue
+        if len(given) < len(hits):
+            told = f"Of {len(hits)} passages, the first {len(given)} fit into the model's window."
+            bus.emit(Noted(agent, told))
+        return reply, given
+
+
+def _prompt(task: Task, hits: Sequence[Hit], results: Sequence[Result]) -> list[Message]:
+    nothing = "" if results else NOTHING
+    said = INSTRUCTIONS + format_passages(passages(hits)) if hits else nothing
+    return [
+        message("system", said + _material(results)),
+        *task.history[-HISTORY:],
+        message("user", task.question),
+    ]
 
 
 def _material(results: Sequence[Result]) -> str:

@@ -79,7 +79,7 @@ def _shown(heard: list[Event]) -> tuple[str, str]:
     return thinking.strip(), text
 
 
-STREAMS = {
+STREAMS: dict[str, list[Delta]] = {
     "DeepSeek": [{"reasoning_content": "Six times ", "content": None}, {"reasoning_content": "seven, TERMINATE [1]."},
                  {"content": "It is "}, {"content": "42.", "reasoning_content": None}],
     "vLLM": [{"reasoning": "Six times ", "reasoning_content": "Six times "},
