@@ -175,7 +175,9 @@ def test_at_a_terminal_the_sign_that_ends_a_chat_repeats_no_answer(
     server.script = lambda body: Answer(f"{WRITTEN} TERMINATE")
     assert filled("ask", QUESTION, "--team", "tools").out.count(WRITTEN) == 1
     monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
-    assert filled("ask", QUESTION, "--team", "tools").out == f"{WRITTEN}\n"
+    doubt = WRITTEN.replace("[1].", "[1?] names no passage")
+    whole = f"{WRITTEN}\n\nCheck before you rely on it:\n{doubt}\n"
+    assert filled("ask", QUESTION, "--team", "tools").out == whole
 
 
 def test_what_the_model_thought_is_counted_and_not_printed(filled: Cli, server: OpenAIServer) -> None:
