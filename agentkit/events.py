@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from agentkit.errors import AgentkitError
 
-MessageStatus = Literal["complete", "stopped", "failed"]
+MessageStatus = Literal["complete", "stopped", "failed", "interrupted"]
 CallStatus = Literal["ok", "failed", "stopped", "cached"]
 ReplyEnd = Literal["whole", "token_limit", "filtered", "broken_off", "too_long"]
 """How a model's reply ended: as the model meant it; at the limit of tokens; by a filter of the provider; by a server that went
@@ -90,7 +90,7 @@ class ModelCalled:
 
 @dataclass(frozen=True, slots=True)
 class TokenDelta:
-    """The next piece of text of a streamed reply; shown, never stored."""
+    """The next piece of text of a streamed reply; it is stored only until the reply is there."""
 
     text: str
     agent: str = ""

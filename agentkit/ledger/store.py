@@ -10,7 +10,7 @@ from typing import Any
 
 from agentkit.database import Database, Row
 from agentkit.errors import NotFound
-from agentkit.events import Recorded
+from agentkit.events import Recorded, TokenDelta
 from agentkit.ledger import rows
 from agentkit.ledger.rows import RunKey
 from agentkit.ledger.schema import MIGRATIONS
@@ -127,12 +127,28 @@ class Ledger:
         """
         rows.insert(self.database, run, events, again)
 
-    def interrupt_orphans(self) -> int:
-        """Mark runs that a dead process left open; call once after opening. Returns how many there were."""
-        orphans = self.database.rows("select id from runs where state = 'running'")
-        for row in orphans:
-            self.interrupt(row["id"])
-        return len(orphans)
+    def open_runs(self) -> list[RunKey]:
+        """The runs of all owners that have not ended; after opening, a dead process left them."""
+        sql = "select id, owner, chat_id, message_id from runs where state = 'running'"
+        return [RunKey(**row) for row in self.database.rows(f"{sql} order by started_at")]
+
+    def begun(self, run_id: str) -> list[Recorded]:
+        """What there is of replies that have not come to their end, one TokenDelta for each."""
+        rows = self.database.rows(
+            """select call_id, any_value(agent) as agent, string_agg(text, '' order by seq) as text,
+            max(seq) as seq, max(happened_at) as at from streamed s where run_id = ?
+            and not exists (from llm_calls c where c.id = s.call_id and c.run_id = s.run_id)
+            group by call_id order by seq""",
+            [run_id],
+        )
+        return [
+            Recorded(
+                row["seq"],
+                row["at"].replace(tzinfo=UTC).timestamp(),
+                TokenDelta(row["text"], row["agent"], row["call_id"]),
+            )
+            for row in rows
+        ]
 
     def interrupt(self, run_id: str) -> None:
         """Mark a run whose process has died, if it has not ended before."""
@@ -142,6 +158,7 @@ class Ledger:
                 " finished_at = ? where id = ? and state = 'running'",
                 [utc_now(), run_id],
             )
+            self.database.execute("delete from streamed where run_id = ?", [run_id])
 
 
 def utc_now() -> datetime:

@@ -29,13 +29,13 @@ from agentkit.events import (
     RunStopped,
     SpeakerSelected,
     StepDone,
-    TokenDelta,
     ToolCalled,
     ToolReturned,
 )
 from agentkit.ledger import StoredMessage
 from agentkit.runs import Run
 from agentkit.teams.ending import without_ending
+from agentkit.teams.written import streamed
 
 LIVE = 20_000
 """Characters of an answer that are drawn while it is being written; at its end all of it is."""
@@ -128,25 +128,15 @@ def stored_turns(thread: Iterable[StoredMessage]) -> list[Turn]:
 
 def live_turn(run: Run[Any], agent: str) -> Turn:
     """The turn that a run is working on; `agent` is the one that writes the answer."""
-    turn, writing = Turn(run.id), ""
-    written: list[str] = []
-    for recorded in run.events():
-        match recorded.event:
-            case MessageSent() as said:
-                _place(turn, said)
-                if said.sender == agent:  # what it wrote was for another agent; the answer, if it is one, is set below
-                    written.clear()
-            case ModelCalled(purpose="chat") as called if called.agent == agent:
-                writing = called.call_id
-                written.clear()
-            case ModelReplied(status="failed") as replied if replied.call_id == writing:
-                written.clear()
-            case TokenDelta() as delta if delta.call_id == writing:
-                written.append(delta.text)
-            case _:
-                pass
-    turn.text = without_ending(turn.answer.content if turn.answer and turn.answer.content else "".join(written))
-    turn.steps = steps(run.events())
+    turn, heard = Turn(run.id), run.events()
+    for recorded in heard:
+        if isinstance(recorded.event, MessageSent):
+            _place(turn, recorded.event)
+    if turn.answer and turn.answer.content:
+        turn.text = without_ending(turn.answer.content)
+    else:
+        turn.text = streamed((recorded.event for recorded in heard), agent)
+    turn.steps = steps(heard)
     return turn
 
 

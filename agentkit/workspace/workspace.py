@@ -35,6 +35,7 @@ from agentkit.teams.own_tools import own_tools
 from agentkit.teams.task import Readable
 from agentkit.workspace import offers
 from agentkit.workspace.answering import Stored, advised, history, say_end, shortened, used_in
+from agentkit.workspace.interrupted import interrupt
 from agentkit.workspace.scopes import EVERYTHING, scope_to_json
 
 DEFAULT_COLLECTION = "Documents"
@@ -57,7 +58,8 @@ class Workspace:
         self.embedder: Embedder = embedder or MiniLMEmbedder()
         self.library = Library(self.database, settings, *offers.offered(settings, self.embedder))
         self.database.refuse_newer()
-        self.ledger.interrupt_orphans()
+        for run in self.ledger.open_runs():
+            interrupt(self.ledger, run.id)
         self.library.interrupt_orphans()
 
     def with_settings(self, settings: Settings) -> Workspace:
@@ -206,7 +208,7 @@ class Workspace:
                         return chosen.work(task)
                 except Exception as error:
                     told = advised(error, run)
-                    say_end(run.message_id, task.parent_id, chosen.agents[-1], told)
+                    say_end(run, task, chosen.agents[-1], told)
                     if told is error:
                         raise
                     raise told from error

@@ -154,7 +154,9 @@ def test_others_see_and_change_nothing(ledger: Ledger, chat: Chat) -> None:
 def test_runs_that_a_dead_process_left_open_are_marked(ledger: Ledger, chat: Chat) -> None:
     ended = record(ledger, [])
     LedgerWriter(ledger, "left", OWNER, chat.id).write(Recorded(1, NOON.timestamp(), RunStarted("chat", "left open")))
-    assert ledger.interrupt_orphans() == 1
-    assert ledger.interrupt_orphans() == 0
+    assert [run.id for run in ledger.open_runs()] == ["left"]
+    ledger.interrupt("left")
+    ledger.interrupt(ended)
+    assert ledger.open_runs() == []
     states = {run["id"]: (run["state"], run["reason"]) for run in ask.runs(ledger, OWNER)}
     assert states == {ended: ("finished", ""), "left": ("interrupted", "the process ended")}
