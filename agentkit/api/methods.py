@@ -27,7 +27,7 @@ PARTS: dict[str, type[Any]] = {
 
 NAMES: dict[str, tuple[str, ...]] = {
     "workspace": (
-        "ask", "build_version", "delete_chat", "export_collection", "import_collection", "ingest",
+        "ask", "ask_again", "build_version", "delete_chat", "export_collection", "import_collection", "ingest",
         "ingest_samples", "ingest_url", "promote_version", "retry",
     ),
     "library": (

@@ -93,4 +93,11 @@ def _reason(reply: Reply, citations: tuple[Citation, ...]) -> str:
     return "answered" if citations else "no evidence"
 
 
-TEAM = Team("answer", "Answer with citations", "One agent looks the question up and answers from the passages.", (AGENT,), work)
+TEAM = Team(
+    "answer",
+    "Answer with citations",
+    "One agent looks the question up and answers from the passages.",
+    (AGENT,),
+    work,
+    goes_on=True,
+)

@@ -117,6 +117,8 @@ class Team:
     """Whether what the agents say is what one came for, so that it is shown at once."""
     calls_tools: bool = False
     """Whether its agents call the user's own functions."""
+    goes_on: bool = False
+    """Whether the last of its agents can go on alone with an answer that broke off."""
     variant: str = ""
     """What sets it apart from the other teams of its kind, in words."""
 

@@ -188,4 +188,5 @@ TEAM = Team(
     work,
     needs_language_model=True,
     calls_tools=True,
+    goes_on=True,
 )

@@ -19,12 +19,20 @@ from agentkit.messages import text_of
 from agentkit.teams.ending import without_ending
 from agentkit.teams.task import Citation, markers
 
+_REPEATED, _LEAST = 400, 12  # characters that may stand twice where a text was gone on with
+_LONGEST_WORD = 40
+
 
 def streamed(events: Iterable[Event], agent: str) -> str:
-    """What the agent is writing, or wrote last, without what it had said to others before."""
-    writing, pieces = "", list[str]()
+    """What the agent is writing, or wrote last, without what it had said to others before.
+
+    Of an answer that is gone on with, it begins with what there was of it.
+    """
+    begun, writing, pieces = "", "", list[str]()
     for event in events:
         match event:
+            case MessageSent() if event.extra.get("begun"):
+                begun = str(event.extra["begun"])
             case MessageSent() if event.sender == agent:
                 pieces.clear()
             case ModelCalled(purpose="chat") if event.agent == agent:
@@ -36,7 +44,27 @@ def streamed(events: Iterable[Event], agent: str) -> str:
                 pieces[:] = [event.text]
             case _:
                 pass
-    return without_ending("".join(pieces))
+    return without_ending(joined(begun, "".join(pieces)))
+
+
+def joined(begun: str, more: str) -> str:
+    """A text that broke off and what was written on, of which models repeat the last words at times."""
+    if not begun:
+        return more
+    longest = min(len(begun), len(more), _REPEATED)
+    again = next((n for n in range(longest, _LEAST - 1, -1) if begun.endswith(more[:n])), 0)
+    rest = more[again:]
+    if begun[-1].isspace():
+        return begun + rest.lstrip(" ")
+    apart = begun[-1] in ".!?:;,)]" and rest[:1].isalnum()
+    return f"{begun} {rest}" if apart else begun + rest
+
+
+def whole_words(text: str) -> str:
+    """A text that broke off without the last of its words, which may be a part of one."""
+    start = max(text.rfind(" "), text.rfind("\n")) + 1
+    in_word = text[-1:].isalnum() and start > 0 and len(text) - start <= _LONGEST_WORD
+    return text[:start] if in_word else text
 
 
 def written(events: Iterable[Event], agent: str) -> str:

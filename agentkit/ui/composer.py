@@ -14,7 +14,8 @@ from agentkit.errors import AgentkitError, StoreError
 from agentkit.ledger import Chat
 from agentkit.retrieval import Source
 from agentkit.retrieval.types import Scope
-from agentkit.teams import TEAMS, team, variants
+from agentkit.runs import Run
+from agentkit.teams import TEAMS, Answer, team, variants
 from agentkit.ui import draw, figures, markdown, narrowing, state, uploads
 from agentkit.workspace import DEFAULT_COLLECTION, EVERYTHING
 
@@ -42,30 +43,20 @@ class Draft:
     keep: bool = False
     parent_id: str | None = None
     scope: Scope = EVERYTHING
+    again: str = ""
+    """The id of a question that is asked once more, with what it had then."""
+    go_on: bool = False
+    """Whether its answer is to be gone on with."""
 
 
 def send(draft: Draft) -> None:
     """Ask, or queue the question while the chat is still answering; a problem is kept for the page to show."""
-    workspace, owner = state.workspace(), state.owner()
     st.session_state.pop(_PROBLEM, None)
-    if draft.chat_id and runs.live(owner, chat_id=draft.chat_id):
+    if draft.chat_id and runs.live(state.owner(), chat_id=draft.chat_id):
         st.session_state[_QUEUED] = [*_queued(), draft]
         return
     try:
-        if draft.choice.collection not in collections():
-            workspace.library.create_collection(owner, draft.choice.collection)
-        run = workspace.ask(
-            owner,
-            draft.text,
-            collection=draft.choice.collection,
-            team_id=draft.choice.team,
-            model_id=draft.choice.model,
-            chat_id=draft.chat_id,
-            parent_id=draft.parent_id,
-            attachments=draft.files,
-            keep_attachments=draft.keep,
-            scope=draft.scope,
-        )
+        run = _asked(draft)
     except AgentkitError as error:
         st.session_state[_PROBLEM] = (draft, str(error))
         return
@@ -73,6 +64,33 @@ def send(draft: Draft) -> None:
         st.query_params["chat"] = run.chat_id
         if draft.chat_id is None:
             narrowing.follow(run.chat_id, draft.choice.collection)
+
+
+def _asked(draft: Draft) -> Run[Answer]:
+    workspace, owner, chosen = state.workspace(), state.owner(), draft.choice
+    if draft.chat_id and draft.again:
+        return workspace.ask_again(
+            owner,
+            draft.chat_id,
+            draft.again,
+            team_id=chosen.team,
+            model_id=chosen.model,
+            go_on=draft.go_on,
+        )
+    if chosen.collection not in collections():
+        workspace.library.create_collection(owner, chosen.collection)
+    return workspace.ask(
+        owner,
+        draft.text,
+        collection=chosen.collection,
+        team_id=chosen.team,
+        model_id=chosen.model,
+        chat_id=draft.chat_id,
+        parent_id=draft.parent_id,
+        attachments=draft.files,
+        keep_attachments=draft.keep,
+        scope=draft.scope,
+    )
 
 
 def send_queued(chat: Chat) -> None:

@@ -327,6 +327,11 @@ def _draw_attachments(question: Said) -> None:
     if names:
         where = "kept in the collection" if question.extra.get("kept") else "for this chat only"
         st.caption(f":material/attach_file: {', '.join(markdown.literal(name) for name in names)} ({where})")
+    if gone := question.extra.get("missing"):
+        listed = ", ".join(markdown.literal(name) for name in gone)
+        verb = "is" if len(gone) == 1 else "are"
+        st.warning(f"{listed} {verb} no longer there: the answer does not know what it said. "
+                   "Attach it once more if it matters.", icon=":material/attach_file_off:")
 
 
 def _reply_line(event: ModelReplied) -> str:

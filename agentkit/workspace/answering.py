@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentkit.core import bus
 from agentkit.documents import DocumentText
 from agentkit.errors import LimitReached, Stopped
-from agentkit.events import Compressed, LimitTold
+from agentkit.events import Compressed, LimitTold, MessageSent
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.llm.limits import Used, in_words
-from agentkit.messages import Message, message
+from agentkit.messages import Message, message, new_id
 from agentkit.retrieval import Library
 from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
@@ -49,6 +50,13 @@ def advised(error: Exception, run: Run[Any]) -> Exception:
     setting = f"AGENTKIT_{told[-1].scope}_{told[-1].unit}".upper()
     option = " (or --max-tokens of the command `ask`)" if setting == "AGENTKIT_RUN_TOKENS" else ""
     return LimitReached(f"{in_words(told[-1])} {instead}, or set {setting}{option} higher and start again.")
+
+
+def say_question(question: str, thread: Sequence[StoredMessage], facts: dict[str, Any]) -> str:
+    """The person says it, after the thread; gives the message's id."""
+    asked, before = new_id(), thread[-1].id if thread else None
+    bus.emit(MessageSent(asked, before, "user", "team", "user", question, extra=facts))
+    return asked
 
 
 def say_end(run: Run[Any], task: Task, agent: str, error: Exception) -> None:
