@@ -175,6 +175,8 @@ class CodeRan:
     output: str
     executor: str = ""
     seconds: float = 0.0
+    stopped: bool = False
+    """Whether it was killed because the run was stopped; the output is what there was by then."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
 
     def answer() -> None:
         _draw_unread(turn)
-        _draw_steps(turn)
+        _draw_steps(turn, unfolded=again is not None and turn.status != "complete")
         _draw_result(turn)
         if turn.answer and took and took.prompt_tokens + took.completion_tokens:
             st.caption(markdown.literal(figures.took(took, labels.get(turn.answer.extra.get("model", ""), ""))))
@@ -111,11 +111,19 @@ def _draw_unread(turn: Turn) -> None:
             st.warning(draw.describe(recorded.event))
 
 
-def _draw_steps(turn: Turn) -> None:
+def _draw_steps(turn: Turn, *, unfolded: bool) -> None:
+    """What was done; `unfolded` where the work of those who had finished is all there is."""
     level = composer.level()
     if level == "answer":
         return
-    folded = st.expander("Steps", type="compact", icon=":material/account_tree:", key=f"steps-{turn.run_id}", on_change="rerun")
+    folded = st.expander(
+        "Steps",
+        type="compact",
+        icon=":material/account_tree:",
+        key=f"steps-{turn.run_id}",
+        on_change="rerun",
+        expanded=unfolded,
+    )
     if folded.open:
         with folded:
             try:

@@ -63,6 +63,8 @@ CUT: dict[str, str] = {
     "too_long": "it was longer than any reply may be",
 }
 """Why there is no more of a reply, in words."""
+END = {"stopped": "stopped", "failed": "broke off", "interrupted": "the app was closed meanwhile"}
+"""What ended a message before it was whole, in words."""
 DECIDED = {APPROVE: "yes", APPROVE_ALL: "yes, and all of this kind", EDIT: "yes, with changes", REJECT: "no"}
 """What the person said about what was to run."""
 _SHOWN = 300  # characters of a message between agents, or of a passage
@@ -98,6 +100,9 @@ def draw(step: Step, level: Level = "calls") -> None:
 def describe(step: Step) -> str:
     """The line for a step, in Markdown; empty for what is no step."""
     match step:
+        case Retrieved(mode="earlier"):
+            found = figures.count(len(step.hits), "passage")
+            return f":material/history: Goes on with what had been found before: {found}"
         case Retrieved():
             return _search_line(step)
         case ModelCalled():
@@ -204,6 +209,7 @@ def _draw_message(said: MessageSent, *, whole: bool) -> None:
     beside = len(text) <= _SHORT and "\n" not in text
     with st.container(horizontal=beside, vertical_alignment="center", gap="xsmall" if beside else None):
         who = f"**{markdown.literal(said.sender)}** to {markdown.literal(said.recipient)}"
+        who += f" · {END[said.status]}" if said.status in END else ""
         st.markdown(f":small[:material/forum: {who}]", width="content" if beside else "stretch")
         if text:
             st.caption(text, width="content" if beside else "stretch")
@@ -280,7 +286,10 @@ def _draw_result(text: str) -> None:
 
 def _draw_code(ran: CodeRan) -> None:
     icon = ":material/terminal:" if ran.exit_code == 0 else ":material/error:"
-    label = f"Ran {markdown.literal(named(ran.language))} · exit code {ran.exit_code} · {figures.seconds(ran.seconds)}"
+    end = f"exit code {ran.exit_code}"
+    if ran.stopped:
+        icon, end = ":material/stop_circle:", "stopped, with its output so far"
+    label = f"Ran {markdown.literal(named(ran.language))} · {end} · {figures.seconds(ran.seconds)}"
     with st.expander(label, type="compact", icon=icon):
         draw_runnable(ran.code, ran.language)
         st.caption("Output")
