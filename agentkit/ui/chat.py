@@ -83,7 +83,8 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
 
     def answer() -> None:
         _draw_unread(turn)
-        _draw_steps(turn, unfolded=again is not None and turn.status != "complete")
+        lost = turn.status != "complete" and bool(turn.inner)
+        _draw_steps(turn, unfolded=again is not None and lost)
         _draw_result(turn)
         if turn.answer and took and took.prompt_tokens + took.completion_tokens:
             st.caption(markdown.literal(figures.took(took, labels.get(turn.answer.extra.get("model", ""), ""))))
