@@ -270,6 +270,56 @@ def test_a_run_that_needs_a_person_asks_on_the_page(workspace: ScriptableWorkspa
     assert run.result() == "Yes"
 
 
+def test_text_of_an_answer_that_failed_stays_and_can_be_gone_on_with(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    client = workspace.breaking("Green tea is steeped at 80 degrees [1]. The pot is", "80 degrees [1].")
+    app = settle(ask(open_page("chat")))
+    for shown in (app, open_page("chat", chat=app.query_params["chat"])):
+        assert any(text.startswith("Green tea is steeped at 80 degrees") for text in texts(shown))
+        (error,) = shown.error
+        assert error.value.startswith("The answer broke off. What had been written by then is kept. ")
+        assert "the server went away" in error.value
+        assert len(keys(shown, "go-on-")) == len(keys(shown, "again-")) == 1
+    client.whole = True
+    settle(app.button(key=keys(app, "go-on-")[0]).click().run())
+    whole = "Green tea is steeped at 80 degrees [1]. The pot 80 degrees [1]."
+    assert [said.content for said in thread(workspace)] == [QUESTION, whole]
+    assert not [*app.error, *keys(app, "go-on-"), *keys(app, "again-")]
+
+
+def test_while_an_answer_is_gone_on_with_what_there_was_stays_on_the_page(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    workspace.breaking("Green tea is steeped at 80 degrees. ", "never said")
+    app = settle(ask(open_page("chat")))
+    client = workspace.halting("The pot", " is warmed first.")
+    app.run()
+    app.selectbox(key=f"model-{only_chat(workspace).id}").set_value("halting").run()
+    app.button(key=keys(app, "go-on-")[0]).click().run()
+    assert client.halted.wait(10)
+    app.run()
+    assert any("80 degrees. The pot" in text for text in texts(app))
+    client.go_on.set()
+    settle(app)
+    assert thread(workspace)[-1].content == "Green tea is steeped at 80 degrees. The pot is warmed first."
+
+
+def test_trying_again_keeps_the_files_that_went_along(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    workspace.script(ModelAuthFailed("The server refuses the key."), "It is brewed cold [1].")
+    app = open_page("chat")
+    app.chat_input[0].upload("coffee.txt", b"Cold brew coffee is brewed cold for a night.", "text/plain")
+    settle(ask(app, "How is cold brew coffee made?"))
+    (document,) = workspace.library.documents(OWNER, f"chat:{only_chat(workspace).id}")
+    settle(app.button(key=keys(app, "again-")[0]).click().run())
+    assert any("coffee.txt (for this chat only)" in text for text in texts(app))
+    assert "coffee.txt" in {citation["document"] for citation in thread(workspace)[-1].extra["citations"]}
+    workspace.script(ModelAuthFailed("The server refuses the key."), "It is brewed cold [1].")
+    settle(ask(app, "And for how long?"))
+    workspace.library.delete_documents(OWNER, [document.id])
+    settle(app.button(key=keys(app, "again-")[0]).click().run())
+    assert not app.warning  # this question had no files of its own
+
+
 def long_chat(workspace: ScriptableWorkspace, messages: int) -> Chat:
     """A stored chat of so many messages, half of them answers with a source."""
     chat = workspace.ledger.create_chat(OWNER, "Long", "answer", "offline", "Kitchen")
