@@ -9,7 +9,7 @@ import streamlit as st
 
 from agentkit import runs
 from agentkit.errors import NotFound
-from agentkit.events import DocumentDone, DocumentProgress, MessageSent, Retrieved
+from agentkit.events import DocumentDone, DocumentProgress, MessageSent
 from agentkit.ledger import Chat, queries
 from agentkit.ledger.queries import Totals
 from agentkit.runs import Run
@@ -107,9 +107,11 @@ def _draw_unread(turn: Turn) -> None:
     """Attached files that could not be read: the answer cannot know them."""
     if turn.status == "failed" or not (turn.question and turn.question.extra.get("attachments")):
         return
-    for recorded in queries.events(state.workspace().ledger, state.owner(), turn.run_id):
-        if isinstance(recorded.event, DocumentDone) and recorded.event.status == "failed":
-            st.warning(draw.describe(recorded.event))
+    ledger, owner = state.workspace().ledger, state.owner()
+    done = [event for _, event in queries.told(ledger, owner, [turn.run_id], DocumentDone)]
+    for event in reversed(done):
+        if event.status == "failed":
+            st.warning(draw.describe(event))
 
 
 def _draw_steps(turn: Turn, *, unfolded: bool) -> None:
@@ -179,16 +181,12 @@ def _draw_remarks(turn: Turn) -> None:
 
 def _draw_no_evidence(turn: Turn) -> None:
     """Says why there was nothing to answer from, when every search came back empty; an answer alone may not tell."""
-    try:
-        heard = [recorded.event for recorded in queries.events(state.workspace().ledger, state.owner(), turn.run_id)]
-    except NotFound:
-        return
-    searches = [event for event in heard if isinstance(event, Retrieved)]
+    searches = queries.searches(state.workspace().ledger, state.owner(), turn.run_id)
     if not searches or any(search.hits for search in searches):
         return
-    first = next((search for search in searches if search.left_out.get("weak")), searches[0])
-    if weak := first.left_out.get("weak"):
-        found = f"{figures.count(weak, 'passage')} scored below {first.options.get('min_score', 0):g}"
+    first = next((search for search in searches if search.weak), searches[0])
+    if first.weak:
+        found = f"{figures.count(first.weak, 'passage')} scored below {first.min_score:g}"
         text = f"**Weak evidence only.** {found}, where this collection draws the line; none of them was used."
         ways = "Ask in other words, or see in the retrieval lab what lies below the line."
     else:

@@ -24,6 +24,7 @@ from agentkit.events import (
     ReplyParsed,
     Retrieved,
     SpeakerSelected,
+    Unknown,
 )
 from agentkit.llm.limits import in_words
 from agentkit.llm.passages import parse_passages
@@ -111,7 +112,8 @@ def describe(step: Step) -> str:
             return _reply_line(step)
         case DocumentProgress():
             share = f", {step.done / step.total:.0%}" if step.total else ""
-            return f":material/attach_file: {markdown.literal(step.document)} is {STAGES[step.stage]}{share}"
+            doing = STAGES.get(step.stage, "being taken in")
+            return f":material/attach_file: {markdown.literal(step.document)} is {doing}{share}"
         case DocumentDone():
             return _document_line(step)
         case Compressed():
@@ -161,6 +163,9 @@ def _talk_line(step: Step) -> str:
         case Noted():
             first, _, _ = step.text.partition("\n")
             return f":material/info: {markdown.literal(step.agent)}: {markdown.literal(first)}"
+        case Unknown():
+            name = markdown.literal(step.name)
+            return f":material/update: Something of a newer version of agentkit that this one cannot show: {name}"
         case _:
             return ""
 

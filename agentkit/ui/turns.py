@@ -31,6 +31,7 @@ from agentkit.events import (
     StepDone,
     ToolCalled,
     ToolReturned,
+    Unknown,
 )
 from agentkit.ledger import StoredMessage
 from agentkit.runs import Run
@@ -219,7 +220,10 @@ class _Steps:
                 self._add_message(event)
             case ChatEnded(silent=True):
                 pass  # the inner chat that chose a speaker; who it was is a step of its own
-            case SpeakerSelected() | ChatEnded() | Noted() | ReplyParsed() | Compressed() | LimitTold():
+            case (
+                SpeakerSelected() | ChatEnded() | Noted() | ReplyParsed() | Compressed() | LimitTold()
+                | Unknown()
+            ):  # fmt: skip
                 self._drop_said_before(event)
                 self._drop_progress(event)
                 self.steps[f"step {seq}"] = event

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Callable
+from types import FrameType
 
 from streamlit.testing.v1 import AppTest
 
 from agentkit import runs
 from agentkit.core import bus
 from agentkit.errors import ModelAuthFailed
-from agentkit.events import MessageSent
+from agentkit.events import MessageSent, from_json
 from agentkit.ledger import Chat, StoredMessage
 from agentkit.ledger.store import utc_now
 from agentkit.teams import Citation
@@ -318,6 +320,49 @@ def test_trying_again_keeps_the_files_that_went_along(workspace: ScriptableWorks
     workspace.library.delete_documents(OWNER, [document.id])
     settle(app.button(key=keys(app, "again-")[0]).click().run())
     assert not app.warning  # this question had no files of its own
+
+
+def test_what_a_newer_version_noted_is_shown_as_such(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    workspace.script("It is 80 degrees [1].")
+    app = settle(ask(open_page("chat")))
+    run_id = thread(workspace)[0].run_id
+    row = {"run_id": run_id, "seq": 1000, "happened_at": utc_now(), "kind": "DreamDreamt", "data": '{"of": "tea"}'}
+    with workspace.database.transaction():
+        workspace.database.insert("events", row)
+        workspace.database.insert("events", {**row, "seq": 1001, "kind": "Noted", "data": "{}"})
+    app.session_state[f"steps-{run_id}"] = True
+    app.run()
+    assert not app.exception
+    shown = " ".join(texts(app))
+    assert "Something of a newer version of agentkit that this one cannot show: DreamDreamt" in shown
+    assert "that this one cannot show: Noted" in shown
+
+
+def test_an_answer_without_passages_costs_no_decoding_of_its_events(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    workspace.script("Hello.")
+    app = settle(ask(open_page("chat")))
+    assert not thread(workspace)[-1].extra["citations"]
+    assert decoded(app) == 0
+    app.session_state[f"steps-{thread(workspace)[0].run_id}"] = True
+    assert decoded(app) > 3
+
+
+def decoded(app: AppTest) -> int:
+    """How many events are read from JSON while the page is drawn."""
+    calls = []
+
+    def look(frame: FrameType, kind: str, _: object) -> None:
+        if kind == "call" and frame.f_code is from_json.__code__:
+            calls.append(1)
+
+    threading.setprofile(look)
+    try:
+        app.run()
+    finally:
+        threading.setprofile(None)
+    return len(calls)
 
 
 def long_chat(workspace: ScriptableWorkspace, messages: int) -> Chat:
