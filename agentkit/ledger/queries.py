@@ -176,6 +176,12 @@ def runs(ledger: Ledger, owner: str, limit: int = 50, kind: str = "") -> list[di
     )
 
 
+def last_state(ledger: Ledger, owner: str, chat_id: str) -> str:
+    """How the last run of a chat stands, such as `interrupted`; empty when there was none."""
+    sql = "select state from runs where owner = ? and chat_id = ? order by started_at desc limit 1"
+    return str(ledger.database.value(sql, [owner, chat_id]) or "")
+
+
 def events(ledger: Ledger, owner: str, run_id: str) -> list[Recorded]:
     """The stored events of a run, in order; raises NotFound."""
     if ledger.database.value("select count(*) from runs where id = ? and owner = ?", [run_id, owner]) == 0:
