@@ -46,8 +46,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "library.transfer": ("export", "load"),
     "ledger": (
-        "chat", "chats", "count_chats", "create_chat", "delete_chat", "exchange", "keep", "set",
-        "settings", "thread", "update_chat",
+        "begun", "chat", "chats", "count_chats", "create_chat", "delete_chat", "exchange", "keep",
+        "open_runs", "set", "settings", "thread", "update_chat",
     ),
     "figures": ("events", "groups", "of_messages", "runs", "totals", "write_calls"),
 }  # fmt: skip

@@ -17,6 +17,7 @@ from agentkit.events import MessageSent, from_json
 from agentkit.ledger import Chat, StoredMessage
 from agentkit.ledger.store import utc_now
 from agentkit.teams import Citation
+from agentkit.ui.composer import Choice, Draft
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 
@@ -120,6 +121,69 @@ def test_what_is_asked_meanwhile_waits_its_turn_and_can_be_taken_back(workspace:
     for _ in range(3):
         settle(app)
     assert [said.content for said in thread(workspace) if said.role == "user"] == [QUESTION, "And black tea?", "And white tea?"]
+
+
+def test_what_waits_belongs_to_the_chat_and_is_asked_once(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    client = workspace.halting("It is", " 80 degrees [1].")
+    app = ask(open_page("chat"))
+    assert client.halted.wait(10)
+    app.chat_input[0].upload("coffee.txt", b"Coffee is brewed cold.", "text/plain")
+    ask(app, "And coffee?")
+    chat = app.query_params["chat"]
+    tabs = [open_page("chat", chat=chat), open_page("chat", chat=chat)]
+    for tab in tabs:
+        assert any("Asked after this answer: And coffee?" in text for text in texts(tab))
+    client.go_on.set()
+    for tab in (*tabs, *tabs):
+        settle(tab)
+    assert [said.content for said in thread(workspace) if said.role == "user"] == [QUESTION, "And coffee?"]
+    assert thread(workspace)[2].extra["attachments"] == ["coffee.txt"]
+    assert [one.name for one in workspace.library.documents(OWNER, f"chat:{chat}")] == ["coffee.txt"]
+
+
+def test_after_a_closed_app_what_waits_is_asked_when_the_person_says_so(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    client = workspace.halting("It is", " 80 degrees [1].")
+    app = ask(open_page("chat"))
+    assert client.halted.wait(10)
+    ask(app, "And black tea?")
+    client.go_on.set()
+    (run,) = runs.live(OWNER)
+    assert run.wait(30)
+    with workspace.database.transaction():
+        workspace.database.execute("update runs set state = 'interrupted' where id = ?", [run.id])
+    later = open_page("chat", chat=app.query_params["chat"])
+    assert any("Still to be asked: And black tea?" in text for text in texts(later))
+    assert len(thread(workspace)) == 2
+    settle(later.button(key="ask-now").click().run())
+    assert thread(workspace)[2].content == "And black tea?"
+    assert not any("Still to be asked" in text for text in texts(later))
+
+
+def test_how_much_of_the_steps_is_shown_belongs_to_the_chat(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    app = settle(ask(open_page("chat")))
+    first = app.query_params["chat"]
+    app.segmented_control(key="level-choice").set_value("everything").run()
+    assert open_page("chat", chat=first).segmented_control(key="level-choice").value == "everything"
+    other = open_page("chat")  # a new one is as it was chosen last
+    assert other.segmented_control(key="level-choice").value == "everything"
+    settle(ask(other))
+    other.segmented_control(key="level-choice").set_value("answer").run()
+    assert open_page("chat", chat=first).segmented_control(key="level-choice").value == "everything"
+
+
+def test_a_question_that_could_not_be_asked_is_there_after_a_refresh(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    app = settle(ask(open_page("chat")))
+    chat = only_chat(workspace)
+    question = Draft(chat.id, "And coffee?", Choice("Kitchen", "answer", "no such model"))
+    workspace.ledger.set(OWNER, chat.id, "not_asked", {**question.to_json(), "problem": "There is no such model."})
+    app = open_page("chat", chat=chat.id)
+    assert any("Not asked: And coffee?" in text.replace("*", "") for text in texts(app))
+    app.button(key="forget-question").click().run()
+    assert not any("And coffee?" in text for text in texts(open_page("chat", chat=chat.id)))
 
 
 def test_a_source_opens_beside_the_answer_and_outlives_its_document(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
