@@ -186,7 +186,7 @@ def _draw_waiting(
             key=f"unqueue-{number}",
             type="tertiary",
             icon=":material/undo:",
-            on_click=_taken,
+            on_click=_take_back,
             args=(chat_id, queued),
         )
 
@@ -360,6 +360,10 @@ def _wait(draft: Draft) -> None:
         before = kept.get(draft.chat_id, "queue")
         if kept.exchange(draft.chat_id, "queue", before, [*(before or []), draft.to_json()]):
             return
+
+
+def _take_back(chat_id: str | None, queued: dict[str, Any]) -> None:
+    _taken(chat_id, queued)
 
 
 def _taken(chat_id: str | None, queued: dict[str, Any]) -> bool:

@@ -16,8 +16,8 @@ from agentkit.messages import Message, message, new_id
 from agentkit.retrieval import Library
 from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
-from agentkit.teams.task import Task
-from agentkit.teams.written import citations_in, written
+from agentkit.teams.task import Task, Team
+from agentkit.teams.written import citations_in, streamed, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,10 @@ def say_question(question: str, thread: Sequence[StoredMessage], facts: dict[str
     return asked
 
 
-def say_end(run: Run[Any], task: Task, agent: str, error: Exception) -> None:
+def say_end(run: Run[Any], task: Task, asked: Team, error: Exception) -> None:
     """The chat keeps what there is of an answer, and why there is no more."""
-    events = [one.event for one in run.events()]
-    text = written(events, agent)
+    events, agent = [one.event for one in run.events()], asked.agents[-1]
+    text = (written if asked.goes_on else streamed)(events, agent)
     extra: dict[str, Any] = {"model": task.model.id}
     if text:
         extra["citations"] = [citation.to_json() for citation in citations_in(text, events)]

@@ -18,7 +18,7 @@ from agentkit.llm.prices import price
 from agentkit.llm.usage import estimated_usage
 from agentkit.messages import new_id
 from agentkit.teams import team
-from agentkit.teams.written import citations_in, written
+from agentkit.teams.written import citations_in, streamed, written
 
 log = logging.getLogger(__name__)
 
@@ -46,13 +46,14 @@ def _keep_begun(ledger: Ledger, run: RunKey) -> None:
     if run.chat_id is None and not begun:
         return
     heard = queries.events(ledger, run.owner, run.id)
-    last = max([*heard, *begun], key=lambda one: one.seq)
     replies = [_reply(one, heard) for one in begun]
-    events: list[Event] = [one.event for one in sorted([*heard, *begun], key=lambda one: one.seq)]
+    in_order: list[Recorded] = sorted([*heard, *begun], key=lambda one: one.seq)
+    events = [one.event for one in in_order]
     said = _messages(ledger, run, [*events, *replies])
-    at = begun[-1].at if begun else last.at
-    more = enumerate([*replies, *said], start=last.seq + 1)
-    ledger.keep(run, [Recorded(seq, at, event) for seq, event in more])
+    at = begun[-1].at if begun else in_order[-1].at
+    added: list[Event] = [*replies, *said]
+    after = in_order[-1].seq + 1
+    ledger.keep(run, [Recorded(seq, at, event) for seq, event in enumerate(added, start=after)])
 
 
 def _reply(begun: Recorded, heard: list[Recorded]) -> ModelReplied:
@@ -79,10 +80,11 @@ def _messages(ledger: Ledger, run: RunKey, events: list[Event]) -> list[MessageS
         return []
     try:
         chat = ledger.chat(run.owner, run.chat_id)
-        agent = team(chat.team).agents[-1]
+        asked = team(chat.team)
     except NotFound:
         return []
-    text = written(events, agent)
+    agent = asked.agents[-1]
+    text = (written if asked.goes_on else streamed)(events, agent)
     if text:
         cited = [citation.to_json() for citation in citations_in(text, events)]
         extra = {"citations": cited, "model": chat.model, "inner": False}

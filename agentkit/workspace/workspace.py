@@ -246,7 +246,7 @@ class Workspace:
                     return asking.work(task)
             except Exception as error:
                 told = advised(error, run)
-                say_end(run, task, chosen.agents[-1], told)
+                say_end(run, task, chosen, told)
                 if told is error:
                     raise
                 raise told from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def _until_stored(app: App, chat_id: str) -> None:
             draft = workspace.ledger.settings("local", chat_id).get("draft")
             if draft == DRAFT and any(text.endswith("pier is") for text in texts):
                 return
-            app.process.poll()
+            time.sleep(0.05)
     finally:
         workspace.close()
     raise AssertionError(f"stored are the draft {draft!r} and {texts}")
