@@ -46,8 +46,7 @@ def _explained(name: str) -> Iterator[None]:
     except RecursionError as error:
         raise DamagedDocument(f"{name} is nested too deeply to be read. Export it in a flatter form or as text.") from error
     except Exception as error:  # each library fails in ways of its own
-        detail = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise DamagedDocument(f"{name} cannot be read ({detail}). {AGAIN}") from error
+        raise DamagedDocument(f"{name} is damaged: its content is not what files of its kind hold. {AGAIN}") from error
 
 
 def _title(name: str) -> str:

@@ -249,3 +249,13 @@ def _saved(save: Callable[[io.BytesIO], None]) -> bytes:
     out = io.BytesIO()
     save(out)
     return out.getvalue()
+
+
+def xlsx_with(rows: str) -> bytes:
+    """A workbook with that XML as the rows of its one sheet."""
+    with zipfile.ZipFile(io.BytesIO(xlsx())) as book:
+        members: dict[str, str | bytes] = {name: book.read(name) for name in book.namelist()}
+        text = book.read("xl/worksheets/sheet1.xml").decode()
+    before, _, rest = text.partition("<sheetData>")
+    members["xl/worksheets/sheet1.xml"] = f"{before}<sheetData>{rows}</sheetData>{rest.partition('</sheetData>')[2]}"
+    return archive(members)

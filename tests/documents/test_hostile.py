@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import random
+import re
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -167,6 +168,40 @@ def test_malformed_data(read: Read) -> None:
 
 def test_a_csv_whose_quote_never_closes(read: Read) -> None:
     assert "a" in read(b'x,y\n"a' + b",b\n" * 100_000, "a.csv").text
+
+
+@pytest.mark.parametrize("place", ["999999999999", "1048577", "0", "-5"])
+def test_rows_where_no_sheet_has_any(tmp_path: Path, place: str) -> None:
+    data = makers.xlsx_with(f'<row r="1"><c r="A1"><v>1</v></c></row><row r="{place}"><c><v>2</v></c></row>')
+    with pytest.raises(DamagedDocument, match="where sheets end"):
+        small(tmp_path, data, "a.xlsx", Limits(timeout_s=30))
+
+
+def test_the_last_cell_of_a_sheet(tmp_path: Path) -> None:
+    data = makers.xlsx_with('<row r="1048576"><c r="XFD1048576"><v>7</v></c></row>')
+    assert "7" in small(tmp_path, data, "a.xlsx", Limits(timeout_s=30)).text
+
+
+def test_an_element_of_very_many_attributes(tmp_path: Path) -> None:
+    attributes = " ".join(f'a{number}="x"' for number in range(200_000))
+    page = f"<html><body><p {attributes}>hello</p></body></html>".encode()
+    assert small(tmp_path, page, "a.html", Limits(timeout_s=30)).text == "hello"
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (makers.xlsx_with('<row r="1"><c r="ZZZZZZZ1"><v>1</v></c></row>'), "a.xlsx"),
+        (makers.xlsx_with(f'<row r="1"><c r="A1"><v>{"9" * 100_000}</v></c></row>'), "a.xlsx"),
+        (makers.xlsx_with('<row r="1"><c r="A1" t="d"><v>1999-99-99</v></c></row>'), "a.xlsx"),
+        (makers.pdf(["a"])[:-600], "a.pdf"),
+        (b"%PDF-1.7\n", "a.pdf"),
+    ],
+)
+def test_what_a_library_says_is_not_passed_on(read: Read, data: bytes, name: str) -> None:
+    with pytest.raises(DamagedDocument) as caught:
+        read(data, name)
+    assert not re.search(r"Error|PDFium|Success|Traceback|[<>{}]", str(caught.value))
 
 
 def small(tmp_path: Path, data: bytes, name: str, limits: Limits) -> DocumentText:

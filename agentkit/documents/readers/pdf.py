@@ -38,8 +38,9 @@ def _open(data: bytes, name: str) -> Any:
     except pypdfium2.PdfiumError as error:
         if getattr(error, "err_code", None) == _PASSWORD:
             raise locked(name) from error
-        reason = str(error).rstrip(".")
-        raise DamagedDocument(f"{name} is damaged ({reason}). Download it again, or print it to a new PDF.") from error
+        raise DamagedDocument(
+            f"{name} is damaged: it cannot be opened as a PDF. Download it again, or print it to a new PDF."
+        ) from error
     if len(document) == 0:
         raise DamagedDocument(f"{name} has no pages. Download it again, or print it to a new PDF.")
     return document

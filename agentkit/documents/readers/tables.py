@@ -12,12 +12,14 @@ from agentkit.documents.assembly import Part, Reading
 from agentkit.documents.decoding import decode
 from agentkit.documents.document import Limits
 from agentkit.documents.places import span
-from agentkit.documents.refusals import AS_TEXT, check_pages
+from agentkit.documents.refusals import AGAIN, AS_TEXT, check_pages
 from agentkit.errors import DamagedDocument
 
 _DELIMITERS = ",;\t|"
 _BLOCK = 5_000
 """Rows of one section at most."""
+_LAST_ROW, _LAST_COLUMN = 1_048_576, 16_384
+"""Where a sheet of Excel ends."""
 _HEADER = 200
 """Characters of a header row that go into headings."""
 
@@ -93,23 +95,51 @@ def read_xlsx(data: bytes, name: str, limits: Limits) -> Reading:
 
     book = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
     check_pages(name, len(book.sheetnames), "sheets", limits)
-    return Reading(_sheets(book), book.properties.title or "", pictures=package.has_pictures())
+    sheets = ((sheet.title, _rows(sheet, book, name)) for sheet in book.worksheets)
+    parts = (part for title, rows in sheets for part in _sheet(title, rows))
+    return Reading(parts, book.properties.title or "", pictures=package.has_pictures())
 
 
-def _sheets(book: Any) -> Iterator[Part]:
-    for sheet in book.worksheets:
-        sheet.reset_dimensions()  # the stored ones are often wrong
-        yield from _sheet(sheet.title, sheet.iter_rows(values_only=True))
+def _rows(sheet: Any, book: Any, name: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are in the file, with their numbers: openpyxl's own `iter_rows` also makes all that are missing between."""
+    from openpyxl.worksheet._reader import WorkSheetParser
+
+    with sheet._get_source() as source:
+        parser = WorkSheetParser(
+            source,
+            sheet._shared_strings,
+            data_only=True,
+            epoch=book.epoch,
+            date_formats=book._date_formats,
+            timedelta_formats=book._timedelta_formats,
+        )
+        last = 0
+        for number, cells in parser.parse():
+            if not 1 <= number <= _LAST_ROW or any(cell["column"] > _LAST_COLUMN for cell in cells):
+                raise DamagedDocument(
+                    f"{name} is damaged: the sheet {sheet.title!r} has cells beyond row {_LAST_ROW:,} or column XFD,"
+                    f" where sheets end. {AGAIN}"
+                )
+            if number > last:  # a number that comes again does not count
+                last = number
+                yield number, _cells(cells)
 
 
-def _sheet(title: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[Part]:
+def _cells(found: list[dict[str, Any]]) -> list[str]:
+    """All cells of a row to its last one, from those that are in the file."""
+    cells = [""] * max((cell["column"] for cell in found), default=0)
+    for cell in found:
+        cells[cell["column"] - 1] = _cell(cell["value"])
+    return cells
+
+
+def _sheet(title: str, rows: Iterable[tuple[int, list[str]]]) -> Iterator[Part]:
     """Cut the sheet at its blank rows: each block is a table of its own, or a continuation of the one above."""
     header, width, first = "", 0, 1
     lines: list[str] = []
-    for number, values in enumerate(rows, 1):
-        cells = [_cell(value) for value in values]
+    for number, cells in rows:
         line = _row(cells)
-        if not line or len(lines) == _BLOCK:
+        if not line or len(lines) == _BLOCK or number != first + len(lines):
             yield from _block(title, header, lines, width, first)
             lines, width, first = [], 0, number + (not line)
         if line:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from agentkit.documents.assembly import Outline, Part, Reading
 from agentkit.documents.decoding import decode
@@ -24,17 +24,14 @@ _BLOCKS = frozenset(_BLOCK_TAGS.split())
 _CHARSET = re.compile(
     rb"""<meta[^>]{0,200}charset\s*=\s*["']?([\w.:-]+)|<\?xml[^>]{0,200}encoding\s*=\s*["']([\w.:-]+)""", re.IGNORECASE
 )
+_DEEPEST = 2_048
 _SPACE = re.compile(r"[^\S\xa0]+")
 
 
 def read_html(data: bytes, name: str, limits: Limits) -> Reading:
     """Read a web page; sections follow its headings."""
-    root = _parse(data)
-    if root is None:
-        return Reading([])
-    found = root.find(".//title")
-    title = " ".join((found.text or "").split()) if found is not None else ""
-    return Reading(_outline(root, Outline()).parts(), title, pictures=root.find(".//img") is not None)
+    page = _parse(data, Outline())
+    return Reading(page.outline.parts(), page.title, pictures=page.pictures)
 
 
 def read_epub(data: bytes, name: str, limits: Limits) -> Reading:
@@ -64,54 +61,78 @@ def _locked(package: Package, chapters: list[str]) -> bool:
 
 def _chapters(package: Package, chapters: list[str]) -> Iterator[Part]:
     for chapter in chapters:
-        root = _parse(package.bytes(chapter))
-        if root is not None:
-            yield from _outline(root, Outline(place=chapter)).parts()
+        yield from _parse(package.bytes(chapter), Outline(place=chapter)).outline.parts()
 
 
-def _parse(data: bytes) -> Any:
+def _parse(data: bytes, outline: Outline) -> _Page:
+    """Read a page into the outline, without a tree: one takes the square of the time for an element of many attributes."""
     from lxml import etree
 
     declared = _CHARSET.search(data[:4_096])
     text = decode(data, (declared[1] or declared[2]).decode("ascii", "replace") if declared else "")
-    if not text.strip():
-        return None
-    parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True)
-    try:
-        root = etree.fromstring(text.encode(), parser)
-    except etree.XMLSyntaxError:  # nothing in it that could be an element
-        root = None
-    check_complete(parser)
-    return root
+    page = _Page(outline)
+    if text.strip():
+        parser = etree.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True, target=page)
+        with suppress(etree.XMLSyntaxError):  # nothing in it that could be an element
+            etree.fromstring(text.encode(), parser)
+        check_complete(parser)
+    return page
 
 
-def _outline(root: Any, outline: Outline) -> Outline:
-    """Walk the tree without recursion, so that a deep one does no harm."""
-    from lxml import etree
+class _Page:
+    """What the parser tells of a page: each element's start and end, and the text between; its title, whether it has pictures."""
 
-    walker = _Walker(outline)
-    walk = etree.iterwalk(root, events=("start", "end"))
-    for event, node in walk:
-        tag = node.tag if isinstance(node.tag, str) else ""
-        if event == "end":
-            walker.end(tag)
-            walker.text(node.tail)
-        elif tag in _SKIPPED:
-            walk.skip_subtree()
-            walker.skipped = True
-        else:
-            walker.start(tag)
-            walker.text(node.text)
-    walker.flush()
-    return outline
+    def __init__(self, outline: Outline) -> None:
+        self.outline = outline
+        self.title = ""
+        self.pictures = False
+        self._blocks = _Blocks(outline)
+        self._depth = 0
+        self._skipped_from = 0
+        self._title: list[str] | None = None
+        self._title_from = 0
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """An element begins."""
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise RecursionError
+        self.pictures = self.pictures or tag == "img"
+        if tag == "title" and self._title is None:
+            self._title, self._title_from = [], self._depth
+        if not self._skipped_from and tag in _SKIPPED:
+            self._skipped_from = self._depth
+        elif not self._skipped_from:
+            self._blocks.start(tag)
+
+    def data(self, text: str) -> None:
+        """Characters, at times in several pieces."""
+        if self._title is not None and self._depth == self._title_from:
+            self._title.append(text)
+        if not self._skipped_from:
+            self._blocks.text(text)
+
+    def end(self, tag: str) -> None:
+        """An element ends."""
+        if self._depth == self._title_from:
+            self.title = " ".join("".join(self._title or ()).split())
+            self._title_from = 0
+        if self._depth == self._skipped_from:
+            self._skipped_from = 0
+        elif not self._skipped_from:
+            self._blocks.end(tag)
+        self._depth -= 1
+
+    def close(self) -> None:
+        """The page ends."""
+        self._blocks.flush()
 
 
-class _Walker:
+class _Blocks:
     """Collects the text between the borders of blocks and hands each block to the outline."""
 
     def __init__(self, outline: Outline) -> None:
         self.outline = outline
-        self.skipped = False
         self._inline: list[str] = []
         self._level = 0
         self._cells = 0
@@ -119,10 +140,9 @@ class _Walker:
         self._rows = 0
         self._mark = ""
 
-    def text(self, text: str | None) -> None:
+    def text(self, text: str) -> None:
         """Take the characters that follow a tag."""
-        if text:
-            self._inline.append(text if self._pre else _SPACE.sub(" ", text))
+        self._inline.append(text if self._pre else _SPACE.sub(" ", text))
 
     def start(self, tag: str) -> None:
         """An element begins."""
@@ -142,9 +162,7 @@ class _Walker:
 
     def end(self, tag: str) -> None:
         """An element ends."""
-        if self.skipped:
-            self.skipped = False
-        elif tag in {"td", "th"}:
+        if tag in {"td", "th"}:
             self._cells = max(0, self._cells - 1)
             self._inline.append(" | " if not self._cells else " ")
         elif self._cells:
