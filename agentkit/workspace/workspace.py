@@ -185,6 +185,7 @@ class Workspace:
         if chosen.calls_tools:
             own_tools(self.settings.tools)
         found = self.library.collection(owner, collection)
+        limits = self._limits(max_tokens)
         with self._asking:  # of two questions to one chat at the same moment, one must see the other
             self._check_silent(owner, chat_id)
             thread = self.ledger.thread(owner, chat_id, parent_id) if chat_id and parent_id != "" else []
@@ -194,7 +195,7 @@ class Workspace:
                 facts["scope"] = scope_to_json(scope)
             attach = partial(self._attach, owner, chat, collection, attachments, keep_attachments)
             return self._answer(
-                chat, question, _Asking(chosen, model, collection, scope, thread, facts, attach, chosen.work, max_tokens)
+                chat, question, _Asking(chosen, model, collection, scope, thread, facts, attach, chosen.work, limits)
             )
 
     def ask_again(self, owner: str, chat_id: str, question_id: str, *, team_id: str = "answer", model_id: str = "",
@@ -205,7 +206,7 @@ class Workspace:
         has come to since. With `go_on` its answer begins with what there is of the first one, and with what the agents had
         found and said for it; the same team's writer goes on then. Raises NotFound and ConfigError at once.
         """
-        model = self.model(model_id)
+        model, limits = self.model(model_id), self._limits(max_tokens)
         with self._asking:
             self._check_silent(owner, chat_id)
             chat = self.ledger.chat(owner, chat_id)
@@ -220,15 +221,14 @@ class Workspace:
                 work = partial(continuing.go_on, begun=found, agent=writer)
                 facts |= {"team": chosen.id, "begun": found.text}
             attach = partial(self._attach_again, owner, chat, again)
-            asking = _Asking(chosen, model, again.collection, scope_of(question), thread, facts, attach, work, max_tokens)
+            asking = _Asking(chosen, model, again.collection, scope_of(question), thread, facts, attach, work, limits)
             return self._answer(chat, question.content, asking)
 
     def _answer(self, chat: Chat, question: str, asking: _Asking) -> Run[Answer]:
         """The run that says the question and answers it."""
         owner, model, chosen = chat.owner, asking.model, asking.team
         tools = own_tools(self.settings.tools) if chosen.calls_tools else ()
-        run_limit = Limit(self.settings.run_tokens if asking.max_tokens is None else asking.max_tokens, self.settings.run_dollars)
-        chat_limit = Limit(self.settings.chat_tokens, self.settings.chat_dollars)
+        run_limit, chat_limit = asking.limits
         before = Used() if chat_limit == Limit() else used_in(self.ledger, chat)
 
         def work() -> Answer:
@@ -252,6 +252,11 @@ class Workspace:
                 raise told from error
 
         return runs.start(work, kind="chat", title=question[:TITLE], owner=owner, chat_id=chat.id, ledger=self.ledger)
+
+    def _limits(self, max_tokens: int | None) -> tuple[Limit, Limit]:
+        """Of a run and of a chat; raises WrongArgument."""
+        own, given = self.settings, self.settings.run_tokens if max_tokens is None else max_tokens
+        return Limit(given, own.run_dollars), Limit(own.chat_tokens, own.chat_dollars)
 
     def _check_silent(self, owner: str, chat_id: str | None) -> None:
         if chat_id and runs.live(owner, chat_id=chat_id):
@@ -356,7 +361,8 @@ class _Asking:
     """What travels with it."""
     attach: Callable[[], None]
     work: Callable[[Task], Answer]
-    max_tokens: int | None
+    limits: tuple[Limit, Limit]
+    """Of the run and of the chat."""
 
 
 def _check_read(done: Sequence[DocumentDone], given: int) -> None:
