@@ -124,6 +124,14 @@ def test_a_connection_that_is_cut_keeps_the_text_its_sources_and_its_tokens(
     done = workspace.ask_again(OWNER, run.chat_id or "", question.id, go_on=True).result()
     assert done.text == WHOLE
     assert [one.document for one in done.citations] == ["tea.txt"]
+    question = workspace.ledger.thread(OWNER, run.chat_id or "")[0]
+    server.script = lambda body: Answer("From the beginning.")
+    anew = workspace.ask_again(OWNER, run.chat_id or "", question.id)
+    assert anew.result().text == "From the beginning."
+    server.script = lambda body: cut
+    with pytest.raises(ModelUnreachable):  # what had been begun then is not of this try
+        workspace.ask_again(OWNER, run.chat_id or "", question.id).result()
+    assert workspace.ledger.thread(OWNER, run.chat_id or "")[-1].content == BEGUN
 
 
 def in_the_group(body: dict[str, Any]) -> Answer:

@@ -29,6 +29,7 @@ from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
 from agentkit.settings import Settings
 from agentkit.teams import Answer, Task, Team, continuing, team
+from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import own_tools
 from agentkit.teams.task import Readable
 from agentkit.workspace import offers
@@ -214,7 +215,7 @@ class Workspace:
             again = earlier(self.library, question, owner, chat.collection, attachment_collection(chat_id))
             chosen = team(team_id)
             work: Callable[[Task], Answer] = chosen.work
-            facts = {**question.extra, "team": team_id, "missing": list(again.missing)}
+            facts = {**question.extra, "team": team_id, "missing": list(again.missing), "begun": ""}
             if go_on:
                 chosen, writer = writer_of(question, chat.team)
                 found = begun(self.ledger, owner, question)
@@ -238,7 +239,8 @@ class Workspace:
             look_up, find, documents = self._lookups(owner, chat.id, asking.collection, asking.scope)
             known = partial(shortened, self.ledger, owner, asking.thread)
             turns = history(asking.thread)
-            task = Task(question, model, look_up, turns, run.message_id, asked, find, documents, tools, known)
+            task = Task(question, model, look_up, turns, run.message_id, asked, find, documents, tools,
+                        AllowedTools(self.settings.data), known)  # fmt: skip
             try:
                 chosen.check(model)
                 asking.attach()
