@@ -158,4 +158,5 @@ TEAM = Team(
     (AGENT,),
     work,
     answers_at_once=True,
+    goes_on=True,
 )
