@@ -314,6 +314,8 @@ class DocumentDone:
     seconds: float = 0.0
     error: str = ""
     note: str = ""
+    same_as: str = ""
+    """Name of a document of the collection that had the same content before; empty when none had."""
 
 
 @dataclass(frozen=True, slots=True)

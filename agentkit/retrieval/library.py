@@ -134,6 +134,10 @@ class Library:
             raise NotFound(f"There is no document {document_id!r}; it may have been deleted.")
         return self._live(found)
 
+    def copies(self, owner: str, collection: str) -> dict[str, str]:
+        """The name of the oldest document with the same content, by the id of each of the others; raises NotFound."""
+        return self.store.copies(self.collection(owner, collection).id)
+
     def chunks(self, owner: str, document_id: str, offset: int = 0, limit: int = 50) -> list[Chunk]:
         """The document's chunks in order; raises NotFound."""
         document = self.document(owner, document_id)
