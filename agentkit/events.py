@@ -124,12 +124,25 @@ class ModelReplied:
 
 
 @dataclass(frozen=True, slots=True)
+class Fallback:
+    """Why a search went by words alone: the embedding model that the other modes need was out of reach."""
+
+    wanted: str
+    """The mode that was asked for."""
+    embedder: str
+    """Name of the embedding model."""
+    error: str
+    error_type: str
+
+
+@dataclass(frozen=True, slots=True)
 class Retrieved:
     """Passages were looked up."""
 
     query: str
     collection: str
     mode: str
+    """How was searched: `hybrid`, `dense`, `lexical` or `exact`."""
     hits: list[dict[str, Any]]
     seconds: float
     timings: dict[str, float] = field(default_factory=dict)
@@ -138,6 +151,8 @@ class Retrieved:
     """Passages that were found but not given, by reason: `weak` (below the threshold), `duplicate` (of one that is given)."""
     options: dict[str, Any] = field(default_factory=dict)
     """How was searched, by the names of `SearchOptions`."""
+    fallback: Fallback | None = None
+    """Why `mode` is not the one that was asked for; None when it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,8 +412,9 @@ def from_json(data: dict[str, Any]) -> Event:
     if kind is None:
         raise AgentkitError(f"unknown event kind {data.get('kind')!r}; it was written by a newer version, please update.")
     values = _known(kind, data)
-    if isinstance(values.get("usage"), dict):
-        values["usage"] = Usage(**_known(Usage, values["usage"]))
+    for name, inner in (("usage", Usage), ("fallback", Fallback)):
+        if isinstance(values.get(name), dict):
+            values[name] = inner(**_known(inner, values[name]))
     return kind(**values)  # type: ignore[no-any-return]  # one of the union
 
 

@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agentkit.cli.asking import asked
+from agentkit.cli.fallback import fallback_fields, note_fallback
 from agentkit.cli.output import dollars, note, put, put_json
 from agentkit.cli.store import chosen_collection, opened, stopped_by_interrupt
-from agentkit.events import HumanInputRequested, MessageSent, ReplyEnd, TokenDelta
+from agentkit.events import (
+    Fallback,
+    HumanInputRequested,
+    MessageSent,
+    ReplyEnd,
+    Retrieved,
+    TokenDelta,
+)
 
 if TYPE_CHECKING:
     from agentkit.ledger.queries import Totals
@@ -66,11 +74,14 @@ def _follow(run: Run[Answer], silent: bool) -> None:
     from agentkit.teams import TEAMS
 
     speakers = {team.agents[-1] for team in TEAMS}
-    shown = ""
+    shown, told = "", None
     for recorded in run:
         match recorded.event:
             case HumanInputRequested() as request:
                 _answer(run, request)
+            case Retrieved(fallback=Fallback() as fallback) if fallback != told:
+                note_fallback(fallback)
+                told = fallback
             case TokenDelta(text=text, agent=agent) if not silent and agent in speakers:
                 put(text, end="")
                 shown += text
@@ -108,9 +119,15 @@ def _object(answer: Answer, took: Totals, run: Run[Answer]) -> dict[str, Any]:
         "usage": {**usage, "total_tokens": took.prompt_tokens + took.completion_tokens},
         "stopped_because": answer.stopped_because,
         "cut": answer.cut,
+        "fallback": fallback_fields(_fallback(run)),
         "chat": run.chat_id,
         "run": run.id,
     }
+
+
+def _fallback(run: Run[Answer]) -> Fallback | None:
+    searches = [one.event for one in run.events() if isinstance(one.event, Retrieved)]
+    return next((search.fallback for search in searches if search.fallback), None)
 
 
 def _citation(citation: Citation) -> dict[str, Any]:

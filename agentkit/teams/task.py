@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agentkit.core import bus
 from agentkit.errors import ConfigError
-from agentkit.events import Compressed, MessageSent, MessageStatus, ReplyEnd
+from agentkit.events import (
+    Compressed,
+    Event,
+    Fallback,
+    MessageSent,
+    MessageStatus,
+    ReplyEnd,
+    Retrieved,
+)
 from agentkit.llm.client import Model
 from agentkit.llm.passages import Passage
 from agentkit.messages import Message, new_id
@@ -91,12 +99,21 @@ class Task:
     """Functions of the user's own that agents may call."""
     shortened: Callable[[], Iterable[tuple[int, Compressed]]] = tuple
     """Gives what was told of shortening this history for earlier answers, newest first, each with how many turns it had then."""
+    fallback: Fallback | None = None
+    """Why passages were looked up by words alone; None when none were."""
+
+    def hear(self, event: Event) -> None:
+        """Note what the final message has to tell of what happens in the work."""
+        if isinstance(event, Retrieved) and event.fallback:
+            self.fallback = event.fallback
 
     def say(self, sender: str, recipient: str, content: str, *, status: MessageStatus = "complete", final: bool = False,
             extra: dict[str, Any] | None = None, cut: ReplyEnd | None = None) -> None:  # fmt: skip
         """Send a message on: an inner one between agents, or the final answer; `cut` says what cut it."""
         message_id = self.answer_id if final else new_id()
         shown = {**(extra or {}), **({"cut": cut} if cut else {}), "inner": not final}
+        if final and self.fallback:
+            shown["fallback"] = asdict(self.fallback)
         bus.emit(MessageSent(message_id, self.parent_id, sender, recipient, "assistant", content, status, shown))
         self.parent_id = message_id
 

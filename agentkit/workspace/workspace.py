@@ -202,7 +202,7 @@ class Workspace:
                 try:
                     chosen.check(model)
                     self._attach(owner, chat, collection, attachments, keep_attachments)
-                    with limited(run_limit, chat_limit, before):
+                    with limited(run_limit, chat_limit, before), bus.listening(task.hear):
                         return chosen.work(task)
                 except Exception as error:
                     told = advised(error, run)
