@@ -101,8 +101,8 @@ def test_a_copy_is_found_by_its_own_name(shelf: Shelf) -> None:
     shelf.library.ingest(OWNER, "Alone", [shelf.source("night_shift.txt", PLAIN)])
     assert documents(shelf)["night_shift.txt"].title == "night_shift"
     for mode in ("dense", "lexical"):
-        best = shelf.library.retrieve(OWNER, "Docs", "night_shift", mode=mode)[0]  # type: ignore[arg-type]  # both are modes
-        alone = shelf.library.retrieve(OWNER, "Alone", "night_shift", mode=mode)[0]  # type: ignore[arg-type]
+        best = shelf.library.retrieve(OWNER, "Docs", "night_shift", mode=mode)[0]
+        alone = shelf.library.retrieve(OWNER, "Alone", "night_shift", mode=mode)[0]
         assert (best.document, best.text) == ("night_shift.txt", alone.text)
         if mode == "dense":
             assert best.score == pytest.approx(alone.score)
@@ -119,7 +119,7 @@ def test_a_search_gives_their_passage_once_and_names_both(shelf: Shelf) -> None:
     heard: list[Event] = []
     for mode in ("hybrid", "dense", "lexical"):
         with bus.listening(heard.append):
-            hits = shelf.library.retrieve(OWNER, "Docs", QUERY, mode=mode)  # type: ignore[arg-type]  # all are modes
+            hits = shelf.library.retrieve(OWNER, "Docs", QUERY, mode=mode)
         assert [one.also_in for one in hits if "sixteen" in one.text] == [("b.md",)]
     assert all(one.left_out["duplicate"] for one in heard if isinstance(one, Retrieved))
     (hit,) = shelf.library.find_passages(OWNER, ["Docs"], "sixteen hours")
