@@ -18,7 +18,7 @@ OTHERS = 0o077
 """The bits of a mode that are for the group and for everybody."""
 _TREES = ("files", "indexes", "uploads", "fetched", "exports")
 _TREE_ENDINGS = (".backups", ".indexes")
-_FILES = ("agentkit.duckdb", "agentkit.duckdb.wal", "connections.json")
+_FILES = ("agentkit.duckdb", "agentkit.duckdb.wal", "connections.json", "allowed-tools.json")
 _SHIPPED = ("samples", "sample-questions.json")
 """What comes with the project, in its own data folder."""
 
