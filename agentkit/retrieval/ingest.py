@@ -198,7 +198,7 @@ class Ingest:
 
 
 def emit_embedding(embedder: Embedder, tokens: int, seconds: float, error: ModelError | None = None) -> None:
-    """Say that the embedder was called: one row among the model calls."""
+    """Say that the embedder was called: one row among the model calls. What failed is not known to have taken anything."""
     call, provider = new_id(), embedder.provider
     usage = Usage(input=tokens, estimated=provider != "local")
     bus.emit(ModelCalled(call, "", provider, embedder.name, "embedding"))
@@ -209,7 +209,7 @@ def emit_embedding(embedder: Embedder, tokens: int, seconds: float, error: Model
         why, kind = str(error), type(error).__name__
         bus.emit(
             ModelReplied(
-                call, "", provider, embedder.name, "embedding", "failed", usage=usage, seconds=seconds, error=why, error_type=kind
+                call, "", provider, embedder.name, "embedding", "failed", seconds=seconds, error=why, error_type=kind
             )
         )
 

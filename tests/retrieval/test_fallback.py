@@ -19,7 +19,7 @@ from agentkit.errors import (
     ModelUnreachable,
     RateLimited,
 )
-from agentkit.events import Event, Fallback, ModelReplied, Retrieved
+from agentkit.events import Event, Fallback, ModelReplied, Retrieved, Usage
 from agentkit.retrieval import FakeEmbedder, Hit, Library
 from agentkit.retrieval.embed_server import ServerEmbedder, hurried
 from agentkit.retrieval.embedders import Embedders
@@ -139,6 +139,7 @@ def test_the_failed_call_is_among_the_model_calls(shelf: Shelf, far: Unplugged) 
         shelf.library.retrieve(OWNER, "Docs", "cats")
     (reply,) = [event for event in heard if isinstance(event, ModelReplied)]
     assert (reply.status, reply.model, reply.error) == ("failed", "far", str(GONE))
+    assert reply.usage == Usage(), "it took nothing, so that its price is no question"
 
 
 def test_nothing_else_is_measured_than_what_was_asked_for(shelf: Shelf, far: Unplugged) -> None:
