@@ -17,6 +17,7 @@ from agentkit.events import (
     MessageStatus,
     ReplyEnd,
     Retrieved,
+    Thinking,
 )
 from agentkit.llm.client import Model
 from agentkit.llm.passages import Passage
@@ -76,6 +77,8 @@ class Answer:
     stopped_because: str = "answered"
     cut: ReplyEnd | None = None
     """What cut the reply that the text is from; None when it is whole."""
+    thinking: Thinking | None = None
+    """What the model thought before it wrote the text."""
 
 
 @dataclass(slots=True)
@@ -111,13 +114,19 @@ class Task:
             self.fallback = event.fallback
 
     def say(self, sender: str, recipient: str, content: str, *, status: MessageStatus = "complete", final: bool = False,
-            extra: dict[str, Any] | None = None, cut: ReplyEnd | None = None) -> None:  # fmt: skip
+            extra: dict[str, Any] | None = None, cut: ReplyEnd | None = None,
+            thinking: Thinking | None = None) -> None:  # fmt: skip
         """Send a message on: an inner one between agents, or the final answer; `cut` says what cut it."""
         message_id = self.answer_id if final else new_id()
         shown = {**(extra or {}), **({"cut": cut} if cut else {}), "inner": not final}
         if final and self.fallback:
             shown["fallback"] = asdict(self.fallback)
-        bus.emit(MessageSent(message_id, self.parent_id, sender, recipient, "assistant", content, status, shown))
+        bus.emit(
+            MessageSent(
+                message_id, self.parent_id, sender, recipient, "assistant", content, status, shown,
+                thinking,
+            )
+        )  # fmt: skip
         self.parent_id = message_id
 
 
@@ -137,6 +146,10 @@ class Team:
     """Whether what the agents say is what one came for, so that it is shown at once."""
     calls_tools: bool = False
     """Whether its agents call the user's own functions."""
+    answers_at_once: bool = False
+    """Whether all that the last agent's model writes is the answer, none of it a word to others."""
+    goes_on: bool = False
+    """Whether the last of its agents can go on alone with an answer that broke off."""
     variant: str = ""
     """What sets it apart from the other teams of its kind, in words."""
 
@@ -175,9 +188,14 @@ def covers(known: Hit, hit: Hit) -> bool:
     return known.document_id == hit.document_id and known.start <= hit.start and hit.end <= known.end
 
 
+def markers(text: str) -> list[int]:
+    """The numbers of the markers `[n]` that occur in a text, in order, each once."""
+    return sorted({int(number) for group in MARKER.findall(text) for number in group.split(",")})
+
+
 def cited(text: str, hits: Sequence[Hit]) -> tuple[Citation, ...]:
     """The citations for the markers `[n]` that occur in `text`, by marker; numbers that name no hit are left out."""
-    used = {int(number) for group in MARKER.findall(text) for number in group.split(",")}
+    used = markers(text)
     return tuple(
         Citation(
             n,
