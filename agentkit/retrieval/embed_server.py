@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -32,6 +34,17 @@ _FIRST_WAIT_S = 0.5
 _CONNECT_S, _SILENCE_S = 10.0, 120.0
 _CHARS_PER_TOKEN = 16
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_in_a_hurry: ContextVar[bool] = ContextVar("agentkit_embedding_in_a_hurry", default=False)
+
+
+@contextmanager
+def hurried() -> Iterator[None]:
+    """While the block runs, servers are asked once more at most, and soon: somebody waits, and there is another way."""
+    token = _in_a_hurry.set(True)
+    try:
+        yield
+    finally:
+        _in_a_hurry.reset(token)
 
 
 class ServerEmbedder:
@@ -97,14 +110,16 @@ class ServerEmbedder:
 
     def _answer(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector for each text, in their order; what may pass is tried again."""
-        waits = [_FIRST_WAIT_S * 2**number for number in range(_TRIES - 1)]
+        hurry = _in_a_hurry.get()
+        waits = [_FIRST_WAIT_S * 2**number for number in range(1 if hurry else _TRIES - 1)]
+        longest = _FIRST_WAIT_S if hurry else _LONGEST_WAIT_S
         while True:
             stopping.check()
             try:
                 return self._read(self._ask(texts), len(texts))
             except (RateLimited, ModelUnreachable, ModelTimedOut) as error:
                 asked = error.retry_after_s or 0.0
-                if not waits or asked > _LONGEST_WAIT_S:
+                if not waits or asked > longest or (hurry and isinstance(error, ModelTimedOut)):
                     raise
                 stopping.current().wait(max(waits.pop(0), asked))
 

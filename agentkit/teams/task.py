@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agentkit.core import bus
 from agentkit.errors import ConfigError
-from agentkit.events import Compressed, MessageSent, MessageStatus, ReplyEnd, Thinking
+from agentkit.events import (
+    Compressed,
+    Event,
+    Fallback,
+    MessageSent,
+    MessageStatus,
+    ReplyEnd,
+    Retrieved,
+    Thinking,
+)
 from agentkit.llm.client import Model
 from agentkit.llm.passages import Passage
 from agentkit.messages import Message, new_id
@@ -96,6 +105,13 @@ class Task:
     """Names of tools that run without being asked about; what the person allows is added."""
     shortened: Callable[[], Iterable[tuple[int, Compressed]]] = tuple
     """Gives what was told of shortening this history for earlier answers, newest first, each with how many turns it had then."""
+    fallback: Fallback | None = None
+    """Why passages were looked up by words alone; None when none were."""
+
+    def hear(self, event: Event) -> None:
+        """Note what the final message has to tell of what happens in the work."""
+        if isinstance(event, Retrieved) and event.fallback:
+            self.fallback = event.fallback
 
     def say(self, sender: str, recipient: str, content: str, *, status: MessageStatus = "complete", final: bool = False,
             extra: dict[str, Any] | None = None, cut: ReplyEnd | None = None,
@@ -103,6 +119,8 @@ class Task:
         """Send a message on: an inner one between agents, or the final answer; `cut` says what cut it."""
         message_id = self.answer_id if final else new_id()
         shown = {**(extra or {}), **({"cut": cut} if cut else {}), "inner": not final}
+        if final and self.fallback:
+            shown["fallback"] = asdict(self.fallback)
         bus.emit(
             MessageSent(
                 message_id, self.parent_id, sender, recipient, "assistant", content, status, shown,

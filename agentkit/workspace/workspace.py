@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agentkit import private, runs
+from agentkit.core import bus
 from agentkit.database import Database
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import DocumentDone
@@ -244,7 +245,7 @@ class Workspace:
             try:
                 chosen.check(model)
                 asking.attach()
-                with limited(run_limit, chat_limit, before):
+                with limited(run_limit, chat_limit, before), bus.listening(task.hear):
                     return asking.work(task)
             except Exception as error:
                 told = advised(error, run)
