@@ -7,22 +7,23 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from agentkit import private
 from agentkit.core.address import server_of, without_login
 from agentkit.errors import ConfigError, NotFound
 from agentkit.llm.client import Model
 from agentkit.llm.extractive import ExtractiveClient
-from agentkit.llm.openai_client import OPENAI_URL, OpenAIClient, provider_of
+from agentkit.llm.openai_client import OPENAI_URL, AzureClient, OpenAIClient, provider_of
 from agentkit.settings import Settings
 
 OFFLINE = "offline"
 _SCHEMES = ("http", "https")
+_API_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?")
 DEFAULT_OPENAI_MODEL = "gpt-5-mini"
 OPENAI_EMBEDDING_MODEL = "text-embedding-3-small"
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]
@@ -42,6 +43,14 @@ class Connection:
     """Models of the server to embed documents with."""
     reranker_models: tuple[str, ...] = ()
     """Models of the server to rerank passages with."""
+    kind: Literal["openai", "azure"] = "openai"
+    """With `azure` the address is the endpoint, and the models are deployments."""
+    api_version: str = ""
+    """Of Azure, such as `2024-10-21`."""
+    contexts: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """Tokens that the server gives a model, as a test showed."""
+    dimensions: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """Numbers in a vector of an embedding model, as a test showed."""
 
 
 def connections(settings: Settings) -> list[Connection]:
@@ -62,8 +71,24 @@ def save_connection(settings: Settings, connection: Connection, *, key_entered: 
     owners = [one for one in (*given, *saved) if checked.api_key and one.api_key == checked.api_key]
     if owners and not key_entered and not any(_same_server(one.base_url, checked.base_url) for one in owners):
         raise _foreign_key(owners[0], checked.base_url)
-    _write(settings, [*(one for one in saved if one.name != checked.name), checked])
+    places = {one.name: place for place, one in enumerate(saved)}
+    place = places.get(checked.name, len(saved))
+    if [one for one in saved[place : place + 1] if one.base_url != checked.base_url]:
+        checked = dataclasses.replace(checked, contexts={}, dimensions={})  # another server's
+    _write(settings, [*saved[:place], checked, *saved[place + 1 :]])
     return checked
+
+
+def keep_found(settings: Settings, connection: Connection) -> None:
+    """Keep the sizes that a test showed of a saved connection, if it is still the one that was tested.
+
+    Raises ConfigError.
+    """
+    sizes = {"contexts": connection.contexts, "dimensions": connection.dimensions}
+    saved = _saved(settings)
+    kept = [dataclasses.replace(one, **sizes) if one.name == connection.name else one for one in saved]
+    if connection in kept and kept != saved:
+        _write(settings, kept)
 
 
 def key_for(connection: Connection, base_url: str) -> str:
@@ -102,13 +127,34 @@ def model_by_id(settings: Settings, model_id: str = "", similarity: Similarity |
 
 def models_of(connection: Connection) -> list[Model]:
     """The models of a connection."""
-    client = OpenAIClient(connection.base_url, connection.api_key)
-    provider = provider_of(connection.base_url)
-    if not connection.models:
+    client, provider = client_of(connection), provider_to(connection)
+    if not connection.models and connection.kind == "openai":
         return [Model(f"{connection.name}/default", f"{connection.name} (its first model)", client, "", provider)]
     return [
-        Model(f"{connection.name}/{name}", f"{name} ({connection.name})", client, name, provider) for name in connection.models
-    ]
+        Model(
+            f"{connection.name}/{name}", f"{name} ({connection.name})", client, name, provider,
+            connection.contexts.get(name),
+        )
+        for name in connection.models
+    ]  # fmt: skip
+
+
+def client_of(
+    connection: Connection, connect_timeout_s: float = 10.0, read_timeout_s: float = 300.0
+) -> OpenAIClient:
+    """What asks the server of a connection."""
+    kind, options = OpenAIClient, {}
+    if connection.kind == "azure":
+        kind, options = AzureClient, {"api_version": connection.api_version}
+    return kind(
+        connection.base_url, connection.api_key, connect_timeout_s=connect_timeout_s,
+        read_timeout_s=read_timeout_s, options=options,
+    )  # fmt: skip
+
+
+def provider_to(connection: Connection) -> str:
+    """Whose price list counts for a connection."""
+    return "azure" if connection.kind == "azure" else provider_of(connection.base_url)
 
 
 def offline_model(similarity: Similarity | None = None) -> Model:
@@ -136,10 +182,38 @@ def _checked(connection: Connection) -> Connection:
         raise ConfigError(
             f"A connection cannot be named {connection.name!r}; use 1 to 60 characters without a slash, not {OFFLINE!r}."
         )
-    return Connection(
+    checked = Connection(
         name, _address(connection.base_url), connection.api_key.strip(), _names(connection.models),
         embedding_models=_names(connection.embedding_models), reranker_models=_names(connection.reranker_models),
     )  # fmt: skip
+    if connection.kind == "azure":
+        checked = _checked_azure(checked, connection)
+    offered = (*checked.models, *checked.embedding_models)
+    return dataclasses.replace(
+        checked,
+        contexts={model: size for model, size in connection.contexts.items() if model in offered},
+        dimensions={model: size for model, size in connection.dimensions.items() if model in offered},
+    )
+
+
+def _checked_azure(checked: Connection, connection: Connection) -> Connection:
+    """With the endpoint out of whatever address of Azure was given; raises ConfigError for what is missing."""
+    version = connection.api_version.strip() or _version_in(connection.base_url)
+    if not _API_VERSION.fullmatch(version):
+        raise ConfigError(
+            f"The API version is {version!r}, but Azure needs one such as 2024-10-21; its portal shows it beside the deployment."
+        )
+    if not (checked.models or checked.embedding_models):
+        raise ConfigError(
+            "Azure answers by deployments, but none is named; enter at least one, as Azure's portal calls it."
+        )
+    endpoint = re.split(r"/openai(?=/|$)|/v1$", checked.base_url.partition("?")[0])[0]
+    return dataclasses.replace(checked, base_url=endpoint, kind="azure", api_version=version)
+
+
+def _version_in(address: str) -> str:
+    """The API version in an address that was copied from Azure's portal."""
+    return next(iter(parse_qs(address.partition("?")[2]).get("api-version", ())), "")
 
 
 def _same_server(one: str, other: str) -> bool:
@@ -197,6 +271,8 @@ def _connection(row: dict[str, Any]) -> Connection:
     return Connection(
         row["name"], row["base_url"], row.get("api_key", ""), tuple(row.get("models", ())),
         embedding_models=tuple(row.get("embedding_models", ())), reranker_models=tuple(row.get("reranker_models", ())),
+        kind=row.get("kind", "openai"), api_version=row.get("api_version", ""),
+        contexts=dict(row.get("contexts", {})), dimensions=dict(row.get("dimensions", {})),
     )  # fmt: skip
 
 
