@@ -182,8 +182,11 @@ def _checked(connection: Connection) -> Connection:
         raise ConfigError(
             f"A connection cannot be named {connection.name!r}; use 1 to 60 characters without a slash, not {OFFLINE!r}."
         )
+    address = connection.base_url.strip()
+    if connection.kind == "azure" and address and "://" not in address:
+        address = f"https://{address}"  # Azure has no other
     checked = Connection(
-        name, _address(connection.base_url), connection.api_key.strip(), _names(connection.models),
+        name, _address(address), connection.api_key.strip(), _names(connection.models),
         embedding_models=_names(connection.embedding_models), reranker_models=_names(connection.reranker_models),
     )  # fmt: skip
     if connection.kind == "azure":

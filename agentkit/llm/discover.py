@@ -47,10 +47,17 @@ class Probe:
     """By model, where the server tells."""
     dimensions: dict[str, int] = field(default_factory=dict)
     """Numbers in a vector, by embedding model."""
+    asked: str = ""
+    """The model that was asked for a word."""
 
     def found_of(self, connection: Connection) -> Connection:
-        """The connection with the sizes that the test showed."""
-        sizes = {name: found.tokens for name, found in self.contexts.items() if found.tokens}
+        """The connection with the sizes that the test showed of its models."""
+        ours = {*connection.models, self.asked}
+        sizes = {
+            name: found.tokens
+            for name, found in self.contexts.items()
+            if found.tokens and name in ours
+        }
         return replace(
             connection,
             contexts={**connection.contexts, **sizes},
@@ -99,6 +106,7 @@ class _Trial:
         self._given_up = False
         self._steps: list[Step] = []
         self._answers = False
+        self._name = ""
         self._contexts: dict[str, Context] = {}
         self._dimensions: dict[str, int] = {}
 
@@ -110,6 +118,7 @@ class _Trial:
         chatting = (*self._connection.models, *(name for name in offered if name not in embedding))
         name = self._model or next(iter(chatting), "")
         if name:
+            self._name = name
             self._answers = self._tried(f"Ask {name}", lambda: self._asked(name))
             if self._answers and not is_azure and self._connection.base_url != OPENAI_URL:
                 self._tried("", lambda: self._measured(name))
@@ -138,9 +147,8 @@ class _Trial:
             models = () if self._connection.kind == "azure" else tuple(self._listed)
             listed = {name: Context(size) for name, size in self._listed.items() if size}
             contexts = {**listed, **self._contexts}
-            return Probe(
-                self._answers, tuple(self._steps), models, contexts, dict(self._dimensions)
-            )
+            steps, dimensions = tuple(self._steps), dict(self._dimensions)
+            return Probe(self._answers, steps, models, contexts, dimensions, self._name)
 
     def _tried(self, name: str, what: Callable[[], str]) -> bool:
         """Do it and note what came of it; without a name only an answer counts."""

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from agentkit import runs
 from agentkit.llm import Connection, connections, save_connection
 from agentkit.settings import Settings
 from agentkit.ui import state
 from tests.app.conftest import ScriptableWorkspace
-from tests.app.driver import open_page
+from tests.app.driver import OWNER, open_page, settle
 from tests.app.test_documents import TEA, Ingest, texts
+from tests.app.test_server import asked
 from tests.servers.openai_server import Answer, OpenAIServer
+from tests.servers.raw_server import RawServer, measured
 
 KEY = "sk-a-secret-nobody-may-see"
 
@@ -42,6 +46,12 @@ def fill(app: AppTest, name: str = "", address: str = "", key: str = "", models:
     return app
 
 
+def try_out(app: AppTest, name: str) -> AppTest:
+    """Test the connection of that name, to the end."""
+    app.button(key=f"test-{name}").click().run()
+    return settle(app)
+
+
 def everything(app: AppTest) -> str:
     """All that is sent to the browser."""
     shown = (*app.main, *app.sidebar, *app.text_input, *app.text_area)  # the last two for dialogs, which are outside
@@ -54,13 +64,15 @@ def test_a_connection_is_added_tested_changed_and_deleted(workspace: ScriptableW
     fill(app, "Ours", f"127.0.0.1:{server.port}", KEY, "tiny\n")
     assert saved(workspace) == [Connection("Ours", server.base_url, KEY, ("tiny",), "saved")]
     assert [model.id for model in workspace.models()] == ["Ours/tiny", "offline"]
-    app.button(key="test-Ours").click().run()
+    try_out(app, "Ours")
     assert [one.value.split(",")[0] for one in app.success][:2] == ["**List models**", "**Ask tiny**"]
-    assert "large (4,096 tokens)" in texts(app)
+    assert "large: 4,096 tokens" in texts(app)
     app.menu_button(key="menu-Ours").click("Edit").run()
     assert app.text_input(key="connection-key").value == "", "a key is never shown again"
     fill(app, models="tiny\nlarge")
-    assert saved(workspace) == [Connection("Ours", server.base_url, KEY, ("tiny", "large"), "saved")]
+    (kept,) = saved(workspace)
+    assert (kept.models, kept.contexts) == (("tiny", "large"), {"tiny": 4096})
+    assert "tiny takes 4,096 tokens" in texts(app)
     assert KEY not in everything(app)
     app.menu_button(key="menu-Ours").click("Delete").run()
     app.button(key="delete-connection").click().run()
@@ -77,12 +89,12 @@ def test_a_key_does_not_go_along_to_another_server(workspace: ScriptableWorkspac
     fill(app, key="another-key")
     (there,) = saved(workspace)
     assert (there.base_url, there.api_key) == (server.base_url, "another-key")
-    app.button(key="test-Ours").click().run()
-    assert {asked.headers["authorization"] for asked in server.requests} == {"Bearer another-key"}
+    try_out(app, "Ours")
+    assert {one.headers["authorization"] for one in server.requests} == {"Bearer another-key"}
     app.menu_button(key="menu-Ours").click("Edit").run()
     app.checkbox[0].check()
     fill(app, address="http://127.0.0.1:9/v1")
-    assert saved(workspace) == [dataclasses.replace(ours, api_key="")]
+    assert saved(workspace) == [dataclasses.replace(ours, api_key="")], "what was found out is another server's"
     assert KEY not in everything(app)
 
 
@@ -91,10 +103,75 @@ def test_a_failing_server_shows_its_exact_error(workspace: ScriptableWorkspace) 
     with OpenAIServer(lambda body: refusal, models=("tiny",)) as server:
         save_connection(workspace.settings, Connection("Theirs", server.base_url, KEY))
         app = open_page("settings")
-        app.button(key="test-Theirs").click().run()
+        try_out(app, "Theirs")
     assert "**Ask tiny**" in app.error[0].value
     assert "Wrong key for this house" in app.error[0].value.replace("\\", "")
     assert KEY not in everything(app)
+
+
+@pytest.mark.parametrize("status", ["200 OK", "404 Not Found"])
+def test_a_web_page_at_the_address_is_told_on_the_page_and_in_the_health(
+    workspace: ScriptableWorkspace, status: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with RawServer({"": measured(b"<html><body>Welcome!</body></html>", status=status)}) as site:
+        save_connection(workspace.settings, Connection("Site", site.url("/v1"), models=("a",)))
+        app = try_out(open_page("settings"), "Site")
+        code, health = asked()
+    assert len(app.error) == 2
+    assert "Something went wrong" not in texts(app)
+    assert [one.value for one in app.header] == ["Models", "Store", "Limits", "Versions"]
+    assert (code, health["status"]) == (200, "degraded")
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+def test_a_test_of_a_server_that_hangs_leaves_the_page_usable_and_is_cancelled(workspace: ScriptableWorkspace) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        save_connection(workspace.settings, Connection("Slow", address, models=("a",)))
+        app = open_page("settings")
+        app.button(key="test-Slow").click().run()
+        assert "for 10 s at most" in texts(app)
+        assert app.button(key="cancel-Slow").label == "Cancel"
+        assert [one.value for one in app.header] == ["Models", "Store", "Limits", "Versions"]
+        app.button(key="cancel-Slow").click().run()
+        assert not runs.live(OWNER) or runs.live(OWNER)[0].stopping
+        settle(app)
+    assert [one.value for one in app.info] == ["The test was cancelled."]
+
+
+def test_a_context_that_is_cut_is_told(workspace: ScriptableWorkspace) -> None:
+    beside = {
+        "/api/ps": {"models": [{"name": "tiny:latest", "context_length": 4096}]},
+        "/api/show": {"model_info": {"general.architecture": "l", "l.context_length": 131_072}},
+    }
+    with OpenAIServer(lambda body: Answer("ready"), models=("tiny",), windows=False, beside=beside) as ollama:
+        save_connection(workspace.settings, Connection("Ours", ollama.base_url))
+        app = try_out(open_page("settings"), "Ours")
+    (told,) = [one.value for one in app.warning]
+    assert "4,096 tokens; the model was made for 131,072" in told
+    assert "OLLAMA\\_CONTEXT\\_LENGTH" in told
+
+
+def test_azure_is_added_by_its_own_fields(workspace: ScriptableWorkspace, server: OpenAIServer) -> None:
+    app = open_page("settings")
+    app.button(key="add-connection").click().run()
+    app.segmented_control(key="connection-kind").set_value("azure").run()
+    app.text_area(key="connection-embedding-models").set_value("embedder")
+    fill(app, "Azure", f"http://127.0.0.1:{server.port}", KEY, "chat")
+    assert "Azure needs one such as 2024-10-21" in texts(app)
+    app.text_input(key="connection-api-version").set_value("2024-10-21")
+    fill(app)
+    (kept,) = saved(workspace)
+    assert (kept.kind, kept.models, kept.api_version) == ("azure", ("chat",), "2024-10-21")
+    try_out(app, "Azure")
+    assert "embedder gives 3 numbers a vector" in texts(app)
+    assert "Deployments: chat" in texts(app)
+    app.menu_button(key="menu-Azure").click("Edit").run()
+    assert app.text_area(key="connection-models").label == "Deployments, one a line"
+    assert "The last test showed: embedder gives 3 numbers a vector." in [one.value for one in app.caption]
+    run = workspace.ask(OWNER, "How hot?", collection=workspace.library.create_collection(OWNER, "Kitchen").name)
+    assert run.result().text == "ready"
+    assert server.requests[-1].path == "/openai/deployments/chat/chat/completions"
 
 
 def test_bad_values_are_refused_with_a_reason(workspace: ScriptableWorkspace) -> None:

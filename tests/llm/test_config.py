@@ -8,10 +8,8 @@ import pytest
 
 from agentkit.errors import ConfigError, NotFound
 from agentkit.llm import Connection, available_models, connections, delete_connection, model_by_id, save_connection
-from agentkit.llm.config import key_for
-from agentkit.llm.discover import discover, probe
+from agentkit.llm.config import keep_found, key_for
 from agentkit.settings import Settings
-from tests.servers.openai_server import Answer, OpenAIServer
 
 
 @pytest.fixture
@@ -150,40 +148,44 @@ def test_keys_are_not_shown() -> None:
     assert "secret" not in repr(Connection("x", "http://localhost/v1", "secret-key"))
 
 
-def test_a_probe_lists_the_models_and_asks_one() -> None:
-    with OpenAIServer(lambda body: Answer("ready"), models=("small", "large")) as server:
-        found = probe(Connection("x", server.base_url))
-    assert found.ok
-    assert found.models == ("small", "large")
-    assert found.context_windows == {"small": 4096, "large": 4096}
-    assert [(step.name, step.ok) for step in found.steps] == [("List models", True), ("Ask small", True)]
-    assert "'ready'" in found.steps[1].detail
-    assert server.chats[0]["stream"] is True
+def test_editing_keeps_the_place(settings: Settings) -> None:
+    for name in ("One", "Two", "Three"):
+        save_connection(settings, Connection(name, "localhost:1", models=("a",)))
+    save_connection(settings, Connection("One", "localhost:2", models=("b",)))
+    assert [one.name for one in connections(settings)] == ["One", "Two", "Three"]
+    assert model_by_id(settings).id == "One/b"
 
 
-def test_a_probe_tells_the_dimension_where_the_server_embeds() -> None:
-    with OpenAIServer(lambda body: Answer("ready"), models=("embedder", "small")) as server:
-        found = probe(Connection("x", server.base_url))
-    assert found.ok
-    assert [(step.name, step.ok) for step in found.steps[1:]] == [("Ask small", True), ("Embed with embedder", True)]
-    assert found.steps[2].detail == "3 numbers for a text."
-    with OpenAIServer(lambda body: Answer("ready"), models=("broken-embedder", "small")) as server:
-        found = probe(Connection("x", server.base_url))
-    assert found.ok
-    assert (found.steps[2].ok, "sends no vector" in found.steps[2].detail) == (False, True)
+TARGET = "https://ours.openai.azure.com/openai/deployments/chat/chat/completions?api-version=2025-01-01-preview"
 
 
-def test_a_probe_shows_the_exact_error() -> None:
-    with OpenAIServer(lambda body: Answer(status=401, error={"message": "the key has expired"})) as server:
-        found = probe(Connection("x", server.base_url, models=("small",)))
-    assert not found.ok
-    assert "the key has expired" in found.steps[1].detail
-    nobody = probe(Connection("x", "http://127.0.0.1:9/v1"))
-    assert not nobody.ok
-    assert "cannot be reached" in nobody.steps[0].detail
+def test_azure_is_kept_with_its_endpoint_deployments_and_version(settings: Settings) -> None:
+    given = Connection("Azure", "ours.openai.azure.com", "k-1234", ("chat",), kind="azure", api_version=" 2024-10-21 ")
+    saved = save_connection(settings, given)
+    assert (saved.base_url, saved.api_version) == ("https://ours.openai.azure.com", "2024-10-21")
+    assert connections(settings) == [saved]
+    (model, _) = available_models(settings)
+    assert (model.id, model.provider) == ("Azure/chat", "azure")
+    copied = save_connection(settings, replace(given, base_url=TARGET, api_version=""))
+    assert (copied.base_url, copied.api_version) == ("https://ours.openai.azure.com", "2025-01-01-preview")
 
 
-def test_local_servers_are_found_by_asking() -> None:
-    with OpenAIServer(models=("a", "b")) as server:
-        found = discover(2.0, (("Here", server.port), ("Nobody", 9)))
-    assert found == [Connection("Here", f"http://127.0.0.1:{server.port}/v1", "", ("a", "b"), "found")]
+@pytest.mark.parametrize(
+    ("models", "version", "wanted"), [((), "2024-10-21", "no.* named"), (("a",), "latest", "'latest', but Azure needs one")]
+)
+def test_what_azure_lacks_is_told(settings: Settings, models: tuple[str, ...], version: str, wanted: str) -> None:
+    with pytest.raises(ConfigError, match=wanted):
+        save_connection(settings, Connection("A", "https://a.example", models=models, kind="azure", api_version=version))
+    assert connections(settings) == []
+
+
+def test_sizes_that_a_test_showed_are_kept_and_go_to_the_model(settings: Settings) -> None:
+    saved = save_connection(settings, Connection("Ours", "localhost:1", models=("a",), embedding_models=("e",)))
+    keep_found(settings, replace(saved, contexts={"a": 4096}, dimensions={"e": 3}))
+    (kept,) = connections(settings)
+    assert (kept.contexts, kept.dimensions) == ({"a": 4096}, {"e": 3})
+    assert available_models(settings)[0].context_window == 4096
+    keep_found(settings, replace(saved, models=("b",), contexts={"a": 1}))
+    assert connections(settings) == [kept], "it was changed while it was tested"
+    assert save_connection(settings, replace(kept, models=("b",))).contexts == {}
+    assert save_connection(settings, replace(kept, base_url="localhost:2")).dimensions == {}
