@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,9 +109,20 @@ def delete_connection(settings: Settings, name: str) -> None:
 
 
 def available_models(settings: Settings, similarity: Similarity | None = None) -> list[Model]:
-    """All models to choose from, the default first: the first configured one, else the offline one. Asks no server."""
+    """All models to choose from, the default first: the chosen one, else the first configured one, else the offline one.
+
+    Asks no server. A chosen one that is not offered any more counts as none.
+    """
     found = [model for connection in connections(settings) for model in models_of(connection)]
-    return [*found, offline_model(similarity)]
+    found.append(offline_model(similarity))
+    return sorted(found, key=lambda model: model.id != settings.default_model)
+
+
+def default_connection(settings: Settings) -> Connection | None:
+    """The connection of the default model; None when that is the offline one. Raises ConfigError."""
+    default = available_models(settings)[0].id
+    known = connections(settings)
+    return next((one for one in known if default in [model.id for model in models_of(one)]), None)
 
 
 def model_by_id(settings: Settings, model_id: str = "", similarity: Similarity | None = None) -> Model:
@@ -281,16 +290,5 @@ def _connection(row: dict[str, Any]) -> Connection:
 
 def _write(settings: Settings, saved: Sequence[Connection]) -> None:
     """Replace the file in one step; only its owner may read it, for the keys in it."""
-    path = _file(settings)
-    private.make_folder(path.parent)
     rows = [{key: value for key, value in dataclasses.asdict(one).items() if key != "source"} for one in saved]
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".connections-")  # created with mode 0600
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(rows, file, indent=1, ensure_ascii=False)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    private.write_text(_file(settings), json.dumps(rows, indent=1, ensure_ascii=False))

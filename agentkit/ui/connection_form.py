@@ -9,7 +9,7 @@ import streamlit as st
 from agentkit.errors import AgentkitError
 from agentkit.llm import Connection, delete_connection, save_connection
 from agentkit.llm.config import key_for
-from agentkit.ui import connection_test, dialogs, figures, markdown, state
+from agentkit.ui import connection_test, default_model, dialogs, figures, markdown, state
 
 _KINDS = {"openai": "OpenAI-compatible", "azure": "Azure OpenAI"}
 _NO_KEY = "empty when the server wants none"
@@ -164,9 +164,12 @@ def delete(connection: Connection) -> None:
         f"**{markdown.literal(connection.name)}** and its key are forgotten. "
         "Chats that used its models stay."
     )
+    if told := default_model.after_deletion(connection):
+        st.warning(told, icon=":material/warning:")
     if dialogs.confirm("delete-connection", "Delete"):
         try:
             delete_connection(state.workspace().settings, connection.name)
+            default_model.deleted(connection)
         except AgentkitError as error:
             st.error(markdown.literal(str(error)), icon=":material/error:")
             return

@@ -10,7 +10,7 @@ from agentkit.core.address import without_login
 from agentkit.errors import AgentkitError
 from agentkit.llm import Connection, connections, save_connection
 from agentkit.llm.discover import discover
-from agentkit.ui import connection_form, connection_test, dialogs, figures, markdown, state
+from agentkit.ui import connection_form, connection_test, default_model, dialogs, figures, markdown, state
 
 _FOUND = "found-servers"
 _WHERE = {"environment": "set by the environment or the secrets file, changed there", "saved": "saved here"}
@@ -20,6 +20,7 @@ def draw_connections() -> None:
     """The list, the ways to make it longer, and the dialog that is open."""
     try:
         known = connections(state.workspace().settings)
+        default_model.draw_default()
     except AgentkitError as error:
         st.error(markdown.literal(str(error)), icon=":material/error:")
         return

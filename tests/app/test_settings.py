@@ -12,9 +12,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from agentkit import runs
+from agentkit.errors import LimitReached
 from agentkit.llm import Connection, connections, save_connection
-from agentkit.settings import Settings
+from agentkit.retrieval import Source
+from agentkit.settings import CHOOSABLE, Settings
 from agentkit.ui import state
+from agentkit.ui.limits import LIMITS
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 from tests.app.test_documents import TEA, Ingest, texts
@@ -216,15 +219,120 @@ def test_what_is_wrong_with_the_store_is_told_with_advice(workspace: ScriptableW
 def test_limits_are_those_in_force_with_their_variables(tmp_path: Path) -> None:
     state.use(ScriptableWorkspace(Settings(data=tmp_path / "data", max_file_mb=7, allow_private_urls=True)))
     try:
-        limits = open_page("settings").table[0].value
+        shown = [one.value for one in open_page("settings").markdown]
     finally:
         state.close()
-    shown = dict(zip(limits["Environment variable"], limits["In force"], strict=True))
-    assert shown["`AGENTKIT_MAX_FILE_MB`"] == "7 MB"
-    assert shown["`AGENTKIT_ALLOW_PRIVATE_URLS`"] == "allowed"
-    assert shown["`AGENTKIT_MAX_CHARS`"] == "20,000,000 characters"
-    fields = {f"`AGENTKIT_{field.name.upper()}`" for field in dataclasses.fields(Settings)}
-    assert set(shown) <= fields
+    assert "Largest file: **7 MB** :small[chosen here]" in shown
+    assert "Most text of a document: **20,000,000 characters**" in shown
+    assert "Most money in a chat: **no limit**" in shown
+    assert [one for one in shown if one.startswith("Private web addresses: **allowed**")]
+    assert set(LIMITS) == set(CHOOSABLE) - {"default_model"}
+
+
+def change(app: AppTest, name: str, text: str) -> AppTest:
+    """Enter a limit in its dialog and save."""
+    app.button(key=f"change-{name}").click().run()
+    app.text_input(key="limit-value").set_value(text)
+    app.button(key="save-limit").click().run()
+    return app
+
+
+def test_a_limit_that_is_chosen_counts_for_the_next_question_and_upload(
+    workspace: ScriptableWorkspace, ingest: Ingest, tmp_path: Path
+) -> None:
+    ingest("Kitchen", {"tea.md": TEA})
+    workspace.script("Green tea takes 80 degrees [1].", "Green tea takes 80 degrees [1].")
+    app = change(open_page("settings"), "run_tokens", "30")
+    assert "Most tokens for a question: **30 tokens** :small[chosen here]" in texts(app)
+    with pytest.raises(LimitReached, match=r"30 tokens was reached.* at once on the Settings page"):
+        workspace.ask(OWNER, "How hot?", collection="Kitchen", model_id="scripted").result()
+    change(app, "run_tokens", "30,000")
+    assert workspace.ask(OWNER, "How hot?", collection="Kitchen", model_id="scripted").result().text
+    change(app, "max_file_mb", "1")
+    large = tmp_path / "large.txt"
+    large.write_text("word " * 300_000)
+    (done,) = workspace.ingest(OWNER, "Kitchen", [Source("large.txt", large, str(large))]).result()
+    assert done.status == "failed"
+    assert "AGENTKIT_MAX_FILE_MB" in done.error
+    app.button(key="change-max_file_mb").click().run()
+    app.button(key="reset-limit").click().run()
+    assert "Largest file: **50 MB**" in [one.value for one in app.markdown]
+    (done,) = workspace.ingest(OWNER, "Kitchen", [Source("large.txt", large, str(large))]).result()
+    assert done.status == "indexed"
+    assert json.loads((workspace.settings.data / "settings.json").read_text()) == {"run_tokens": 30_000}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("max_file_mb", "1.9", "Largest file: enter a whole number above 0, such as 50; '1.9' is none."),
+        ("max_file_mb", "", "Largest file: enter a whole number above 0, such as 50; 'nothing' is none."),
+        ("max_pages", "5.000", "enter a whole number above 0, such as 5,000; '5.000' is none."),
+        ("run_tokens", "-3", "such as 50,000, or nothing for no limit; '-3' is none."),
+        ("run_tokens", "1,50", "'1,50' is none."),
+        ("run_dollars", "0", "enter a number above 0, such as 0.50, or nothing for no limit; '0' is none."),
+        ("run_dollars", "1e400", "'1e400' is none."),
+        ("chat_dollars", "€ 5", "'€ 5' is none."),
+        ("read_timeout_s", "٣٣", "'٣٣' is none."),
+    ],
+)
+def test_what_is_no_limit_is_told_at_its_field(workspace: ScriptableWorkspace, name: str, text: str, told: str) -> None:
+    app = change(open_page("settings"), name, text)
+    assert told in app.error[0].value.replace("\\", "")
+    assert not (workspace.settings.data / "settings.json").exists()
+
+
+def test_a_limit_of_the_environment_wins_and_says_so(
+    workspace: ScriptableWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTKIT_RUN_TOKENS", "9000")
+    monkeypatch.setenv("AGENTKIT_DEFAULT_MODEL", "offline")
+    app = open_page("settings")
+    assert "set by AGENTKIT_RUN_TOKENS" in texts(app).replace("\\", "")
+    assert "change-run_tokens" not in [button.key for button in app.button]
+    assert app.selectbox(key="default-model").disabled
+    assert "Set by AGENTKIT_DEFAULT_MODEL, which wins" in texts(app).replace("\\", "")
+
+
+def begins_with(app: AppTest) -> str:
+    """The model that a new chat begins with, on the chat page."""
+    return str(open_page("chat").selectbox(key="model-new").value)
+
+
+def test_the_model_of_new_chats_is_chosen(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.md": TEA})
+    for name in ("One", "Two"):
+        save_connection(workspace.settings, Connection(name, "http://localhost:1/v1", KEY, ("tiny", "large")))
+    app = open_page("settings")
+    assert app.selectbox(key="default-model").value == ""
+    assert begins_with(app) == "One/tiny"
+    app.selectbox(key="default-model").set_value("Two/large").run()
+    assert begins_with(app) == "Two/large"
+    workspace.ask(OWNER, "How hot?", collection="Kitchen", model_id="offline").result()
+    assert begins_with(app) == "Two/large", "the chat before had another one"
+    assert workspace.model().id == "Two/large"
+    app.menu_button(key="menu-One").click("Edit").run()
+    fill(app, models="other")
+    assert [one.name for one in saved(workspace)] == ["One", "Two"]
+    app.menu_button(key="menu-Two").click("Delete").run()
+    assert "New chats begin with large (Two); after that, with other (One)." in app.warning[0].value
+    app.button(key="delete-connection").click().run()
+    assert workspace.settings.default_model == ""
+    assert workspace.model().id == "One/other"
+
+
+def test_a_default_that_is_gone_is_told(workspace: ScriptableWorkspace) -> None:
+    save_connection(workspace.settings, Connection("One", "http://localhost:1/v1", KEY, ("tiny", "large")))
+    app = open_page("settings")
+    app.selectbox(key="default-model").set_value("One/large").run()
+    app.menu_button(key="menu-One").click("Edit").run()
+    fill(app, models="tiny")
+    assert "**One/large**, is not offered any more: new chats begin with tiny (One)" in app.warning[0].value
+    app.selectbox(key="default-model").set_value("offline").run()
+    assert not app.warning
+    assert begins_with(app) == "offline"
+    status, health = asked()
+    assert (status, health["model"]) == (200, {"ok": True, "name": "offline", "detail": ""})
 
 
 def test_the_file_of_connections_is_for_its_owner_alone(workspace: ScriptableWorkspace) -> None:
