@@ -230,9 +230,9 @@ def test_embedders_are_found_by_name() -> None:
     "sent", [b'{"data": ["x"]}', b'{"data": [{"index": "a"}]}', b'"x"', b"<html></html>"]
 )
 def test_odd_replies_of_a_server_are_told(sent: bytes) -> None:
-    with RawServer({"": measured(sent, "Content-Type: application/json")}) as server:
-        with pytest.raises(BadModelReply, match=r"check|address"):
-            _ = ServerEmbedder(server.url("/v1"), KEY, "embedder").dimension
+    whole = RawServer({"": measured(sent, "Content-Type: application/json")})
+    with whole as server, pytest.raises(BadModelReply, match=r"check|address"):
+        _ = ServerEmbedder(server.url("/v1"), KEY, "embedder").dimension
 
 
 def test_a_deployment_at_azure_embeds(server: OpenAIServer) -> None:
