@@ -54,8 +54,11 @@ Each message says what was wrong, with which value, and what to do about it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 
 class AgentkitError(Exception):

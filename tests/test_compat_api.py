@@ -24,8 +24,8 @@ CLASSES: dict[str, type[Any]] = {
 MEMBERS = [(kind, name) for kind in CLASSES for name in API[kind]]
 OWN_TEXT = "<text>"
 """Stands for long texts, which are our own."""
-MORE: dict[str, set[str]] = {"ChatResult": {"stop_reason"}}
-"""What ours has beside AutoGen's, on purpose: why the chat ended."""
+MORE: dict[str, set[str]] = {"ChatResult": {"stop_reason", "cut_replies"}}
+"""What ours has beside AutoGen's, on purpose: why the chat ended, which replies were cut."""
 
 
 def parameters(function: Any) -> list[list[str]]:

@@ -37,6 +37,8 @@ class Server:
     def close(self, patient: bool) -> None:
         """Take no more calls, and wait for those at work, which are stopped unless `patient`."""
         with self._changing:
+            if self._closing:
+                return
             self._closing = True
             service, server = self._service, self._server
         os.write(self._wake[1], b"x")

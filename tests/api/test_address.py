@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import stat
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -93,9 +94,12 @@ from pathlib import Path
 from agentkit.api.address import Claim
 claim = Claim(Path(sys.argv[1]))
 claim.listen()
+here, there = os.pipe()
 if os.fork() == 0:
+    os.write(there, b"x")
     sys.stdin.read()
     os._exit(0)
+os.read(here, 1)  # until the child is itself
 os._exit(0)
 """
 
@@ -117,14 +121,14 @@ def test_the_user_at_the_other_end_is_known() -> None:
 
 
 @AS_ROOT
-def test_another_user_is_known_as_such(tmp_path: Path) -> None:
-    path = str(tmp_path / "s")
-    with socket.socket(socket.AF_UNIX) as listening:
+def test_another_user_is_known_as_such() -> None:
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listening:
+        path = str(Path(folder) / "s")
+        os.chmod(folder, 0o755)
         listening.bind(path)
-        listening.listen()
-        for folder in (tmp_path, *tmp_path.parents[:2]):
-            folder.chmod(0o755)
         os.chmod(path, 0o777)
+        listening.settimeout(60)  # for a child that cannot come
+        listening.listen()
         code = f"import os, socket; os.setuid({NOBODY}); s = socket.socket(1); s.connect({path!r})"
         with started("-c", f"{code}; s.recv(1)"):
             peer, _ = listening.accept()

@@ -30,6 +30,12 @@ DAMAGES: dict[str, Damage] = {
 
 
 @pytest.fixture
+def held() -> bool:
+    """Nobody holds the folder: files are not damaged under the hands of who has them open."""
+    return False
+
+
+@pytest.fixture
 def filled(cli: Cli, papers: Path, data: Path) -> Path:
     """The database of a folder with documents, a chat and calls."""
     assert cli("ingest", papers, "--json").code == 1  # one of them is broken

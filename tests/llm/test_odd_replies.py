@@ -308,11 +308,15 @@ def test_an_error_with_half_a_character_is_told(ask: Asking) -> None:
 
 # Any node of a proper reply is replaced by anything.
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.just(10**30) | st.floats() | st.text(max_size=5) | st.just("x" * 70_000),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=5,
-)
+NUMBERS = st.integers() | st.just(10**30) | st.floats()
+BARE = st.none() | st.booleans() | NUMBERS | st.text(max_size=5) | st.just("x" * 70_000)
+
+
+def holding(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+
+
+JSON = BARE | holding(BARE) | holding(holding(BARE))
 WHOLE = whole(tool_calls=[CALL], refusal=None)
 CHUNKS = [
     chunk({"role": "assistant", "content": "hel"}),

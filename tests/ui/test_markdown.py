@@ -93,7 +93,7 @@ def test_a_text_longer_than_anybody_reads_is_shown_as_it_stands() -> None:
 @given(st.lists(st.sampled_from([PICTURE, "```", "~~~", "`", "\n", "\\", "$", "> ", "a^2"])))
 def test_no_picture_is_left_outside_of_fenced_code(parts: list[str]) -> None:
     outside = re.sub(r"(?ms)^[> ]*(```|~~~).*", "", markdown.prose("".join(parts)))
-    assert "![" not in outside
+    assert "![" not in re.sub(r"\\.", "", outside)  # of an escaped "!" a link is left
 
 
 @given(st.text(st.sampled_from("$\\\\[]()a1= \n`^")))
