@@ -126,7 +126,8 @@ def choose(settings: Settings, name: str, value: float | str | None) -> Settings
         kept = _read_chosen(settings.data)
         kept = {**kept, name: value} if value is not None else {key: kept[key] for key in kept if key != name}
         private.write_text(_chosen_file(settings.data), json.dumps(kept, indent=1, ensure_ascii=False))
-    return dataclasses.replace(settings, **{name: getattr(Settings(), name) if value is None else value})
+    changed: dict[str, Any] = {name: getattr(Settings(), name) if value is None else value}
+    return dataclasses.replace(settings, **changed)
 
 
 _choosing = threading.Lock()

@@ -112,7 +112,10 @@ def test_the_own_error_is_raised_again_and_told(caplog: pytest.LogCaptureFixture
 def test_an_error_that_nobody_expected_is_logged_with_where_it_arose(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    run = runs.start(lambda: {}["nothing"], kind="chat")
+    def work() -> str:
+        return dict[str, str]()["nothing"]
+
+    run = runs.start(work, kind="chat")
     with pytest.raises(KeyError):
         run.result()
     assert "Traceback" in caplog.text

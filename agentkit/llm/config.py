@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,8 @@ from agentkit.settings import Settings
 
 OFFLINE = "offline"
 _SCHEMES = ("http", "https")
+_changing = threading.Lock()
+"""Held while the file of connections is read and written anew: tests that end together keep what they found."""
 _API_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?")
 DEFAULT_OPENAI_MODEL = "gpt-5-mini"
 OPENAI_EMBEDDING_MODEL = "text-embedding-3-small"
@@ -57,23 +60,25 @@ def connections(settings: Settings) -> list[Connection]:
 
 
 def save_connection(settings: Settings, connection: Connection, *, key_entered: bool = False) -> Connection:
-    """Store a connection, replacing a saved one of that name; returns it as stored.
+    """Store a connection, in the place of a saved one of that name, else at the end; returns it as stored.
 
     A key that is set for other servers only is refused, unless the person has entered it for this one: `key_entered`.
     Raises ConfigError for that and on bad values.
     """
     checked = _checked(connection)
-    given, saved = _from_settings(settings), _saved(settings)
+    given = _from_settings(settings)
     if any(one.name == checked.name for one in given):
         raise ConfigError(f"The name {checked.name!r} belongs to the connection of the environment; choose another.")
-    owners = [one for one in (*given, *saved) if checked.api_key and one.api_key == checked.api_key]
-    if owners and not key_entered and not any(_same_server(one.base_url, checked.base_url) for one in owners):
-        raise _foreign_key(owners[0], checked.base_url)
-    places = {one.name: place for place, one in enumerate(saved)}
-    place = places.get(checked.name, len(saved))
-    if [one for one in saved[place : place + 1] if one.base_url != checked.base_url]:
-        checked = dataclasses.replace(checked, contexts={}, dimensions={})  # another server's
-    _write(settings, [*saved[:place], checked, *saved[place + 1 :]])
+    with _changing:
+        saved = _saved(settings)
+        owners = [one for one in (*given, *saved) if checked.api_key and one.api_key == checked.api_key]
+        if owners and not key_entered and not any(_same_server(one.base_url, checked.base_url) for one in owners):
+            raise _foreign_key(owners[0], checked.base_url)
+        places = {one.name: place for place, one in enumerate(saved)}
+        place = places.get(checked.name, len(saved))
+        if [one for one in saved[place : place + 1] if one.base_url != checked.base_url]:
+            checked = dataclasses.replace(checked, contexts={}, dimensions={})  # another server's
+        _write(settings, [*saved[:place], checked, *saved[place + 1 :]])
     return checked
 
 
@@ -82,11 +87,16 @@ def keep_found(settings: Settings, connection: Connection) -> None:
 
     Raises ConfigError.
     """
-    sizes = {"contexts": connection.contexts, "dimensions": connection.dimensions}
-    saved = _saved(settings)
-    kept = [dataclasses.replace(one, **sizes) if one.name == connection.name else one for one in saved]
-    if connection in kept and kept != saved:
-        _write(settings, kept)
+    with _changing:
+        saved = _saved(settings)
+        kept = [
+            dataclasses.replace(one, contexts=connection.contexts, dimensions=connection.dimensions)
+            if one.name == connection.name
+            else one
+            for one in saved
+        ]
+        if connection in kept and kept != saved:
+            _write(settings, kept)
 
 
 def key_for(connection: Connection, base_url: str) -> str:
@@ -102,10 +112,11 @@ def key_for(connection: Connection, base_url: str) -> str:
 
 def delete_connection(settings: Settings, name: str) -> None:
     """Forget a saved connection; raises NotFound."""
-    saved = _saved(settings)
-    if name not in {connection.name for connection in saved}:
-        raise NotFound(f"There is no saved connection {name!r}; those of the environment are removed there.")
-    _write(settings, [connection for connection in saved if connection.name != name])
+    with _changing:
+        saved = _saved(settings)
+        if name not in {connection.name for connection in saved}:
+            raise NotFound(f"There is no saved connection {name!r}; those of the environment are removed there.")
+        _write(settings, [connection for connection in saved if connection.name != name])
 
 
 def available_models(settings: Settings, similarity: Similarity | None = None) -> list[Model]:
@@ -152,9 +163,8 @@ def client_of(
     connection: Connection, connect_timeout_s: float = 10.0, read_timeout_s: float = 300.0
 ) -> OpenAIClient:
     """What asks the server of a connection."""
-    kind, options = OpenAIClient, {}
-    if connection.kind == "azure":
-        kind, options = AzureClient, {"api_version": connection.api_version}
+    kind = AzureClient if connection.kind == "azure" else OpenAIClient
+    options = {"api_version": connection.api_version} if connection.kind == "azure" else None
     return kind(
         connection.base_url, connection.api_key, connect_timeout_s=connect_timeout_s,
         read_timeout_s=read_timeout_s, options=options,

@@ -171,7 +171,8 @@ class _Trial:
         listed = self._client.models()
         with self._lock:
             self._listed.update(listed)
-        return f"{len(listed)} models" if listed else "The server lists no models; load one there."
+        noun = "model" if len(listed) == 1 else "models"
+        return f"{len(listed):,} {noun}" if listed else "The server lists no models; load one there."
 
     def _asked(self, name: str) -> str:
         connection = self._connection

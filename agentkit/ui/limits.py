@@ -85,7 +85,9 @@ def draw_limits() -> None:
 
 def _draw_limit(name: str, limit: Limit, settings: Settings, given: str | None) -> None:
     value = getattr(settings, name)
-    with st.container(horizontal=True, vertical_alignment="center", key=f"limit-{name}"):
+    with st.container(
+        horizontal=True, wrap=False, vertical_alignment="center", key=f"limit-{name}"
+    ):
         text = f"{limit.title}: **{in_force(value, limit.unit)}**"
         if given:
             text += f" :small[set by {markdown.literal(given)}]"
@@ -103,7 +105,7 @@ def _draw_private_addresses(settings: Settings) -> None:
     allowed = "allowed" if settings.allow_private_urls else "not allowed"
     st.markdown(
         f"Private web addresses: **{allowed}** "
-        ":small[set by the environment alone, AGENTKIT\\_ALLOW\\_PRIVATE\\_URLS]"
+        ":small[only the environment changes that: AGENTKIT\\_ALLOW\\_PRIVATE\\_URLS]"
     )
 
 
@@ -123,12 +125,15 @@ def _change(name: str, limit: Limit) -> None:
     value, default = getattr(settings, name), getattr(Settings(), name)
     with st.form("limit", border=False):
         text = st.text_input(
-            f"{limit.title}, in {limit.unit}", key="limit-value", value=written(value),
+            limit.title if limit.unit in limit.title else f"{limit.title}, in {limit.unit}", key="limit-value", value=written(value),
             placeholder="no limit" if default is None else written(default),
         )  # fmt: skip
         usual = in_force(default, limit.unit)
         empty = " Leave it empty for no limit." if default is None else ""
-        st.caption(f"{limit.about} By default: {usual}.{empty}")
+        st.caption(
+            f"{limit.about} By default: {usual}.{empty} "
+            f"In the environment: {markdown.literal(f'AGENTKIT_{name.upper()}')}."
+        )
         with st.container(horizontal=True):
             saved = st.form_submit_button("Save", type="primary", key="save-limit")
             reset = value != default and st.form_submit_button(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -189,3 +190,11 @@ def test_sizes_that_a_test_showed_are_kept_and_go_to_the_model(settings: Setting
     assert connections(settings) == [kept], "it was changed while it was tested"
     assert save_connection(settings, replace(kept, models=("b",))).contexts == {}
     assert save_connection(settings, replace(kept, base_url="localhost:2")).dimensions == {}
+
+
+def test_what_tests_show_at_the_same_time_is_all_kept(settings: Settings) -> None:
+    names = [str(number) for number in range(12)]
+    made = [save_connection(settings, Connection(name, "localhost:1", models=("a",))) for name in names]
+    with ThreadPoolExecutor(len(made)) as pool:
+        list(pool.map(lambda one: keep_found(settings, replace(one, contexts={"a": 4096})), made))
+    assert [dict(one.contexts) for one in connections(settings)] == [{"a": 4096}] * len(made)
