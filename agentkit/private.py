@@ -39,7 +39,8 @@ def make_folder(folder: Path) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a private file, in place of one that is there, in one step. Raises OSError."""
     make_folder(path.parent)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-")  # made with mode 0600
+    # Made with mode 0600.
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)

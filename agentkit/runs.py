@@ -281,7 +281,7 @@ def _emit_end(error: BaseException) -> None:
     try:
         end = _end_of(error)
         if isinstance(end, RunFailed):
-            if isinstance(error, AgentkitError):  # expected, and said in full: where it arose tells nothing more
+            if isinstance(error, AgentkitError):  # it says all: where it arose tells nothing more
                 log.error("run failed: %s", " ".join(str(error).split()) or type(error).__name__)
             else:
                 log.error("run failed", exc_info=error)

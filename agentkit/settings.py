@@ -1,4 +1,4 @@
-"""Frozen settings, read from the environment, `.streamlit/secrets.toml` and what was chosen in the app.
+"""Frozen settings: of the environment, `.streamlit/secrets.toml` and what was chosen in the app.
 
 Every field can be set by an environment variable `AGENTKIT_<FIELD>` (for example `AGENTKIT_DATA`)
 or by the same key in lower case under `[agentkit]` in the secrets file; the environment wins. What
@@ -28,7 +28,7 @@ CHOOSABLE = (
     "max_file_mb", "max_chars", "max_pages", "read_timeout_s", "read_memory_mb", "fetch_timeout_s",
     "run_tokens", "run_dollars", "chat_tokens", "chat_dollars", "default_model",
 )  # fmt: skip
-"""Settings that can be chosen in the app: the limits that are figures, and the model of new chats."""
+"""What can be chosen in the app: the limits that are figures, and the model of new chats."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Settings:
     chat_dollars: float | None = None
     """Most US dollars that one chat may cost."""
     default_model: str = ""
-    """Id of the model of new chats, such as `Ours/small`; empty: the first of the first connection."""
+    """Id of the model of new chats, such as `Ours/small`; empty: the first that there is."""
 
     @property
     def database(self) -> Path:
@@ -94,10 +94,13 @@ class Settings:
         return self.samples.with_name("sample-questions.json")
 
 
-def load_settings(environ: Mapping[str, str] | None = None, secrets: Path = SECRETS_FILE) -> Settings:
+def load_settings(
+    environ: Mapping[str, str] | None = None, secrets: Path = SECRETS_FILE
+) -> Settings:
     """Read the settings.
 
-    Raises ConfigError naming the variable, the line of the secrets file or the choice that cannot be understood.
+    Raises ConfigError naming the variable, the line of the secrets file or the choice that cannot
+    be understood.
     """
     given = _given(environ, secrets)
     values = {name: value for name, (value, _) in given.items()}
@@ -105,27 +108,42 @@ def load_settings(environ: Mapping[str, str] | None = None, secrets: Path = SECR
     return Settings(**{**chosen, **values})
 
 
-def origins(environ: Mapping[str, str] | None = None, secrets: Path = SECRETS_FILE) -> dict[str, str]:
-    """Which settings the environment or the secrets file gives: the variable, or `KEY in FILE`. Raises ConfigError."""
+def origins(
+    environ: Mapping[str, str] | None = None, secrets: Path = SECRETS_FILE
+) -> dict[str, str]:
+    """What the environment or the secrets file gives: the variable, or `KEY in FILE`, by setting.
+
+    Raises ConfigError.
+    """
     return {name: where for name, (_, where) in _given(environ, secrets).items()}
 
 
 def choose(settings: Settings, name: str, value: float | str | None) -> Settings:
-    """Choose a setting from now on, or with None leave it to the default; gives the settings with it.
+    """Choose a setting from now on, or with None go back to the default; gives the settings then.
 
-    Raises ConfigError for what cannot be chosen, because of the value or since the environment or the secrets file
-    gives it.
+    Raises ConfigError for what cannot be chosen, because of the value or since the environment or
+    the secrets file gives it.
     """
     if name not in CHOOSABLE:
-        raise ConfigError(f"{name} cannot be chosen here; set {_variable(name)} in the environment.")
+        raise ConfigError(
+            f"{name} cannot be chosen here; set {_variable(name)} in the environment."
+        )
     if where := origins().get(name):
-        raise ConfigError(f"{name} is given by {where}, which wins; change it there, or remove it there first.")
+        raise ConfigError(
+            f"{name} is given by {where}, which wins; change it there, or remove it there first."
+        )
     if value is not None:
         value = _checked(name, value, _variable(name))
     with _choosing:
         kept = _read_chosen(settings.data)
-        kept = {**kept, name: value} if value is not None else {key: kept[key] for key in kept if key != name}
-        private.write_text(_chosen_file(settings.data), json.dumps(kept, indent=1, ensure_ascii=False))
+        kept = (
+            {**kept, name: value}
+            if value is not None
+            else {key: kept[key] for key in kept if key != name}
+        )
+        private.write_text(
+            _chosen_file(settings.data), json.dumps(kept, indent=1, ensure_ascii=False)
+        )
     changed: dict[str, Any] = {name: getattr(Settings(), name) if value is None else value}
     return dataclasses.replace(settings, **changed)
 
@@ -155,13 +173,14 @@ def _given(environ: Mapping[str, str] | None, secrets: Path) -> dict[str, tuple[
 
 
 def _refuse_unknown(environ: Mapping[str, str]) -> None:
-    """Raise ConfigError for a variable that looks like a setting and is none: it would be of no effect, unnoticed."""
+    """Raise ConfigError for a variable that looks like a setting but would do nothing."""
     known = {_variable(name) for name in _FIELDS} | _OTHERS
     for variable, value in environ.items():
         if variable.upper().startswith(_PREFIX) and variable not in known and value:
             # Without the value, which may be a key.
             raise ConfigError(
-                f"{variable} is set in the environment, but there is no such setting; {_meant(variable, known)}."
+                f"{variable} is set in the environment, but there is no such setting; "
+                f"{_meant(variable, known)}."
             )
 
 
@@ -180,17 +199,28 @@ def _from_secrets(path: Path) -> dict[str, tuple[Any, str]]:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read as TOML ({error}); correct or remove it.") from error
-    openai = {name.lower(): value for name, value in table.items() if name.lower().startswith("openai_")}
+        raise ConfigError(
+            f"{path} cannot be read as TOML ({error}); correct or remove it."
+        ) from error
+    openai = {
+        name.lower(): value for name, value in table.items() if name.lower().startswith("openai_")
+    }
     section = table.get("agentkit", {})
     if not isinstance(section, dict):
-        raise ConfigError(f"{path} has agentkit = {section!r}, but must have a table [agentkit] with one setting a line.")
+        raise ConfigError(
+            f"{path} has agentkit = {section!r}, but must have a table [agentkit] "
+            "with one setting a line."
+        )
     if unknown := sorted(set(section) - set(_FIELDS)):
         raise ConfigError(
-            f"{path} has unknown settings under [agentkit]: {', '.join(unknown)}. Known: {', '.join(sorted(_FIELDS))}."
+            f"{path} has unknown settings under [agentkit]: {', '.join(unknown)}. "
+            f"Known: {', '.join(sorted(_FIELDS))}."
         )
     found = {name: value for name, value in {**openai, **section}.items() if name in _FIELDS}
-    return {name: (_checked(name, value, where := f"{name} in {path}"), where) for name, value in found.items()}
+    return {
+        name: (_checked(name, value, where := f"{name} in {path}"), where)
+        for name, value in found.items()
+    }
 
 
 def _chosen_file(data: Path) -> Path:
@@ -206,25 +236,36 @@ def _read_chosen(data: Path) -> dict[str, Any]:
         return {}
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(
-            f"{path}, which has what was chosen in the app, cannot be read ({type(error).__name__}); correct or remove it."
+            f"{path}, which has what was chosen in the app, cannot be read "
+            f"({type(error).__name__}); correct or remove it."
         ) from error
     if not isinstance(chosen, dict) or (unknown := sorted(set(chosen) - set(CHOOSABLE))):
         what = ", ".join(unknown) if isinstance(chosen, dict) else "no object"
-        raise ConfigError(f"{path} has {what}, which cannot be chosen in the app; correct or remove it.")
+        raise ConfigError(
+            f"{path} has {what}, which cannot be chosen in the app; correct or remove it."
+        )
     return {name: _checked(name, value, f"{name} in {path}") for name, value in chosen.items()}
 
 
 def _checked(name: str, value: Any, where: str) -> Any:
-    """The value of a setting in its type; nothing is rounded, and nothing but a text taken for another type."""
+    """The value of a setting in its type; nothing is rounded, only a text is read as another."""
     kind = str(_FIELDS[name].type).removesuffix(" | None")
     try:
         return _READ[kind](value)
     except (ValueError, TypeError, KeyError, RuntimeError, OverflowError) as error:
         shown = repr(value) if _FIELDS[name].repr else "no text"
         default = getattr(Settings(), name)
-        instead = "no limit" if default is None else str(default).lower() if kind == "bool" else str(default)
+        instead = (
+            "no limit"
+            if default is None
+            else str(default).lower()
+            if kind == "bool"
+            else str(default)
+        )
         or_default = f", or leave it out for {instead}" if instead else ", or leave it out"
-        raise ConfigError(f"{where} is {shown}, but must be {_WANTED[kind]}; correct it{or_default}.") from error
+        raise ConfigError(
+            f"{where} is {shown}, but must be {_WANTED[kind]}; correct it{or_default}."
+        ) from error
 
 
 def _whole(value: Any) -> int:
@@ -260,8 +301,23 @@ def _of(kind: type[T], value: Any) -> T:
 
 
 _MOST = 10**15
-_READ: dict[str, Callable[[Any], Any]] = {"int": _whole, "float": _number, "bool": _truth, "Path": _path, "str": _text}
-_TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+_READ: dict[str, Callable[[Any], Any]] = {
+    "int": _whole,
+    "float": _number,
+    "bool": _truth,
+    "Path": _path,
+    "str": _text,
+}
+_TRUTH = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
 _WANTED = {
     "bool": "true or false",
     "int": "a positive whole number",

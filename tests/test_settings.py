@@ -33,21 +33,35 @@ def test_every_field_is_read_from_the_environment() -> None:
         Path("/elsewhere"), "me", 7, 8, 9, 1.5, 10, True, 2.5, True, "key", "http://127.0.0.1:1/v1", "small", "/a:/b", "/c",
         "/t.py", 11, 0.5, 12, 1.5, "Ours/small",
     )  # fmt: skip
-    environ = {f"AGENTKIT_{field.name.upper()}": str(getattr(wanted, field.name)) for field in dataclasses.fields(Settings)}
+    environ = {
+        f"AGENTKIT_{field.name.upper()}": str(getattr(wanted, field.name))
+        for field in dataclasses.fields(Settings)
+    }
     assert load_settings(environ, NOWHERE) == wanted
     assert len(environ) == 21
 
 
 def test_the_names_that_openai_uses_are_read_and_ours_win() -> None:
-    environ = {"OPENAI_API_KEY": "theirs", "OPENAI_BASE_URL": "http://a/v1", "AGENTKIT_OPENAI_API_KEY": "ours"}
+    environ = {
+        "OPENAI_API_KEY": "theirs",
+        "OPENAI_BASE_URL": "http://a/v1",
+        "AGENTKIT_OPENAI_API_KEY": "ours",
+    }
     settings = load_settings(environ, NOWHERE)
     assert (settings.openai_api_key, settings.openai_base_url) == ("ours", "http://a/v1")
 
 
 def test_the_secrets_file_is_read_and_the_environment_wins(secrets: Path) -> None:
-    secrets.write_text('OPENAI_API_KEY = "root"\n[agentkit]\nowner = "file"\nmax_pages = 3\nallow_private_urls = true\n')
+    secrets.write_text(
+        'OPENAI_API_KEY = "root"\n[agentkit]\nowner = "file"\n'
+        "max_pages = 3\nallow_private_urls = true\n"
+    )
     settings = load_settings({"AGENTKIT_OWNER": "environment"}, secrets)
-    assert (settings.owner, settings.max_pages, settings.allow_private_urls) == ("environment", 3, True)
+    assert (settings.owner, settings.max_pages, settings.allow_private_urls) == (
+        "environment",
+        3,
+        True,
+    )
     assert settings.openai_api_key == "root"
 
 
@@ -79,14 +93,23 @@ def test_a_bad_value_is_named(name: str, value: str, wanted: str) -> None:
         ("agentkit = 3", "must have a table"),
         ("[agentkit]\ndata = 3", r"data in .*secrets\.toml is 3, but must be a path"),
         ("[agentkit]\nmax_pages = []", "must be a positive whole number"),
-        ("[agentkit]\nmax_file_mb = 1.9", r"max_file_mb in .*secrets\.toml is 1\.9, but must be a positive whole number"),
+        (
+            "[agentkit]\nmax_file_mb = 1.9",
+            r"max_file_mb in .*secrets\.toml is 1\.9, but must be a positive whole number",
+        ),
         ("[agentkit]\nmax_file_mb = 2.0", "is 2.0, but must be a positive whole number"),
-        ("[agentkit]\nrun_tokens = true", r"run_tokens in .* is True, but must be a positive whole number"),
+        (
+            "[agentkit]\nrun_tokens = true",
+            r"run_tokens in .* is True, but must be a positive whole number",
+        ),
         ("[agentkit]\nrun_dollars = true", "is True, but must be a positive number"),
         ("[agentkit]\nread_timeout_s = inf", "is inf, but must be a positive number"),
         ("[agentkit]\nallow_private_urls = 1", "is 1, but must be true or false"),
         ("[agentkit]\nowner = 3", "is 3, but must be a text"),
-        ("OPENAI_API_KEY = 12345", "openai_api_key in .* is no text, but must be a text; correct it, or leave it out"),
+        (
+            "OPENAI_API_KEY = 12345",
+            "openai_api_key in .* is no text, but must be a text; correct it, or leave it out",
+        ),
     ],
 )
 def test_a_bad_secrets_file_is_named(secrets: Path, text: str, message: str) -> None:
@@ -123,7 +146,9 @@ def test_whole_numbers_are_numbers_and_texts_of_numbers_are_read(secrets: Path) 
 def test_a_variable_that_is_no_setting_is_refused(name: str, meant: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load_settings({name: "a-secret"}, NOWHERE)
-    assert str(caught.value).startswith(f"{name} is set in the environment, but there is no such setting; {meant}")
+    assert str(caught.value).startswith(
+        f"{name} is set in the environment, but there is no such setting; {meant}"
+    )
     assert "a-secret" not in str(caught.value), "it may be a key"
     assert load_settings({name: "", "AGENTKIT_EXECUTION": "mark"}, NOWHERE) == Settings()
 
@@ -156,7 +181,10 @@ def test_what_is_chosen_is_kept_for_its_owner_and_the_environment_wins(
     assert load_settings() == replace(chosen, run_tokens=None)
 
 
-@pytest.mark.parametrize(("name", "value"), [("max_file_mb", 1.9), ("run_tokens", True), ("max_pages", 0), ("default_model", 3)])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("max_file_mb", 1.9), ("run_tokens", True), ("max_pages", 0), ("default_model", 3)],
+)
 def test_only_what_fits_can_be_chosen(clean: Settings, name: str, value: Any) -> None:
     with pytest.raises(ConfigError, match=f"AGENTKIT_{name.upper()} is {value!r}, but must be"):
         choose(clean, name, value)
@@ -169,7 +197,9 @@ def test_what_keeps_others_out_cannot_be_chosen(clean: Settings, name: str) -> N
         choose(clean, name, "x")
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"open": true}', '{"max_pages": 1.5}', "[" * 100_000, "\ud800"])
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"open": true}', '{"max_pages": 1.5}', "[" * 100_000, "\ud800"]
+)
 def test_a_bad_file_of_choices_is_named(clean: Settings, text: str) -> None:
     clean.data.mkdir()
     (clean.data / "settings.json").write_bytes(text.encode(errors="surrogatepass"))

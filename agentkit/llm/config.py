@@ -23,7 +23,7 @@ from agentkit.settings import Settings
 OFFLINE = "offline"
 _SCHEMES = ("http", "https")
 _changing = threading.Lock()
-"""Held while the file of connections is read and written anew: tests that end together keep what they found."""
+"""Held while the file is read and written anew: tests that end together keep what they found."""
 _API_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?")
 DEFAULT_OPENAI_MODEL = "gpt-5-mini"
 OPENAI_EMBEDDING_MODEL = "text-embedding-3-small"
@@ -59,20 +59,32 @@ def connections(settings: Settings) -> list[Connection]:
     return [*_from_settings(settings), *_saved(settings)]
 
 
-def save_connection(settings: Settings, connection: Connection, *, key_entered: bool = False) -> Connection:
-    """Store a connection, in the place of a saved one of that name, else at the end; returns it as stored.
+def save_connection(
+    settings: Settings, connection: Connection, *, key_entered: bool = False
+) -> Connection:
+    """Store a connection, in the place of a saved one of that name, else at the end.
 
-    A key that is set for other servers only is refused, unless the person has entered it for this one: `key_entered`.
+    Returns it as stored. A key that is set for other servers only is refused, unless the person has
+    entered it for this one: `key_entered`.
     Raises ConfigError for that and on bad values.
     """
     checked = _checked(connection)
     given = _from_settings(settings)
     if any(one.name == checked.name for one in given):
-        raise ConfigError(f"The name {checked.name!r} belongs to the connection of the environment; choose another.")
+        raise ConfigError(
+            f"The name {checked.name!r} belongs to the connection of the environment; "
+            "choose another."
+        )
     with _changing:
         saved = _saved(settings)
-        owners = [one for one in (*given, *saved) if checked.api_key and one.api_key == checked.api_key]
-        if owners and not key_entered and not any(_same_server(one.base_url, checked.base_url) for one in owners):
+        owners = [
+            one for one in (*given, *saved) if checked.api_key and one.api_key == checked.api_key
+        ]
+        if (
+            owners
+            and not key_entered
+            and not any(_same_server(one.base_url, checked.base_url) for one in owners)
+        ):
             raise _foreign_key(owners[0], checked.base_url)
         places = {one.name: place for place, one in enumerate(saved)}
         place = places.get(checked.name, len(saved))
@@ -83,7 +95,7 @@ def save_connection(settings: Settings, connection: Connection, *, key_entered: 
 
 
 def keep_found(settings: Settings, connection: Connection) -> None:
-    """Keep the sizes that a test showed of a saved connection, if it is still the one that was tested.
+    """Keep the sizes that a test showed of a saved connection, if it is still the same.
 
     Raises ConfigError.
     """
@@ -115,14 +127,18 @@ def delete_connection(settings: Settings, name: str) -> None:
     with _changing:
         saved = _saved(settings)
         if name not in {connection.name for connection in saved}:
-            raise NotFound(f"There is no saved connection {name!r}; those of the environment are removed there.")
+            raise NotFound(
+                f"There is no saved connection {name!r}; "
+                "those of the environment are removed there."
+            )
         _write(settings, [connection for connection in saved if connection.name != name])
 
 
 def available_models(settings: Settings, similarity: Similarity | None = None) -> list[Model]:
-    """All models to choose from, the default first: the chosen one, else the first configured one, else the offline one.
+    """All models to choose from, the default first.
 
-    Asks no server. A chosen one that is not offered any more counts as none.
+    It is the chosen one, else the first configured one, else the offline one. A chosen one that is
+    not offered any more counts as none. Asks no server.
     """
     found = [model for connection in connections(settings) for model in models_of(connection)]
     found.append(offline_model(similarity))
@@ -130,26 +146,38 @@ def available_models(settings: Settings, similarity: Similarity | None = None) -
 
 
 def default_connection(settings: Settings) -> Connection | None:
-    """The connection of the default model; None when that is the offline one. Raises ConfigError."""
+    """The connection of the default model; None for the offline one. Raises ConfigError."""
     default = available_models(settings)[0].id
     known = connections(settings)
     return next((one for one in known if default in [model.id for model in models_of(one)]), None)
 
 
-def model_by_id(settings: Settings, model_id: str = "", similarity: Similarity | None = None) -> Model:
+def model_by_id(
+    settings: Settings, model_id: str = "", similarity: Similarity | None = None
+) -> Model:
     """The model of that id; the default when it is empty. Raises NotFound naming those there are."""
     models = available_models(settings, similarity)
     for model in models:
         if model_id in ("", model.id):
             return model
-    raise NotFound(f"There is no model {model_id!r}; choose one of: {', '.join(model.id for model in models)}.")
+    raise NotFound(
+        f"There is no model {model_id!r}; choose one of: {', '.join(model.id for model in models)}."
+    )
 
 
 def models_of(connection: Connection) -> list[Model]:
     """The models of a connection."""
     client, provider = client_of(connection), provider_to(connection)
     if not connection.models and connection.kind == "openai":
-        return [Model(f"{connection.name}/default", f"{connection.name} (its first model)", client, "", provider)]
+        return [
+            Model(
+                f"{connection.name}/default",
+                f"{connection.name} (its first model)",
+                client,
+                "",
+                provider,
+            )
+        ]
     return [
         Model(
             f"{connection.name}/{name}", f"{name} ({connection.name})", client, name, provider,
@@ -179,7 +207,12 @@ def provider_to(connection: Connection) -> str:
 def offline_model(similarity: Similarity | None = None) -> Model:
     """The model that quotes; it needs no server."""
     return Model(
-        OFFLINE, "Offline (quotes the documents)", ExtractiveClient(similarity), "extractive", OFFLINE, is_language_model=False
+        OFFLINE,
+        "Offline (quotes the documents)",
+        ExtractiveClient(similarity),
+        "extractive",
+        OFFLINE,
+        is_language_model=False,
     )
 
 
@@ -214,20 +247,27 @@ def _checked(connection: Connection) -> Connection:
     return dataclasses.replace(
         checked,
         contexts={model: size for model, size in connection.contexts.items() if model in offered},
-        dimensions={model: size for model, size in connection.dimensions.items() if model in offered},
+        dimensions={
+            model: size for model, size in connection.dimensions.items() if model in offered
+        },
     )
 
 
 def _checked_azure(checked: Connection, connection: Connection) -> Connection:
-    """With the endpoint out of whatever address of Azure was given; raises ConfigError for what is missing."""
+    """With the endpoint out of whatever address of Azure was given.
+
+    Raises ConfigError for what is missing.
+    """
     version = connection.api_version.strip() or _version_in(connection.base_url)
     if not _API_VERSION.fullmatch(version):
         raise ConfigError(
-            f"The API version is {version!r}, but Azure needs one such as 2024-10-21; its portal shows it beside the deployment."
+            f"The API version is {version!r}, but Azure needs one such as 2024-10-21; "
+            "its portal shows it beside the deployment."
         )
     if not (checked.models or checked.embedding_models):
         raise ConfigError(
-            "Azure answers by deployments, but none is named; enter at least one, as Azure's portal calls it."
+            "Azure answers by deployments, but none is named; "
+            "enter at least one, as Azure's portal calls it."
         )
     endpoint = re.split(r"/openai(?=/|$)|/v1$", checked.base_url.partition("?")[0])[0]
     return dataclasses.replace(checked, base_url=endpoint, kind="azure", api_version=version)
@@ -300,5 +340,8 @@ def _connection(row: dict[str, Any]) -> Connection:
 
 def _write(settings: Settings, saved: Sequence[Connection]) -> None:
     """Replace the file in one step; only its owner may read it, for the keys in it."""
-    rows = [{key: value for key, value in dataclasses.asdict(one).items() if key != "source"} for one in saved]
+    rows = [
+        {key: value for key, value in dataclasses.asdict(one).items() if key != "source"}
+        for one in saved
+    ]
     private.write_text(_file(settings), json.dumps(rows, indent=1, ensure_ascii=False))

@@ -66,10 +66,11 @@ class Probe:
 
 
 def probe(connection: Connection, model: str = "", *, timeout_s: float = PROBE_S) -> Probe:
-    """List the models of a server, ask one of them (by default the first offered) for a word, and embed a word where it can.
+    """List the models of a server, ask one of them for a word, and embed a word where it can.
 
-    Each is tried once. What fails is in the steps, and what did not end in `timeout_s`; whether the server embeds does not
-    count for `ok`. Raises Stopped.
+    The one that is asked is by default the first offered.
+    Each is tried once. What fails is in the steps, and what did not end in `timeout_s`; whether the
+    server embeds does not count for `ok`. Raises Stopped.
     """
     trial = _Trial(connection, model, timeout_s)
     if not _ends(trial.run, timeout_s):
@@ -137,8 +138,8 @@ class _Trial:
             if name:
                 server = without_login(self._connection.base_url)
                 late = ModelTimedOut(
-                    f"{server} did not answer within {self._timeout_s:g} s; it may hang, be overloaded "
-                    "or still load the model. Try again later."
+                    f"{server} did not answer within {self._timeout_s:g} s; it may hang, be "
+                    "overloaded or still load the model. Try again later."
                 )
                 self._steps.append(Step(name, False, time.monotonic() - began, str(late)))
 
@@ -172,13 +173,13 @@ class _Trial:
         with self._lock:
             self._listed.update(listed)
         noun = "model" if len(listed) == 1 else "models"
-        return f"{len(listed):,} {noun}" if listed else "The server lists no models; load one there."
+        return (
+            f"{len(listed):,} {noun}" if listed else "The server lists no models; load one there."
+        )
 
     def _asked(self, name: str) -> str:
         connection = self._connection
-        model = Model(
-            connection.name, connection.name, self._client, name, provider_to(connection)
-        )
+        model = Model(connection.name, connection.name, self._client, name, provider_to(connection))
         word = [message("user", "Reply with the word: ready")]
         reply = call(model, word, agent="Connection test", attempts=1)
         if reply.stopped:
@@ -204,8 +205,8 @@ class _Trial:
 def _ends(work: Callable[[], None], timeout_s: float) -> bool:
     """Do it on a thread of its own; False when it has not ended in time, and is told to stop.
 
-    Nothing holds up whoever asks, not even a look-up of a name. Raises Stopped when the enclosing run is stopped, and what
-    the work raises.
+    Nothing holds up whoever asks, not even a look-up of a name. Raises Stopped when the enclosing
+    run is stopped, and what the work raises.
     """
     signal, ended = StopSignal(), threading.Event()
     errors: list[BaseException] = []

@@ -103,7 +103,7 @@ class OpenAIClient:
         return len(vector)
 
     def beside(self, path: str, asked: Mapping[str, Any] | None = None) -> Any:
-        """The JSON value that the same server has at a path beside its `/v1`, got or, with `asked`, posted.
+        """The JSON value that the same server has at a path beside its `/v1`; `asked` is posted.
 
         None when there is none; raises ModelUnreachable and Stopped.
         """
@@ -111,7 +111,10 @@ class OpenAIClient:
         address = self.base_url.removesuffix("/v1") + path
         headers = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
         method = "GET" if asked is None else "POST"
-        with self._guarded(sender) as http, http.stream(method, address, json=asked, headers=headers) as answer:
+        with (
+            self._guarded(sender) as http,
+            http.stream(method, address, json=asked, headers=headers) as answer,
+        ):
             if answer.status_code != 200:
                 return None
             try:
@@ -218,13 +221,15 @@ class OpenAIClient:
 
 
 class AzureClient(OpenAIClient):
-    """Asks a deployment at an Azure endpoint; `options` hold `api_version` and, for sign-in, `azure_ad_token` or a provider.
+    """Asks a deployment at an Azure endpoint.
 
-    Without a `deployment` each request goes to the one that its model names.
+    `options` hold `api_version` and, for sign-in, `azure_ad_token` or a provider. Without a
+    `deployment` each request goes to the one that its model names.
     """
 
-    def __init__(self, endpoint: str, api_key: str = "", *, deployment: str = "", connect_timeout_s: float = 10.0,
-                 read_timeout_s: float = 300.0, options: Mapping[str, Any] | None = None) -> None:  # fmt: skip
+    def __init__(self, endpoint: str, api_key: str = "", *, deployment: str = "",
+                 connect_timeout_s: float = 10.0, read_timeout_s: float = 300.0,
+                 options: Mapping[str, Any] | None = None) -> None:  # fmt: skip
         super().__init__(endpoint, api_key, connect_timeout_s=connect_timeout_s, read_timeout_s=read_timeout_s, options=options)
         self.provider = "azure"
         self._deployment = deployment
@@ -280,7 +285,7 @@ def _schema_of(model: type[Any]) -> dict[str, Any]:
 
 
 def _context_window(extra: Mapping[str, Any]) -> int | None:
-    """As vLLM and hosted servers add it to the list of models; what a model was trained for may be more."""
+    """As vLLM and hosted servers tell it in their lists; a model may be trained for more."""
     size = extra.get("max_model_len") or extra.get("context_length") or extra.get("context_window")
     return size if isinstance(size, int) and size > 0 else None
 

@@ -97,9 +97,10 @@ def draw_pending(chat_id: str | None) -> None:
 
 
 def choice(chat: Chat | None, known: Mapping[str, int]) -> Choice:
-    """What is chosen for this chat now, as far as it still exists: in the composer, else in the chat, else in the latest one.
+    """What is chosen for this chat now: in the composer, else in the chat, else in the latest one.
 
-    A new chat takes the default model, if one was chosen, before that of the latest one.
+    What does not exist any more is passed over. A new chat takes the default model, if one was
+    chosen, before that of the latest one.
     """
     latest = chat or next(iter(state.workspace().ledger.chats(state.owner(), limit=1)), None)
     models = [model.id for model in state.workspace().models()]
@@ -119,7 +120,7 @@ def choice(chat: Chat | None, known: Mapping[str, int]) -> Choice:
 
 
 def forget_model() -> None:
-    """Let the next new chat begin with the default model, whatever this session had chosen for it."""
+    """Let the next new chat begin with the default model, whatever this session had chosen."""
     st.session_state.pop(_key("model", None), None)
 
 

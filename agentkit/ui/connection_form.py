@@ -56,7 +56,7 @@ def edit(connection: Connection, known: Sequence[Connection]) -> None:
 
 
 Filled = tuple[Connection, str, bool]
-"""What was filled in, without name and key; the key that was entered; whether the one that is set is to be removed."""
+"""What was filled in but name and key; the key entered; whether the one that is set is removed."""
 
 
 def _fields(connection: Connection) -> Filled:
@@ -100,7 +100,9 @@ def _azure_fields(connection: Connection) -> Filled:
 
 
 def _key_fields(connection: Connection) -> tuple[str, bool]:
-    about = f"Stored in the data folder, never shown again; {_KEPT if connection.api_key else _NO_KEY}."
+    about = (
+        f"Stored in the data folder, never shown again; {_KEPT if connection.api_key else _NO_KEY}."
+    )
     key = st.text_input(
         "Key", key="connection-key", type="password", autocomplete="off", help=about
     )

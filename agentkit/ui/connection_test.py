@@ -1,4 +1,4 @@
-"""The test of a connection: it runs beside the page, can be cancelled, and shows what was found out."""
+"""The test of a connection: it runs beside the page, can be cancelled, and shows what it found."""
 
 from __future__ import annotations
 

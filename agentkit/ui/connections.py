@@ -10,10 +10,21 @@ from agentkit.core.address import without_login
 from agentkit.errors import AgentkitError
 from agentkit.llm import Connection, connections, save_connection
 from agentkit.llm.discover import discover
-from agentkit.ui import connection_form, connection_test, default_model, dialogs, figures, markdown, state
+from agentkit.ui import (
+    connection_form,
+    connection_test,
+    default_model,
+    dialogs,
+    figures,
+    markdown,
+    state,
+)
 
 _FOUND = "found-servers"
-_WHERE = {"environment": "set by the environment or the secrets file, changed there", "saved": "saved here"}
+_WHERE = {
+    "environment": "set by the environment or the secrets file, changed there",
+    "saved": "saved here",
+}
 
 
 def draw_connections() -> None:
@@ -63,14 +74,28 @@ def _draw_connection(connection: Connection) -> None:
                 def manage() -> None:
                     dialogs.ask(st.session_state[menu], connection)
 
-                st.menu_button("", ["Edit", "Delete"], key=menu, icon=icon, type="tertiary", help=about, on_click=manage)
+                st.menu_button(
+                    "",
+                    ["Edit", "Delete"],
+                    key=menu,
+                    icon=icon,
+                    type="tertiary",
+                    help=about,
+                    on_click=manage,
+                )
         azure = "Azure OpenAI · " if connection.kind == "azure" else ""
-        models = ", ".join(markdown.literal(model) for model in connection.models) or "the first that the server lists"
+        models = (
+            ", ".join(markdown.literal(model) for model in connection.models)
+            or "the first that the server lists"
+        )
         key = "a key is set" if connection.api_key else "no key"
         where = f"{azure}{markdown.literal(without_login(connection.base_url))}"
         st.caption(f"{where} · {key} · {_WHERE.get(connection.source, '')}")
         st.caption(f"{'Deployments' if azure else 'Models'}: {models}")
-        for kind, names in (("Embedding models", connection.embedding_models), ("Rerankers", connection.reranker_models)):
+        for kind, names in (
+            ("Embedding models", connection.embedding_models),
+            ("Rerankers", connection.reranker_models),
+        ):
             if names:
                 st.caption(f"{kind}: {', '.join(markdown.literal(model) for model in names)}")
         if told := connection_form.sizes_in_words(connection):
@@ -96,7 +121,13 @@ def _draw_found(known: Sequence[Connection]) -> None:
             if connection.base_url in addresses:
                 st.caption("in the list already", width="content")
             else:
-                st.button("Add", key=f"take-{connection.base_url}", icon=":material/add:", on_click=_save, args=(connection,))
+                st.button(
+                    "Add",
+                    key=f"take-{connection.base_url}",
+                    icon=":material/add:",
+                    on_click=_save,
+                    args=(connection,),
+                )
 
 
 def _save(connection: Connection) -> None:

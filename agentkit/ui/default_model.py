@@ -36,14 +36,15 @@ def draw_default() -> None:
         st.caption(f"Set by {markdown.literal(given)}, which wins over a choice here.")
     if chosen and chosen not in labels:
         st.warning(
-            f"The chosen model of new chats, **{markdown.literal(chosen)}**, is not offered any more: "
+            f"The chosen model of new chats, **{markdown.literal(chosen)}**, "
+            "is not offered any more: "
             f"new chats begin with {markdown.literal(first.label)}. Choose another one.",
             icon=":material/warning:",
         )
 
 
 def after_deletion(connection: Connection) -> str:
-    """What becomes of new chats when the connection is deleted; empty when nothing changes for them."""
+    """What becomes of new chats when the connection is deleted; empty when nothing changes."""
     settings = state.workspace().settings
     theirs = {model.id for model in models_of(connection)}
     models = _models(settings)

@@ -1,4 +1,4 @@
-"""The limits in force: where each comes from, and a dialog to choose another, which counts at once."""
+"""The limits in force: where each comes from, and a dialog to choose another one at once."""
 
 from __future__ import annotations
 
@@ -125,7 +125,8 @@ def _change(name: str, limit: Limit) -> None:
     value, default = getattr(settings, name), getattr(Settings(), name)
     with st.form("limit", border=False):
         text = st.text_input(
-            limit.title if limit.unit in limit.title else f"{limit.title}, in {limit.unit}", key="limit-value", value=written(value),
+            limit.title if limit.unit in limit.title else f"{limit.title}, in {limit.unit}",
+            key="limit-value", value=written(value),
             placeholder="no limit" if default is None else written(default),
         )  # fmt: skip
         usual = in_force(default, limit.unit)
@@ -154,7 +155,7 @@ def _change(name: str, limit: Limit) -> None:
 
 
 def entered(text: str, limit: Limit, *, may_be_empty: bool) -> float | None:
-    """The number in a field; None for an empty one. Raises ValueError saying what is to be entered."""
+    """The number in a field; None for an empty one. Raises ValueError saying what to enter."""
     plain = text.strip()
     if not plain and may_be_empty:
         return None
@@ -168,5 +169,3 @@ def entered(text: str, limit: Limit, *, may_be_empty: bool) -> float | None:
         shown = f"{text.strip():.40}" or "nothing"
         raise ValueError(f"{wanted}{empty}; {shown!r} is none.")
     return int(plain) if limit.whole else float(plain)
-
-

@@ -48,8 +48,8 @@ def advised(error: Exception, run: Run[Any]) -> Exception:
     setting = f"AGENTKIT_{told[-1].scope}_{told[-1].unit}".upper()
     option = " (or --max-tokens of the command `ask`)" if setting == "AGENTKIT_RUN_TOKENS" else ""
     return LimitReached(
-        f"{in_words(told[-1])} {instead}, or set {setting}{option} higher: at once on the Settings page, or in the environment "
-        "and start again."
+        f"{in_words(told[-1])} {instead}, or set {setting}{option} higher: "
+        "at once on the Settings page, or in the environment and start again."
     )
 
 

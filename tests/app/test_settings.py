@@ -38,7 +38,9 @@ def saved(workspace: ScriptableWorkspace) -> list[Connection]:
     return connections(workspace.settings)
 
 
-def fill(app: AppTest, name: str = "", address: str = "", key: str = "", models: str = "") -> AppTest:
+def fill(
+    app: AppTest, name: str = "", address: str = "", key: str = "", models: str = ""
+) -> AppTest:
     """Fill what is given into the open dialog and save."""
     for field, value in (("name", name), ("address", address), ("key", key)):
         if value:
@@ -57,18 +59,30 @@ def try_out(app: AppTest, name: str) -> AppTest:
 
 def everything(app: AppTest) -> str:
     """All that is sent to the browser."""
-    shown = (*app.main, *app.sidebar, *app.text_input, *app.text_area)  # the last two for dialogs, which are outside
-    return "\n".join(str(element.proto) for element in shown if hasattr(element, "proto")) + texts(app)
+    shown = (
+        *app.main,
+        *app.sidebar,
+        *app.text_input,
+        *app.text_area,
+    )  # the last two for dialogs, which are outside
+    return "\n".join(str(element.proto) for element in shown if hasattr(element, "proto")) + texts(
+        app
+    )
 
 
-def test_a_connection_is_added_tested_changed_and_deleted(workspace: ScriptableWorkspace, server: OpenAIServer) -> None:
+def test_a_connection_is_added_tested_changed_and_deleted(
+    workspace: ScriptableWorkspace, server: OpenAIServer
+) -> None:
     app = open_page("settings")
     app.button(key="add-connection").click().run()
     fill(app, "Ours", f"127.0.0.1:{server.port}", KEY, "tiny\n")
     assert saved(workspace) == [Connection("Ours", server.base_url, KEY, ("tiny",), "saved")]
     assert [model.id for model in workspace.models()] == ["Ours/tiny", "offline"]
     try_out(app, "Ours")
-    assert [one.value.split(",")[0] for one in app.success][:2] == ["**List models**", "**Ask tiny**"]
+    assert [one.value.split(",")[0] for one in app.success][:2] == [
+        "**List models**",
+        "**Ask tiny**",
+    ]
     assert "large: 4,096 tokens" in texts(app)
     app.menu_button(key="menu-Ours").click("Edit").run()
     assert app.text_input(key="connection-key").value == "", "a key is never shown again"
@@ -82,8 +96,12 @@ def test_a_connection_is_added_tested_changed_and_deleted(workspace: ScriptableW
     assert not saved(workspace)
 
 
-def test_a_key_does_not_go_along_to_another_server(workspace: ScriptableWorkspace, server: OpenAIServer) -> None:
-    ours = save_connection(workspace.settings, Connection("Ours", "http://127.0.0.1:9/v1", KEY, ("tiny",)))
+def test_a_key_does_not_go_along_to_another_server(
+    workspace: ScriptableWorkspace, server: OpenAIServer
+) -> None:
+    ours = save_connection(
+        workspace.settings, Connection("Ours", "http://127.0.0.1:9/v1", KEY, ("tiny",))
+    )
     app = open_page("settings")
     app.menu_button(key="menu-Ours").click("Edit").run()
     fill(app, address=server.base_url)
@@ -97,7 +115,9 @@ def test_a_key_does_not_go_along_to_another_server(workspace: ScriptableWorkspac
     app.menu_button(key="menu-Ours").click("Edit").run()
     app.checkbox[0].check()
     fill(app, address="http://127.0.0.1:9/v1")
-    assert saved(workspace) == [dataclasses.replace(ours, api_key="")], "what was found out is another server's"
+    assert saved(workspace) == [dataclasses.replace(ours, api_key="")], (
+        "what was found out is another server's"
+    )
     assert KEY not in everything(app)
 
 
@@ -127,7 +147,9 @@ def test_a_web_page_at_the_address_is_told_on_the_page_and_in_the_health(
     assert not [record for record in caplog.records if record.exc_info]
 
 
-def test_a_test_of_a_server_that_hangs_leaves_the_page_usable_and_is_cancelled(workspace: ScriptableWorkspace) -> None:
+def test_a_test_of_a_server_that_hangs_leaves_the_page_usable_and_is_cancelled(
+    workspace: ScriptableWorkspace,
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
         save_connection(workspace.settings, Connection("Slow", address, models=("a",)))
@@ -147,7 +169,9 @@ def test_a_context_that_is_cut_is_told(workspace: ScriptableWorkspace) -> None:
         "/api/ps": {"models": [{"name": "tiny:latest", "context_length": 4096}]},
         "/api/show": {"model_info": {"general.architecture": "l", "l.context_length": 131_072}},
     }
-    with OpenAIServer(lambda body: Answer("ready"), models=("tiny",), windows=False, beside=beside) as ollama:
+    with OpenAIServer(
+        lambda body: Answer("ready"), models=("tiny",), windows=False, beside=beside
+    ) as ollama:
         save_connection(workspace.settings, Connection("Ours", ollama.base_url))
         app = try_out(open_page("settings"), "Ours")
     (told,) = [one.value for one in app.warning]
@@ -155,7 +179,9 @@ def test_a_context_that_is_cut_is_told(workspace: ScriptableWorkspace) -> None:
     assert "OLLAMA\\_CONTEXT\\_LENGTH" in told
 
 
-def test_azure_is_added_by_its_own_fields(workspace: ScriptableWorkspace, server: OpenAIServer) -> None:
+def test_azure_is_added_by_its_own_fields(
+    workspace: ScriptableWorkspace, server: OpenAIServer
+) -> None:
     app = open_page("settings")
     app.button(key="add-connection").click().run()
     app.segmented_control(key="connection-kind").set_value("azure").run()
@@ -171,8 +197,12 @@ def test_azure_is_added_by_its_own_fields(workspace: ScriptableWorkspace, server
     assert "Deployments: chat" in texts(app)
     app.menu_button(key="menu-Azure").click("Edit").run()
     assert app.text_area(key="connection-models").label == "Deployments, one a line"
-    assert "The last test showed: embedder gives 3 numbers a vector." in [one.value for one in app.caption]
-    run = workspace.ask(OWNER, "How hot?", collection=workspace.library.create_collection(OWNER, "Kitchen").name)
+    assert "The last test showed: embedder gives 3 numbers a vector." in [
+        one.value for one in app.caption
+    ]
+    run = workspace.ask(
+        OWNER, "How hot?", collection=workspace.library.create_collection(OWNER, "Kitchen").name
+    )
     assert run.result().text == "ready"
     assert server.requests[-1].path == "/openai/deployments/chat/chat/completions"
 
@@ -188,8 +218,12 @@ def test_bad_values_are_refused_with_a_reason(workspace: ScriptableWorkspace) ->
     assert [one.base_url for one in saved(workspace)] == ["http://localhost:1/v1"]
 
 
-def test_the_environments_connection_is_listed_and_cannot_be_changed(workspace: ScriptableWorkspace) -> None:
-    workspace.settings = dataclasses.replace(workspace.settings, openai_base_url="http://localhost:9/v1", openai_api_key=KEY)
+def test_the_environments_connection_is_listed_and_cannot_be_changed(
+    workspace: ScriptableWorkspace,
+) -> None:
+    workspace.settings = dataclasses.replace(
+        workspace.settings, openai_base_url="http://localhost:9/v1", openai_api_key=KEY
+    )
     app = open_page("settings")
     assert "set by the environment or the secrets file" in texts(app)
     assert "a key is set" in texts(app)
@@ -204,7 +238,9 @@ def test_a_damaged_list_of_connections_says_what_to_do(workspace: ScriptableWork
     assert [one.value for one in app.header] == ["Models", "Store", "Limits", "Versions"]
 
 
-def test_what_is_wrong_with_the_store_is_told_with_advice(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_what_is_wrong_with_the_store_is_told_with_advice(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.md": TEA})
     app = open_page("settings")
     assert "agree" in app.success[0].value
@@ -217,7 +253,11 @@ def test_what_is_wrong_with_the_store_is_told_with_advice(workspace: ScriptableW
 
 
 def test_limits_are_those_in_force_with_their_variables(tmp_path: Path) -> None:
-    state.use(ScriptableWorkspace(Settings(data=tmp_path / "data", max_file_mb=7, allow_private_urls=True)))
+    state.use(
+        ScriptableWorkspace(
+            Settings(data=tmp_path / "data", max_file_mb=7, allow_private_urls=True)
+        )
+    )
     try:
         shown = [one.value for one in open_page("settings").markdown]
     finally:
@@ -259,24 +299,40 @@ def test_a_limit_that_is_chosen_counts_for_the_next_question_and_upload(
     assert "Largest file: **50 MB**" in [one.value for one in app.markdown]
     (done,) = workspace.ingest(OWNER, "Kitchen", [Source("large.txt", large, str(large))]).result()
     assert done.status == "indexed"
-    assert json.loads((workspace.settings.data / "settings.json").read_text()) == {"run_tokens": 30_000}
+    assert json.loads((workspace.settings.data / "settings.json").read_text()) == {
+        "run_tokens": 30_000
+    }
 
 
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("max_file_mb", "1.9", "Largest file: enter a whole number above 0, such as 50; '1.9' is none."),
-        ("max_file_mb", "", "Largest file: enter a whole number above 0, such as 50; 'nothing' is none."),
+        (
+            "max_file_mb",
+            "1.9",
+            "Largest file: enter a whole number above 0, such as 50; '1.9' is none.",
+        ),
+        (
+            "max_file_mb",
+            "",
+            "Largest file: enter a whole number above 0, such as 50; 'nothing' is none.",
+        ),
         ("max_pages", "5.000", "enter a whole number above 0, such as 5,000; '5.000' is none."),
         ("run_tokens", "-3", "such as 50,000, or nothing for no limit; '-3' is none."),
         ("run_tokens", "1,50", "'1,50' is none."),
-        ("run_dollars", "0", "enter a number above 0, such as 0.50, or nothing for no limit; '0' is none."),
+        (
+            "run_dollars",
+            "0",
+            "enter a number above 0, such as 0.50, or nothing for no limit; '0' is none.",
+        ),
         ("run_dollars", "1e400", "'1e400' is none."),
         ("chat_dollars", "€ 5", "'€ 5' is none."),
         ("read_timeout_s", "٣٣", "'٣٣' is none."),
     ],
 )
-def test_what_is_no_limit_is_told_at_its_field(workspace: ScriptableWorkspace, name: str, text: str, told: str) -> None:
+def test_what_is_no_limit_is_told_at_its_field(
+    workspace: ScriptableWorkspace, name: str, text: str, told: str
+) -> None:
     app = change(open_page("settings"), name, text)
     assert told in app.error[0].value.replace("\\", "")
     assert not (workspace.settings.data / "settings.json").exists()
@@ -302,7 +358,9 @@ def begins_with(app: AppTest) -> str:
 def test_the_model_of_new_chats_is_chosen(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
     ingest("Kitchen", {"tea.md": TEA})
     for name in ("One", "Two"):
-        save_connection(workspace.settings, Connection(name, "http://localhost:1/v1", KEY, ("tiny", "large")))
+        save_connection(
+            workspace.settings, Connection(name, "http://localhost:1/v1", KEY, ("tiny", "large"))
+        )
     app = open_page("settings")
     assert app.selectbox(key="default-model").value == ""
     assert begins_with(app) == "One/tiny"
@@ -315,19 +373,25 @@ def test_the_model_of_new_chats_is_chosen(workspace: ScriptableWorkspace, ingest
     fill(app, models="other")
     assert [one.name for one in saved(workspace)] == ["One", "Two"]
     app.menu_button(key="menu-Two").click("Delete").run()
-    assert "New chats begin with large (Two); after that, with other (One)." in app.warning[0].value.replace("\\", "")
+    assert "New chats begin with large (Two); after that, with other (One)." in app.warning[
+        0
+    ].value.replace("\\", "")
     app.button(key="delete-connection").click().run()
     assert workspace.settings.default_model == ""
     assert workspace.model().id == "One/other"
 
 
 def test_a_default_that_is_gone_is_told(workspace: ScriptableWorkspace) -> None:
-    save_connection(workspace.settings, Connection("One", "http://localhost:1/v1", KEY, ("tiny", "large")))
+    save_connection(
+        workspace.settings, Connection("One", "http://localhost:1/v1", KEY, ("tiny", "large"))
+    )
     app = open_page("settings")
     app.selectbox(key="default-model").set_value("One/large").run()
     app.menu_button(key="menu-One").click("Edit").run()
     fill(app, models="tiny")
-    assert "**One/large**, is not offered any more: new chats begin with tiny (One)" in app.warning[0].value.replace("\\", "")
+    assert "**One/large**, is not offered any more: new chats begin with tiny (One)" in app.warning[
+        0
+    ].value.replace("\\", "")
     app.selectbox(key="default-model").set_value("offline").run()
     assert not app.warning
     assert begins_with(app) == "offline"

@@ -34,7 +34,10 @@ def test_a_probe_lists_the_models_and_asks_one() -> None:
     assert found.ok
     assert found.models == ("small", "large")
     assert found.contexts == {"small": Context(4096), "large": Context(4096)}
-    assert [(step.name, step.ok) for step in found.steps] == [("List models", True), ("Ask small", True)]
+    assert [(step.name, step.ok) for step in found.steps] == [
+        ("List models", True),
+        ("Ask small", True),
+    ]
     assert "'ready'" in found.steps[1].detail
     assert server.chats[0]["stream"] is True
 
@@ -43,7 +46,10 @@ def test_a_probe_tells_the_dimension_where_the_server_embeds() -> None:
     with OpenAIServer(lambda body: Answer("ready"), models=("embedder", "small")) as server:
         found = probe(Connection("x", server.base_url))
     assert found.ok
-    assert [(step.name, step.ok) for step in found.steps[1:]] == [("Ask small", True), ("Embed with embedder", True)]
+    assert [(step.name, step.ok) for step in found.steps[1:]] == [
+        ("Ask small", True),
+        ("Embed with embedder", True),
+    ]
     assert found.steps[2].detail == "3 numbers for a text."
     assert found.dimensions == {"embedder": 3}
     with OpenAIServer(lambda body: Answer("ready"), models=("broken-embedder", "small")) as server:
@@ -53,7 +59,9 @@ def test_a_probe_tells_the_dimension_where_the_server_embeds() -> None:
 
 
 def test_a_probe_shows_the_exact_error() -> None:
-    with OpenAIServer(lambda body: Answer(status=401, error={"message": "the key has expired"})) as server:
+    with OpenAIServer(
+        lambda body: Answer(status=401, error={"message": "the key has expired"})
+    ) as server:
         found = probe(Connection("x", server.base_url, models=("small",)))
     assert not found.ok
     assert "the key has expired" in found.steps[1].detail
@@ -65,7 +73,9 @@ def test_a_probe_shows_the_exact_error() -> None:
 def test_local_servers_are_found_by_asking() -> None:
     with OpenAIServer(models=("a", "b")) as server:
         found = discover(2.0, (("Here", server.port), ("Nobody", 9)))
-    assert found == [Connection("Here", f"http://127.0.0.1:{server.port}/v1", "", ("a", "b"), "found")]
+    assert found == [
+        Connection("Here", f"http://127.0.0.1:{server.port}/v1", "", ("a", "b"), "found")
+    ]
 
 
 def test_a_server_that_hangs_is_given_up_after_ten_seconds_in_all(silent: str) -> None:
@@ -83,7 +93,10 @@ def test_a_server_that_answers_drop_by_drop_is_given_up_too() -> None:
     with OpenAIServer(lambda body: Answer("one two three four", halt_after=2)) as server:
         found = probe(Connection("x", server.base_url, models=("small",)), timeout_s=3)
         server.go_on.set()
-    assert [(step.name, step.ok) for step in found.steps] == [("List models", True), ("Ask small", False)]
+    assert [(step.name, step.ok) for step in found.steps] == [
+        ("List models", True),
+        ("Ask small", False),
+    ]
     assert "did not answer within 3 s" in found.steps[1].detail
 
 
@@ -101,7 +114,9 @@ def test_a_test_is_cancelled_at_once(silent: str) -> None:
     assert run.wait(60), "it waits for the server"
     with pytest.raises(Stopped):
         run.result()
-    assert all("agentkit-probe" not in one.name or not one.is_alive() for one in _ended("agentkit-probe"))
+    assert all(
+        "agentkit-probe" not in one.name or not one.is_alive() for one in _ended("agentkit-probe")
+    )
 
 
 def _ended(name: str) -> list[threading.Thread]:
@@ -126,7 +141,9 @@ def _ended(name: str) -> list[threading.Thread]:
 )
 def test_whatever_answers_is_told_in_the_steps(sent: bytes) -> None:
     with RawServer({"": sent}) as server:
-        found = probe(Connection("x", server.url("/v1"), models=("small",), embedding_models=("e",)))
+        found = probe(
+            Connection("x", server.url("/v1"), models=("small",), embedding_models=("e",))
+        )
         assert not reachable(Connection("x", server.url("/v1"))).ok
         assert discover(2.0, (("Here", server.port),)) == []
     assert not found.ok
@@ -135,7 +152,10 @@ def test_whatever_answers_is_told_in_the_steps(sent: bytes) -> None:
 
 OLLAMA: dict[str, Any] = {
     "/api/ps": {"models": [{"name": "llama3:latest", "context_length": 4096}]},
-    "/api/show": {"model_info": {"general.architecture": "llama", "llama.context_length": 131_072}, "parameters": "stop x"},
+    "/api/show": {
+        "model_info": {"general.architecture": "llama", "llama.context_length": 131_072},
+        "parameters": "stop x",
+    },
 }
 NEW = {**OLLAMA["/api/show"], "parameters": "stop x\nnum_ctx     8192"}
 
@@ -149,7 +169,9 @@ NEW = {**OLLAMA["/api/show"], "parameters": "stop x\nnum_ctx     8192"}
         ({"/api/ps": {"models": ["odd"]}, "/api/show": "odd"}, Context(None, None, cuts=True)),
         ({"/props": {"default_generation_settings": {"n_ctx": 2048}}}, Context(2048)),
         (
-            {"/api/v0/models": {"data": [{"id": "llama3", "max_context_length": 9, "loaded_context_length": 8}]}},
+            {"/api/v0/models": {"data": [
+                {"id": "llama3", "max_context_length": 9, "loaded_context_length": 8},
+            ]}},
             Context(8, 9),
         ),
         ({"/props": {"default_generation_settings": {"n_ctx": True}}}, None),
@@ -157,7 +179,9 @@ NEW = {**OLLAMA["/api/show"], "parameters": "stop x\nnum_ctx     8192"}
     ],
 )  # fmt: skip
 def test_the_real_context_is_asked_for(beside: dict[str, Any], wanted: Context | None) -> None:
-    with OpenAIServer(lambda body: Answer("ready"), models=("llama3",), windows=False, beside=beside) as server:
+    with OpenAIServer(
+        lambda body: Answer("ready"), models=("llama3",), windows=False, beside=beside
+    ) as server:
         found = probe(Connection("x", server.base_url, KEY))
     assert found.contexts == ({"llama3": wanted} if wanted else {})
     assert [step.ok for step in found.steps] == [True, True]
@@ -165,16 +189,21 @@ def test_the_real_context_is_asked_for(beside: dict[str, Any], wanted: Context |
 
 
 def test_azure_is_asked_by_deployment_and_version() -> None:
-    ours = Connection("A", "", KEY, ("chat",), "saved", ("embedder",), kind="azure", api_version="2024-10-21")
+    ours = Connection(
+        "A", "", KEY, ("chat",), "saved", ("embedder",), kind="azure", api_version="2024-10-21"
+    )
     with OpenAIServer(lambda body: Answer("ready"), models=("gpt-5", "text-embedding-9")) as server:
         address = f"http://127.0.0.1:{server.port}"
         found = probe(Connection(**{**_fields(ours), "base_url": address}))
     assert [(step.name, step.ok) for step in found.steps] == [
         ("List models", True), ("Ask chat", True), ("Embed with embedder", True),
     ]  # fmt: skip
-    assert (found.models, found.dimensions) == ((), {"embedder": 3}), "what could be deployed is no offer"
+    assert (found.models, found.dimensions) == ((), {"embedder": 3}), (
+        "what could be deployed is no offer"
+    )
     assert [asked.path for asked in server.requests] == [
-        "/openai/models", "/openai/deployments/chat/chat/completions", "/openai/deployments/embedder/embeddings",
+        "/openai/models", "/openai/deployments/chat/chat/completions",
+        "/openai/deployments/embedder/embeddings",
     ]  # fmt: skip
     assert {asked.headers["api-key"] for asked in server.requests} == {KEY}
 

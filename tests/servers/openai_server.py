@@ -100,7 +100,7 @@ class OpenAIServer:
     def __init__(self, script: Script = answer_from_passages, *, models: tuple[str, ...] = ("test-model",), port: int = 0,
                  delay_s: float = 0.0, embed: Embed = fixed_vectors, windows: bool = True,
                  beside: Mapping[str, Any] | None = None) -> None:  # fmt: skip
-        """`windows`: whether the list of models tells their contexts; `beside`: JSON values at other paths."""
+        """`windows`: whether the list of models tells contexts; `beside`: JSON at other paths."""
         self.script = script
         self.embed = embed
         self.models = models
@@ -120,7 +120,8 @@ class OpenAIServer:
             Route("/v1/chat/completions", self._chat, methods=["POST"]),
             Route("/v1/completions", self._completions, methods=["POST"]),
             Route("/v1/embeddings", self._embeddings, methods=["POST"]),
-            Route("/openai/deployments/{name}/chat/completions", self._chat, methods=["POST"]),  # Azure's addresses
+            # Azure's addresses
+            Route("/openai/deployments/{name}/chat/completions", self._chat, methods=["POST"]),
             Route("/openai/deployments/{name}/embeddings", self._embeddings, methods=["POST"]),
             Route("/openai/models", self._models),
             *(Route(path, self._value, methods=["GET", "POST"]) for path in self.beside),
@@ -156,12 +157,13 @@ class OpenAIServer:
     async def _models(self, request: Request) -> Response:
         self.requests.append(Asked(request.url.path, {}, dict(request.headers)))
         room = {"max_model_len": 4096} if self.windows else {}
-        listed = [{"id": name, "object": "model", "created": 0, "owned_by": "tests", **room} for name in self.models]
+        facts = {"object": "model", "created": 0, "owned_by": "tests", **room}
+        listed = [{"id": name, **facts} for name in self.models]
         return JSONResponse({"object": "list", "data": listed})
 
     async def _value(self, request: Request) -> Response:
-        asked = await request.body()
-        self.requests.append(Asked(request.url.path, json.loads(asked or b"{}"), dict(request.headers)))
+        asked = json.loads(await request.body() or b"{}")
+        self.requests.append(Asked(request.url.path, asked, dict(request.headers)))
         return JSONResponse(self.beside[request.url.path])
 
     async def _embeddings(self, request: Request) -> Response:
