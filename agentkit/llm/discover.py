@@ -100,7 +100,8 @@ class _Trial:
 
     def __init__(self, connection: Connection, model: str, timeout_s: float) -> None:
         self._connection, self._model, self._timeout_s = connection, model, timeout_s
-        self._client = client_of(connection, min(5.0, timeout_s), timeout_s)
+        # Silence is waited for longer than all may take: so the deadline alone ends it.
+        self._client = client_of(connection, min(5.0, timeout_s), 2 * timeout_s)
         self._listed: dict[str, int | None] = {}
         self._lock = threading.Lock()
         self._under_way = ("", 0.0)

@@ -82,9 +82,9 @@ def test_a_server_that_hangs_is_given_up_after_ten_seconds_in_all(silent: str) -
     assert PROBE_S == 10
     began = time.monotonic()
     found = probe(Connection("x", silent, models=("small",)), timeout_s=0.5)
-    assert time.monotonic() - began < 10, "each step waited for the full time, with three attempts"
+    assert time.monotonic() - began < 10
     assert not found.ok
-    assert [step.name for step in found.steps] == ["List models"]
+    assert [step.name for step in found.steps] == ["List models"], "the next one is not begun"
     assert "did not answer within 0.5 s" in found.steps[0].detail
     assert "did not answer" in reachable(Connection("x", silent), 0.3).detail
 
