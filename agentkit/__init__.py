@@ -76,6 +76,7 @@ if TYPE_CHECKING:
         TransformMessages,
     )
     from agentkit.core.io import IOConsole, IOStream
+    from agentkit.core.tools import effects
     from agentkit.database import Database
     from agentkit.errors import (
         AgentkitError,
@@ -228,6 +229,7 @@ _HOME = {
     "config_list_from_json": "agentkit.llm.config_list",
     "config_list_from_models": "agentkit.llm.config_list",
     "config_list_openai_aoai": "agentkit.llm.config_list",
+    "effects": "agentkit.core.tools",
     "evaluate": "agentkit.retrieval",
     "fetch": "agentkit.retrieval",
     "filter_config": "agentkit.llm.config_list",
@@ -344,6 +346,7 @@ __all__ = [
     "config_list_from_json",
     "config_list_from_models",
     "config_list_openai_aoai",
+    "effects",
     "evaluate",
     "fetch",
     "filter_config",

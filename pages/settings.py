@@ -2,12 +2,14 @@
 
 import streamlit as st
 
-from agentkit.ui import connections, installation, limits, state
+from agentkit.ui import allowed, connections, installation, limits, state
 
 state.page_head("Settings", "Which models answer, and what this installation stands on.")
 with st.container(width=736):
     st.header("Models", anchor=False)
     connections.draw_connections()
+    st.header("Tools", anchor=False)
+    allowed.draw_tools()
     st.header("Store", anchor=False)
     installation.draw_store()
     st.header("Limits", anchor=False)

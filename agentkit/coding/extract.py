@@ -51,7 +51,8 @@ def _guess(code: str) -> str:
 def fenced_blocks(text: str) -> list[tuple[str, str]]:
     """Language as the fence names it (may be empty) and code of every closed block; blocks without a line are left out."""
     lines = [line.removesuffix("\r") for line in text.split("\n")]
-    fences = [(at, match["fence"], match["rest"]) for at, line in enumerate(lines) if (match := CLOSING.fullmatch(line))]
+    closings = [(at, match) for at, line in enumerate(lines) if (match := CLOSING.fullmatch(line))]
+    fences = [(at, match["fence"], NAMED.fullmatch(match["rest"].rstrip()) is not None) for at, match in closings]
     blocks: list[tuple[str, str]] = []
     at, never = 0, {"`": "-", "~": "-"}
     while at < len(lines):
@@ -70,16 +71,15 @@ def fenced_blocks(text: str) -> list[tuple[str, str]]:
     return blocks
 
 
-def _end(fences: list[tuple[int, str, str]], start: int, fence: str) -> tuple[int | None, bool]:
+def _end(fences: list[tuple[int, str, bool]], start: int, fence: str) -> tuple[int | None, bool]:
     """Index of the line that closes a fence whose code begins at start, and whether that line opens the next block."""
     depth, first, last = 1, None, len(fences)
     for index in range(bisect_left(fences, start, key=itemgetter(0)), len(fences)):
-        at, marks, rest = fences[index]
-        if index > last:
+        at, marks, named = fences[index]
+        if index > last or depth > last - index + 1:  # it cannot be closed so near
             break
         if not marks.startswith(fence):
             continue
-        named = NAMED.fullmatch(rest.rstrip()) is not None
         if first is None:
             first, last = (at, named), index + LOOKAHEAD
         depth += 1 if named else -1

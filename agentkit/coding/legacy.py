@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import venv
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,7 +32,9 @@ DEFAULT_TIMEOUT = 600
 WORKING_DIR = "coding"
 PYTHON_VARIANTS = ["python", "Python", "py"]
 CODE_BLOCK_PATTERN = r"`{3}[ \t]*(\w*)[ \t]*\r?\n(.*?)\r?\n[ \t]*`{3}"
-SINGLE_LINE = re.compile(CODE_BLOCK_PATTERN + r"|`{1,3}([^`]+)`{1,3}", re.DOTALL)
+OPENING = re.compile(r"`{3}[ \t]*+(\w*+)[ \t]*+\r?\n")
+CLOSING = re.compile(r"\n(?=[ \t]*+`{3})")
+IN_LINE = re.compile(r"`{1,3}([^`]++)`{1,3}")
 USE_DOCKER = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "none": None}
 
 UseDocker = Sequence[str] | str | bool | None
@@ -47,9 +50,28 @@ def extract_code(
     """
     text = content_str(text)
     if detect_single_line_code:
-        return [(match[1] or "", (match[2] or match[3] or "").strip()) for match in SINGLE_LINE.finditer(text)]
+        return [(language, code.strip()) for language, code in _blocks_and_lines(text)]
     found = fenced_blocks(text) if pattern == CODE_BLOCK_PATTERN else re.findall(pattern, text, flags=re.DOTALL)
     return found or [(UNKNOWN, text)]
+
+
+def _blocks_and_lines(text: str) -> Iterator[tuple[str, str]]:
+    """Fenced blocks and what stands between backticks, in order; where a block closes is looked up, not searched for anew."""
+    closings = [match.start() for match in CLOSING.finditer(text)]
+    at = text.find("`")
+    while at >= 0:
+        opening = OPENING.match(text, at)
+        closing = bisect_left(closings, opening.end()) if opening else len(closings)
+        if opening and closing < len(closings):
+            end = closings[closing]
+            yield opening[1], text[opening.end() : end].removesuffix("\r")
+            at = text.index("```", end) + 3
+        elif in_line := IN_LINE.match(text, at):
+            yield "", in_line[1]
+            at = in_line.end()
+        else:
+            at += 1
+        at = text.find("`", at)
 
 
 def is_docker_running() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,20 +21,22 @@ NO_ISOLATION = (
     "code runs on this machine without isolation: it can read, change and send all that you can. "
     "For code that a model wrote, prefer SandboxCommandLineCodeExecutor or DockerCommandLineCodeExecutor."
 )
+COMMAND = re.compile(r"[^\n;&|]++")
 DANGEROUS = [
-    (re.compile(pattern), reason)
-    for pattern, reason in (
-        (
-            r"(?<![\w-])rm(?=[^\n;&|]*\s-(?:\w*[rR]|-recursive))(?=[^\n;&|]*\s-(?:\w*f|-force))[^\n;&|]*",
-            "Use of 'rm -rf' command is not allowed.",
-        ),
-        (r"(?<![\w-])mv\b[^\n;&|]*\s/dev/null(?!\S)", "Moving files to /dev/null is not allowed."),
-        (r"(?<![\w.-])dd\s[^\n;&|]*\b[io]f=\S*", "Use of 'dd' command is not allowed."),
-        (r"(?<![\w-])mkfs(?:\.\w+)?\s[^\n;&|]*", "Use of 'mkfs' command is not allowed."),
-        (r">\s*/dev/(?:[shv]d|xvd|nvme|mmcblk)\w*", "Overwriting disk blocks directly is not allowed."),
-        (r"(:|\b\w+)\s*\(\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}", "Fork bombs are not allowed."),
+    (re.compile(program), [re.compile(argument) for argument in arguments], reason)
+    for program, arguments, reason in (
+        (r"(?<![\w-])rm", [r"\s-(?:\w*[rR]|-recursive)", r"\s-(?:\w*f|-force)"], "Use of 'rm -rf' command is not allowed."),
+        (r"(?<![\w-])mv\b", [r"\s/dev/null(?!\S)"], "Moving files to /dev/null is not allowed."),
+        (r"(?<![\w.-])dd(?=\s)", [r"\b[io]f="], "Use of 'dd' command is not allowed."),
+        (r"(?<![\w-])mkfs(?:\.\w+)?\s", [], "Use of 'mkfs' command is not allowed."),
     )
 ]
+"""A program, the arguments that are dangerous together behind it in one command, and what is said then."""
+DANGEROUS_SIGNS = [
+    (re.compile(r">\s*/dev/(?:[shv]d|xvd|nvme|mmcblk)\w*"), "Overwriting disk blocks directly is not allowed."),
+    (re.compile(r"(:|\b\w+)\s*\(\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}"), "Fork bombs are not allowed."),
+]
+_LONGEST_SHOWN = 1_000
 
 
 class LocalCommandLineCodeExecutor(CommandLineExecutor):
@@ -63,11 +65,11 @@ class LocalCommandLineCodeExecutor(CommandLineExecutor):
         """Raise WrongArgument for shell code with a command that destroys files or the machine."""
         if lang.lower() not in SHELLS:
             return
-        for pattern, reason in DANGEROUS:
-            if match := pattern.search(code):
-                raise WrongArgument(
-                    f"Potentially dangerous command detected: {reason} It was {match[0]!r}; do without it, or run it yourself."
-                )
+        for found, reason in _dangers(code):
+            raise WrongArgument(
+                f"Potentially dangerous command detected: {reason} It was {found[:_LONGEST_SHOWN]!r}; do without it, or run it "
+                "yourself."
+            )
 
     def _begin(self, code_blocks: Sequence[CodeBlock]) -> None:
         super()._begin(code_blocks)
@@ -88,3 +90,16 @@ class LocalCommandLineCodeExecutor(CommandLineExecutor):
             environment["VIRTUAL_ENV"] = str(context.env_dir)
             environment["PATH"] = os.pathsep.join([str(context.bin_path), environment.get("PATH", os.defpath)])
         return environment
+
+
+def _dangers(code: str) -> Iterator[tuple[str, str]]:
+    """What destroys, and why it is refused; of a program the first call in a command has all arguments behind it."""
+    commands = [command[0] for command in COMMAND.finditer(code.replace("\\\n", " "))]
+    for program, arguments, reason in DANGEROUS:
+        for command in commands:
+            called = program.search(command)
+            if called and all(argument.search(command, called.end()) for argument in arguments):
+                yield command[called.start() :], reason
+    for sign, reason in DANGEROUS_SIGNS:
+        if found := sign.search(code):
+            yield found[0], reason

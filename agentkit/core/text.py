@@ -18,7 +18,8 @@ _FIRST_WORDS = (
 )
 _STARTERS = frozenset(_FIRST_WORDS.split())
 _END = re.compile(
-    r"""(?P<dots>[.!?\u2026]+)(?P<close>["'\u201c\u201d\u2019)\]\u00bb*_]*)(?=\s|\Z)   # Latin: needs white space behind
+    r"""(?<![.!?\u2026])(?P<dots>[.!?\u2026]++)(?P<close>["'\u201c\u201d\u2019)\]\u00bb*_]*+)(?=\s|\Z)
+                                            # Latin: needs white space behind
       | [\u3002\uff01\uff1f\uff61]+["'\u201d\u2019\u300d\u300f\uff09)]*          # CJK: needs none
       | \n""",
     re.VERBOSE,

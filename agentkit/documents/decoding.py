@@ -84,8 +84,10 @@ def _detected(data: bytes) -> str:
     from charset_normalizer import from_bytes
 
     sample, size = [], 0
-    for line in re.finditer(rb"[^\n]*[\x80-\xff][^\n]*\n?", data):
-        sample.append(line.group()[:_SAMPLE])
+    for line in data.splitlines(keepends=True):
+        if line.isascii():
+            continue
+        sample.append(line[:_SAMPLE])
         size += len(sample[-1])
         if size > _SAMPLE:
             break

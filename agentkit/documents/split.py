@@ -30,7 +30,8 @@ _LEAST = 8
 
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _DEFINITION = re.compile(
-    r"\n(?:[ \t]*\n)+(?=[^\s)\]}])|\n(?=(?:async |export |public |static |pub )*(?:def|class|function|func|fn|interface|struct) )"
+    r"(?<=\n)[ \t]*+\n(?=[^\s)\]}])"
+    r"|\n(?=(?:async |export |public |static |pub )*(?:def|class|function|func|fn|interface|struct) )"
 )
 _LINE = re.compile(r"\n\s*")
 _WORD = re.compile(r"\s+")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _TOO_LONG = re.compile(
     r"context.?(length|window|size)|maximum context|too many (input )?tokens|prompt is too long|reduce the length"
-    r"|exceed\w*.{0,40}tokens",
+    r"|exceed.{0,50}tokens",
     re.IGNORECASE,
 )
 _LONGEST_SAID = 3000  # characters that are looked at of what a server says: it may send any number
@@ -55,7 +55,7 @@ def mapped(error: Exception, server: str, model: str, key: str) -> ModelError:
         if 300 <= error.status_code < 400:
             return _elsewhere(error, server, key)
         return _of_status(error, server, model, redacted(_said(error), key))
-    return _unanswered(redacted(str(error) or type(error).__name__, key), server, model)
+    return _unanswered(redacted(_line(str(error)) or type(error).__name__, key), server, model)
 
 
 def told_by_server(error: Any, server: str, model: str, key: str) -> ModelError:

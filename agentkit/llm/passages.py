@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-_PASSAGE = re.compile(r'<passage number="(\d{1,6})" source="([^"\n]*)">\n(.*?)\n</passage>', re.DOTALL)
+_OPENING = re.compile(r'<passage number="(\d{1,6})" source="([^"\n]*)">\n')
+_CLOSING = "\n</passage>"
 _TAG = re.compile(r"<(\\*)(/?passage)", re.IGNORECASE)
 _ESCAPED_TAG = re.compile(r"<\\(\\*)(/?passage)", re.IGNORECASE)
 
@@ -30,13 +31,29 @@ def format_passages(passages: Sequence[Passage]) -> str:
 def parse_passages(text: str) -> list[Passage]:
     """The passages that `format_passages` wrote, wherever in `text` they stand; white space in sources is narrowed."""
     return [
-        Passage(int(found[1]), html.unescape(found[2]), _ESCAPED_TAG.sub(r"<\1\2", found[3])) for found in _PASSAGE.finditer(text)
+        Passage(int(opening[1]), html.unescape(opening[2]), _ESCAPED_TAG.sub(r"<\1\2", text[opening.end() : closing]))
+        for opening, closing in _written(text)
     ]
 
 
 def without_passages(text: str) -> str:
     """What else stands in `text`."""
-    return _PASSAGE.sub("", text)
+    kept, at = [], 0
+    for opening, closing in _written(text):
+        kept.append(text[at : opening.start()])
+        at = closing + len(_CLOSING)
+    return "".join([*kept, text[at:]])
+
+
+def _written(text: str) -> Iterator[tuple[re.Match[str], int]]:
+    """The opening tag of each passage, and where the closing one begins; behind one that is never closed there is none."""
+    at = 0
+    while opening := _OPENING.search(text, at):
+        closing = text.find(_CLOSING, opening.end())
+        if closing < 0:
+            return
+        yield opening, closing
+        at = closing + len(_CLOSING)
 
 
 def _format(passage: Passage) -> str:

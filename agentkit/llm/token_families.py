@@ -7,7 +7,7 @@ import hashlib
 import json
 import lzma
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -44,7 +44,7 @@ class Family:
 
     def count(self, text: str) -> int:
         """Tokens of a text."""
-        return self.own(text) if self.own else len(encoding(self.encoding).encode_ordinary(text))
+        return self.own(text) if self.own else sum(map(len, encoded(text, self.encoding)))
 
 
 # The first pattern that fits the model's name decides. Sources: OpenAI's cookbook, "How to count tokens with tiktoken", for the
@@ -58,6 +58,7 @@ _FAMILIES = [
     (r"text-embedding-|davinci-002|babbage-002", Family("cl100k_base", True, False)),
     (r"(gpt-|o)[5-9]", Family("o200k_base", False, False, reply=2)),
 ]
+_WINDOW, _NEARBY = 100_000, 1_000
 _UNKNOWN = Family("cl100k_base", False, False)
 
 
@@ -87,6 +88,21 @@ def register_token_counter(model: str, counter: TextCounter) -> None:
     _own.pop(model.lower(), None)
     _own[model.lower()] = counter
     family_of.cache_clear()
+
+
+def encoded(text: str, name: str) -> Iterator[list[int]]:
+    """The tokens of a text by the tokenizer of this name, in windows: tiktoken breaks off at a million blanks in a row.
+
+    A window ends where a word ends that a blank follows, where the tokenizer parts the text anyway, if there is one nearby.
+    """
+    coder, start = encoding(name), 0
+    while len(text) - start > _WINDOW:
+        border = start + _WINDOW
+        blanks = (at for at in range(border, border - _NEARBY, -1) if text[at] == " ")
+        end = next((at for at in blanks if text[at - 1].isalnum() and text[at + 1 : at + 2].isalnum()), border)
+        yield coder.encode_ordinary(text[start:end])
+        start = end
+    yield coder.encode_ordinary(text[start:])
 
 
 @cache

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from agentkit.errors import UnknownModel, WrongArgument
-from agentkit.llm.token_families import TextCounter, base_name
+from agentkit.llm.token_families import TextCounter, base_name, encoded
 from agentkit.llm.token_tools import DEFAULT_MODEL, num_tokens_from_functions
 from agentkit.llm.tokens import count_messages, count_text, encoding, family_of
 
@@ -103,12 +103,12 @@ def truncated(text: str, tokens: int, model: str = DEFAULT_MODEL) -> str:
     if family.own is not None:
         return fitting(text, tokens, family.own)
     coder = encoding(family.encoding)
-    codes = coder.encode_ordinary(text)
+    codes = [code for part in encoded(text, family.encoding) for code in part]
     if len(codes) <= tokens:
         return text
     for size in range(max(0, tokens), 0, -1):
         start = coder.decode_bytes(codes[:size]).decode(errors="ignore")
-        if len(coder.encode_ordinary(start)) <= tokens:  # a cut text may be split into more tokens than the whole one
+        if family.count(start) <= tokens:  # a cut text may be split into more tokens than the whole one
             return start
     return ""
 

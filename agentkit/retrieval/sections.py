@@ -32,8 +32,9 @@ def within_pages(read: DocumentText, scope: Scope) -> DocumentText:
         section for section in read.sections
         if section.page is not None and section.page >= first and (last is None or section.page <= last)
     )  # fmt: skip
-    text, at = "", 0
+    texts: list[str] = []
+    at = 0
     for section in kept:
-        text += " " * (section.start - at) + section.text
+        texts += (" " * (section.start - at), section.text)
         at = section.end
-    return replace(read, text=text + " " * (len(read.text) - at), sections=kept)
+    return replace(read, text="".join([*texts, " " * (len(read.text) - at)]), sections=kept)

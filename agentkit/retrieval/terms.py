@@ -9,9 +9,10 @@ for Chinese information retrieval"). German words are stemmed as such, and their
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Any
+
+from agentkit.core.normal import normalized
 
 PART = 4
 """Letters of a part of a German word."""
@@ -62,7 +63,7 @@ _UMLAUT = re.compile("[äöüÄÖÜß]")
 
 def normal(text: str) -> str:
     """The text in the form that is analysed."""
-    return text if text.isascii() else _LONG_MARK.sub("", unicodedata.normalize("NFKC", text))
+    return text if text.isascii() else _LONG_MARK.sub("", normalized("NFKC", text))
 
 
 def spaced(text: str) -> str:

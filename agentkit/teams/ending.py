@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import re
 
-# In capitals, or in any spelling on a last line of its own: "The contract will terminate." ends no chat.
-_ENDING = re.compile(r"[ \t*_`\"'(\[]*(?<!\w)TERMINATE\W*\Z|(?:\A|\n)[^\w\n]*(?i:terminate)\W*\Z")
+_WORD = "TERMINATE"
+_DRESS = " \t*_`\"'(["
+_LAST_WORD = re.compile(r"\W*+(\w++)([^\w\n]*+)")
+"""In a text that is read from its end."""
 
 
 def is_ending(text: str) -> bool:
     """Whether a text says TERMINATE at its end, in whatever dress: bold, quoted, with a full stop."""
-    return _ENDING.search(text) is not None
+    return _begin(text) is not None
 
 
 def without_ending(text: str) -> str:
     """The text without the TERMINATE at its end, its dress, and the white space around the rest."""
-    return _ENDING.sub("", text).strip()
+    return text[: _begin(text)].strip()
+
+
+def _begin(text: str) -> int | None:
+    """Where the ending with its dress begins; None for none.
+
+    In capitals, or in any spelling on a last line of its own: "The contract will terminate." ends no chat.
+    """
+    last = _LAST_WORD.match(text[::-1])
+    word = last[1][::-1] if last else ""
+    if last is None or word.upper() != _WORD:
+        return None
+    if last.end() == len(text) or text[-1 - last.end()] == "\n":
+        return len(text) - last.end()
+    return len(text[: len(text) - last.end(1)].rstrip(_DRESS)) if word == _WORD else None

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from agentkit.conversation import ConversableAgent, register_function
 from agentkit.core import stopping
+from agentkit.core.tools import effects
 from agentkit.llm.passages import Passage, format_passages
 from agentkit.retrieval import Hit
 from agentkit.teams.task import Task, covers, source_line
@@ -35,6 +36,7 @@ class Findings:
         if self._find is not None:
             register_function(self.find_exact, caller=caller, executor=executor, name=FIND, description=DESCRIPTION_FIND)
 
+    @effects("none")
     def search_documents(self, query: Annotated[str, "What to look up: a short question or a few keywords."]) -> str:
         """The passages for the query, as the model reads them."""
         stopping.check()
@@ -43,6 +45,7 @@ class Findings:
             return "No passage was found. Try other words, or say that the documents do not tell."
         return self._shown(found)
 
+    @effects("none")
     def find_exact(self, text: Annotated[str, "What stands there word for word, such as a name or a number."]) -> str:
         """The passages that contain the text, as the model reads them."""
         stopping.check()

@@ -74,5 +74,6 @@ def _check(path: Path, function: Tool) -> None:
         raise ConfigError(f"AGENTKIT_TOOLS: {function.__name__} in {path} needs a docstring: it tells the model what it does.")
     try:
         tools.function_schema(function, name=function.__name__, description=str(inspect.getdoc(function)))
+        tools.effects_of(function)
     except (TypeError, ValueError) as error:
         raise ConfigError(f"AGENTKIT_TOOLS: {function.__name__} in {path} cannot be offered: {error}") from error

@@ -6,9 +6,13 @@ import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from agentkit.agents.rewoo import ActionExecutor, AgentStatusCode, Plan, ReWOO, ReWOOProtocol, Step, execute
+from agentkit.agents.rewoo import ActionExecutor, AgentStatusCode, Plan, Refusal, ReWOO, ReWOOProtocol, Step, execute
 from agentkit.agents.rewoo.calling import ActionCall
+from agentkit.agents.rewoo.graph import Approve
+from agentkit.agents.rewoo.inputs import Arguments
+from agentkit.agents.rewoo.plan import fill
 from agentkit.core import bus
+from agentkit.core.tools import to_text
 from agentkit.errors import AgentkitError, ResponseParsingError, Stopped
 from agentkit.events import MessageStatus, Noted, PlanMade, ReplyEnd
 from agentkit.llm.client import Reply, call
@@ -16,6 +20,7 @@ from agentkit.llm.ends import cut_by
 from agentkit.llm.extract import question as questions
 from agentkit.messages import Message, message, new_id
 from agentkit.teams.answer import answer_from, standalone_question
+from agentkit.teams.approval import Approval, rejected
 from agentkit.teams.conversing import earlier
 from agentkit.teams.findings import CITE, SEARCH, Findings
 from agentkit.teams.planning_tools import tools_over
@@ -72,7 +77,9 @@ def _look_up(label: str, thought: str, query: str) -> Step:
 
 def _solved(task: Task, found: Findings, executor: ActionExecutor) -> Answer:
     voice, protocol = _Voice(task), _Protocol(task.question)
-    planner = ReWOO(voice, executor, protocol, TRIES, name=PLANNER, timeout_s=STEP_S, replans=REPLANS)
+    planner = ReWOO(
+        voice, executor, protocol, TRIES, name=PLANNER, timeout_s=STEP_S, replans=REPLANS, approve=_asking(task)
+    )  # fmt: skip
     try:
         returned = planner.chat([dict(turn) for turn in (*earlier(task), message("user", task.question))])
     except Stopped:
@@ -82,6 +89,20 @@ def _solved(task: Task, found: Findings, executor: ActionExecutor) -> Answer:
     if returned.state != AgentStatusCode.END:
         raise voice.error or AgentkitError(f"{PLANNER} found no answer: {returned.errmsg}")
     return _say(task, returned.response, found, "complete", protocol.notes, voice.cut)
+
+
+def _asking(task: Task) -> Approve:
+    """Ask the person about a step's call before it is made."""
+    approval = Approval(PLANNER, task.allowed)
+
+    def approve(tool: str, arguments: Arguments) -> Arguments | Refusal:
+        shown = arguments if isinstance(arguments, str) else to_text(arguments)
+        decision = approval.of_call(None, tool, shown)
+        if not decision.approved:
+            return Refusal(rejected("this call", decision.reason))
+        return fill(decision.draft, {}) if decision.changed else arguments
+
+    return approve
 
 
 def _say(

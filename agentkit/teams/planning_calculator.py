@@ -8,6 +8,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
+from agentkit.core.tools import effects
 from agentkit.errors import WrongArgument
 
 Number = int | float
@@ -16,6 +17,7 @@ _MOST_BITS = 4000
 _MOST_PLACES = 15
 
 
+@effects("none")
 def calculate(
     expression: Annotated[str, "Numbers with operators, parentheses and functions, such as `round(29 * 12 / 7, 2)`."],
 ) -> str:

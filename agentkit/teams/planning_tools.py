@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 from agentkit.agents.rewoo import BaseAction, FunctionAction
+from agentkit.core.tools import effects
 from agentkit.errors import Stopped
 from agentkit.llm.client import call
 from agentkit.messages import message
@@ -43,6 +44,7 @@ def tools_over(task: Task, found: Findings) -> list[BaseAction]:
 
 
 def _reading(task: Task) -> Callable[[str], str]:
+    @effects("none")
     def read_result(question: Annotated[str, "What to read out, and the results to read it from."]) -> str:
         reply = call(task.model, [message("system", READING), message("user", question)], agent=READER)
         if reply.stopped:

@@ -45,7 +45,7 @@ def question_parts(task: Task) -> list[str]:
 def split_question(question: str) -> list[str]:
     """Cut at question marks, and before an `and` that begins another question."""
     cut = re.split(
-        r"(?<=\?)\s+|,?\s+and\s+(?=(?:who|what|when|where|why|how|which|does|do|is|are|can|will)\b)",
+        r"(?<=\?)\s++|(?:,|(?<![\s,]))\s++and\s++(?=(?:who|what|when|where|why|how|which|does|do|is|are|can|will)\b)",
         question,
         flags=re.IGNORECASE,
     )

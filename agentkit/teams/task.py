@@ -14,6 +14,7 @@ from agentkit.llm.client import Model
 from agentkit.llm.passages import Passage
 from agentkit.messages import Message, new_id
 from agentkit.retrieval import Hit
+from agentkit.teams.approval import Allowed
 
 if TYPE_CHECKING:
     from agentkit.documents import DocumentText
@@ -89,6 +90,8 @@ class Task:
     """Gives the documents themselves."""
     tools: Sequence[Callable[..., Any]] = ()
     """Functions of the user's own that agents may call."""
+    allowed: Allowed = field(default_factory=set[str])
+    """Names of tools that run without being asked about; what the person allows is added."""
     shortened: Callable[[], Iterable[tuple[int, Compressed]]] = tuple
     """Gives what was told of shortening this history for earlier answers, newest first, each with how many turns it had then."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import time
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,12 +12,12 @@ from agentkit import coding
 from agentkit.agents import AssistantAgent
 from agentkit.conversation import ConversableAgent, register_function
 from agentkit.core import bus
-from agentkit.core.tools import parse_arguments
+from agentkit.core.tools import effects
 from agentkit.errors import ExecutionError, NoIsolation, WrongArgument
 from agentkit.events import CodeRan, Noted
 from agentkit.messages import text_of
 from agentkit.teams import answer, findings
-from agentkit.teams.approval import Approval
+from agentkit.teams.approval import Allowed, Approval, readable, rejected
 from agentkit.teams.conversing import converse, earlier, opening, remember, voice
 from agentkit.teams.ending import is_ending
 from agentkit.teams.findings import Findings
@@ -35,22 +34,27 @@ INSTRUCTIONS = f"""You are an assistant who solves tasks with tools and code. Th
 - To compute, to transform data or to check something, send one whole program in a block marked python (or sh), and print
   what you need; its output comes back to you. It runs in isolation, without network. Put code that is only meant to be read
   into a block marked text.
-- The user sees everything before it runs and may change or reject it. Take a rejection as it is: do not ask for the same
+- The user sees code, and tools that may change something, before they run, and may change or
+  reject them. Take a rejection as it is: do not ask for the same
   again, use the reason, or go on without.
 {findings.CITE}
 When you are done, give the answer in full, without code to run, and write TERMINATE on the last line.
 Be brief and exact. Answer in the language of the question."""
 
 
+@effects("none")
 def todays_date() -> str:
     """Weekday, date and local time."""
     return datetime.now().astimezone().strftime("%A, %Y-%m-%d %H:%M %Z")
 
 
 class Runner(ConversableAgent):
-    """Executes tool calls and code blocks of others once the person has approved them; code only in isolation."""
+    """Executes tool calls and code blocks of others: harmless tools at once, all else once the person has approved it.
 
-    def __init__(self, name: str) -> None:
+    Code runs in isolation only.
+    """
+
+    def __init__(self, name: str, allowed: Allowed) -> None:
         super().__init__(
             name,
             is_termination_msg=_is_final,
@@ -61,18 +65,17 @@ class Runner(ConversableAgent):
         )
         self.notes: list[str] = []
         """What the person should know, such as why no code was run."""
-        self._approval = Approval(name)
+        self._approval = Approval(name, allowed)
         self._executor: Any = None
 
     def execute_function(self, func_call: dict[str, Any], verbose: bool = False) -> tuple[bool, dict[str, Any]]:
         """Execute a call when the person agrees, with the arguments that they want; a rejection is the result."""
-        name, arguments = str(func_call.get("name") or ""), _readable(func_call.get("arguments"))
+        name, arguments = str(func_call.get("name") or ""), readable(func_call.get("arguments"))
         if arguments is None or not self.can_execute_function(name):
             return super().execute_function(func_call, verbose)  # an error for the model to read; nothing runs
-        question = f"May `{name}` run?" if arguments == "{}" else f"May `{name}` run with these arguments?"
-        decision = self._approval.decide(name, question, arguments, "json")
+        decision = self._approval.of_call(self._function_map.get(name), name, arguments)
         if not decision.approved:
-            return False, {"name": name, "role": "function", "content": _rejected("this call", decision.reason)}
+            return False, {"name": name, "role": "function", "content": rejected("this call", decision.reason)}
         if not decision.changed:
             return super().execute_function(func_call, verbose)
         ok, result = super().execute_function({**func_call, "arguments": decision.draft}, verbose)
@@ -91,9 +94,9 @@ class Runner(ConversableAgent):
     def _run_approved(self, language: str, code: str) -> tuple[int, str]:
         if not self._isolated():
             return 1, "No code can be run on this machine, because there is nothing to isolate it. Go on without code.\n"
-        decision = self._approval.decide("code", f"May this {RUNNABLE[language]} code run?", code, language)
+        decision = self._approval.of_code(f"May this {RUNNABLE[language]} code run?", code, language)
         if not decision.approved:
-            return 1, _rejected("this code", decision.reason) + "\n"
+            return 1, rejected("this code", decision.reason) + "\n"
         exit_code, output = self._run(language, decision.draft)
         changed = f"The user changed the code to:\n{decision.draft}\nIts output:\n" if decision.changed else ""
         return exit_code, f"{changed}{output}\n"
@@ -127,7 +130,7 @@ class Runner(ConversableAgent):
 def work(task: Task) -> Answer:
     """Let the assistant and the runner work until there is an answer."""
     found = Findings(task)
-    assistant, runner = AssistantAgent(ASSISTANT, INSTRUCTIONS, voice(task)), Runner(RUNNER)
+    assistant, runner = AssistantAgent(ASSISTANT, INSTRUCTIONS, voice(task)), Runner(RUNNER, task.allowed)
     found.offer(assistant, runner)
     description = "The date of today with weekday and local time."
     register_function(todays_date, caller=assistant, executor=runner, name="todays_date", description=description)
@@ -166,24 +169,10 @@ def _runnable(blocks: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(language.lower(), code) for language, code in blocks if language.lower() in RUNNABLE]
 
 
-def _readable(arguments: Any) -> str | None:
-    """Arguments as the person reads and edits them; None for what is no JSON object."""
-    try:
-        given = parse_arguments(arguments if isinstance(arguments, str) else dict(arguments or {}))
-    except WrongArgument:
-        return None
-    return json.dumps(given, ensure_ascii=False, indent=2)
-
-
-def _rejected(what: str, reason: str) -> str:
-    because = f"They say: {reason}" if reason else "They gave no reason."
-    return f"The user rejected {what}; it was not run. {because}"
-
-
 TEAM = Team(
     "tools",
     "Assistant with tools and code",
-    "Looks things up and runs code in isolation. You see and approve everything before it runs.",
+    "Looks things up and runs code in isolation. What may change something you see and approve before it runs.",
     (RUNNER, ASSISTANT),
     work,
     needs_language_model=True,

@@ -11,18 +11,22 @@ import streamlit as st
 from agentkit.errors import NotFound
 from agentkit.events import HumanInputRequested
 from agentkit.runs import Run
-from agentkit.teams.approval import APPROVE, APPROVE_ALL, EDIT, REJECT
+from agentkit.teams.approval import ALWAYS, APPROVE, APPROVE_ALL, EDIT, REJECT
 from agentkit.ui import markdown
 from agentkit.ui.listing import draw_runnable, draw_warning
 
 ICONS = {
     APPROVE: ":material/check:",
     APPROVE_ALL: ":material/done_all:",
+    ALWAYS: ":material/verified_user:",
     EDIT: ":material/edit:",
     REJECT: ":material/block:",
 }
 _CODE_FONT = "<style>[class*='st-key-draft-'] textarea { font-family: monospace; font-size: 0.875rem; }</style>"
-HELP = {APPROVE_ALL: "Run this, and everything of this kind until the answer is there, without asking again."}
+HELP = {
+    APPROVE_ALL: "Run this, and everything of this kind until the answer is there, without asking again.",
+    ALWAYS: "Run this, and never ask about this tool again, in no chat. The settings take it back.",
+}
 
 
 def draw_question(run: Run[Any], request: HumanInputRequested) -> None:
@@ -69,7 +73,7 @@ def _draw_edit(run: Run[Any], request: HumanInputRequested) -> None:
     with st.form(_key("edit", request), border=False, enter_to_submit=False):
         st.html(_CODE_FONT)
         draw_warning(request.draft)
-        label = "Arguments" if request.language == "json" else "Code"
+        label = {"json": "Arguments", "text": "Input"}.get(request.language, "Code")
         st.text_area(label, request.draft, height=min(500, 50 + 26 * max(lines, 3)), key=_key("draft", request))
         if problem := st.session_state.get(_key("problem", request)):
             st.error(problem, icon=":material/error:")

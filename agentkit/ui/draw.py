@@ -27,7 +27,7 @@ from agentkit.events import (
 )
 from agentkit.llm.limits import in_words
 from agentkit.llm.passages import parse_passages
-from agentkit.teams.approval import APPROVE, APPROVE_ALL, EDIT, REJECT
+from agentkit.teams.approval import ALWAYS, APPROVE, APPROVE_ALL, EDIT, REJECT
 from agentkit.teams.werewolf.game import MODERATOR
 from agentkit.ui import figures, lab_filters, markdown, plan
 from agentkit.ui.listing import draw_runnable, draw_text, named
@@ -63,7 +63,13 @@ CUT: dict[str, str] = {
     "too_long": "it was longer than any reply may be",
 }
 """Why there is no more of a reply, in words."""
-DECIDED = {APPROVE: "yes", APPROVE_ALL: "yes, and all of this kind", EDIT: "yes, with changes", REJECT: "no"}
+DECIDED = {
+    APPROVE: "yes",
+    APPROVE_ALL: "yes, and all of this kind",
+    ALWAYS: "yes, and always",
+    EDIT: "yes, with changes",
+    REJECT: "no",
+}
 """What the person said about what was to run."""
 _SHOWN = 300  # characters of a message between agents, or of a passage
 _SHORT = 60  # characters of a message that stands beside who said it: a vote, a yes
@@ -294,7 +300,7 @@ def _draw_rejected(asked: Asked) -> None:
 
 
 def _rejected(asked: Asked) -> bool:
-    return asked.answered is not None and asked.answered.text.partition("\n")[0] not in (APPROVE, APPROVE_ALL, EDIT)
+    return asked.answered is not None and asked.answered.text.partition("\n")[0] not in (APPROVE, APPROVE_ALL, ALWAYS, EDIT)
 
 
 def _draw_output(text: str) -> None:

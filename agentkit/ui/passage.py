@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -43,15 +43,21 @@ def find_place(library: Library, owner: str, citation: dict[str, Any], answer: s
 
 def leaning(answer: str, marker: int) -> str:
     """The sentences of an answer behind which, or in which, `[marker]` stands, joined."""
-    clean, at = "", 0
+    pieces: list[str] = []
     places: list[int] = []
+    length = at = last = 0  # `last`: where the text so far ends without white space
     for match in _MARKER.finditer(answer):
-        clean += answer[at : match.start()]
+        piece = answer[at : match.start()]
+        pieces.append(piece)
+        last = length + len(piece.rstrip()) if piece.strip() else last
+        length += len(piece)
         at = match.end()
         if str(marker) in _WORD.findall(match.group()):
-            places.append(len(clean.rstrip()))
-    clean += answer[at:]
-    return " ".join(clean[start:end] for start, end in sentences(clean) if any(start < place <= end for place in places))
+            places.append(last)
+    clean = "".join([*pieces, answer[at:]])
+    return " ".join(
+        clean[start:end] for start, end in sentences(clean) if bisect_right(places, end) > bisect_right(places, start)
+    )
 
 
 def mark_sentence(passage: str, quoted: str) -> list[Part]:

@@ -31,6 +31,7 @@ from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
 from agentkit.settings import Settings
 from agentkit.teams import Answer, Task, team
+from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import own_tools
 from agentkit.teams.task import Readable
 from agentkit.workspace import offers
@@ -204,7 +205,8 @@ class Workspace:
                 asked = self._say_question(question, thread, attachments, keep_attachments, scope)
                 look_up, find, documents = self._lookups(owner, chat, scope)
                 known = partial(shortened, self.ledger, owner, thread)
-                task = Task(question, model, look_up, history(thread), run.message_id, asked, find, documents, tools, known)
+                task = Task(question, model, look_up, history(thread), run.message_id, asked, find, documents, tools,
+                            AllowedTools(self.settings.data), known)  # fmt: skip
                 try:
                     chosen.check(model)
                     self._attach(owner, chat, collection, attachments, keep_attachments)

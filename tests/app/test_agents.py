@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,9 +27,19 @@ QUESTION = "How hot for green tea?"
 CODE = "```python\nprint(6 * 7)\n```"
 
 
+TOOLS = """
+def brew(drink: str) -> str:
+    \"""Brew a drink.\"""
+    return f"There is {drink}."
+"""
+
+
 @pytest.fixture
-def kitchen(workspace: ScriptableWorkspace, ingest: Ingest) -> ScriptableWorkspace:
+def kitchen(workspace: ScriptableWorkspace, ingest: Ingest, tmp_path: Path) -> ScriptableWorkspace:
+    """A collection about tea, and a tool that changes something."""
     ingest("Kitchen", {"tea.txt": TEA})
+    (tmp_path / "tools.py").write_text(TOOLS)
+    workspace.settings = dataclasses.replace(workspace.settings, tools=str(tmp_path / "tools.py"))
     return workspace
 
 
@@ -79,7 +90,7 @@ def labels(app: AppTest) -> list[str]:
     return [expander.label for expander in app.expander]
 
 
-APPROVE, APPROVE_ALL, EDIT, REJECT = (f"option-{number}" for number in range(4))
+APPROVE, APPROVE_ALL, ALWAYS, EDIT, REJECT = (f"option-{number}" for number in range(5))
 
 
 def test_the_assistant_cites_what_it_looked_up(kitchen: ScriptableWorkspace) -> None:
@@ -149,7 +160,7 @@ def test_what_hides_in_code_is_shown_before_and_after_it_ran(kitchen: Scriptable
 
 
 def test_what_hides_in_arguments_is_shown(kitchen: ScriptableWorkspace) -> None:
-    scripted(kitchen, call("search_documents", query="tea\u202egnp\udb40\udc41"), "80 degrees [1].")
+    scripted(kitchen, call("brew", drink="tea\u202egnp\udb40\udc41"), "80 degrees [1].")
     app, run = begin("tools")
     request = until_asked(app, run)
     assert any("tea⟨U+202E⟩gnp⟨U+E0041⟩" in code.value for code in app.code)
@@ -162,18 +173,18 @@ def test_what_hides_in_arguments_is_shown(kitchen: ScriptableWorkspace) -> None:
 
 
 def test_arguments_are_edited_and_must_stay_json(kitchen: ScriptableWorkspace) -> None:
-    scripted(kitchen, call("search_documents", query="coffee"), "80 degrees [1].")
+    scripted(kitchen, call("brew", drink="coffee"), "80 degrees [1].")
     app, run = begin("tools")
     request = until_asked(app, run)
     press(app, EDIT, request)
     app.text_area(key=f"draft-{request}").set_value("query: green tea")
     press(app, "run", request)
     assert any("This is no JSON" in text for text in texts(app))
-    app.text_area(key=f"draft-{request}").set_value('{"query": "green tea"}')
+    app.text_area(key=f"draft-{request}").set_value('{"drink": "green tea"}')
     press(app, "run", request)
     settle(app)
     open_steps(app, run)
-    assert any('search_documents("query": "green tea")' in label for label in labels(app))
+    assert any('brew("drink": "green tea")' in label for label in labels(app))
     assert any("**You:** yes, with changes" in text for text in texts(app))
 
 
@@ -184,7 +195,7 @@ def test_a_rejection_takes_a_reason_to_the_model(kitchen: ScriptableWorkspace) -
         heard.append(str(request["messages"][-1]["content"]))
         return "Then not."
 
-    scripted(kitchen, call("search_documents", query="coffee"), answer)
+    scripted(kitchen, call("brew", drink="coffee"), answer)
     app, run = begin("tools")
     request = until_asked(app, run)
     press(app, REJECT, request)
@@ -196,23 +207,46 @@ def test_a_rejection_takes_a_reason_to_the_model(kitchen: ScriptableWorkspace) -
     assert "I drink no coffee" in heard[0]
     open_steps(app, run)
     assert any("**You:** no: I drink no coffee" in re.sub(r"\\(.)", r"\1", label) for label in labels(app))
-    assert any('"query": "coffee"' in code.value for code in app.code), "what did not run is still to be seen"
+    assert any('"drink": "coffee"' in code.value for code in app.code), "what did not run is still to be seen"
 
 
 def test_all_of_a_kind_are_approved_at_once(kitchen: ScriptableWorkspace) -> None:
-    scripted(kitchen, *[call("search_documents", query="tea")] * 3, "80 degrees [1].")
+    scripted(kitchen, *[call("brew", drink="tea")] * 3, "80 degrees [1].")
     app, run = begin("tools")
     press(app, APPROVE_ALL, until_asked(app, run))
     settle(app)
     assert any("80 degrees" in text for text in texts(app))
 
 
+def test_a_tool_is_allowed_for_always_and_the_settings_take_that_back(kitchen: ScriptableWorkspace) -> None:
+    tea = call("brew", drink="tea")
+    scripted(kitchen, tea, tea, "There is tea.", tea)
+    app, run = begin("tools")
+    press(app, ALWAYS, until_asked(app, run))
+    settle(app)
+    open_steps(app, run)
+    assert any("**You:** yes, and always" in text for text in texts(app))
+    settings = open_page("settings")
+    assert any("brew** runs without asking: you always allow it." in text for text in texts(settings))
+    settings.button(key="ask-again-brew").click().run()
+    assert any("brew** asks before it runs." in text for text in texts(settings))
+    until_asked(*begin("tools"))
+
+
+def test_the_settings_say_when_there_are_no_tools_and_when_they_cannot_be_used(workspace: ScriptableWorkspace) -> None:
+    assert any("AGENTKIT_TOOLS" in text for text in texts(open_page("settings")))
+    workspace.settings = dataclasses.replace(workspace.settings, tools="nowhere.py")
+    page = open_page("settings")
+    assert any("nowhere.py cannot be read" in text for text in texts(page))
+    assert page.header[-1].value == "Versions", "the rest of the page is there"
+
+
 def test_a_question_survives_a_refresh_and_is_answered_once(kitchen: ScriptableWorkspace) -> None:
-    scripted(kitchen, call("search_documents", query="tea"), "80 degrees [1].")
+    scripted(kitchen, call("brew", drink="tea"), "80 degrees [1].")
     app, run = begin("tools")
     request = until_asked(app, run)
     again = open_page("chat", chat=app.query_params["chat"])
-    assert any("asks: May `search_documents` run" in text for text in texts(again))
+    assert any("asks: May `brew` run" in text for text in texts(again))
     press(again, APPROVE, request)
     assert run.wait(30)
     with pytest.raises(NotFound):
@@ -222,7 +256,7 @@ def test_a_question_survives_a_refresh_and_is_answered_once(kitchen: ScriptableW
 
 
 def test_stopping_a_run_that_waits_ends_it(kitchen: ScriptableWorkspace) -> None:
-    scripted(kitchen, call("search_documents", query="tea"))
+    scripted(kitchen, call("brew", drink="tea"))
     app, run = begin("tools")
     until_asked(app, run)
     press(app, "stop", run.id)

@@ -235,7 +235,7 @@ def test_a_damaged_list_of_connections_says_what_to_do(workspace: ScriptableWork
     (workspace.settings.data / "connections.json").write_text("{", encoding="utf-8")
     app = open_page("settings")
     assert "correct or remove it" in app.error[0].value.replace("\\", "")
-    assert [one.value for one in app.header] == ["Models", "Store", "Limits", "Versions"]
+    assert [one.value for one in app.header] == ["Models", "Tools", "Store", "Limits", "Versions"]
 
 
 def test_what_is_wrong_with_the_store_is_told_with_advice(

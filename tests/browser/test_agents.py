@@ -18,6 +18,11 @@ from tests.servers.openai_server import Answer, OpenAIServer
 
 CODE = "fares = [4.5, 6.0, 9.5]\n" + "".join(f"# remark {number}\n" for number in range(200)) + "print('total', sum(fares))"
 QUESTION = "When does the last ferry leave, and what do the three tickets cost together?"
+TOOLS = """
+def reserve(place: str) -> str:
+    '''Reserve a seat on the ferry.'''
+    return f"Reserved: {place}."
+"""
 REASON = "count it in your head"
 TABLE = f"| Ticket | Remark | Price |\n|---|---|---|\n| Skarholm | {'Fahrkartenautomat' * 2} {'Hafenverwaltung' * 2} | $4.50 |"
 pytestmark = pytest.mark.skipif(not (coding.bubblewrap_works() or coding.docker_works()), reason="nothing to isolate code with")
@@ -35,8 +40,9 @@ def _play(body: dict[str, Any]) -> Answer:
     if "rejected" in text:
         reason = text.rpartition("They say: ")[2].strip()
         return Answer(f"As you wish ({reason}): about 20 euros, with \\(x = 3^2\\).\n\n{TABLE}\n\nTERMINATE")
-    arguments = json.dumps({"query": "last ferry to Skarholm"})
-    return Answer(tool_calls=[{"id": "c1", "type": "function", "function": {"name": "search_documents", "arguments": arguments}}])
+    wanted = {"search_documents": {"query": "last ferry to Skarholm"}, "reserve": {"place": "Skarholm"}}
+    functions = [{"name": name, "arguments": json.dumps(given)} for name, given in wanted.items()]
+    return Answer(tool_calls=[{"id": one["name"], "type": "function", "function": one} for one in functions])
 
 
 @pytest.fixture
@@ -47,7 +53,13 @@ def server() -> Iterator[OpenAIServer]:
 
 @pytest.fixture
 def app(tmp_path: Path, server: OpenAIServer) -> Iterator[App]:
-    environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-browser", "OPENAI_MODEL": "test-model"}
+    (tmp_path / "tools.py").write_text(TOOLS)
+    environment = {
+        "AGENTKIT_TOOLS": str(tmp_path / "tools.py"),
+        "OPENAI_BASE_URL": server.base_url,
+        "OPENAI_API_KEY": "sk-browser",
+        "OPENAI_MODEL": "test-model",
+    }
     with serving(tmp_path, environment) as served:
         yield served
 
@@ -75,7 +87,7 @@ def _waits(page: Page, what: str) -> Locator:
 
 def _approved(page: Page) -> None:
     turn = driver.ask(page, QUESTION)
-    expect(_waits(page, "May search_documents run with these arguments?")).to_contain_text("last ferry to Skarholm")
+    expect(_waits(page, "May reserve run with these arguments?")).to_contain_text("Skarholm")
     _press(page, "Approve")
     expect(_waits(page, "May this Python code run?")).to_contain_text("sum(fares)")
     expect(turn).to_contain_text("Now the sum of the fares:")
@@ -91,8 +103,8 @@ def _approved(page: Page) -> None:
 
 def _edited_over_a_reload(page: Page, server: OpenAIServer) -> None:
     driver.ask(page, "And once more?")
-    _waits(page, "May search_documents run")
-    _press(page, "Approve all")
+    _waits(page, "May reserve run")
+    _press(page, "Always allow")
     card = _waits(page, "May this Python code run?")
     asked = len(server.chats)
     page.reload()
@@ -111,9 +123,7 @@ def _edited_over_a_reload(page: Page, server: OpenAIServer) -> None:
 
 
 def _rejected(page: Page, server: OpenAIServer) -> None:
-    turn = driver.ask(page, "A third time?")
-    _waits(page, "May search_documents run")
-    _press(page, "Approve")
+    turn = driver.ask(page, "A third time?")  # reserve is not asked about any more
     card = _waits(page, "May this Python code run?")
     _press(page, "Reject")
     box = card.get_by_label("Why not?")

@@ -13,6 +13,7 @@ from agentkit.llm import Model
 from agentkit.llm.scripted import ScriptedClient
 from agentkit.retrieval import Hit
 from agentkit.teams import Answer, Task, team
+from agentkit.teams.approval import Allowed
 
 E = TypeVar("E")
 DANUBE = "The Danube is 2,850 kilometres long."
@@ -63,9 +64,13 @@ def play(
     team_id: str, model: Model, question: str = "How long is the Danube?", *, history: Sequence[Any] = (),
     find: Callable[[str], list[Hit]] | None = None, answers: Sequence[str] = (),
     on_event: Callable[[Event, runs.Run[Answer]], None] | None = None, tools: Sequence[Callable[..., Any]] = (),
+    allowed: Allowed | None = None,
 ) -> Played:  # fmt: skip
     """Let a team work in a run; its questions get the answers in their order, and stop the run when there are none left."""
-    task = Task(question, model, look_up, list(history), "answer", "question", find, tools=tools)
+    permitted = set[str]() if allowed is None else allowed
+    task = Task(
+        question, model, look_up, list(history), "answer", "question", find, tools=tools, allowed=permitted
+    )  # fmt: skip
     left, played = list(answers), Played()
     run = runs.start(lambda: team(team_id).work(task), kind="chat", owner="stage", chat_id="chat")
     for recorded in run:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkit import runs
+from agentkit.core.tools import effects
 from agentkit.errors import AgentkitError, ModelAuthFailed, Stopped, WrongArgument
 from agentkit.events import Event, ModelCalled, Noted, PlanMade, StepDone, TokenDelta, ToolCalled, ToolReturned
 from agentkit.llm.config import offline_model
@@ -123,6 +124,7 @@ def test_a_step_that_fails_again_is_told_to_the_solver() -> None:
 
 
 def test_tools_of_the_user() -> None:
+    @effects("none")
     def tide(place: str) -> str:
         """The tide at a place."""
         return f"high at {place}"
@@ -131,6 +133,45 @@ def test_tools_of_the_user() -> None:
     planning.work(Task("How is the tide?", model, look_up, tools=[tide]))
     assert "high at Skarholm" in asked(model)[1][-1]["content"]
     assert "The tide at a place." in asked(model)[0][0]["content"]
+
+
+def book(place: str) -> str:
+    """Book a ferry to a place."""
+    if place == "nowhere":
+        raise LookupError("no such place")
+    return f"booked for {place}"
+
+
+BOOKING = "Plan: book\n#E1 = book[Riga]"
+
+
+def test_what_may_change_something_runs_when_it_is_approved() -> None:
+    model = scripted_model([BOOKING, "Booked."])
+    played = play("plan", model, answers=["Approve"], tools=[book])
+    (question,) = played.questions
+    assert (question.agent, question.draft, question.language) == ("Planner", "Riga", "text")
+    assert evidence(played)["#E1"] == (True, "booked for Riga")
+
+
+def test_changed_input_is_what_a_step_runs_with() -> None:
+    for plan, edit in ((BOOKING, "Oslo"), ('Plan: book\n#E1 = book[{"place": "Riga"}]', '{"place": "Oslo"}')):
+        played = play("plan", scripted_model([plan, "Booked."]), answers=[f"Edit\n{edit}"], tools=[book])
+        assert evidence(played)["#E1"] == (True, "booked for Oslo")
+
+
+def test_a_rejected_step_does_not_run_and_the_solver_is_told_why() -> None:
+    model = scripted_model([BOOKING, BOOKING, "Not booked."])
+    played = play("plan", model, answers=["Reject\ntoo far", "Reject"], tools=[book])
+    assert [event for event in played.of(ToolCalled) if event.name == "book"] == []
+    assert "too far" in asked(model)[1][-1]["content"]
+    assert "rejected this call" in asked(model)[2][-1]["content"]
+
+
+def test_steps_at_once_are_asked_about_one_by_one() -> None:
+    plan = "\n".join(f"Plan: book\n#E{number} = book[{place}]" for number, place in enumerate(("Riga", "Oslo", "Bergen"), 1))
+    played = play("plan", scripted_model([plan, "Booked."]), answers=["Approve", "Approve all"], tools=[book])
+    assert len(played.questions) == 2
+    assert [ok for ok, _ in evidence(played).values()] == [True, True, True]
 
 
 def test_find_exact_is_there_when_something_is_behind_it() -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentkit import coding
-from agentkit.errors import Stopped
+from agentkit.core.tools import effects
+from agentkit.errors import ConfigError, Stopped
 from agentkit.events import CodeRan, Noted, ToolCalled, ToolReturned
 from agentkit.llm.scripted import scripted_model
 from agentkit.teams import tools
+from agentkit.teams.allowed import AllowedTools
 from tests.teams.stage import asked, call, play
 
 CODE = "```python\nprint(6 * 7)\n```"
@@ -32,36 +36,69 @@ def last_said(model: object) -> str:
     return str(asked(model)[-1][-1]["content"])  # type: ignore[arg-type]
 
 
-def test_a_call_runs_when_it_is_approved() -> None:
-    model = scripted_model([call("search_documents", query="Danube"), "2,850 km [1].\nTERMINATE"])
-    played = play("tools", model, answers=["Approve"])
-    (question,) = played.questions
-    assert (question.agent, question.options, question.language) == (
-        "Runner",
-        ["Approve", "Approve all", "Edit", "Reject"],
-        "json",
-    )
-    assert json.loads(question.draft) == {"query": "Danube"}
-    assert "`search_documents`" in question.prompt
-    assert len(played.of(ToolReturned)) == 1
+def book(place: str) -> str:
+    """Book a ferry to a place."""
+    return f"booked for {place}"
+
+
+@effects("none")
+def stock(product: str) -> int:
+    """How many of a product are there."""
+    return {"lamp": 12}[product]
+
+
+def test_what_changes_nothing_runs_unasked() -> None:
+    model = scripted_model([
+        call("search_documents", query="Danube"), call("todays_date"), call("stock", product="lamp"), "2,850 km [1].\nTERMINATE",
+    ])  # fmt: skip
+    played = play("tools", model, tools=[stock])
+    assert played.questions == []
+    assert [event.ok for event in played.of(ToolReturned)] == [True, True, True]
     assert (played.final.content, len(played.final.extra["citations"])) == ("2,850 km [1].", 1)
 
 
-def test_functions_of_the_user_are_offered_and_approved() -> None:
-    def stock(product: str) -> int:
-        """How many of a product are there."""
-        return {"lamp": 12}[product]
+def test_a_call_runs_when_it_is_approved() -> None:
+    model = scripted_model([call("book", place="Riga"), "Booked.\nTERMINATE"])
+    played = play("tools", model, answers=["Approve"], tools=[book])
+    (question,) = played.questions
+    assert (question.agent, question.options, question.language) == (
+        "Runner",
+        ["Approve", "Approve all", "Always allow", "Edit", "Reject"],
+        "json",
+    )
+    assert json.loads(question.draft) == {"place": "Riga"}
+    assert "`book`" in question.prompt
+    assert [event.content for event in played.of(ToolReturned)] == ["booked for Riga"]
+    assert last_said(model) == "booked for Riga"
+    assert played.final.content == "Booked."
 
-    model = scripted_model([call("stock", product="lamp"), "There are 12.\nTERMINATE"])
-    played = play("tools", model, answers=["Approve"], tools=[stock])
-    assert ["`stock`" in question.prompt for question in played.questions] == [True]
-    assert last_said(model) == "12"
-    assert played.final.content == "There are 12."
+
+def test_a_tool_that_is_always_allowed_is_asked_about_once(tmp_path: Path) -> None:
+    allowed = AllowedTools(tmp_path)
+    twice: list[Any] = [call("book", place="Riga"), call("book", place="Oslo"), "Booked."]
+    played = play("tools", scripted_model(twice), answers=["Always allow"], tools=[book], allowed=allowed)
+    assert len(played.of(ToolReturned)) == 2
+    assert play("tools", scripted_model(twice), tools=[book], allowed=AllowedTools(tmp_path)).questions == []
+    allowed.remove("book")
+    assert len(play("tools", scripted_model(twice), tools=[book], allowed=allowed).questions) == 1
+
+
+def test_code_cannot_be_allowed_for_always() -> None:
+    played = play("tools", scripted_model([CODE, "Fine."]), answers=["Always allow"])
+    assert played.of(CodeRan) == []
+
+
+def test_permissions_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    for text in ("{", '{"book": true}', "[1]"):
+        (tmp_path / "allowed-tools.json").write_text(text)
+        with pytest.raises(ConfigError, match=r"allowed-tools\.json cannot be read"):
+            AllowedTools(tmp_path).add("book")
+    assert (tmp_path / "allowed-tools.json").read_text() == "[1]"
 
 
 def test_a_rejected_call_does_not_run_and_the_model_is_told_why() -> None:
-    model = scripted_model([call("search_documents", query="Danube"), "Then I cannot say."])
-    played = play("tools", model, answers=["Reject\nask about the Volga"])
+    model = scripted_model([call("book", place="Riga"), "Then I cannot say."])
+    played = play("tools", model, answers=["Reject\nask about the Volga"], tools=[book])
     assert played.of(ToolCalled) == []
     assert asked(model)[-1][-1]["role"] == "tool"
     assert "rejected this call" in last_said(model)
@@ -69,25 +106,29 @@ def test_a_rejected_call_does_not_run_and_the_model_is_told_why() -> None:
 
 
 def test_changed_arguments_are_what_runs() -> None:
-    model = scripted_model([call("search_documents", query="Danube"), "It is longer [1]."])
-    played = play("tools", model, answers=['Edit\n{"query": "Volga"}'])
-    assert [json.loads(event.arguments) for event in played.of(ToolCalled)] == [{"query": "Volga"}]
+    model = scripted_model([call("book", place="Riga"), "Booked."])
+    played = play("tools", model, answers=['Edit\n{"place": "Oslo"}'], tools=[book])
+    assert [json.loads(event.arguments) for event in played.of(ToolCalled)] == [{"place": "Oslo"}]
     assert "changed the arguments" in last_said(model)
-    assert "longest river" in last_said(model)
+    assert "booked for Oslo" in last_said(model)
 
 
 def test_approving_all_of_a_kind_asks_for_the_other_kinds_still() -> None:
+    def cancel(place: str) -> str:
+        """Cancel what was booked."""
+        return "cancelled"
+
     model = scripted_model([
-        call("search_documents", query="Danube"), call("search_documents", query="Volga"), call("todays_date"), "Both [1][2].",
+        call("book", place="Riga"), call("book", place="Oslo"), call("cancel", place="Oslo"), "Done.",
     ])  # fmt: skip
-    played = play("tools", model, answers=["Approve all", "Approve"])
-    assert ["search_documents" in question.prompt for question in played.questions] == [True, False]
-    assert [event.name for event in played.of(ToolCalled)] == ["search_documents", "search_documents", "todays_date"]
+    played = play("tools", model, answers=["Approve all", "Approve"], tools=[book, cancel])
+    assert ["book" in question.prompt for question in played.questions] == [True, False]
+    assert [event.name for event in played.of(ToolCalled)] == ["book", "book", "cancel"]
 
 
 @pytest.mark.parametrize("answer", ["", "maybe", "reject", "Approved"])
 def test_what_is_no_consent_runs_nothing(answer: str) -> None:
-    played = play("tools", scripted_model([call("todays_date"), "Fine."]), answers=[answer])
+    played = play("tools", scripted_model([call("book", place="Riga"), "Fine."]), answers=[answer], tools=[book])
     assert played.of(ToolCalled) == []
 
 
@@ -155,14 +196,14 @@ def test_what_is_only_shown_or_comes_with_the_end_is_not_run(text: str) -> None:
 def test_stopped_while_it_waits_for_the_person_what_was_written_is_kept() -> None:
     played = play("tools", scripted_model([f"Let me see.\n{CODE}"]))
     assert (played.final.status, played.final.content) == ("stopped", f"Let me see.\n{CODE}")
-    alone = play("tools", scripted_model([call("todays_date")]))
+    alone = play("tools", scripted_model([call("book", place="Riga")]), tools=[book])
     assert isinstance(alone.error, Stopped)
 
 
 @pytest.mark.usefixtures("nothing_to_isolate")
 def test_without_isolation_code_is_refused_and_tools_go_on() -> None:
-    model = scripted_model([CODE, call("todays_date"), "Without code then.\nTERMINATE"])
-    played = play("tools", model, answers=["Approve"])
+    model = scripted_model([CODE, call("book", place="Riga"), "Without code then.\nTERMINATE"])
+    played = play("tools", model, answers=["Approve"], tools=[book])
     assert [question.language for question in played.questions] == ["json"]
     assert "nothing to isolate" in str(asked(model)[1][-1]["content"])
     (noted,) = played.of(Noted)
@@ -172,6 +213,6 @@ def test_without_isolation_code_is_refused_and_tools_go_on() -> None:
 
 
 def test_steps_have_a_limit() -> None:
-    played = play("tools", scripted_model(lambda request: call("todays_date")), answers=["Approve all"])
+    played = play("tools", scripted_model(lambda request: call("todays_date")))
     assert len(played.of(ToolCalled)) == tools.STEPS
     assert f"the limit of {tools.STEPS} steps was reached" in str(played.error)

@@ -9,6 +9,7 @@ from typing import Any
 
 _COMMAND = re.compile("clear history", re.IGNORECASE)
 _BETWEEN = " \t\n.,;:"
+_DIGITS = 9  # of a number of messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +36,15 @@ def read(content: str, names: Iterable[str]) -> Clearing:
     found = _COMMAND.search(content)
     before, rest = (content[: found.start()], content[found.end() :]) if found else (content, "")
     longest_first = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    word = re.compile(rf"[{_BETWEEN}]*(?:(?P<count>\d+)|(?P<name>{longest_first or '(?!)'}))(?!\w)")
+    word = re.compile(rf"[{_BETWEEN}]*(?:(?P<count>\d++)|(?P<name>{longest_first or '(?!)'}))(?!\w)")
     chosen: list[str] = []
     preserve = 0
-    while match := word.match(rest):
+    at = 0
+    while match := word.match(rest, at):
         if match["count"]:
-            preserve = int(match["count"])
+            preserve = int(match["count"].lstrip("0")[:_DIGITS] or 0)
         else:
             chosen.append(match["name"])
-        rest = rest[match.end() :]
-    parts = (before.strip(), rest.lstrip(_BETWEEN).rstrip())
+        at = match.end()
+    parts = (before.strip(), rest[at:].lstrip(_BETWEEN).rstrip())
     return Clearing(chosen, preserve, " ".join(part for part in parts if part))

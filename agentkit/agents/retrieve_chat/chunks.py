@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 
 from agentkit.core import bus
@@ -47,54 +49,65 @@ def split_text_to_chunks(
 
 def _fitting(line: str, most: int, count: Counter) -> Iterator[Line]:
     """The line, in as many pieces as it takes."""
-    far = most * _LONGEST_TOKEN
-    while len(line) > far or count(line) > most:
-        piece = _beginning(line[:far], most, count)
-        yield piece.strip(), count(piece.strip())
-        line = line[len(piece) :].lstrip()
-    yield line, count(line)
+    if len(line) <= 2 * most and (tokens := count(line)) <= most:
+        yield line, tokens
+        return
+    start = 0
+    while (end := _end(line, start, most, count)) < len(line):
+        piece = line[start:end].strip()
+        yield piece, count(piece)
+        start = end
+        while start < len(line) and line[start].isspace():
+            start += 1
+    yield line[start:], count(line[start:])
 
 
-def _beginning(line: str, most: int, count: Counter) -> str:
-    """The longest beginning of a line that fits, up to a space if there is one; at least one character."""
-    low, high = 1, len(truncated(line, most)) if count is count_token else len(line)
+def _end(line: str, start: int, most: int, count: Counter) -> int:
+    """Where the longest piece ends that fits, at a space if there is one; behind one character at least."""
+    size, far = 2 * most, most * _LONGEST_TOKEN
+    while start + size < len(line) and size < far and count(line[start : start + size]) <= most:
+        size *= 2
+    rest = line[start : start + min(size, far)]
+    if start + len(rest) == len(line) and count(rest) <= most:
+        return len(line)
+    low, high = 1, max(1, len(truncated(rest, most)) if count is count_token else len(rest))
+    low = high if count(rest[:high]) <= most else low
     while low < high:  # the most characters that fit, by halving
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if count(line[:middle]) <= most else (low, middle - 1)
-    space = line.rfind(" ", 1, low + 1)
-    return line[: space if space > 0 and low < len(line) else low]
+        low, high = (middle, high) if count(rest[:middle]) <= most else (low, middle - 1)
+    space = rest.rfind(" ", 1, low + 1)
+    return start + (space if space > 0 and low < len(rest) else low)
 
 
 def _filled(lines: Sequence[Line], most: int, at_empty: bool, overlap: int) -> Iterator[str]:
     start = fresh = 0
+    texts = [index for index, (line, _) in enumerate(lines) if line.strip()]
+    sums = list(accumulate((tokens + 1 for _, tokens in lines), initial=0))  # a line break may cost a token
     while start < len(lines):
-        end, total = start, 0
-        while end < len(lines) and (end == start or total + lines[end][1] + 1 <= most + 1):
-            total += lines[end][1] + 1  # a line break may cost a token
-            end += 1
+        end = max(start + 1, bisect_right(sums, sums[start] + most + 1) - 1)
         if at_empty and end < len(lines):
-            end = _empty_line(lines, fresh, end) or end
+            end = _empty_line(lines, texts, fresh, end) or end
         chunk = "\n".join(line for line, _ in lines[start:end]).strip("\n")
         if chunk.strip():
             yield chunk
-        start, fresh = (_next_start(lines, start, end, most, overlap) if end < len(lines) else end), end
+        following = bisect_left(texts, end)
+        until = sums[(texts[following] if following < len(texts) else end) + 1] if end < len(lines) else 0
+        start, fresh = (_next_start(lines, sums, start, end, until - most - 1, overlap) if end < len(lines) else end), end
 
 
-def _empty_line(lines: Sequence[Line], start: int, end: int) -> int:
+def _empty_line(lines: Sequence[Line], texts: Sequence[int], start: int, end: int) -> int:
     """Index of the last empty line to break at; 0 when there is none behind some text."""
-    for index in range(min(end, len(lines) - 1), start, -1):
-        if not lines[index][0].strip() and any(line.strip() for line, _ in lines[start:index]):
-            return index
-    return 0
+    following = bisect_left(texts, start)
+    first = texts[following] if following < len(texts) else end
+    return next((index for index in range(min(end, len(lines) - 1), first, -1) if not lines[index][0].strip()), 0)
 
 
-def _next_start(lines: Sequence[Line], start: int, end: int, most: int, overlap: int) -> int:
-    """Where the next chunk begins: so many lines back as overlap, as long as a new line fits behind them."""
-    fresh = next((index for index in range(end, len(lines)) if lines[index][0].strip()), end)
+def _next_start(lines: Sequence[Line], sums: Sequence[int], start: int, end: int, least: int, overlap: int) -> int:
+    """Where the next chunk begins: so many lines back as overlap, as long as a new line fits behind them (from `least` on)."""
     back, index = end, end
     while overlap > 0 and index - 1 > start:
         index -= 1
-        if sum(tokens + 1 for _, tokens in lines[index : fresh + 1]) > most + 1:
+        if sums[index] < least:
             break
         if lines[index][0].strip():
             back, overlap = index, overlap - 1

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from agentkit.documents import Limits, read_document
 from agentkit.documents.readers.web import read_html
-from agentkit.errors import WrongArgument, WrongType
+from agentkit.errors import DamagedDocument, WrongArgument, WrongType
 from agentkit.retrieval.fetching import fetch
 from agentkit.settings import load_settings
 
@@ -90,12 +90,18 @@ def get_file_from_url(url: str, save_path: str | None = None) -> tuple[str, str]
 
 
 def parse_html_to_markdown(html: str, url: str | None = None) -> str:
-    """A page as Markdown: its title, headings, paragraphs, lists and table rows; no links, scripts or navigation."""
+    """A page as Markdown: its title, headings, paragraphs, lists and table rows; no links, scripts or navigation.
+
+    Raises DamagedDocument for one that is nested too deeply.
+    """
     return _markdown(html.encode("utf-8", "replace"))
 
 
 def _markdown(data: bytes) -> str:
-    reading = read_html(data, "page.html", Limits())
+    try:
+        reading = read_html(data, "page.html", Limits())
+    except RecursionError as error:
+        raise DamagedDocument("The page is nested too deeply to be read; fetch it in a flatter form or as text.") from error
     blocks = [f"# {reading.title}"] if reading.title else []
     for part in reading.parts:
         level = min(6, 1 + part.heading.count(" > ")) if part.heading else 0

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from agentkit.agents.rewoo.agent import ReWOOAgent
     from agentkit.agents.rewoo.describing import tool_api
     from agentkit.agents.rewoo.executor import ActionExecutor
-    from agentkit.agents.rewoo.graph import Evidence, execute, still_known
+    from agentkit.agents.rewoo.graph import Evidence, Refusal, execute, still_known
     from agentkit.agents.rewoo.inputs import BaseParser, JsonParser, TupleParser
     from agentkit.agents.rewoo.plan import Plan, Step
     from agentkit.agents.rewoo.prompts import (
@@ -36,7 +36,7 @@ _NAMES = {
     "agent": ("ReWOOAgent",),
     "describing": ("tool_api",),
     "executor": ("ActionExecutor",),
-    "graph": ("Evidence", "execute", "still_known"),
+    "graph": ("Evidence", "Refusal", "execute", "still_known"),
     "inputs": ("BaseParser", "JsonParser", "TupleParser"),
     "plan": ("Plan", "Step"),
     "prompts": (
@@ -56,7 +56,7 @@ __all__ = [
     "REPLAN_PROMPT_EN", "SOLVER_PROMPT_CN", "SOLVER_PROMPT_EN", "WORKER_PROMPT_CN", "WORKER_PROMPT_EN", "ActionExecutor",
     "ActionReturn", "ActionStatusCode", "ActionValidCode", "AgentReturn", "AgentStatusCode", "BaseAction", "BaseParser",
     "Evidence", "FinishAction", "FunctionAction", "InvalidAction", "JsonParser", "NoAction", "Plan", "ReWOO",
-    "ReWOOAgent", "ReWOOProtocol", "Step", "TupleParser", "execute", "parse_plan", "still_known", "tool_api",
+    "ReWOOAgent", "ReWOOProtocol", "Refusal", "Step", "TupleParser", "execute", "parse_plan", "still_known", "tool_api",
 ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from agentkit.agents.rewoo.describing import Description, describe, text_of_class
 from agentkit.agents.rewoo.inputs import Arguments, BaseParser, JsonParser
 from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode
-from agentkit.core.tools import load_arguments
+from agentkit.core.tools import Effects, effects_of, load_arguments
 from agentkit.core.twin import wait_for
 from agentkit.errors import Stopped, WrongArgument, WrongType
 
@@ -24,6 +24,8 @@ class BaseAction:
 
     __tool_name__: ClassVar[str] = "BaseAction"
     __tool_description__: ClassVar[Description] = {"name": "BaseAction", "description": "", "parameters": [], "required": []}
+    effects: Effects = "some"
+    """What running it may change, unless its method declares that by `agentkit.effects`."""
     _is_toolkit: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -87,6 +89,11 @@ class BaseAction:
     def as_inputs(self, text: str, name: str = "run") -> Arguments:
         """A text that holds evidence, in a form in which it stays one text, whatever it contains."""
         return self._parser.from_text(text, name) if name in self._apis() else text
+
+    def effects_of(self, name: str = "run") -> Effects:
+        """What running it, or the API `name` of a toolkit, may change. Raises WrongArgument for another word than these."""
+        function = self._function(name) if name in self._apis() else None
+        return effects_of(function if hasattr(function, "effects") else self)
 
     def __repr__(self) -> str:
         return f"{self.description}"

@@ -11,6 +11,7 @@ from agentkit.agents.rewoo.inputs import Arguments
 from agentkit.agents.rewoo.reading import can_be_called
 from agentkit.agents.rewoo.schema import ActionReturn, ActionValidCode
 from agentkit.agents.rewoo.special import FinishAction, FunctionAction, InvalidAction, NoAction
+from agentkit.core.tools import Effects
 from agentkit.errors import WrongArgument
 
 Action = BaseAction | Callable[..., Any]
@@ -60,6 +61,11 @@ class ActionExecutor:
     def tool_names(self) -> list[str]:
         """What a plan may call: the names of the enabled actions, for toolkits `toolkit.api`."""
         return [api["name"] for api in self.get_actions_info()]
+
+    def effects_of(self, name: str) -> Effects:
+        """What calling the action `name` or `toolkit.api` may change; of an unknown one `none`, as it only gives an error."""
+        own, api = self._found(name)
+        return self.actions[own].effects_of(api) if self.is_valid(own) else "none"
 
     def add_action(self, action: Action) -> None:
         """Add or replace an action; raises WrongArgument for what is no action, or has a name that plans cannot write."""

@@ -18,13 +18,26 @@ from agentkit.agents.rewoo.plan import LABEL, Plan, Step, fill
 from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode, ActionValidCode
 from agentkit.core import bus, stopping
 from agentkit.core.stopping import StopSignal
-from agentkit.core.tools import to_text
+from agentkit.core.tools import Effects, to_text
 from agentkit.core.twin import takes_long
 from agentkit.errors import Stopped, WrongArgument, WrongType
 from agentkit.events import StepDone
 
 Call = Callable[[str, Arguments], Any]
 """Runs a tool by its name with arguments in which the evidence stands; gives an ActionReturn, or anything else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a call is not to be made."""
+
+    reason: str
+
+
+Approve = Callable[[str, Arguments], Arguments | Refusal]
+"""Looks at a call before it is made; gives the arguments to make it with, or a Refusal. It may take its time."""
+EffectsOf = Callable[[str], Effects]
+"""What calling the tool of this name may change."""
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.1, 2.0
 _GRACE_S = 0.2
@@ -80,20 +93,27 @@ def execute(
     cache: Cache | None = None,
     agent: str = "",
     plan_id: str = "",
+    effects: EffectsOf | None = None,
+    approve: Approve | None = None,
 ) -> dict[str, Evidence]:
     """Run the plan and give the evidence of every step by label, in the plan's order, `known` ones first.
 
     At most `at_once` steps run at the same time, on threads with copies of this context. An attempt gets `timeout_s` seconds
     and is told to stop after that; a step is tried again up to `retries` times unless its arguments are what is wrong. Steps
     that are in `known` and did not fail do not run, see `still_known`, nor those whose tool and arguments have evidence in
-    `cache`, which is filled. A failed step is evidence, too. Emits StepDone. Raises WrongType, WrongArgument for a plan that
-    cannot run, and Stopped.
+    `cache`, which is filled. A failed step is evidence, too.
+
+    Tools have effects unless `effects` says that they have none. A call of one that has is looked
+    at by `approve`, and is not made when a step that it needs failed, unless the step is to run
+    `anyway`. Emits StepDone. Raises WrongType, WrongArgument for a plan that cannot run, and
+    Stopped.
     """
     given = still_known(plan, known or {})
     if problems := [] if not plan.steps else plan.problems(known=given):
         raise WrongArgument(f"The plan cannot run: {'; '.join(problems)}.")
     limits = Limits(at_once, timeout_s, retries)
-    return _Execution(plan, call, limits, given, {} if cache is None else cache, agent, plan_id).run()
+    policy = _Policy(effects or (lambda tool: "some"), approve)
+    return _Execution(plan, call, limits, policy, given, {} if cache is None else cache, agent, plan_id).run()
 
 
 def still_known(plan: Plan, evidence: Known, changed: str | Iterable[str] = ()) -> dict[str, Evidence]:
@@ -138,6 +158,25 @@ class Limits:
             raise WrongArgument(f"{told} >= 1, >= 0, and > 0 or None.")
 
 
+@dataclass(frozen=True, slots=True)
+class _Policy:
+    """Which calls may be made."""
+
+    effects: EffectsOf
+    approve: Approve | None
+
+    def asks(self, tool: str) -> bool:
+        """Whether somebody looks at calls of the tool before they are made."""
+        return self.approve is not None and self.effects(tool) == "some"
+
+    def blocked(self, step: Step, evidence: Mapping[str, Evidence]) -> str:
+        """Why the step does not run on its evidence; nothing when it may."""
+        failed = [need for need in step.needs if not evidence[need].ok]
+        if not failed or step.anyway or self.effects(step.tool) == "none":
+            return ""
+        return f"not run, because {' and '.join(failed)} failed"
+
+
 @dataclass(eq=False, slots=True)
 class _Attempt:
     """A step that runs, in one of its attempts."""
@@ -152,12 +191,25 @@ class _Attempt:
     deadline: float | None = None
     ending: StopSignal = field(default_factory=StopSignal)
     thread: threading.Thread | None = None
+    approved: bool = False
+    """Whether it may run as it stands."""
     result: Any = None
     error: BaseException | None = None
 
-    def work(self, call: Call, done: queue.SimpleQueue[_Attempt | None]) -> None:
+    def work(self, call: Call, approve: Approve | None, limit_s: float | None, done: _Done) -> None:
+        """Let the call be approved, and make it; its time begins after that."""
         with stopping.stoppable(self.ending):
             try:
+                if not self.approved and approve is not None:
+                    given = approve(self.step.tool, self.arguments)
+                    if isinstance(given, Refusal):
+                        self.result = given
+                        done.put(self)
+                        return
+                    self.arguments, self.approved = given, True
+                if limit_s is not None:
+                    self.deadline = time.monotonic() + limit_s
+                    done.put(None)  # so that the deadline is seen
                 self.result = call(self.step.tool, self.arguments)
             except BaseException as error:  # noqa: BLE001 (a tool may raise anything; the step tells it)
                 self.error = error
@@ -169,18 +221,23 @@ class _Attempt:
             self.ending.set()
 
 
+_Done = queue.SimpleQueue[_Attempt | None]
+"""Attempts that ended; None wakes up the thread that waits for them."""
+
+
 class _Execution:
     """One run of a plan; only the thread that runs it touches its state."""
 
     def __init__(
-        self, plan: Plan, call: Call, limits: Limits, known: dict[str, Evidence], cache: Cache, agent: str, plan_id: str
-    ) -> None:
-        self.plan, self.call, self.limits, self.cache = plan, call, limits, cache
+        self, plan: Plan, call: Call, limits: Limits, policy: _Policy, known: dict[str, Evidence], cache: Cache,
+        agent: str, plan_id: str,
+    ) -> None:  # fmt: skip
+        self.plan, self.call, self.limits, self.policy, self.cache = plan, call, limits, policy, cache
         self.agent, self.plan_id = agent, plan_id
         self.given = known
         self.evidence = dict(known)
         self.tools = {step.label: step.tool for step in plan.steps}
-        self.done: queue.SimpleQueue[_Attempt | None] = queue.SimpleQueue()
+        self.done: _Done = queue.SimpleQueue()
         self.active: list[_Attempt] = []
         """Steps that run or wait to be tried again."""
         self.alike: dict[str, list[tuple[Step, str]]] = {}
@@ -224,7 +281,10 @@ class _Execution:
             arguments = fill(step.arguments, texts)
             shown = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
             key = json.dumps([step.tool, arguments], sort_keys=True)
-            if key in self.cache:
+            if problem := self.policy.blocked(step, self.evidence):
+                text = f"[failed: {problem}]"
+                self._settle(Evidence(step.label, False, text, attempts=0, error=problem, arguments=shown))
+            elif key in self.cache:
                 self._settle(self._again(step, self.cache[key], shown))
             elif key in self.alike:
                 self.alike[key].append((step, shown))
@@ -236,11 +296,11 @@ class _Execution:
     def _start(self, attempt: _Attempt) -> None:
         if attempt not in self.active:
             self.active.append(attempt)
-        if self.limits.timeout_s is not None:
-            attempt.deadline = time.monotonic() + self.limits.timeout_s
+        approve = self.policy.approve if self.policy.asks(attempt.step.tool) else None
+        given = (self.call, approve, self.limits.timeout_s, self.done)
         context = contextvars.copy_context()
         name = f"agentkit-step-{attempt.step.label}"
-        attempt.thread = threading.Thread(target=context.run, args=(attempt.work, self.call, self.done), name=name, daemon=True)
+        attempt.thread = threading.Thread(target=context.run, args=(attempt.work, *given), name=name, daemon=True)
         attempt.thread.start()
 
     def _wait(self) -> None:
@@ -271,6 +331,8 @@ class _Execution:
             raise error
         if error is not None:
             self._failed(attempt, str(error) or type(error).__name__, not isinstance(error, WrongArgument | WrongType))
+        elif isinstance(result, Refusal):
+            self._failed(attempt, result.reason, may_help=False)
         elif isinstance(result, ActionReturn) and result.state != ActionStatusCode.SUCCESS:
             useless = result.state == ActionStatusCode.ARGS_ERROR or result.valid == ActionValidCode.INVALID
             self._failed(attempt, str(result.errmsg or "the action gives no reason"), may_help=not useless)
@@ -282,7 +344,10 @@ class _Execution:
             self._finish(attempt, False, f"[failed: {problem}]", problem)
             return
         wait = min(_FIRST_WAIT_S * 2 ** (attempt.number - 1), _LONGEST_WAIT_S)
-        again = _Attempt(attempt.step, attempt.arguments, attempt.key, attempt.began, attempt.number + 1, time.monotonic() + wait)
+        again = _Attempt(
+            attempt.step, attempt.arguments, attempt.key, attempt.began, attempt.number + 1, time.monotonic() + wait,
+            approved=attempt.approved,
+        )  # fmt: skip
         self.active[self.active.index(attempt)] = again
 
     def _finish(self, attempt: _Attempt, ok: bool, text: str, error: str = "") -> None:

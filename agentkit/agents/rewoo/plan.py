@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentkit.agents.rewoo.inputs import Arguments
+from agentkit.core.fences import unfenced
 from agentkit.errors import WrongArgument, WrongType
 
 REFERENCE = re.compile(r"#E[0-9]{1,9}(?![0-9A-Za-z_])")
 LABEL = re.compile(r"#E[0-9]{1,9}")
-_FENCED = re.compile(r"\s*```\w*[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
-_IN_JSON = re.compile(r'"(?:[^"\\]|\\.)*"|' + REFERENCE.pattern, re.DOTALL)
+# A text that is never closed goes to the end: no JSON can come of it.
+_IN_JSON = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|' + REFERENCE.pattern, re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class Step:
     thought: str
     tool: str
     arguments: str = ""
+    anyway: bool = False
+    """Run it although a step that it needs failed, even if its tool has effects."""
 
     def __post_init__(self) -> None:
         """Raises WrongType for arguments that are no text."""
@@ -42,7 +45,7 @@ class Step:
     def to_json(self) -> dict[str, Any]:
         """As it is stored and shown; `needs` follows from the arguments and is only told."""
         told = {"label": self.label, "thought": self.thought, "tool": self.tool, "arguments": self.arguments}
-        return {**told, "needs": list(self.needs)}
+        return {**told, "needs": list(self.needs), **({"anyway": True} if self.anyway else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +148,7 @@ def _filled(value: Any, evidence: Mapping[str, str]) -> Any:
 
 def _json_of(text: str) -> Any:
     """The JSON object or array that the text is, also with references that lack their quotes; None for other texts."""
-    fenced = _FENCED.fullmatch(text)
+    fenced = unfenced(text)
     text = fenced[1] if fenced else text
     if text.lstrip()[:1] not in ("{", "["):
         return None
@@ -172,7 +175,10 @@ def _step(number: int, data: Any) -> Step:
         )
     except (TypeError, ValueError) as error:
         raise WrongArgument(f"The arguments of {label} must be a text or JSON values; {error}.") from error
-    return Step(label, str(data.get("thought") or ""), tool.strip(), written)
+    anyway = data.get("anyway", False)
+    if not isinstance(anyway, bool):
+        raise WrongArgument(f"Step {label}: anyway is true or false, not {anyway!r:.80}.")
+    return Step(label, str(data.get("thought") or ""), tool.strip(), written, anyway)
 
 
 def _repeated(labels: tuple[str, ...]) -> Iterator[str]:

@@ -84,7 +84,12 @@ class ReWOOProtocol:
             return parse_plan(message, tools, known)
         try:
             parts = zip(*self.parse_worker(message), strict=True)
-            plan = Plan(tuple(Step(f"#E{number}", *map(str, each)) for number, each in enumerate(parts, start=1)))
+            plan = Plan(
+                tuple(
+                    Step(f"#E{number}", str(thought), str(tool), str(arguments))
+                    for number, (thought, tool, arguments) in enumerate(parts, start=1)
+                )
+            )
         except Exception as error:
             raise ResponseParsingError(str(error) or type(error).__name__, message) from error
         if problems := plan.problems(tools, known):

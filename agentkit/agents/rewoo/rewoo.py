@@ -10,7 +10,7 @@ from typing import Any
 from agentkit.agents.rewoo.asking import ask, check_model
 from agentkit.agents.rewoo.calling import ActionCall, action_return
 from agentkit.agents.rewoo.executor import Action, ActionExecutor
-from agentkit.agents.rewoo.graph import Cache, Evidence, Known, Limits, execute, still_known
+from agentkit.agents.rewoo.graph import Approve, Cache, Evidence, Known, Limits, execute, still_known
 from agentkit.agents.rewoo.plan import Plan
 from agentkit.agents.rewoo.protocol import ChatMessage, ReWOOProtocol
 from agentkit.agents.rewoo.schema import ActionReturn, AgentReturn, AgentStatusCode
@@ -45,18 +45,20 @@ class ReWOO:
         retries: int = 0,
         replans: int = 0,
         on_plan: OnPlan | None = None,
+        approve: Approve | None = None,
     ) -> None:
         """`llm`: a Model, an OpenAIWrapper, an object with `chat(messages)`, or a function of the messages that gives a text.
 
         `max_turn`: how often the planner is asked for a plan that can run; `at_once`, `timeout_s` (seconds) and `retries` as
         in `execute`; `replans`: how often the planner may plan again when steps have failed; `on_plan` gets every plan that can
-        run, and may give a changed one. Raises WrongType, WrongArgument.
+        run, and may give a changed one; `approve` looks at every call of an action that has effects.
+        Raises WrongType, WrongArgument.
         """
         check_model(llm)
         if not isinstance(action_executor, ActionExecutor):
             raise WrongType(f"{name}: give an ActionExecutor with the actions, not {action_executor!r:.200}.")
         Limits(at_once, timeout_s, retries)
-        _check_settings(name, protocol, max_turn, replans, on_plan)
+        _check_settings(name, protocol, max_turn, replans, on_plan, approve)
         self.name = name
         self.max_turn = max_turn
         self.at_once = at_once
@@ -64,6 +66,7 @@ class ReWOO:
         self.retries = retries
         self.replans = replans
         self._on_plan = on_plan
+        self._approve = approve
         self._llm = llm
         self._action_executor = action_executor
         self._protocol = protocol or ReWOOProtocol()
@@ -192,6 +195,7 @@ class ReWOO:
         return execute(
             plan, ActionCall(self._action_executor, self.name), at_once=self.at_once, timeout_s=self.timeout_s,
             retries=self.retries, known=known, cache=cache, agent=self.name, plan_id=plan_id,
+            effects=self._action_executor.effects_of, approve=self._approve,
         )  # fmt: skip
 
     def _solver(self, talk: _Talk) -> tuple[str, str]:
@@ -260,8 +264,10 @@ class _Talk:
         return self.result(f"{type(error).__name__}: {error}", AgentStatusCode.SERVER_ERR)
 
 
-def _check_settings(name: str, protocol: Any, max_turn: Any, replans: Any, on_plan: Any) -> None:
+def _check_settings(name: str, protocol: Any, max_turn: Any, replans: Any, on_plan: Any, approve: Any) -> None:
     if isinstance(protocol, type) or not (on_plan is None or callable(on_plan)):
         raise WrongType(f"{name}: give a protocol such as ReWOOProtocol() and a function on_plan, not {protocol!r}, {on_plan!r}.")
+    if not (approve is None or callable(approve)):
+        raise WrongType(f"{name}: approve must be a function of a tool's name and its arguments, not {approve!r:.200}.")
     if not (isinstance(max_turn, int) and isinstance(replans, int)) or max_turn < 1 or replans < 0:
         raise WrongArgument(f"{name}: max_turn={max_turn!r} and replans={replans!r}, but they must be integers >= 1 and >= 0.")

@@ -34,6 +34,8 @@ class FunctionAction(BaseAction):
 class InvalidAction(BaseAction):
     """Answers calls of actions that do not exist."""
 
+    effects = "none"
+
     def __init__(
         self,
         err_msg: str = "The action is invalid, please check the action name.",
@@ -56,6 +58,8 @@ class InvalidAction(BaseAction):
 class NoAction(BaseAction):
     """Answers replies that name no action."""
 
+    effects = "none"
+
     def __init__(
         self,
         err_msg: str = "Please follow the format",
@@ -77,6 +81,8 @@ class NoAction(BaseAction):
 
 class FinishAction(BaseAction):
     """Ends the work with a result."""
+
+    effects = "none"
 
     def __init__(self, description: Description | None = None, parser: type[BaseParser] = BaseParser) -> None:
         super().__init__(description, parser, enable=True)

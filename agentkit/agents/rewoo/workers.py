@@ -16,6 +16,7 @@ from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.history import Stored, content_of
 from agentkit.core import bus, stopping
+from agentkit.core.fences import unfenced
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import AgentkitError, WrongType
 from agentkit.events import CodeRan
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 MOST_CALLS = 10
 """Rounds of its own calls of functions that a worker may take for one question."""
-_FENCED = re.compile(r"\s*```(\w*)[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
 _LOOK_S = 0.05
 _END = "TERMINATE"
 _asked: ContextVar[frozenset[int]] = ContextVar("agentkit_asked_workers", default=frozenset())
@@ -63,8 +63,8 @@ class CodeAction(BaseAction):
             code (str): the whole program; it must print what is to be known.
             language (str): python or sh.
         """
-        if fenced := _FENCED.fullmatch(code):
-            language, code = fenced[1] or language, fenced[2]
+        if fenced := unfenced(code):
+            language, code = fenced[0] or language, fenced[1]
         with _one_at_a_time(self._lock):
             exit_code, output = self._run(language, code)
         said = output.strip()

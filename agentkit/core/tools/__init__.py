@@ -1,6 +1,7 @@
 """Tools: a function becomes a JSON schema, the model's arguments become objects, the result becomes text."""
 
 from agentkit.core.tools.arguments import parse_arguments
+from agentkit.core.tools.effects import Effects, effects, effects_of
 from agentkit.core.tools.loading import load_arguments
 from agentkit.core.tools.schema import function_schema
 from agentkit.core.tools.signature import is_async
@@ -12,6 +13,15 @@ load_basemodels_if_needed = load_arguments
 serialize_to_str = to_text
 
 __all__ = [
-    "function_schema", "get_function_schema", "is_async", "load_arguments", "load_basemodels_if_needed", "parse_arguments",
-    "serialize_to_str", "to_text",
-]  # fmt: skip
+    "Effects",
+    "effects",
+    "effects_of",
+    "function_schema",
+    "get_function_schema",
+    "is_async",
+    "load_arguments",
+    "load_basemodels_if_needed",
+    "parse_arguments",
+    "serialize_to_str",
+    "to_text",
+]

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from agentkit.core.fences import unfenced
 from agentkit.errors import WrongArgument
 
-_FENCED = re.compile(r"\s*```\w*[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u(?=[0-9a-fA-F]))|\\')
 _AROUND = 20
 
@@ -25,7 +25,7 @@ def parse_arguments(text: str | Mapping[str, Any] | None) -> dict[str, Any]:
         return dict(text)
     if text is not None and not isinstance(text, str):
         raise WrongArgument(f"The arguments must be a JSON object, but they are {text!r}.")
-    fenced = _FENCED.fullmatch(text or "")
+    fenced = unfenced(text or "")
     value = _decoded(fenced[1] if fenced else text or "")
     if value is None:
         return {}

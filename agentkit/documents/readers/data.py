@@ -17,6 +17,7 @@ from agentkit.errors import DamagedDocument
 
 _LINE = 600
 """A record that is shorter when written on one line stays on one line."""
+_LONGEST_PATH = 300
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 
@@ -60,7 +61,7 @@ def _values(value: Any, path: str) -> Iterator[Part]:
         yield Part("\n".join(f"{key}: {_scalar(item)}" for key, item in simple.items()), _heading(path), place=path)
         for key, item in value.items():
             if _nested(item):
-                yield from _values(item, f"{path}.{key}")
+                yield from _values(item, _below(path, f".{key}"))
     elif isinstance(value, list):
         yield from _items(value, path)
     else:
@@ -78,7 +79,7 @@ def _items(items: list[Any], path: str) -> Iterator[Part]:
             continue
         yield from _records(short, path, index - len(short))
         short = []
-        yield Part("\n".join(lines), _heading(path), place=f"{path}[{index}]")
+        yield Part("\n".join(lines), _heading(path), place=_below(path, f"[{index}]"))
     yield from _records(short, path, len(items) - len(short))
 
 
@@ -98,10 +99,16 @@ def _nested(value: Any) -> bool:
 def _flat(value: Any, path: str) -> list[str]:
     """Lines "path: value" for everything below."""
     if isinstance(value, dict):
-        return [line for key, item in value.items() for line in _flat(item, f"{path}.{key}" if path else str(key))]
+        return [line for key, item in value.items() for line in _flat(item, _below(path, f".{key}" if path else str(key)))]
     if _nested(value):
-        return [line for index, item in enumerate(value) for line in _flat(item, f"{path}[{index}]")]
+        return [line for index, item in enumerate(value) for line in _flat(item, _below(path, f"[{index}]"))]
     return [f"{path}: {_scalar(value)}" if path else _scalar(value)]
+
+
+def _below(path: str, step: str) -> str:
+    """The path one step further; of a very long one, which every line below it would repeat, the end is kept."""
+    path += step
+    return path if len(path) <= _LONGEST_PATH else "\N{HORIZONTAL ELLIPSIS}" + path[1 - _LONGEST_PATH :]
 
 
 def _scalar(value: Any) -> str:

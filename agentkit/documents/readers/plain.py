@@ -16,13 +16,18 @@ from agentkit.documents.places import span
 Found = tuple[int, int, str]
 """A heading: index of its first line, level from 1, title."""
 
-_ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*\Z")
+_ATX = re.compile(r" {0,3}(#{1,6})[ \t]++(.*+)\Z")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _RULE = re.compile(r"([^\w\s])\1{2,}\s*\Z")
 _ORG = re.compile(r"(\*+)[ \t]+(.+)")
 _ADOC = re.compile(r"(={1,6})[ \t]+(.+)")
 _TEX = re.compile(r"\s*\\(part|chapter|section|subsection|subsubsection|paragraph)\*?(?:\[[^\]]*\])?\{([^}]*)\}")
+_LINK_OR_MARK = re.compile(r"\[([^\[\]]*)\]\([^)]*\)|[*`]")
+_LONGEST_TITLE = 1_000
+"""Characters of a line that are looked at for a title."""
+_DEEPEST = 12
+"""Levels of headings; what is marked as deeper than that counts as being on the last one."""
 _TEX_LEVELS = {"part": 1, "chapter": 2, "section": 3, "subsection": 4, "subsubsection": 5, "paragraph": 6}
 
 
@@ -59,7 +64,7 @@ def read_tex(data: bytes, name: str, limits: Limits) -> Reading:
 def _sectioned(data: bytes, find: Callable[[list[str]], Iterator[Found]]) -> Reading:
     lines = decode(data).split("\n")
     found = list(find(lines))
-    title = next((title for _, level, title in found if level == found[0][1]), "")
+    title = next((title[:_LONGEST_TITLE] for _, level, title in found if level == found[0][1]), "")
     return Reading(_parts(lines, found), title)
 
 
@@ -68,6 +73,7 @@ def _parts(lines: list[str], found: list[Found]) -> Iterator[Part]:
     borders = [index for index, _, _ in found] + [len(lines)]
     yield from _part(lines, 0, borders[0], "")
     for (first, level, title), last in zip(found, borders[1:], strict=True):
+        level = min(level, _DEEPEST)
         path = [entry for entry in path if entry[0] < level] + [(level, title[:120])]
         yield from _part(lines, first, last, " > ".join(title for _, title in path))
 
@@ -92,7 +98,7 @@ def _markdown(lines: list[str]) -> Iterator[Found]:
         elif fence:
             continue
         elif atx := _ATX.match(line):
-            yield index, len(atx[1]), _plain(atx[2])
+            yield index, len(atx[1]), _plain(atx[2].rstrip("#").rstrip(" \t"))
         elif index > begin and (under := _SETEXT.match(line)) and _paragraph_line(lines, index - 1):
             yield index - 1, 1 if under[1][0] == "=" else 2, _plain(lines[index - 1])
 
@@ -115,7 +121,7 @@ def _paragraph_line(lines: list[str], index: int) -> bool:
 
 def _plain(title: str) -> str:
     """A heading without emphasis and link targets."""
-    return re.sub(r"\[([^\]]*)\]\([^)]*\)|[*`]", lambda match: match[1] or "", title).strip()
+    return _LINK_OR_MARK.sub(lambda match: match[1] or "", title[:_LONGEST_TITLE]).strip()
 
 
 def _rst(lines: list[str]) -> Iterator[Found]:

@@ -57,7 +57,7 @@ _EXPECTED: dict[Kind, re.Pattern[str]] = {
 _BEHIND_NAME = re.compile(rf"{_NAME},? (?:is |was |as )?(?:\(|the |an? |our )?([a-z]\w+)")
 _BEFORE_NAME = re.compile(rf"\b([A-Za-z]\w+)(?: is| was|:|,|)? (?:(?:Mr|Ms|Mrs|Dr)\.? )?{_NAME}")
 _DEFINING = re.compile(
-    r"\A\W*(?:an? |the |when )?(.{1,80}?)\W*(?:\(.{1,60}\)\W*)?\s*(?::|[–—]|"
+    r"\A\W*+(?:an? |the |when )?(.{1,80}?)\W{0,8}(?:\([^()]{1,60}\)\W{0,8})?\s?(?::|[–—]|"
     + _any_of(
         "is are was were shall means? refers? denotes? stands? derives consists? describes defines allows? provides causes? lets"
     )

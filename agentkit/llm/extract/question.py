@@ -26,7 +26,10 @@ _SUMMARY = re.compile(
     re.IGNORECASE,
 )
 _QUESTION_WORD = r"(?:who|whom|whose|what|when|where|why|how|which|does|do|did|is|are|was|were|can|will|should)"
-_PARTS = re.compile(rf"(?<=\?)\s+|[,;]?\s+and\s+(?={_QUESTION_WORD}\b)|[;,]\s+(?={_QUESTION_WORD}\s)", re.IGNORECASE)
+_PARTS = re.compile(
+    rf"(?<=\?)\s++|(?:[,;]|(?<![\s,;]))\s++and\s++(?={_QUESTION_WORD}\b)|[;,]\s++(?={_QUESTION_WORD}\s)",
+    re.IGNORECASE,
+)
 _MEASURE = re.compile(
     r"\bhow (long|large|big|tall|high|far|old|heavy|wide|deep|thick|often|fast|soon|late|early|quickly|frequently|tightly|well"
     r"|accurate|expensive)\b",
@@ -38,13 +41,16 @@ _LEANING = frozenset(
     {"it", "its", "they", "them", "their", "theirs", "that", "this", "those", "these", "there"}
     | {"he", "him", "his", "she", "her", "hers", "one", "ones"}
 )
+_FIGURE = re.compile(
+    r"\b(?:number|amount|price|cost|costs|fee|rate|percentage|percent|total|sum|budget|salary|size|limit|maximum|minimum"
+    r"|temperature|weight|height|speed|voltage|phone)\b"
+)
 _KINDS: tuple[tuple[Kind, str], ...] = (
     ("compare", r"\b(?:difference|differ|differs|compare[ds]?|comparison|versus|vs)\b"),
     ("reason", r"^why\b|\b(?:reasons?|causes?) (?:for|of|why)|\bhow come\b|\bwarum\b"),
     ("duration", r"\bhow (?:long|often)\b|\bwhat (?:period|duration)\b"),
     ("number", r"\bhow (?:many|much|far|tall|fast|high|heavy|old|large|big|wide|deep|thick|late|early|hot|cold)\b"
-               r"|\b(?:number|amount|price|cost|costs|fee|rate|percentage|percent|total|sum|budget|salary|size|limit|maximum|minimum"
-               r"|temperature|weight|height|speed|voltage|phone)\b.*\?|\bwie ?viele?\b|\bcombien\b"),
+               r"|\bwie ?viele?\b|\bcombien\b"),
     ("time", r"^when\b|\b(?:what|which) (?:year|date|day|month|time)\b|\b(?:deadline|by what)\b|\bwann\b|\bquand\b"),
     ("person", r"^who(?:m|se)?\b|\bwhich (?:person|people|author|company)\b|\bwer\b"),
     ("place", r"^where\b|\b(?:which|what) (?:country|city|place|town|location|address|building|room|state)\b|\bwo\b"),
@@ -108,7 +114,16 @@ def _kind(text: str) -> Kind:
     asked = _ASKED.search(lowered)
     if asked and not _OPENS_YESNO.match(lowered):
         lowered = lowered[asked.start() :]
-    return next((kind for kind, pattern in _KINDS if re.search(pattern, lowered)), "other")
+    for kind, pattern in _KINDS:
+        if re.search(pattern, lowered) or (kind == "number" and _asks_figure(lowered)):
+            return kind
+    return "other"
+
+
+def _asks_figure(lowered: str) -> bool:
+    """Whether a question mark stands behind a word for a figure."""
+    found = _FIGURE.search(lowered)
+    return found is not None and "?" in lowered[found.end() :]
 
 
 def _content(text: str) -> tuple[str, ...]:

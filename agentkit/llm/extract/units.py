@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import dropwhile
 from typing import Literal
 
 from agentkit.core.text import sentences
@@ -15,10 +16,15 @@ Shape = Literal["sentence", "item", "row", "heading", "columns"]
 
 _ITEM = re.compile(r"\s*(?:[-*+•▪–●]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+(?=\S)")
 _HEADING = re.compile(r"\s*#{1,6}\s+")
-_UNDERLINE = re.compile(r"\s*(?:[=~^\"*+#-]{3,}|[-|:+= ]{3,})\s*\Z")
+_UNDERLINE = re.compile(r"\s*+(?:[=~^\"*+#-]{3,}+|[-|:+= ]{3,}+)\s*+\Z")
 _NARROW = 4
+_LONGEST_NAME = 100
+"""Characters of a heading or the head of a column that go along with what stands below."""
 _KEYED = re.compile(r"^[ \t]*\w[\w ()/&.-]{0,40}: \S", re.MULTILINE)
-_PLACE = re.compile(r"(?:p\. |page|line|row|slide|sheet|cell|chapter|record|paragraph|part|entr)[^,]*\d[^,]*\Z", re.IGNORECASE)
+_PLACE = re.compile(
+    r"(?:p\. |page|line|row|slide|sheet|cell|chapter|record|paragraph|part|entr)[^,\d]*+\d[^,]*+\Z",
+    re.IGNORECASE,
+)
 _BRACKETED = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _PRONOUN_LED = re.compile(
     r"(?:it|its|they|them|their|he|she|his|her|this|these|those|that|such|both|there|then|thus|therefore|however|instead|otherwise"
@@ -101,8 +107,9 @@ class _Cutter:
         self.rank = rank
         self.number = number
         self.source = frozenset(stems(re.sub(r"[_./-]", " ", passage.source)))
-        self.heading = _heading_of(passage.source)
+        self.heading = _heading_of(passage.source)[:_LONGEST_NAME]
         self.columns = _columns_of(passage.source)
+        self.around = self.source | frozenset(stems(self.heading))
         self.previous: Unit | None = None
         self.previous_end = 0
         self.group = -1
@@ -118,7 +125,8 @@ class _Cutter:
             if _UNDERLINE.match(raw) or not re.search(r"\w", raw):
                 continue
             following = spans[place + 1][0] if place + 1 < len(spans) else len(text)
-            unit = self._unit(raw, _begins_line(text, start), text[self.previous_end : start], text[end:following])
+            begins = not place or "\n" in text[spans[place - 1][1] : start]
+            unit = self._unit(raw, begins, text[self.previous_end : start], text[end:following])
             self.previous_end = end
             if unit is not None:
                 yield unit
@@ -129,14 +137,18 @@ class _Cutter:
         if _is_row(raw):
             return self._row(raw)
         if begins and (
-            _is_heading(raw, after) or (self.group < 0 and not self.item_follows and _is_heading(_ITEM.sub("", raw, 1), after))
+            _is_heading(raw, after) or (self.group < 0 and not self.item_follows and _is_heading(_without(_ITEM, raw), after))
         ):
-            self.heading = _shown(_HEADING.sub("", raw)).strip("#*_ :")
-            self.previous, self.group = None, -1
-            return self._made(self.heading, "heading")
+            return self._heading(_shown(_without(_HEADING, raw)).strip("#*_ :"))
         if begins and (sign := _ITEM.match(raw)):
             return self._item(raw[sign.end() :], raw[: sign.end()].strip())
         return self._sentence(raw, before)
+
+    def _heading(self, title: str) -> Unit:
+        self.heading = title[:_LONGEST_NAME]
+        self.around = self.source | frozenset(stems(self.heading))
+        self.previous, self.group = None, -1
+        return self._made(title, "heading")
 
     def _row(self, raw: str) -> Unit | None:
         cells = _cells(raw)
@@ -146,7 +158,7 @@ class _Cutter:
         if not self.columns or len(cells) > len(self.columns):
             if len(cells) == 2 and _has_value(cells):
                 return self._pair(cells)
-            self.columns = cells
+            self.columns = [cell[:_LONGEST_NAME] for cell in cells]
             return self._made("; ".join(cell for cell in cells if cell), "columns")
         pairs = [(column, cell) for column, cell in zip(self.columns, cells, strict=False) if cell]
         unit = self._made(_pairs(pairs), "row")
@@ -183,9 +195,9 @@ class _Cutter:
 
     def _made(self, text: str, shape: Shape) -> Unit:
         own = frozenset(stems(text))
-        around = self.source | frozenset(stems(self.heading))
+        around = self.around
         if self.previous is not None and _PRONOUN_LED.match(text):
-            around |= self.previous.stems
+            around = around | self.previous.stems
         return Unit(text, self.passage.marker, self.rank, 0, shape, self.heading, stems=own, around=around)
 
 
@@ -212,8 +224,10 @@ def _joined(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]
     return made
 
 
-def _begins_line(text: str, start: int) -> bool:
-    return not text[text.rfind("\n", 0, start) + 1 : start].strip()
+def _without(sign: re.Pattern[str], raw: str) -> str:
+    """What follows the sign that it begins with."""
+    found = sign.match(raw)
+    return raw[found.end() :] if found else raw
 
 
 def _is_heading(raw: str, after: str) -> bool:
@@ -252,7 +266,5 @@ def _has_value(cells: Sequence[str]) -> bool:
 
 def _heading_of(source: str) -> str:
     """The heading in a source line, which stands after document and page; a table's header row is none."""
-    parts = source.split(", ")[1:]
-    while parts and _PLACE.match(parts[0]):
-        parts = parts[1:]
+    parts = list(dropwhile(_PLACE.match, source.split(", ")[1:]))
     return "" if " | " in source else ", ".join(parts)

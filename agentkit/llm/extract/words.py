@@ -8,6 +8,8 @@ import unicodedata
 from functools import cache, lru_cache
 from pathlib import Path
 
+from agentkit.core.normal import normalized
+
 _WORD = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
 _LISTS = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
 _SUFFIXES: list[str] = " ".join(_LISTS["suffixes"]).split()
@@ -61,5 +63,5 @@ def _parts(word: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", text.lower())
+    decomposed = normalized("NFKD", text.lower())
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter))

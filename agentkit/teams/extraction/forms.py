@@ -7,7 +7,7 @@ import importlib.util
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
@@ -22,7 +22,8 @@ _KINDS: dict[str, Kind] = {
     "whole number": "integer", "bool": "boolean", "yes/no": "boolean", "array": "list", "texts": "list",
 }  # fmt: skip
 _CLASS = re.compile(r"(?P<place>[^\s,;()]+):(?P<name>[A-Za-z_]\w*)")
-_ITEM = re.compile(r"(?P<name>[^():]+?)\s*(?:\((?P<kind>[^()]*)\))?\s*(?::\s*(?P<meaning>.*))?", re.DOTALL)
+_ITEM = re.compile(r"(?P<name>[^():]+?) ?(?:\((?P<kind>[^()]*)\))? ?(?:: ?(?P<meaning>.*))?", re.DOTALL)
+_SIGN = re.compile("[(),]")
 
 
 def load_schema(given: str) -> Schema:
@@ -115,16 +116,30 @@ def _module(place: str) -> ModuleType:
 
 
 def _parts(text: str) -> list[str]:
-    separator = r"[;\n]" if re.search(r"[;\n]", text.strip()) else r",(?![^()]*\))"
-    parts = (re.sub(r"^\s*(?:[-*•]|\d+[.)])\s+", "", part).strip(" \t.") for part in re.split(separator, text))
+    cut = re.split(r"[;\n]", text) if re.search(r"[;\n]", text.strip()) else _at_commas(text)
+    parts = (re.sub(r"^\s*(?:[-*•]|\d+[.)])\s+", "", part).strip(" \t\r\n.") for part in cut)
     return [part for part in parts if part]
 
 
+def _at_commas(text: str) -> Iterator[str]:
+    """The text cut at the commas behind which no bracket is closed before another is opened."""
+    signs = list(_SIGN.finditer(text))
+    start, closes = 0, [False] * len(signs)
+    for place in range(len(signs) - 2, -1, -1):
+        following = signs[place + 1][0]
+        closes[place] = following == ")" or (following == "," and closes[place + 1])
+    for sign, inside in zip(signs, closes, strict=True):
+        if sign[0] == "," and not inside:
+            yield text[start : sign.start()]
+            start = sign.end()
+    yield text[start:]
+
+
 def _item(part: str) -> Field:
-    found = _ITEM.fullmatch(part)
+    found = _ITEM.fullmatch(" ".join(part.split()))
     if found is None:
         raise ConfigError(f"{part!r:.100} is no field; write `name (type): what it means`, for example `total (number)`.")
-    name, described = " ".join(found["name"].split()), " ".join((found["meaning"] or "").split())
+    name, described = found["name"].strip(), (found["meaning"] or "").strip()
     words = [" ".join(word.split()).lower() for word in (found["kind"] or "").split(",") if word.strip()]
     required = "required" in words
     rest = [word for word in words if word not in ("required", "optional")]

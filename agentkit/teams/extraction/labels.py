@@ -13,7 +13,7 @@ Span = tuple[int, int]
 
 _WORDS_OF_LABEL = 7
 _SEGMENT = re.compile(r"\t+| {2,}|(?:;|(?<=[.!?]))\s+(?=[^\W\d][^:;.|]{0,40}:\s)|,\s+(?=[^\W\d][^:;,.|]{0,40}:\s)")
-_COLON = re.compile(r"[*_\s]*:[*_]*(?:\s+|$)")
+_COLON = re.compile(r"(?:(?<![*_\s])[*_\s]++)?+:[*_]*+(?:\s++|$)")
 _MARKS = re.compile(r"\s*(?:[-*+•▪–●>#]+\s+|\(?\d{1,3}[.)]\s+)*[*_`]*")
 _VALUE_START = re.compile(
     rf"\s(?=[-+]?[$€£]?\d|(?:EUR|USD|GBP|CHF)\s\d|{MONTH}\.?\s+\d{{1,2}}\b|[^\s,;]*\d[^\s]*(?:\s|$)|(?:yes|no|true|false)\W*$)",
@@ -76,10 +76,10 @@ def pairs(text: str) -> list[Pair]:
 
 
 def bullets(text: str, start: int) -> list[Span]:
-    """The items of a list that begins on the line below a label."""
+    """The items of a list that begins on the line below a label; an item that ends with a colon begins a list of its own."""
     spans: list[Span] = []
     for found in _BELOW.finditer(text, start):
-        if found[1] is not None:
+        if found[1] is not None and not found[1].rstrip(" \t*_`").endswith(":"):
             spans.append(found.span(1))
         elif found[0].strip():
             break

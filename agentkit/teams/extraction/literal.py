@@ -34,7 +34,7 @@ _LINKING = frozenset(
     )
 )
 _TURNING = frozenset(words("under without beyond except before after despite no not less plus outside within"))
-_AND = re.compile(r"\s*[,;]\s+(?:and\s+)?|\s+and\s+")
+_AND = re.compile(r"(?:(?<!\s)\s++)?+[,;]\s++(?:and\s++)?|(?<!\s)\s++and\s++")
 
 
 @dataclass(frozen=True, slots=True)

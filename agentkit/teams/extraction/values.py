@@ -29,6 +29,7 @@ _DATE = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
+_LONGEST = 300  # characters of a number; of more digits neither a float nor a column can be made
 _SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _NUMBER = re.compile(
     r"""(?<![\w.,:/])(?<!\w[-\u2013])(?P<sign>[-+\u2212](?=[\d$€£]))?(?P<currency>[$€£]\s?|(?:EUR|USD|GBP|CHF)\s)?(?P<minus>-)?
@@ -97,11 +98,13 @@ def dates(text: str, style: Style) -> list[Found]:
 
 def numbers(text: str, style: Style) -> list[Found]:
     """All numbers that are neither part of a name, a version or a date, nor an end of a range."""
-    taken = [found.span() for found in _DATE.finditer(text)]
+    taken = bytearray(len(text))
+    for found in _DATE.finditer(text):
+        taken[found.start() : found.end()] = b"\1" * (found.end() - found.start())
     made: list[Found] = []
     after_range = -1
     for found in _NUMBER.finditer(text):
-        if any(start <= found.start("digits") < end for start, end in taken):
+        if taken[found.start("digits")]:
             continue
         between = _RANGE.match(text, found.end("digits"))
         is_end, after_range = found.start() < after_range, between.end() if between else -1
@@ -135,6 +138,8 @@ def _number(found: re.Match[str], style: Style) -> Found | None:
 def _digits(written: str, style: Style) -> float | int | None:
     """The number that the digits stand for; None when they are no number, such as 4.2.0."""
     plain = re.sub(r"[ \u00a0\u202f'\u2019]", "", written)
+    if len(plain) > _LONGEST:
+        return None
     last = max(plain.rfind(","), plain.rfind("."))
     if last < 0:
         return int(plain)
@@ -187,12 +192,12 @@ def _iso(year: int, month: int, day: int) -> str:
 
 def members(text: str, choices: tuple[Any, ...]) -> Iterator[Found]:
     """Where the members of an enum stand as whole words, longer ones first and none inside another."""
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))
     for choice in sorted(choices, key=lambda each: -len(str(each))):
         pattern = r"[\s_-]+".join(re.escape(part) for part in re.split(r"[\s_-]+", str(choice)) if part)
         for found in re.finditer(rf"(?<!\w){pattern}(?!\w)", text, re.IGNORECASE) if pattern else ():
-            if not any(start < found.end() and found.start() < end for start, end in taken):
-                taken.append(found.span())
+            if taken.find(1, found.start(), found.end()) < 0:
+                taken[found.start() : found.end()] = b"\1" * (found.end() - found.start())
                 yield Found(choice, found.start(), found.end())
 
 

@@ -86,6 +86,8 @@ class Library:
         class Plain(library.BaseAction):  # type: ignore[misc, name-defined]
             """Takes what it gets"""
 
+            effects = "none"
+
             def __init__(self, **options: Any) -> None:
                 super().__init__(parser=library.BaseParser, **options)
 

@@ -14,9 +14,14 @@ from hypothesis import strategies as st
 from agentkit import runs
 from agentkit.agents.rewoo import ActionReturn, ActionStatusCode, Evidence, Plan, Step, execute, still_known
 from agentkit.core import bus, stopping
+from agentkit.core.tools import Effects
 from agentkit.core.twin import ASYNC
 from agentkit.errors import Stopped, WrongArgument
 from agentkit.events import Event, StepDone
+
+
+def harmless(tool: str) -> Effects:
+    return "none"
 
 
 def plan_of(*steps: tuple[str, str, str]) -> Plan:
@@ -65,7 +70,7 @@ def test_every_step_runs_once_after_its_needs_and_few_at_once(plan: Plan, at_onc
             raise RuntimeError(number)
         return f"<{number}>"
 
-    evidence = execute(plan, call, at_once=at_once)
+    evidence = execute(plan, call, at_once=at_once, effects=harmless)
     assert sorted(begun, key=int) == [str(n) for n in range(len(plan.steps))]
     assert list(evidence) == list(plan.labels)
     assert {label for label, each in evidence.items() if not each.ok} == {f"#E{n}" for n in bad if f"#E{n}" in evidence}
@@ -104,7 +109,7 @@ def test_a_failure_is_evidence_for_those_who_need_it() -> None:
             raise ValueError("no such page")
         return f"got {arguments}"
 
-    evidence = execute(plan_of(("#E1", "bad", "x"), ("#E2", "ask", "see #E1"), ("#E3", "ask", "else")), call)
+    evidence = execute(plan_of(("#E1", "bad", "x"), ("#E2", "ask", "see #E1"), ("#E3", "ask", "else")), call, effects=harmless)
     assert (evidence["#E1"].ok, evidence["#E1"].text, evidence["#E1"].error) == (False, "[failed: no such page]", "no such page")
     assert evidence["#E2"].text == "got see [failed: no such page]"
     assert evidence["#E3"].text == "got else"
@@ -135,7 +140,8 @@ def test_a_late_step_is_told_to_stop_and_the_others_go_on() -> None:
         return "ok"
 
     began = time.monotonic()
-    evidence = execute(plan_of(("#E1", "slow", ""), ("#E2", "t", ""), ("#E3", "t", "#E1")), call, timeout_s=0.1)
+    plan = plan_of(("#E1", "slow", ""), ("#E2", "t", ""), ("#E3", "t", "#E1"))
+    evidence = execute(plan, call, timeout_s=0.1, effects=harmless)
     assert time.monotonic() - began < 3
     assert evidence["#E1"].text == "[failed: no result within 0.1 s]"
     assert (evidence["#E2"].ok, evidence["#E3"].ok) == (True, True)

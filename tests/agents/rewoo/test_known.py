@@ -8,6 +8,7 @@ import pytest
 
 from agentkit.agents.rewoo import ActionExecutor, Evidence, Plan, ReWOO, Step, execute, still_known
 from agentkit.core import bus
+from agentkit.core.tools import effects
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.events import Event, StepDone
 
@@ -23,6 +24,7 @@ class Network:
     def agent(self) -> ReWOO:
         """With `search`, and a model that answers with what it is told."""
 
+        @effects("none")
         def search(query: str) -> str:
             """Looks something up."""
             self.asked.append(query)
@@ -66,7 +68,7 @@ def test_a_failure_stays_where_its_text_is_given() -> None:
 
 def test_a_failure_from_outside_of_the_plan_can_only_be_told() -> None:
     failed = Evidence("#E9", False, "[failed: no]", error="no")
-    plan = Plan((Step("#E1", "", "t", "see #E9"),))
+    plan = Plan((Step("#E1", "", "t", "see #E9", anyway=True),))
     assert execute(plan, lambda tool, arguments: arguments, known={"#E9": failed})["#E1"].text == "see [failed: no]"
 
 

@@ -26,6 +26,7 @@ from agentkit.agents.rewoo import (
 from agentkit.agents.rewoo.workers import Worker
 from agentkit.coding import CodeResult
 from agentkit.core import bus, stopping
+from agentkit.core.tools import effects
 from agentkit.errors import ResponseParsingError, WrongArgument, WrongType
 from agentkit.events import Event, PlanMade, StepDone, ToolReturned
 from agentkit.llm.scripted import scripted_model
@@ -33,6 +34,7 @@ from agentkit.teams.own_tools import own_tools
 from tests.conversation.cast import Executor
 
 
+@effects("none")
 def search(query: str) -> str:
     """Looks something up."""
     if query == "nobody":

@@ -12,6 +12,7 @@ import pytest
 from agentkit import OpenAIWrapper, runs
 from agentkit.agents.rewoo import ActionExecutor, ActionStatusCode, AgentReturn, AgentStatusCode, Plan, ReWOO, still_known
 from agentkit.core import bus, stopping
+from agentkit.core.tools import effects
 from agentkit.errors import BadModelReply, ModelUnreachable, ResponseParsingError, Stopped, WrongArgument, WrongType
 from agentkit.events import Event, ModelReplied, PlanMade, StepDone, ToolCalled, ToolReturned
 from agentkit.llm.scripted import scripted_model
@@ -19,6 +20,7 @@ from agentkit.llm.scripted import scripted_model
 PLAN = "Plan: find Ann\n#E1 = search[Ann]\nPlan: find Bob\n#E2 = search[Bob]\nPlan: compare\n#E3 = compare[#E1 | #E2]\n"
 
 
+@effects("none")
 def search(query: str) -> str:
     """Looks a name up."""
     if query == "nobody":
@@ -26,6 +28,7 @@ def search(query: str) -> str:
     return f"{query} is tall"
 
 
+@effects("none")
 def compare(text: str) -> str:
     """Compares."""
     return f"compared {text}"

@@ -1,0 +1,40 @@
+"""Unicode's normal forms in linear time, whatever stands in a text."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from typing import Literal
+
+_PIECE = 250
+_BORDER = 100
+"""Characters in which a border is looked for; no language puts so many marks on one letter."""
+
+
+def normalized(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
+    """`unicodedata.normalize`, which takes the square of its time to sort very many marks on one letter, in pieces.
+
+    They end where a character begins; only marks in such a number that no language has them are sorted piece by piece.
+    """
+    if len(text) <= _PIECE or text.isascii():
+        return unicodedata.normalize(form, text)
+    return "".join(unicodedata.normalize(form, piece) for piece in _pieces(form, text))
+
+
+def _pieces(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> Iterator[str]:
+    start = 0
+    while len(text) - start > _PIECE:
+        earliest = start + _PIECE
+        places = range(earliest, min(earliest + _BORDER, len(text)))
+        end = next((at for at in places if _are_apart(form, text[at - 1], text[at])), earliest)
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
+def _are_apart(form: Literal["NFC", "NFD", "NFKC", "NFKD"], one: str, other: str) -> bool:
+    """Whether a character does not change when it stands behind the other, nor changes that."""
+    if unicodedata.combining(other):
+        return False
+    alone = unicodedata.normalize(form, one) + unicodedata.normalize(form, other)
+    return unicodedata.normalize(form, one + other) == alone
