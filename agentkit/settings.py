@@ -230,9 +230,11 @@ def _chosen_file(data: Path) -> Path:
 def _read_chosen(data: Path) -> dict[str, Any]:
     """What was chosen in the app for this data folder."""
     path = _chosen_file(data)
+    if not os.access(data, os.X_OK):  # there is none, or one that whoever opens it tells about
+        return {}
     try:
         chosen = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(

@@ -207,6 +207,11 @@ def test_a_bad_file_of_choices_is_named(clean: Settings, text: str) -> None:
         load_settings()
 
 
+def test_a_folder_that_is_none_has_no_choices(clean: Settings) -> None:
+    clean.data.write_text("a file is in the way")
+    assert load_settings() == clean
+
+
 def test_choices_made_at_the_same_time_are_all_kept(clean: Settings) -> None:
     names = [name for name in CHOOSABLE if name != "default_model"]
     with ThreadPoolExecutor(len(names)) as pool:

@@ -26,6 +26,7 @@ from tests.servers.openai_server import Answer, OpenAIServer
 from tests.servers.raw_server import RawServer, measured
 
 KEY = "sk-a-secret-nobody-may-see"
+HEADERS = ["Models", "Tools", "Store", "Limits", "Versions"]
 
 
 @pytest.fixture
@@ -142,7 +143,7 @@ def test_a_web_page_at_the_address_is_told_on_the_page_and_in_the_health(
         code, health = asked()
     assert len(app.error) == 2
     assert "Something went wrong" not in texts(app)
-    assert [one.value for one in app.header] == ["Models", "Store", "Limits", "Versions"]
+    assert [one.value for one in app.header] == HEADERS
     assert (code, health["status"]) == (200, "degraded")
     assert not [record for record in caplog.records if record.exc_info]
 
@@ -157,7 +158,7 @@ def test_a_test_of_a_server_that_hangs_leaves_the_page_usable_and_is_cancelled(
         app.button(key="test-Slow").click().run()
         assert "for 10 s at most" in texts(app)
         assert app.button(key="cancel-Slow").label == "Cancel"
-        assert [one.value for one in app.header] == ["Models", "Store", "Limits", "Versions"]
+        assert [one.value for one in app.header] == HEADERS
         app.button(key="cancel-Slow").click().run()
         assert not runs.live(OWNER) or runs.live(OWNER)[0].stopping
         settle(app)
@@ -235,7 +236,7 @@ def test_a_damaged_list_of_connections_says_what_to_do(workspace: ScriptableWork
     (workspace.settings.data / "connections.json").write_text("{", encoding="utf-8")
     app = open_page("settings")
     assert "correct or remove it" in app.error[0].value.replace("\\", "")
-    assert [one.value for one in app.header] == ["Models", "Tools", "Store", "Limits", "Versions"]
+    assert [one.value for one in app.header] == HEADERS
 
 
 def test_what_is_wrong_with_the_store_is_told_with_advice(
