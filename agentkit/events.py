@@ -53,6 +53,18 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Thinking:
+    """What a reasoning model thought before it answered; no part of the answer, nor of later prompts."""
+
+    text: str
+    seconds: float | None = None
+    """Until it began to answer; None where the reply was not streamed."""
+    tokens: int = 0
+    estimated: bool = False
+    """Whether we counted the tokens, because the server did not say."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunStarted:
     """A run began."""
 
@@ -74,6 +86,8 @@ class MessageSent:
     status: MessageStatus = "complete"
     extra: dict[str, Any] = field(default_factory=dict)
     """What travels with the message for the program: `citations`, `attachments`."""
+    thinking: Thinking | None = None
+    """What its model thought before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +112,17 @@ class TokenDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    """The next piece of what a model thinks before it answers; shown, never stored."""
+
+    text: str
+    agent: str = ""
+    call_id: str = ""
+    was_text: bool = False
+    """Whether this says, with no text of its own, that the text of the call so far was thinking."""
+
+
+@dataclass(frozen=True, slots=True)
 class ModelReplied:
     """A model call ended, in whichever way; one row of `llm_calls`."""
 
@@ -111,7 +136,7 @@ class ModelReplied:
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     first_token_s: float | None = None
-    """Seconds until the first piece of text, for streamed calls."""
+    """Seconds until the first piece of text, for streamed calls; thinking is none."""
     cost: float | None = None
     """US dollars; None when the price is unknown."""
     attempt: int = 1
@@ -121,6 +146,7 @@ class ModelReplied:
     """The server's own usage figures, unchanged."""
     end: ReplyEnd | None = None
     """How the reply ended; None when there is none, or only a part because the run was stopped."""
+    thinking: Thinking | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +241,8 @@ class Compressed:
     summary: str = ""
     """What stands for the messages that are gone."""
     error: str = ""
+    results_shortened: int = 0
+    """Results of tools and code of which only the first and last lines were sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,9 +393,10 @@ class RunStopped:
 
 
 Event = (
-    RunStarted | MessageSent | ModelCalled | TokenDelta | ModelReplied | Retrieved | DocumentProgress | DocumentDone
-    | ToolCalled | ToolReturned | CodeRan | ReplyParsed | Compressed | LimitTold | PlanMade | StepDone | SpeakerSelected
-    | ChatEnded | Noted | HumanInputRequested | HumanAnswered | RunFinished | RunFailed | RunStopped
+    RunStarted | MessageSent | ModelCalled | TokenDelta | ThinkingDelta | ModelReplied | Retrieved
+    | DocumentProgress | DocumentDone | ToolCalled | ToolReturned | CodeRan | ReplyParsed
+    | Compressed | LimitTold | PlanMade | StepDone | SpeakerSelected | ChatEnded | Noted
+    | HumanInputRequested | HumanAnswered | RunFinished | RunFailed | RunStopped
 )  # fmt: skip
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in Event.__args__}
 
@@ -397,6 +426,8 @@ def from_json(data: dict[str, Any]) -> Event:
     values = _known(kind, data)
     if isinstance(values.get("usage"), dict):
         values["usage"] = Usage(**_known(Usage, values["usage"]))
+    if isinstance(values.get("thinking"), dict):
+        values["thinking"] = Thinking(**_known(Thinking, values["thinking"]))
     return kind(**values)  # type: ignore[no-any-return]  # one of the union
 
 

@@ -67,7 +67,7 @@ def test_an_unknown_kind_is_told(kind: str | None) -> None:
 
 
 def test_the_union_names_every_event_with_its_docstring() -> None:
-    assert len(KINDS) == 24
+    assert len(KINDS) == 25
     assert all(kind.__doc__ and dataclasses.is_dataclass(kind) for kind in KINDS.values())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from agentkit.database import Database
@@ -16,6 +16,7 @@ from agentkit.events import (
     RunFinished,
     RunStarted,
     RunStopped,
+    Thinking,
     to_json,
 )
 
@@ -94,11 +95,16 @@ def _add_message(database: Database, run: RunKey, event: MessageSent, at: dateti
         "sender": event.sender, "recipient": event.recipient, "role": event.role,
         "content": event.content, "status": event.status,
         "extra": json.dumps(event.extra, ensure_ascii=False), "created_at": at,
+        "thinking": _thinking(event.thinking),
     })  # fmt: skip
     database.execute(
         "update chats set head_id = ?, updated_at = ? where id = ? and owner = ?",
         [event.id, at, run.chat_id, run.owner],
     )
+
+
+def _thinking(thinking: Thinking | None) -> str | None:
+    return json.dumps(asdict(thinking), ensure_ascii=False) if thinking else None
 
 
 def _add_call(database: Database, run: RunKey, event: ModelReplied, at: datetime) -> None:

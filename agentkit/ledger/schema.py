@@ -11,7 +11,12 @@ def create_tables(database: Database) -> None:
         database.execute(statement)
 
 
-MIGRATIONS = (create_tables,)
+def add_thinking(database: Database) -> None:
+    """Version 2: what its model thought before a message."""
+    database.execute("alter table messages add column thinking json")
+
+
+MIGRATIONS = (create_tables, add_thinking)
 
 _TABLES = (
     """create table chats (

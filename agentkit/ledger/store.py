@@ -10,7 +10,7 @@ from typing import Any
 
 from agentkit.database import Database, Row
 from agentkit.errors import NotFound
-from agentkit.events import Recorded
+from agentkit.events import Recorded, Thinking
 from agentkit.ledger import rows
 from agentkit.ledger.rows import RunKey
 from agentkit.ledger.schema import MIGRATIONS
@@ -48,6 +48,8 @@ class StoredMessage:
     status: str
     extra: dict[str, Any]
     created_at: datetime
+    thinking: Thinking | None = None
+    """What its model thought before."""
 
 
 class Ledger:
@@ -150,7 +152,8 @@ def utc_now() -> datetime:
 
 
 def _message(row: Row) -> StoredMessage:
-    return StoredMessage(**{**row, "extra": json.loads(row["extra"])})
+    thinking = Thinking(**json.loads(row["thinking"])) if row["thinking"] else None
+    return StoredMessage(**{**row, "extra": json.loads(row["extra"]), "thinking": thinking})
 
 
 _SEARCH = """c.owner = ? and (? = '' or contains(lower(c.title), lower(?))

@@ -14,11 +14,12 @@ from agentkit.events import (
     ModelReplied,
     Recorded,
     Retrieved,
+    ThinkingDelta,
     TokenDelta,
 )
 from agentkit.ledger.rows import RunKey
 
-_NOT_STORED = (TokenDelta, DocumentProgress)
+_NOT_STORED = (TokenDelta, ThinkingDelta, DocumentProgress)
 _MAY_WAIT = (DocumentDone, ModelCalled, Retrieved)
 _HELD, _HELD_S = 64, 1.0  # an ingest of many small documents would else spend its time on commits
 

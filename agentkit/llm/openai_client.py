@@ -19,7 +19,8 @@ from agentkit.llm.checked import chat_completion, completion
 from agentkit.llm.failures import mapped, of_http
 from agentkit.llm.prices import price
 from agentkit.llm.response import ModelResponse
-from agentkit.llm.stream import delta
+from agentkit.llm.stream import delta, thought
+from agentkit.llm.thinking import FIELD
 from agentkit.llm.usage import usage_from
 from agentkit.llm.wire import Sender, body, decoded, events
 
@@ -164,7 +165,9 @@ class OpenAIClient:
             return cast(ModelResponse, completion(value, sender))
         made = chat_completion(value, sender)
         if request.get("stream"):  # asked for a stream, this server sends all at once
-            delta(made.choices[0].message.content or "")
+            first = made.choices[0].message
+            thought(getattr(first, FIELD, ""))
+            delta(first.content or "")
         return cast(ModelResponse, made)
 
     @contextmanager

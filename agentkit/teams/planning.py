@@ -14,7 +14,7 @@ from agentkit.agents.rewoo.plan import fill
 from agentkit.core import bus
 from agentkit.core.tools import to_text
 from agentkit.errors import AgentkitError, ResponseParsingError, Stopped
-from agentkit.events import MessageStatus, Noted, PlanMade, ReplyEnd
+from agentkit.events import MessageStatus, Noted, PlanMade, ReplyEnd, Thinking
 from agentkit.llm.client import Reply, call
 from agentkit.llm.ends import cut_by
 from agentkit.llm.extract import question as questions
@@ -85,10 +85,10 @@ def _solved(task: Task, found: Findings, executor: ActionExecutor) -> Answer:
     except Stopped:
         if not voice.answer.strip():
             raise
-        return _say(task, voice.answer, found, "stopped", protocol.notes)
+        return _say(task, voice.answer, found, "stopped", protocol.notes, voice)
     if returned.state != AgentStatusCode.END:
         raise voice.error or AgentkitError(f"{PLANNER} found no answer: {returned.errmsg}")
-    return _say(task, returned.response, found, "complete", protocol.notes, voice.cut)
+    return _say(task, returned.response, found, "complete", protocol.notes, voice)
 
 
 def _asking(task: Task) -> Approve:
@@ -106,12 +106,14 @@ def _asking(task: Task) -> Approve:
 
 
 def _say(
-    task: Task, text: str, found: Findings, status: MessageStatus, notes: Sequence[str], cut: ReplyEnd | None = None
+    task: Task, text: str, found: Findings, status: MessageStatus, notes: Sequence[str], voice: _Voice
 ) -> Answer:
     citations = cited(text, found.hits)
     extra: dict[str, Any] = {"citations": [citation.to_json() for citation in citations], "model": task.model.id}
-    task.say(SOLVER, "user", text, status=status, final=True, extra=extra | ({"notes": list(notes)} if notes else {}), cut=cut)
-    return Answer(text, citations, "stopped" if status == "stopped" else "answered", cut)
+    extra |= {"notes": list(notes)} if notes else {}
+    cut, thinking = voice.cut, voice.thinking
+    task.say(SOLVER, "user", text, status=status, final=True, extra=extra, cut=cut, thinking=thinking)
+    return Answer(text, citations, "stopped" if status == "stopped" else "answered", cut, thinking)
 
 
 class _Voice:
@@ -122,6 +124,8 @@ class _Voice:
         """What the solver wrote, or had written when it was stopped."""
         self.cut: ReplyEnd | None = None
         """What cut it."""
+        self.thinking: Thinking | None = None
+        """What the model thought before it."""
         self.error: Exception | None = None
         """What ended the last call; a result of ReWOO has only its words."""
         self._model = task.model
@@ -135,6 +139,7 @@ class _Voice:
             self.error = error
             raise
         self.answer, self.cut = (reply.text, cut_by(reply.end)) if solves else ("", None)
+        self.thinking = reply.thinking if solves else None
         if reply.stopped:
             raise Stopped("stopped by the user")
         return reply

@@ -68,4 +68,5 @@ TEAM = Team(
     "Two agents: one looks each part of a question up, one writes the answer.",
     (RESEARCHER, WRITER),
     work,
+    answers_at_once=True,
 )

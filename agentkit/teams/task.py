@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agentkit.core import bus
 from agentkit.errors import ConfigError
-from agentkit.events import Compressed, MessageSent, MessageStatus, ReplyEnd
+from agentkit.events import Compressed, MessageSent, MessageStatus, ReplyEnd, Thinking
 from agentkit.llm.client import Model
 from agentkit.llm.passages import Passage
 from agentkit.messages import Message, new_id
@@ -68,6 +68,8 @@ class Answer:
     stopped_because: str = "answered"
     cut: ReplyEnd | None = None
     """What cut the reply that the text is from; None when it is whole."""
+    thinking: Thinking | None = None
+    """What the model thought before it wrote the text."""
 
 
 @dataclass(slots=True)
@@ -96,11 +98,17 @@ class Task:
     """Gives what was told of shortening this history for earlier answers, newest first, each with how many turns it had then."""
 
     def say(self, sender: str, recipient: str, content: str, *, status: MessageStatus = "complete", final: bool = False,
-            extra: dict[str, Any] | None = None, cut: ReplyEnd | None = None) -> None:  # fmt: skip
+            extra: dict[str, Any] | None = None, cut: ReplyEnd | None = None,
+            thinking: Thinking | None = None) -> None:  # fmt: skip
         """Send a message on: an inner one between agents, or the final answer; `cut` says what cut it."""
         message_id = self.answer_id if final else new_id()
         shown = {**(extra or {}), **({"cut": cut} if cut else {}), "inner": not final}
-        bus.emit(MessageSent(message_id, self.parent_id, sender, recipient, "assistant", content, status, shown))
+        bus.emit(
+            MessageSent(
+                message_id, self.parent_id, sender, recipient, "assistant", content, status, shown,
+                thinking,
+            )
+        )  # fmt: skip
         self.parent_id = message_id
 
 
@@ -120,6 +128,8 @@ class Team:
     """Whether what the agents say is what one came for, so that it is shown at once."""
     calls_tools: bool = False
     """Whether its agents call the user's own functions."""
+    answers_at_once: bool = False
+    """Whether all that the last agent's model writes is the answer, none of it a word to others."""
     variant: str = ""
     """What sets it apart from the other teams of its kind, in words."""
 

@@ -82,6 +82,8 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
     def answer() -> None:
         _draw_unread(turn)
         _draw_steps(turn)
+        if turn.thought:
+            draw.draw_thinking(turn.thought)
         _draw_result(turn)
         if turn.answer and took and took.prompt_tokens + took.completion_tokens:
             st.caption(markdown.literal(figures.took(took, labels.get(turn.answer.extra.get("model", ""), ""))))
@@ -217,6 +219,8 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
         icon = ":material/pending:" if request else "spinner"
         with st.expander(label, type="compact", icon=icon, expanded=unfolded):
             draw.draw_steps([step for step in turn.steps if not request or step != Asked(request)], level)
+    if turn.thinking:
+        draw.draw_growing_thinking(turn.thinking, unfolded=not turn.text)
     hidden, text = lately(turn.text)
     if hidden:
         st.caption(f":material/more_horiz: {figures.count(hidden, 'character')} before this are shown when the answer is there.")

@@ -24,14 +24,16 @@ from agentkit.events import (
     ReplyParsed,
     Retrieved,
     SpeakerSelected,
+    Thinking,
 )
 from agentkit.llm.limits import in_words
 from agentkit.llm.passages import parse_passages
+from agentkit.llm.room import STRATEGY
 from agentkit.teams.approval import ALWAYS, APPROVE, APPROVE_ALL, EDIT, REJECT
 from agentkit.teams.werewolf.game import MODERATOR
 from agentkit.ui import figures, lab_filters, markdown, plan
 from agentkit.ui.listing import draw_runnable, draw_text, named
-from agentkit.ui.turns import Asked, Planned, Said, Step, ToolUse, Turn
+from agentkit.ui.turns import Asked, Planned, Said, Step, ToolUse, Turn, lately
 from agentkit.workspace import scope_of
 
 Level = Literal["answer", "calls", "everything"]
@@ -94,9 +96,8 @@ def draw(step: Step, level: Level = "calls") -> None:
             st.caption(f"{describe(step)}: {markdown.literal(step.error)}")
         case Asked() if step.request.draft and _rejected(step):
             _draw_rejected(step)
-        case Compressed() if step.summary:
-            with st.expander(describe(step), type="compact"):
-                draw_text(step.summary)
+        case Compressed() | ModelReplied() if _unfolds(step):
+            _draw_unfolding(step)
         case _ if line := describe(step):
             st.caption(line)
 
@@ -141,7 +142,10 @@ def _shortened_line(event: Compressed) -> str:
     messages = f"{figures.count(event.messages_before, 'message')} to {figures.count(event.messages_after)}"
     about = "about " if event.estimated else ""
     tokens = f"{about}{figures.count(event.tokens_before)} to {figures.count(event.tokens_after, 'token')}"
-    return f":material/compress: Shortened the chat: {messages}, {tokens}{spent}"
+    cut = event.results_shortened
+    results = f", {figures.count(cut, 'long result')} cut in the middle" if cut else ""
+    what = "Sent less, to fit the model's window" if event.strategy == STRATEGY else "Shortened the chat"
+    return f":material/compress: {what}: {messages}, {tokens}{results}{spent}"
 
 
 def _talk_line(step: Step) -> str:
@@ -176,6 +180,44 @@ def draw_turn(turn: Turn, answer: Callable[[], None]) -> None:
                 st.caption(f":material/filter_alt: Only: {within}")
     with st.chat_message("assistant", avatar=AGENT):
         answer()
+
+
+def _unfolds(step: Compressed | ModelReplied) -> bool:
+    return bool(step.summary if isinstance(step, Compressed) else step.thinking)
+
+
+def _draw_unfolding(step: Compressed | ModelReplied) -> None:
+    with st.expander(describe(step), type="compact"):
+        if isinstance(step, Compressed):
+            draw_text(step.summary)
+        elif step.thinking:
+            st.caption(_thought(step.thinking))
+            st.markdown(markdown.prose(step.thinking.text))
+
+
+def draw_thinking(thinking: Thinking) -> None:
+    """What a model thought, folded under how long it took."""
+    folded = st.expander(_thought(thinking), type="compact", icon=":material/psychology:")
+    with folded, st.container(border=True):
+        st.markdown(markdown.prose(thinking.text))
+
+
+def _thought(thinking: Thinking) -> str:
+    about = "about " if thinking.estimated else ""
+    tokens = f"{about}{figures.count(thinking.tokens, 'token')}"
+    how_long = "" if thinking.seconds is None else f" for {figures.seconds(thinking.seconds)}"
+    return f"Thought{how_long} · {tokens}"
+
+
+def draw_growing_thinking(text: str, *, unfolded: bool) -> None:
+    """The end of what a model is thinking, or has just thought."""
+    hidden, shown = lately(text)
+    icon, label = ":material/psychology:", "Thinking" if unfolded else "Thought"
+    folded = st.expander(label, type="compact", icon=icon, expanded=unfolded)
+    with folded, st.container(border=True):
+        if hidden:
+            st.caption(f":material/more_horiz: {figures.count(hidden, 'character')} before this")
+        st.markdown(markdown.prose(shown))
 
 
 def draw_steps(steps: Sequence[Step], level: Level = "calls") -> None:

@@ -29,6 +29,8 @@ from agentkit.events import (
     RunStopped,
     SpeakerSelected,
     StepDone,
+    Thinking,
+    ThinkingDelta,
     TokenDelta,
     ToolCalled,
     ToolReturned,
@@ -97,6 +99,8 @@ class Turn:
     answer: Said | None = None
     text: str = ""
     """The answer so far, while it is being written."""
+    thinking: str = ""
+    """What the model thinks before it answers, while it does."""
     steps: list[Step] = field(default_factory=list)
     """What was done, in order; of stored turns it is looked up when somebody wants to see it."""
 
@@ -109,6 +113,11 @@ class Turn:
     def cut(self) -> ReplyEnd | None:
         """What cut the answer; None when it is whole."""
         return self.answer.extra.get("cut") if self.answer else None
+
+    @property
+    def thought(self) -> Thinking | None:
+        """What the model thought before the answer."""
+        return self.answer.thinking if self.answer else None
 
     @property
     def citations(self) -> list[dict[str, Any]]:
@@ -130,22 +139,30 @@ def live_turn(run: Run[Any], agent: str) -> Turn:
     """The turn that a run is working on; `agent` is the one that writes the answer."""
     turn, writing = Turn(run.id), ""
     written: list[str] = []
+    thoughts: list[str] = []
     for recorded in run.events():
         match recorded.event:
             case MessageSent() as said:
                 _place(turn, said)
                 if said.sender == agent:  # what it wrote was for another agent; the answer, if it is one, is set below
                     written.clear()
+                    thoughts.clear()
             case ModelCalled(purpose="chat") as called if called.agent == agent:
                 writing = called.call_id
                 written.clear()
+                thoughts.clear()
             case ModelReplied(status="failed") as replied if replied.call_id == writing:
                 written.clear()
+                thoughts.clear()
+            case ThinkingDelta() as delta if delta.call_id == writing:
+                thoughts += [*written, delta.text] if delta.was_text else [delta.text]
+                written = [] if delta.was_text else written
             case TokenDelta() as delta if delta.call_id == writing:
                 written.append(delta.text)
             case _:
                 pass
     turn.text = without_ending(turn.answer.content if turn.answer and turn.answer.content else "".join(written))
+    turn.thinking = "".join(thoughts)
     turn.steps = steps(run.events())
     return turn
 

@@ -90,6 +90,34 @@ def test_a_running_answer_shows_what_there_is_and_a_refreshed_browser_finds_it_a
     assert not keys(refreshed, "stop-")
 
 
+def test_thinking_is_live_then_folded_above_the_answer(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    picture = "![spy](http://127.0.0.1:9/spy.png)"
+    client = workspace.halting(f"<think>Green or black? [1] {picture}", "</think>It is 80 degrees.")
+    app = ask(open_page("chat"))
+    assert client.halted.wait(10)
+    app.run()
+    assert _unfolded(app, "Thinking").startswith("Green or black? [1]")
+    client.go_on.set()
+    settle(app)
+    (label,) = [one.label for one in app.expander if one.label.startswith("Thought for ")]
+    assert re.fullmatch(r"Thought for [\d.]+ s · about \d+ tokens", label)
+    assert "!\\[spy]" in _unfolded(app, label)
+    answer = thread(workspace)[-1]
+    assert (answer.content, answer.extra["citations"]) == ("It is 80 degrees.", [])
+    assert answer.thinking is not None
+    assert answer.thinking.text == f"Green or black? [1] {picture}"
+    assert "Green or black?" not in [shown for shown in texts(app) if "80 degrees" in shown]
+
+
+def _unfolded(app: AppTest, label: str) -> str:
+    """The prose in an expander."""
+    (folded,) = [one for one in app.expander if one.label == label]
+    return str(folded.markdown[0].value)
+
+
 def test_stop_keeps_what_was_written(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
     client = workspace.halting("It is 80 degrees.", " Never said.")

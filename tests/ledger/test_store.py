@@ -91,7 +91,7 @@ def test_a_long_thread_takes_no_more_queries_than_a_short_one(tmp_path: Path) ->
         made = ledger.create_chat(OWNER, "long", "answer", "offline", "Documents")
         database.execute(
             """insert into messages select ? || i, ?, case when i > 0 then ? || (i - 1) end, null, 's', 'r', 'user', 'text',
-            'complete', '{}', now()::timestamp from range(?) t(i)""",
+            'complete', '{}', now()::timestamp, null from range(?) t(i)""",
             [made.id, made.id, made.id, count],
         )
         database.queries = 0

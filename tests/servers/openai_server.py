@@ -33,6 +33,8 @@ class Answer:
     """How the server answers a request."""
 
     text: str = ""
+    thinking: str = field(default="", kw_only=True)
+    """What is sent before the text, as `reasoning_content`; its words count in the pauses."""
     tool_calls: list[dict[str, Any]] = field(default_factory=list)
     function_call: dict[str, Any] | None = None
     """A call in the form that OpenAI had before tools."""
@@ -205,13 +207,15 @@ class OpenAIServer:
     async def _events(self, body: dict[str, Any], answer: Answer) -> AsyncIterator[str]:
         asks_for_usage = bool((body.get("stream_options") or {}).get("include_usage"))
         try:
-            for number, word in enumerate(words(answer.text)):
+            pieces = [{"reasoning_content": word} for word in words(answer.thinking)]
+            pieces += [{"content": word} for word in words(answer.text)]
+            for number, piece in enumerate(pieces):
                 if number == answer.drop_after:
                     raise ConnectionAbortedError("the script says so")
                 if number == answer.halt_after:
                     await self._halted()
                 await asyncio.sleep(answer.delay_s or self.delay_s)
-                yield _event(body, [{"index": 0, "delta": {"content": word}, "finish_reason": None}])
+                yield _event(body, [{"index": 0, "delta": piece, "finish_reason": None}])
             for index, delta in _pieces(answer):
                 yield _event(body, [{"index": index, "delta": delta, "finish_reason": None}])
             for index in range(1 + len(answer.others)) if answer.finish is not None else ():
@@ -255,6 +259,8 @@ def usage(text: str) -> dict[str, Any]:
 
 def _whole(body: dict[str, Any], answer: Answer) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": answer.text or None}
+    if answer.thinking:
+        message["reasoning_content"] = answer.thinking
     for key in ("tool_calls", "function_call", "refusal"):
         if value := getattr(answer, key):
             message[key] = value
