@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from agentkit.errors import AgentkitError
 
-MessageStatus = Literal["complete", "stopped", "failed"]
+MessageStatus = Literal["complete", "stopped", "failed", "interrupted"]
 CallStatus = Literal["ok", "failed", "stopped", "cached"]
 ReplyEnd = Literal["whole", "token_limit", "filtered", "broken_off", "too_long"]
 """How a model's reply ended: as the model meant it; at the limit of tokens; by a filter of the provider; by a server that went
@@ -104,7 +104,7 @@ class ModelCalled:
 
 @dataclass(frozen=True, slots=True)
 class TokenDelta:
-    """The next piece of text of a streamed reply; shown, never stored."""
+    """The next piece of text of a streamed reply; it is stored only until the reply is there."""
 
     text: str
     agent: str = ""
@@ -201,6 +201,8 @@ class CodeRan:
     output: str
     executor: str = ""
     seconds: float = 0.0
+    stopped: bool = False
+    """Whether it was killed because the run was stopped; the output is what there was by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,13 +394,24 @@ class RunStopped:
     reason: str = "stopped by the user"
 
 
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Something that a newer version of agentkit wrote, as it stands there."""
+
+    name: str
+    """The kind, as that version calls it."""
+    data: dict[str, Any] = field(default_factory=dict)
+
+
 Event = (
     RunStarted | MessageSent | ModelCalled | TokenDelta | ThinkingDelta | ModelReplied | Retrieved
     | DocumentProgress | DocumentDone | ToolCalled | ToolReturned | CodeRan | ReplyParsed
     | Compressed | LimitTold | PlanMade | StepDone | SpeakerSelected | ChatEnded | Noted
-    | HumanInputRequested | HumanAnswered | RunFinished | RunFailed | RunStopped
+    | HumanInputRequested | HumanAnswered | RunFinished | RunFailed | RunStopped | Unknown
 )  # fmt: skip
-KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in Event.__args__}
+KINDS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in Event.__args__ if kind is not Unknown
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,23 +425,35 @@ class Recorded:
 
 def to_json(event: Event) -> dict[str, Any]:
     """The event as a JSON object with its kind under `kind`."""
+    if isinstance(event, Unknown):
+        return {**event.data, "kind": event.name}
     return {"kind": type(event).__name__, **dataclasses.asdict(event)}
 
 
 def from_json(data: dict[str, Any]) -> Event:
     """The event that `to_json` wrote; fields that this version does not know are dropped.
 
-    Raises AgentkitError for an unknown kind.
+    What is of a kind that it does not know, or lacks what that kind needs, is an Unknown. Raises
+    AgentkitError for what names no kind.
     """
-    kind = KINDS.get(str(data.get("kind")))
-    if kind is None:
-        raise AgentkitError(f"unknown event kind {data.get('kind')!r}; it was written by a newer version, please update.")
-    values = _known(kind, data)
+    name = data.get("kind")
+    if not (isinstance(name, str) and name):
+        raise AgentkitError(f"{name!r} is no kind of event; the value was not made by to_json.")
+    kind = KINDS.get(name)
+    values = _known(kind, data) if kind else {}
+    if kind is None or not _needed(kind) <= set(values):
+        return Unknown(name, {key: value for key, value in data.items() if key != "kind"})
     if isinstance(values.get("usage"), dict):
         values["usage"] = Usage(**_known(Usage, values["usage"]))
     if isinstance(values.get("thinking"), dict):
         values["thinking"] = Thinking(**_known(Thinking, values["thinking"]))
     return kind(**values)  # type: ignore[no-any-return]  # one of the union
+
+
+def _needed(kind: type[Any]) -> set[str]:
+    none = dataclasses.MISSING
+    fields = dataclasses.fields(kind)
+    return {one.name for one in fields if one.default is none and one.default_factory is none}
 
 
 def _known(kind: type[Any], data: dict[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ PARTS: dict[str, type[Any]] = {
 
 NAMES: dict[str, tuple[str, ...]] = {
     "workspace": (
-        "ask", "build_version", "delete_chat", "export_collection", "import_collection", "ingest",
+        "ask", "ask_again", "build_version", "delete_chat", "export_collection", "import_collection", "ingest",
         "ingest_samples", "ingest_url", "promote_version", "retry",
     ),
     "library": (
@@ -46,8 +46,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "library.transfer": ("export", "load"),
     "ledger": (
-        "chat", "chats", "count_chats", "create_chat", "delete_chat", "keep", "thread",
-        "update_chat",
+        "begun", "chat", "chats", "count_chats", "create_chat", "delete_chat", "exchange", "keep",
+        "open_runs", "set", "settings", "thread", "update_chat",
     ),
     "figures": ("events", "groups", "of_messages", "runs", "totals", "write_calls"),
 }  # fmt: skip

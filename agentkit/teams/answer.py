@@ -162,4 +162,5 @@ TEAM = Team(
     (AGENT,),
     work,
     answers_at_once=True,
+    goes_on=True,
 )

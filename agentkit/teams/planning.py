@@ -177,4 +177,5 @@ TEAM = Team(
     (PLANNER, SOLVER),
     work,
     calls_tools=True,
+    goes_on=True,
 )

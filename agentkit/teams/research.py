@@ -69,4 +69,5 @@ TEAM = Team(
     (RESEARCHER, WRITER),
     work,
     answers_at_once=True,
+    goes_on=True,
 )

@@ -130,6 +130,8 @@ class Team:
     """Whether its agents call the user's own functions."""
     answers_at_once: bool = False
     """Whether all that the last agent's model writes is the answer, none of it a word to others."""
+    goes_on: bool = False
+    """Whether the last of its agents can go on alone with an answer that broke off."""
     variant: str = ""
     """What sets it apart from the other teams of its kind, in words."""
 
@@ -168,9 +170,14 @@ def covers(known: Hit, hit: Hit) -> bool:
     return known.document_id == hit.document_id and known.start <= hit.start and hit.end <= known.end
 
 
+def markers(text: str) -> list[int]:
+    """The numbers of the markers `[n]` that occur in a text, in order, each once."""
+    return sorted({int(number) for group in MARKER.findall(text) for number in group.split(",")})
+
+
 def cited(text: str, hits: Sequence[Hit]) -> tuple[Citation, ...]:
     """The citations for the markers `[n]` that occur in `text`, by marker; numbers that name no hit are left out."""
-    used = {int(number) for group in MARKER.findall(text) for number in group.split(",")}
+    used = markers(text)
     return tuple(
         Citation(
             n,

@@ -10,6 +10,7 @@ from typing import Any
 
 from agentkit import coding
 from agentkit.agents import AssistantAgent
+from agentkit.coding.telling import telling_stops
 from agentkit.conversation import ConversableAgent, register_function
 from agentkit.core import bus
 from agentkit.core.tools import effects
@@ -107,12 +108,13 @@ class Runner(ConversableAgent):
         return exit_code, f"{changed}{_sendable(output)}\n"
 
     def _run(self, language: str, code: str) -> tuple[int, str]:
-        began = time.monotonic()
+        began, where = time.monotonic(), type(self._executor).__name__
         try:
-            result = self._executor.execute_code_blocks([coding.CodeBlock(code, language)])
+            with telling_stops(self.name, language, code, where):
+                result = self._executor.execute_code_blocks([coding.CodeBlock(code, language)])
         except (ExecutionError, WrongArgument) as error:  # such as a file name outside of its folder: for the model to mend
             result = coding.CodeResult(1, str(error))
-        where, seconds = type(self._executor).__name__, time.monotonic() - began
+        seconds = time.monotonic() - began
         bus.emit(CodeRan(self.name, language, code, result.exit_code, result.output, where, seconds))
         return result.exit_code, result.output
 
@@ -188,4 +190,5 @@ TEAM = Team(
     work,
     needs_language_model=True,
     calls_tools=True,
+    goes_on=True,
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from agentkit import runs
 from agentkit.errors import NotFound
-from agentkit.events import DocumentDone, DocumentProgress, MessageSent, Retrieved
+from agentkit.events import DocumentDone, DocumentProgress, MessageSent
 from agentkit.ledger import Chat, queries
 from agentkit.ledger.queries import Totals
 from agentkit.runs import Run
@@ -17,6 +18,7 @@ from agentkit.ui import asking, composer, draw, figures, markdown, source, state
 from agentkit.ui.turns import Asked, Turn, last_turns, lately, live_turn, steps, stored_turns
 from agentkit.workspace import EVERYTHING, attachment_collection, scope_of
 
+_KEPT = "What had been written by then is kept."
 SHOWN = 30  # messages; more come with "Earlier messages"
 POLL_S = 0.3
 _SETTINGS_HELP = frozenset({"ModelUnreachable", "ModelAuthFailed", "ModelNotFound", "ConfigError", "RateLimited"})
@@ -81,7 +83,8 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
 
     def answer() -> None:
         _draw_unread(turn)
-        _draw_steps(turn)
+        lost = turn.status != "complete" and bool(turn.inner)
+        _draw_steps(turn, unfolded=again is not None and lost)
         if turn.thought:
             draw.draw_thinking(turn.thought)
         _draw_result(turn)
@@ -106,16 +109,26 @@ def _draw_unread(turn: Turn) -> None:
     """Attached files that could not be read: the answer cannot know them."""
     if turn.status == "failed" or not (turn.question and turn.question.extra.get("attachments")):
         return
-    for recorded in queries.events(state.workspace().ledger, state.owner(), turn.run_id):
-        if isinstance(recorded.event, DocumentDone) and recorded.event.status == "failed":
-            st.warning(draw.describe(recorded.event))
+    ledger, owner = state.workspace().ledger, state.owner()
+    done = [event for _, event in queries.told(ledger, owner, [turn.run_id], DocumentDone)]
+    for event in reversed(done):
+        if event.status == "failed":
+            st.warning(draw.describe(event))
 
 
-def _draw_steps(turn: Turn) -> None:
+def _draw_steps(turn: Turn, *, unfolded: bool) -> None:
+    """What was done; `unfolded` where the work of those who had finished is all there is."""
     level = composer.level()
     if level == "answer":
         return
-    folded = st.expander("Steps", type="compact", icon=":material/account_tree:", key=f"steps-{turn.run_id}", on_change="rerun")
+    folded = st.expander(
+        "Steps",
+        type="compact",
+        icon=":material/account_tree:",
+        key=f"steps-{turn.run_id}",
+        on_change="rerun",
+        expanded=unfolded,
+    )
     if folded.open:
         with folded:
             try:
@@ -136,17 +149,20 @@ def _draw_result(turn: Turn) -> None:
     _draw_remarks(turn)
     if turn.status == "complete" and not turn.citations:
         _draw_no_evidence(turn)
+    written = turn.answer is not None and turn.answer.content
     match turn.status:
         case "stopped":
-            written = turn.answer is not None and turn.answer.content
-            kept = "What had been written by then is kept." if written else "Nothing had been written yet."
+            kept = _KEPT if written else "Nothing had been written yet."
             st.caption(f":material/stop_circle: Stopped. {kept}")
         case "failed" if turn.answer:
-            st.error(f"No answer. {markdown.literal(turn.answer.extra.get('error', ''))}", icon=":material/error:")
+            what = f"The answer broke off. {_KEPT}" if written else "No answer."
+            why = markdown.literal(turn.answer.extra.get("error", ""))
+            st.error(f"{what} {why}", icon=":material/error:")
             if turn.answer.extra.get("error_type") in _SETTINGS_HELP:
                 st.page_link(state.PAGES / "settings.py", label="Look at the model's settings", icon=":material/tune:")
         case "interrupted":
-            st.warning("The app was closed before this was answered.", icon=":material/warning:")
+            when = f"in the middle of this answer. {_KEPT}" if written else "before this was answered."
+            st.warning(f"The app was closed {when}", icon=":material/warning:")
 
 
 def _draw_remarks(turn: Turn) -> None:
@@ -167,16 +183,12 @@ def _draw_remarks(turn: Turn) -> None:
 
 def _draw_no_evidence(turn: Turn) -> None:
     """Says why there was nothing to answer from, when every search came back empty; an answer alone may not tell."""
-    try:
-        heard = [recorded.event for recorded in queries.events(state.workspace().ledger, state.owner(), turn.run_id)]
-    except NotFound:
-        return
-    searches = [event for event in heard if isinstance(event, Retrieved)]
+    searches = queries.searches(state.workspace().ledger, state.owner(), turn.run_id)
     if not searches or any(search.hits for search in searches):
         return
-    first = next((search for search in searches if search.left_out.get("weak")), searches[0])
-    if weak := first.left_out.get("weak"):
-        found = f"{figures.count(weak, 'passage')} scored below {first.options.get('min_score', 0):g}"
+    first = next((search for search in searches if search.weak), searches[0])
+    if first.weak:
+        found = f"{figures.count(first.weak, 'passage')} scored below {first.min_score:g}"
         text = f"**Weak evidence only.** {found}, where this collection draws the line; none of them was used."
         ways = "Ask in other words, or see in the retrieval lab what lies below the line."
     else:
@@ -193,12 +205,35 @@ def _draw_no_evidence(turn: Turn) -> None:
 
 def _draw_again(chosen: composer.Choice, turn: Turn) -> None:
     """Ask the same in place of a turn that has no whole answer; the old turn stays in the chat's tree."""
-    if turn.question:
-        said = turn.question
-        draft = composer.Draft(
-            st.query_params["chat"], said.content, chosen, parent_id=said.parent_id or "", scope=scope_of(said)
+    if turn.question is None:
+        return
+    said = turn.question
+    draft = composer.Draft(st.query_params["chat"], said.content, chosen, again=said.id)
+    with st.container(horizontal=True, gap="small"):
+        if _can_go_on(chosen, turn):
+            st.button(
+                "Continue",
+                key=f"go-on-{turn.run_id}",
+                icon=":material/play_arrow:",
+                help="Go on from what is there: nothing of it is done again.",
+                on_click=composer.send,
+                args=(replace(draft, go_on=True),),
+            )
+        st.button(
+            "Try again",
+            key=f"again-{turn.run_id}",
+            icon=":material/refresh:",
+            help="Ask the same from the beginning: same documents, same files.",
+            on_click=composer.send,
+            args=(draft,),
         )
-        st.button("Try again", key=f"again-{turn.run_id}", icon=":material/refresh:", on_click=composer.send, args=(draft,))
+
+
+def _can_go_on(chosen: composer.Choice, turn: Turn) -> bool:
+    """Whether there is something to go on from, and a language model that can."""
+    asked = team(str(turn.question.extra.get("team") or chosen.team) if turn.question else "")
+    written = bool(turn.answer and turn.answer.content) or bool(turn.inner)
+    return written and asked.goes_on and state.workspace().model(chosen.model).is_language_model
 
 
 @st.fragment(run_every=POLL_S)

@@ -1,6 +1,6 @@
-"""The two pieces of our own JavaScript: how a chat's page behaves, and a text with a marked passage.
+"""The pieces of our own JavaScript: how a chat's page behaves, what is typed, a marked passage.
 
-Both only ever create text nodes from what they are given, so nothing in a document or an answer becomes markup.
+They only ever create text nodes from what they are given, so nothing in a document or an answer becomes markup.
 """
 
 from __future__ import annotations
@@ -46,6 +46,57 @@ export default function ({ data, setTriggerValue }) {
     };
 }
 """
+_DRAFT = """
+let chat = null, area = null, told = "", timer = 0;
+
+export default function ({ data, setTriggerValue }) {
+    const box = () => document.querySelector('[data-testid="stChatInputTextArea"]');
+    const tell = () => {
+        clearTimeout(timer);
+        timer = 0;
+        const text = box()?.value;
+        if (chat === null || text === undefined || text === told) return;
+        told = text;
+        setTriggerValue("draft", { chat, text });
+    };
+    const write = (text) => {
+        if (area.value === text) return;
+        Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(area, text);
+        area.dispatchEvent(new Event("input", { bubbles: true }));
+    };
+    const show = (triesLeft) => {
+        const found = box();
+        if (!found && triesLeft) {
+            waiting = setTimeout(() => show(triesLeft - 1), 100);
+            return;
+        }
+        if (data.chat !== chat || found !== area) {
+            if (timer && found === area) tell();  // of the chat before
+            const goesOn = found === area && data.begun;  // typed while the chat was made
+            chat = data.chat;
+            area = found;
+            told = data.draft;
+            if (area && !(goesOn && area.value)) write(data.draft);
+        } else if (!timer) {
+            told = data.draft;
+        }
+    };
+    const typed = (event) => {
+        if (event.target !== box() || event.target.value === told) return;
+        clearTimeout(timer);
+        timer = setTimeout(tell, 500);
+    };
+    let waiting = 0;
+    show(50);
+    document.addEventListener("input", typed, true);
+    document.addEventListener("visibilitychange", tell);
+    return () => {
+        clearTimeout(waiting);
+        document.removeEventListener("input", typed, true);
+        document.removeEventListener("visibilitychange", tell);
+    };
+}
+"""
 _TEXT = """
 export default function ({ data, parentElement }) {
     const block = parentElement.querySelector(".text");
@@ -88,6 +139,23 @@ def chat_page(on_open: Callable[[str], None], chat_id: str, *, answering: bool) 
     _renderer("agentkit_chat_page")(key="chat-page", data=data, on_cite_change=opened)
 
 
+def draft(
+    on_typed: Callable[[str, str], None], chat_id: str, text: str, *, begun: bool
+) -> None:
+    """Put on the page once: what is typed calls `on_typed("CHAT", text)` half a second later.
+
+    `text` is what had been typed in this chat; it is put into the box when the chat opens, unless the
+    chat has just `begun` and something new stands there.
+    """
+
+    def typed() -> None:
+        if told := st.session_state["chat-draft"].get("draft"):
+            on_typed(str(told["chat"]), str(told["text"]))
+
+    data = {"chat": chat_id, "draft": text, "begun": begun}
+    _renderer("agentkit_draft")(key="chat-draft", data=data, on_draft_change=typed)
+
+
 def marked_text(parts: Sequence[Part], key: str) -> None:
     """Text as it stands, with the passage marked and the sentence in it marked more strongly."""
     _renderer("agentkit_marked_text")(key=key, data={"parts": [list(part) for part in parts]})
@@ -97,4 +165,6 @@ def marked_text(parts: Sequence[Part], key: str) -> None:
 def _renderer(name: str) -> Any:
     if name == "agentkit_chat_page":
         return st.components.v2.component(name, js=_PAGE)
+    if name == "agentkit_draft":
+        return st.components.v2.component(name, js=_DRAFT)
     return st.components.v2.component(name, html=_TEXT_HTML, css=_TEXT_CSS, js=_TEXT)

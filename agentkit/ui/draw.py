@@ -25,6 +25,7 @@ from agentkit.events import (
     Retrieved,
     SpeakerSelected,
     Thinking,
+    Unknown,
 )
 from agentkit.llm.limits import in_words
 from agentkit.llm.passages import parse_passages
@@ -65,6 +66,8 @@ CUT: dict[str, str] = {
     "too_long": "it was longer than any reply may be",
 }
 """Why there is no more of a reply, in words."""
+END = {"stopped": "stopped", "failed": "broke off", "interrupted": "the app was closed meanwhile"}
+"""What ended a message before it was whole, in words."""
 DECIDED = {
     APPROVE: "yes",
     APPROVE_ALL: "yes, and all of this kind",
@@ -105,6 +108,9 @@ def draw(step: Step, level: Level = "calls") -> None:
 def describe(step: Step) -> str:
     """The line for a step, in Markdown; empty for what is no step."""
     match step:
+        case Retrieved(mode="earlier"):
+            found = figures.count(len(step.hits), "passage")
+            return f":material/history: Goes on with what had been found before: {found}"
         case Retrieved():
             return _search_line(step)
         case ModelCalled():
@@ -113,7 +119,8 @@ def describe(step: Step) -> str:
             return _reply_line(step)
         case DocumentProgress():
             share = f", {step.done / step.total:.0%}" if step.total else ""
-            return f":material/attach_file: {markdown.literal(step.document)} is {STAGES[step.stage]}{share}"
+            doing = STAGES.get(step.stage, "being taken in")
+            return f":material/attach_file: {markdown.literal(step.document)} is {doing}{share}"
         case DocumentDone():
             return _document_line(step)
         case Compressed():
@@ -166,6 +173,9 @@ def _talk_line(step: Step) -> str:
         case Noted():
             first, _, _ = step.text.partition("\n")
             return f":material/info: {markdown.literal(step.agent)}: {markdown.literal(first)}"
+        case Unknown():
+            name = markdown.literal(step.name)
+            return f":material/update: Something of a newer version of agentkit that this one cannot show: {name}"
         case _:
             return ""
 
@@ -252,6 +262,7 @@ def _draw_message(said: MessageSent, *, whole: bool) -> None:
     beside = len(text) <= _SHORT and "\n" not in text
     with st.container(horizontal=beside, vertical_alignment="center", gap="xsmall" if beside else None):
         who = f"**{markdown.literal(said.sender)}** to {markdown.literal(said.recipient)}"
+        who += f" · {END[said.status]}" if said.status in END else ""
         st.markdown(f":small[:material/forum: {who}]", width="content" if beside else "stretch")
         if text:
             st.caption(text, width="content" if beside else "stretch")
@@ -328,7 +339,10 @@ def _draw_result(text: str) -> None:
 
 def _draw_code(ran: CodeRan) -> None:
     icon = ":material/terminal:" if ran.exit_code == 0 else ":material/error:"
-    label = f"Ran {markdown.literal(named(ran.language))} · exit code {ran.exit_code} · {figures.seconds(ran.seconds)}"
+    end = f"exit code {ran.exit_code}"
+    if ran.stopped:
+        icon, end = ":material/stop_circle:", "stopped, with its output so far"
+    label = f"Ran {markdown.literal(named(ran.language))} · {end} · {figures.seconds(ran.seconds)}"
     with st.expander(label, type="compact", icon=icon):
         draw_runnable(ran.code, ran.language)
         st.caption("Output")
@@ -375,6 +389,11 @@ def _draw_attachments(question: Said) -> None:
     if names:
         where = "kept in the collection" if question.extra.get("kept") else "for this chat only"
         st.caption(f":material/attach_file: {', '.join(markdown.literal(name) for name in names)} ({where})")
+    if gone := question.extra.get("missing"):
+        listed = ", ".join(markdown.literal(name) for name in gone)
+        verb = "is" if len(gone) == 1 else "are"
+        st.warning(f"{listed} {verb} no longer there: the answer does not know what it said. "
+                   "Attach it once more if it matters.", icon=":material/attach_file_off:")
 
 
 def _reply_line(event: ModelReplied) -> str:

@@ -30,14 +30,14 @@ from agentkit.events import (
     SpeakerSelected,
     StepDone,
     Thinking,
-    ThinkingDelta,
-    TokenDelta,
     ToolCalled,
     ToolReturned,
+    Unknown,
 )
 from agentkit.ledger import StoredMessage
 from agentkit.runs import Run
 from agentkit.teams.ending import without_ending
+from agentkit.teams.written import streamed, thinking
 
 LIVE = 20_000
 """Characters of an answer that are drawn while it is being written; at its end all of it is."""
@@ -137,33 +137,17 @@ def stored_turns(thread: Iterable[StoredMessage]) -> list[Turn]:
 
 def live_turn(run: Run[Any], agent: str) -> Turn:
     """The turn that a run is working on; `agent` is the one that writes the answer."""
-    turn, writing = Turn(run.id), ""
-    written: list[str] = []
-    thoughts: list[str] = []
-    for recorded in run.events():
-        match recorded.event:
-            case MessageSent() as said:
-                _place(turn, said)
-                if said.sender == agent:  # what it wrote was for another agent; the answer, if it is one, is set below
-                    written.clear()
-                    thoughts.clear()
-            case ModelCalled(purpose="chat") as called if called.agent == agent:
-                writing = called.call_id
-                written.clear()
-                thoughts.clear()
-            case ModelReplied(status="failed") as replied if replied.call_id == writing:
-                written.clear()
-                thoughts.clear()
-            case ThinkingDelta() as delta if delta.call_id == writing:
-                thoughts += [*written, delta.text] if delta.was_text else [delta.text]
-                written = [] if delta.was_text else written
-            case TokenDelta() as delta if delta.call_id == writing:
-                written.append(delta.text)
-            case _:
-                pass
-    turn.text = without_ending(turn.answer.content if turn.answer and turn.answer.content else "".join(written))
-    turn.thinking = "".join(thoughts)
-    turn.steps = steps(run.events())
+    turn, heard = Turn(run.id), run.events()
+    for recorded in heard:
+        if isinstance(recorded.event, MessageSent):
+            _place(turn, recorded.event)
+    events = [recorded.event for recorded in heard]
+    if turn.answer and turn.answer.content:
+        turn.text = without_ending(turn.answer.content)
+    else:
+        turn.text = streamed(events, agent)
+    turn.thinking = thinking(events, agent)
+    turn.steps = steps(heard)
     return turn
 
 
@@ -246,7 +230,10 @@ class _Steps:
                 self._add_message(event)
             case ChatEnded(silent=True):
                 pass  # the inner chat that chose a speaker; who it was is a step of its own
-            case SpeakerSelected() | ChatEnded() | Noted() | ReplyParsed() | Compressed() | LimitTold():
+            case (
+                SpeakerSelected() | ChatEnded() | Noted() | ReplyParsed() | Compressed() | LimitTold()
+                | Unknown()
+            ):  # fmt: skip
                 self._drop_said_before(event)
                 self._drop_progress(event)
                 self.steps[f"step {seq}"] = event
