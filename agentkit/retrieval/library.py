@@ -68,6 +68,7 @@ class Library:
         other.originals = Originals(settings.data / "files", settings.max_file_mb * 2**20)
         limits = Limits.from_settings(settings)
         other.versions = self.versions.with_limits(embedders, other.originals, limits)
+        other.transfer = Transfer(self.store, other.originals, self.indexes, limits)
         return other
 
     # Collections
