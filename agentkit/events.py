@@ -150,12 +150,25 @@ class ModelReplied:
 
 
 @dataclass(frozen=True, slots=True)
+class Fallback:
+    """Why a search went by words alone: the embedding model that the other modes need was out of reach."""
+
+    wanted: str
+    """The mode that was asked for."""
+    embedder: str
+    """Name of the embedding model."""
+    error: str
+    error_type: str
+
+
+@dataclass(frozen=True, slots=True)
 class Retrieved:
     """Passages were looked up."""
 
     query: str
     collection: str
     mode: str
+    """How was searched: `hybrid`, `dense`, `lexical` or `exact`."""
     hits: list[dict[str, Any]]
     seconds: float
     timings: dict[str, float] = field(default_factory=dict)
@@ -164,6 +177,8 @@ class Retrieved:
     """Passages that were found but not given, by reason: `weak` (below the threshold), `duplicate` (of one that is given)."""
     options: dict[str, Any] = field(default_factory=dict)
     """How was searched, by the names of `SearchOptions`."""
+    fallback: Fallback | None = None
+    """Why `mode` is not the one that was asked for; None when it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +359,8 @@ class DocumentDone:
     seconds: float = 0.0
     error: str = ""
     note: str = ""
+    same_as: str = ""
+    """Name of a document of the collection that had the same content before; empty when none had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,10 +460,9 @@ def from_json(data: dict[str, Any]) -> Event:
     values = _known(kind, data) if kind else {}
     if kind is None or not _needed(kind) <= set(values):
         return Unknown(name, {key: value for key, value in data.items() if key != "kind"})
-    if isinstance(values.get("usage"), dict):
-        values["usage"] = Usage(**_known(Usage, values["usage"]))
-    if isinstance(values.get("thinking"), dict):
-        values["thinking"] = Thinking(**_known(Thinking, values["thinking"]))
+    for field_name, inner in (("usage", Usage), ("thinking", Thinking), ("fallback", Fallback)):
+        if isinstance(values.get(field_name), dict):
+            values[field_name] = inner(**_known(inner, values[field_name]))
     return kind(**values)  # type: ignore[no-any-return]  # one of the union
 
 

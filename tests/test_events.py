@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkit.errors import AgentkitError
-from agentkit.events import KINDS, Event, ModelReplied, Unknown, Usage, from_json, to_json
+from agentkit.events import KINDS, Event, Fallback, ModelReplied, Unknown, Usage, from_json, to_json
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 numbers = st.floats(allow_nan=False, allow_infinity=False)
@@ -29,6 +29,7 @@ events: st.SearchStrategy[Event] = st.one_of(
             **{
                 field.name: {
                     "str": texts, "int": st.integers(0, 10**9), "float": numbers, "Usage": usages,
+                    "Fallback | None": st.none() | st.builds(Fallback, texts, texts, texts, texts),
                     "str | None": st.none() | texts, "float | None": st.none() | numbers,
                     "dict[str, Any]": objects, "dict[str, float]": st.dictionaries(texts, numbers, max_size=3),
                     "list[dict[str, Any]]": st.lists(objects, max_size=3),

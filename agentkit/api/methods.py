@@ -31,7 +31,8 @@ NAMES: dict[str, tuple[str, ...]] = {
         "ingest_samples", "ingest_url", "promote_version", "retry",
     ),
     "library": (
-        "check", "check_indexes", "check_originals", "chunk", "chunks", "collection", "collections", "create_collection",
+        "check", "check_indexes", "check_originals", "chunk", "chunks", "collection", "collections", "copies",
+        "create_collection",
         "delete_collection", "delete_documents", "document", "documents", "documents_within",
         "find", "find_passages", "ingest", "media_types", "options", "original", "reading",
         "rename_collection", "retrieve", "retry", "set_options", "similarity", "tag_documents",

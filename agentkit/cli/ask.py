@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agentkit.cli.asking import asked
+from agentkit.cli.fallback import fallback_fields, note_fallback
 from agentkit.cli.output import dollars, note, put, put_json
 from agentkit.cli.store import chosen_collection, opened, stopped_by_interrupt
-from agentkit.events import HumanInputRequested, MessageSent, ReplyEnd, Thinking, TokenDelta
+from agentkit.events import (
+    Fallback,
+    HumanInputRequested,
+    MessageSent,
+    ReplyEnd,
+    Retrieved,
+    Thinking,
+    TokenDelta,
+)
 
 if TYPE_CHECKING:
     from agentkit.ledger.queries import Totals
@@ -71,11 +80,16 @@ def ask(
 def _follow(run: Run[Answer], team: Team, silent: bool) -> None:
     """Write the answer, and what the agents say among themselves to stderr."""
     written = _Written(team)
+    told: Fallback | None = None
     for recorded in run:
         match recorded.event:
             case HumanInputRequested() as request:
                 written.end_line()
                 _answer(run, request)
+            case Retrieved(fallback=Fallback() as fallback) if fallback != told:
+                written.end_line()
+                note_fallback(fallback)
+                told = fallback
             case TokenDelta() as delta if not silent:
                 written.add(delta)
             case MessageSent(role="assistant") as said if not silent:
@@ -162,10 +176,16 @@ def _object(answer: Answer, took: Totals, run: Run[Answer]) -> dict[str, Any]:
         "usage": {**usage, "total_tokens": took.prompt_tokens + took.completion_tokens},
         "stopped_because": answer.stopped_because,
         "cut": answer.cut,
+        "fallback": fallback_fields(_fallback(run)),
         "thinking": dataclasses.asdict(answer.thinking) if answer.thinking else None,
         "chat": run.chat_id,
         "run": run.id,
     }
+
+
+def _fallback(run: Run[Answer]) -> Fallback | None:
+    searches = [one.event for one in run.events() if isinstance(one.event, Retrieved)]
+    return next((search.fallback for search in searches if search.fallback), None)
 
 
 def _thought(thinking: Thinking) -> str:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from agentkit.errors import ModelError
 from agentkit.retrieval.embed import Embedder, checked
 from agentkit.retrieval.fusion import fuse
 from agentkit.retrieval.indexes import CollectionIndex
@@ -83,9 +84,14 @@ class Candidates:
 
     def _embed(self, query: str, embedder: Embedder) -> np.ndarray:
         started = time.perf_counter()
-        with self._timings.of("embed"):
-            vector: np.ndarray = checked(embedder.embed([query]), 1, self._parts[0].version.dimension, embedder.name)[0]
-        emit_embedding(embedder, len(embedder.offsets(query)) + 2, time.perf_counter() - started)
+        tokens = len(embedder.offsets(query)) + 2
+        try:
+            with self._timings.of("embed"):
+                vector: np.ndarray = checked(embedder.embed([query]), 1, self._parts[0].version.dimension, embedder.name)[0]
+        except ModelError as error:
+            emit_embedding(embedder, tokens, time.perf_counter() - started, error)
+            raise
+        emit_embedding(embedder, tokens, time.perf_counter() - started)
         return vector
 
     def _by_meaning(self, vector: np.ndarray, depth: int) -> Ranking:

@@ -11,7 +11,6 @@ from agentkit.events import MessageSent, Retrieved
 from agentkit.llm.client import call
 from agentkit.llm.ends import cut_by
 from agentkit.llm.passages import Passage, format_passages
-from agentkit.llm.support import check
 from agentkit.messages import Message, message
 from agentkit.teams.answer import HISTORY, INSTRUCTIONS, NOTHING
 from agentkit.teams.ending import without_ending
@@ -56,7 +55,7 @@ def go_on(task: Task, begun: Begun, agent: str) -> Answer:
         if number in begun.passages
     )
     numbered = {number: (one.text, one.source) for number, (one, _) in begun.passages.items()}
-    found = Evidence(citations, tuple(check(text, numbered, task.embed)))
+    found = Evidence(citations, task.checked(text, numbered))
     task.say(
         agent,
         "user",

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentkit.core import bus
-from agentkit.errors import ConfigError
+from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import (
     CodeRan,
     Compressed,
     Event,
+    Fallback,
     MessageSent,
     MessageStatus,
     ReplyEnd,
+    Retrieved,
     Thinking,
     ToolReturned,
 )
@@ -122,6 +124,13 @@ class Task:
     """Gives what was told of shortening this history for earlier answers, newest first, each with how many turns it had then."""
     embed: Embed | None = None
     """Vectors of a model on this machine, to compare sentences with passages by meaning; without it words alone decide."""
+    fallback: Fallback | None = None
+    """Why passages were looked up by words alone; None when none were."""
+
+    def hear(self, event: Event) -> None:
+        """Note what the final message has to tell of what happens in the work."""
+        if isinstance(event, Retrieved) and event.fallback:
+            self.fallback = event.fallback
 
     def evidence(self, text: str, hits: Sequence[Hit], computed: Sequence[str] = ()) -> Evidence:
         """What a finished answer rests on: the hits that it cites, and whether they say what it says.
@@ -129,7 +138,16 @@ class Task:
         Its figures may also be from what was `computed` for it.
         """
         numbered = {number: (hit.text, source_line(hit)) for number, hit in enumerate(hits, start=1)}
-        return Evidence(cited(text, hits), tuple(check(text, numbered, self.embed, computed)))
+        return Evidence(cited(text, hits), self.checked(text, numbered, computed))
+
+    def checked(
+        self, text: str, numbered: Mapping[int, tuple[str, str]], computed: Sequence[str] = ()
+    ) -> tuple[Checked, ...]:
+        """What comes of comparing each marker with its passage, by words alone where no vectors can be had."""
+        try:
+            return tuple(check(text, numbered, None if self.fallback else self.embed, computed))
+        except AgentkitError:  # of the embedding model; the answer is there, and is told
+            return tuple(check(text, numbered, None, computed))
 
     def say(self, sender: str, recipient: str, content: str, *, status: MessageStatus = "complete", final: bool = False,
             extra: dict[str, Any] | None = None, cut: ReplyEnd | None = None,
@@ -137,6 +155,8 @@ class Task:
         """Send a message on: an inner one between agents, or the final answer; `cut` says what cut it."""
         message_id = self.answer_id if final else new_id()
         shown = {**(extra or {}), **({"cut": cut} if cut else {}), "inner": not final}
+        if final and self.fallback:
+            shown["fallback"] = asdict(self.fallback)
         bus.emit(
             MessageSent(
                 message_id, self.parent_id, sender, recipient, "assistant", content, status, shown,

@@ -177,6 +177,8 @@ def _draw_remarks(turn: Turn) -> None:
                 st.code(rest, language=None, wrap_lines=True)
         else:
             st.caption(f":material/info: {markdown.literal(first)}")
+    if turn.fallback:
+        st.warning(markdown.literal(draw.why_words(turn.fallback)), icon=":material/cloud_off:")
     if turn.cut in draw.CUT:
         st.warning(f"The answer is not whole: {draw.CUT[turn.cut]}.", icon=":material/content_cut:")
     if turn.status == "complete" and extra.get("ended"):

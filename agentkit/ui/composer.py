@@ -192,20 +192,31 @@ def _draw_waiting(
 
 
 def choice(chat: Chat | None, known: Mapping[str, int]) -> Choice:
-    """What is chosen for this chat now: in the composer, else in the chat, else in the latest one, as far as it still exists."""
+    """What is chosen for this chat now: in the composer, else in the chat, else in the latest one.
+
+    What does not exist any more is passed over. A new chat takes the default model, if one was
+    chosen, before that of the latest one.
+    """
     latest = chat or next(iter(state.workspace().ledger.chats(state.owner(), limit=1)), None)
     models = [model.id for model in state.workspace().models()]
+    default = state.workspace().settings.default_model
     fullest = max(known, key=known.__getitem__, default=DEFAULT_COLLECTION)
 
-    def first_known(what: str, options: Sequence[str], default: str) -> str:
-        candidates = (st.session_state.get(_key(what, chat)), getattr(latest, what, None))
-        return next((str(value) for value in candidates if value in options), default)
+    def first_known(what: str, options: Sequence[str], otherwise: str) -> str:
+        chosen = default if what == "model" and chat is None else None
+        candidates = (st.session_state.get(_key(what, chat)), chosen, getattr(latest, what, None))
+        return next((str(value) for value in candidates if value in options), otherwise)
 
     return Choice(
         first_known("collection", list(known), fullest),
         first_known("team", [one.id for one in TEAMS], TEAMS[0].id),
         first_known("model", models, models[0]),
     )
+
+
+def forget_model() -> None:
+    """Let the next new chat begin with the default model, whatever this session had chosen."""
+    st.session_state.pop(_key("model", None), None)
 
 
 def collections() -> dict[str, int]:

@@ -15,6 +15,7 @@ from agentkit.events import (
     Compressed,
     DocumentDone,
     DocumentProgress,
+    Fallback,
     LimitTold,
     MessageSent,
     ModelCalled,
@@ -132,6 +133,11 @@ def describe(step: Step) -> str:
             return _talk_line(step)
 
 
+def why_words(fallback: Fallback) -> str:
+    """What is said of a search that went by words alone."""
+    return f"Passages were looked up by their words alone, not by meaning: {fallback.error}"
+
+
 def _search_line(event: Retrieved) -> str:
     looked = "Looked for exactly" if event.mode == "exact" else "Looked up"
     found = figures.count(len(event.hits), "passage")
@@ -139,7 +145,8 @@ def _search_line(event: Retrieved) -> str:
     weak, alike = event.left_out.get("weak", 0), event.left_out.get("duplicate", 0)
     left = [f"{figures.count(weak)} weak" if weak else "", figures.count(alike, "duplicate") if alike else ""]
     without = f"; {' and '.join(part for part in left if part)} left out" if weak or alike else ""
-    return f":material/search: {looked} “{markdown.literal(event.query)}”: {found}, {took}{without}"
+    away = f"; by words alone, as {markdown.literal(event.fallback.embedder)} is out of reach" if event.fallback else ""
+    return f":material/search: {looked} “{markdown.literal(event.query)}”: {found}, {took}{without}{away}"
 
 
 def _shortened_line(event: Compressed) -> str:

@@ -13,6 +13,7 @@ from agentkit.events import (
     DocumentDone,
     DocumentProgress,
     Event,
+    Fallback,
     HumanAnswered,
     HumanInputRequested,
     LimitTold,
@@ -113,6 +114,12 @@ class Turn:
     def cut(self) -> ReplyEnd | None:
         """What cut the answer; None when it is whole."""
         return self.answer.extra.get("cut") if self.answer else None
+
+    @property
+    def fallback(self) -> Fallback | None:
+        """Why passages were looked up by words alone; None when none were."""
+        told = self.answer.extra.get("fallback") if self.answer else None
+        return Fallback(told["wanted"], told["embedder"], told["error"], told["error_type"]) if told else None
 
     @property
     def thought(self) -> Thinking | None:

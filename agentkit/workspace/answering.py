@@ -49,7 +49,10 @@ def advised(error: Exception, run: Run[Any]) -> Exception:
     instead = "Begin a new chat" if told[-1].scope == "chat" else "Ask for less"
     setting = f"AGENTKIT_{told[-1].scope}_{told[-1].unit}".upper()
     option = " (or --max-tokens of the command `ask`)" if setting == "AGENTKIT_RUN_TOKENS" else ""
-    return LimitReached(f"{in_words(told[-1])} {instead}, or set {setting}{option} higher and start again.")
+    return LimitReached(
+        f"{in_words(told[-1])} {instead}, or set {setting}{option} higher: "
+        "at once on the Settings page, or in the environment and start again."
+    )
 
 
 def say_question(question: str, thread: Sequence[StoredMessage], facts: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agentkit import private, runs
+from agentkit.core import bus
 from agentkit.database import Database
 from agentkit.errors import AgentkitError, ConfigError
 from agentkit.events import DocumentDone
@@ -75,6 +76,12 @@ class Workspace:
         other.library = self.library.with_settings(theirs, *offers.offered(theirs, self.embedder))
         return other
 
+    def adopt(self, settings: Settings) -> None:
+        """Work under these settings from the next question or document on, in the same folder."""
+        theirs = replace(settings, data=self.settings.data)
+        self.library = self.library.with_settings(theirs, *offers.offered(theirs, self.embedder))
+        self.settings = theirs
+
     @property
     def serving(self) -> int:
         """How many calls of other processes are at work here; closing may wait for them."""
@@ -100,7 +107,7 @@ class Workspace:
         return available_models(self.settings, self.library.similarity)
 
     def model(self, model_id: str = "") -> Model:
-        """The model of that id, by default the first configured one; raises NotFound."""
+        """The model of that id, else the chosen or first configured one; raises NotFound."""
         return model_by_id(self.settings, model_id, self.library.similarity)
 
     def ingest(self, owner: str, collection: str, sources: Sequence[Source]) -> Run[list[DocumentDone]]:
@@ -245,7 +252,7 @@ class Workspace:
             try:
                 chosen.check(model)
                 asking.attach()
-                with limited(run_limit, chat_limit, before):
+                with limited(run_limit, chat_limit, before), bus.listening(task.hear):
                     return asking.work(task)
             except Exception as error:
                 told = advised(error, run)

@@ -84,7 +84,9 @@ def test_an_answer_as_an_object(filled: Cli, server: OpenAIServer) -> None:
     assert ended.code == 0
     assert ended.err == ""
     answer = ended.json
-    assert set(answer) == {"answer", "citations", "checks", "usage", "stopped_because", "cut", "thinking", "chat", "run"}
+    assert set(answer) == {
+        "answer", "citations", "checks", "usage", "stopped_because", "cut", "thinking", "fallback", "chat", "run",
+    }  # fmt: skip
     assert answer["answer"] == WRITTEN
     (citation,) = answer["citations"]
     assert set(citation) == {

@@ -11,7 +11,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -100,10 +100,14 @@ class OpenAIServer:
     """Serves on a free loopback port while the block runs; `requests` holds what was asked."""
 
     def __init__(self, script: Script = answer_from_passages, *, models: tuple[str, ...] = ("test-model",), port: int = 0,
-                 delay_s: float = 0.0, embed: Embed = fixed_vectors) -> None:  # fmt: skip
+                 delay_s: float = 0.0, embed: Embed = fixed_vectors, windows: bool = True,
+                 beside: Mapping[str, Any] | None = None) -> None:  # fmt: skip
+        """`windows`: whether the list of models tells contexts; `beside`: JSON at other paths."""
         self.script = script
         self.embed = embed
         self.models = models
+        self.windows = windows
+        self.beside = dict(beside or {})
         self.delay_s = delay_s
         self.requests: list[Asked] = []
         self.broken_off = threading.Event()
@@ -118,7 +122,11 @@ class OpenAIServer:
             Route("/v1/chat/completions", self._chat, methods=["POST"]),
             Route("/v1/completions", self._completions, methods=["POST"]),
             Route("/v1/embeddings", self._embeddings, methods=["POST"]),
-            Route("/openai/deployments/{name}/chat/completions", self._chat, methods=["POST"]),  # Azure's address
+            # Azure's addresses
+            Route("/openai/deployments/{name}/chat/completions", self._chat, methods=["POST"]),
+            Route("/openai/deployments/{name}/embeddings", self._embeddings, methods=["POST"]),
+            Route("/openai/models", self._models),
+            *(Route(path, self._value, methods=["GET", "POST"]) for path in self.beside),
         ]
         config = uvicorn.Config(
             Starlette(routes=routes), log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none"
@@ -150,10 +158,15 @@ class OpenAIServer:
 
     async def _models(self, request: Request) -> Response:
         self.requests.append(Asked(request.url.path, {}, dict(request.headers)))
-        listed = [
-            {"id": name, "object": "model", "created": 0, "owned_by": "tests", "max_model_len": 4096} for name in self.models
-        ]
+        room = {"max_model_len": 4096} if self.windows else {}
+        facts = {"object": "model", "created": 0, "owned_by": "tests", **room}
+        listed = [{"id": name, **facts} for name in self.models]
         return JSONResponse({"object": "list", "data": listed})
+
+    async def _value(self, request: Request) -> Response:
+        asked = json.loads(await request.body() or b"{}")
+        self.requests.append(Asked(request.url.path, asked, dict(request.headers)))
+        return JSONResponse(self.beside[request.url.path])
 
     async def _embeddings(self, request: Request) -> Response:
         body = json.loads(await request.body())
