@@ -46,7 +46,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "library.transfer": ("export", "load"),
     "ledger": (
-        "chat", "chats", "count_chats", "create_chat", "delete_chat", "keep", "thread",
+        "chat", "chats", "count_chats", "create_chat", "delete_chat", "keep", "keep_call", "thread",
         "update_chat",
     ),
     "figures": ("events", "groups", "of_messages", "runs", "totals", "write_calls"),

@@ -127,6 +127,13 @@ class Ledger:
         """
         rows.insert(self.database, run, events, again)
 
+    def keep_call(self, owner: str, call: Recorded) -> None:
+        """Store a ModelReplied that belongs to no run, such as of a search in the lab.
+
+        Raises StoreError, and WrongArgument for another event.
+        """
+        rows.insert_call(self.database, owner, call)
+
     def interrupt_orphans(self) -> int:
         """Mark runs that a dead process left open; call once after opening. Returns how many there were."""
         orphans = self.database.rows("select id from runs where state = 'running'")

@@ -17,7 +17,8 @@ from agentkit.llm.openai_client import OpenAIClient, provider_of
 from agentkit.messages import message
 
 LOCAL_SERVERS = (("Ollama", 11434), ("LM Studio", 1234), ("vLLM", 8000), ("llama.cpp", 8080))
-_PROBE_TOKENS = 16
+TESTER = "Connection test"
+"""Who asked, of the calls that trying a connection takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def _listed(client: OpenAIClient, into: dict[str, int | None]) -> str:
 
 
 def _asked(model: Model) -> str:
-    reply = call(model, [message("user", "Reply with the word: ready")], agent="Connection test")
+    reply = call(model, [message("user", "Reply with the word: ready")], agent=TESTER)
     speed = f", first token after {reply.first_token_s:.2f} s" if reply.first_token_s is not None else ""
     return f"It answered {reply.text.strip()[:60]!r}{speed}."
 

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agentkit.retrieval.embed import Embedder, checked
+from agentkit.errors import ModelError
+from agentkit.retrieval.embed import Embedder, checked, emit_embedding
 from agentkit.retrieval.fusion import fuse
 from agentkit.retrieval.indexes import CollectionIndex
-from agentkit.retrieval.ingest import emit_embedding
 from agentkit.retrieval.types import IndexVersion, Mode
 
 if TYPE_CHECKING:
@@ -82,11 +82,15 @@ class Candidates:
         return sorted(self._found.values(), key=lambda one: (-one.score, one.id))
 
     def _embed(self, query: str, embedder: Embedder) -> np.ndarray:
-        started = time.perf_counter()
-        with self._timings.of("embed"):
-            vector: np.ndarray = checked(embedder.embed([query]), 1, self._parts[0].version.dimension, embedder.name)[0]
-        emit_embedding(embedder, len(embedder.offsets(query)) + 2, time.perf_counter() - started)
-        return vector
+        started, tokens = time.perf_counter(), len(embedder.offsets(query)) + 2
+        try:
+            with self._timings.of("embed"):
+                vectors = checked(embedder.embed([query]), 1, self._parts[0].version.dimension, embedder.name)
+        except ModelError as error:
+            emit_embedding(embedder, tokens, time.perf_counter() - started, error)
+            raise
+        emit_embedding(embedder, tokens, time.perf_counter() - started)
+        return vectors[0]
 
     def _by_meaning(self, vector: np.ndarray, depth: int) -> Ranking:
         """Candidates with their cosines, best first."""

@@ -10,7 +10,7 @@ from agentkit.core.address import without_login
 from agentkit.errors import AgentkitError
 from agentkit.llm import Connection, connections, delete_connection, save_connection
 from agentkit.llm.config import key_for
-from agentkit.llm.discover import Probe, discover, probe
+from agentkit.llm.discover import TESTER, Probe, discover, probe
 from agentkit.ui import dialogs, figures, markdown, state
 
 _FOUND = "found-servers"
@@ -70,7 +70,8 @@ def _draw_connection(connection: Connection) -> None:
             if names:
                 st.caption(f"{kind}: {', '.join(markdown.literal(model) for model in names)}")
         if tested:
-            with st.spinner(f"Asking {markdown.literal(without_login(connection.base_url))}"):
+            counted = state.workspace().counted(state.owner(), TESTER, "test")
+            with st.spinner(f"Asking {markdown.literal(without_login(connection.base_url))}"), counted:
                 st.session_state[f"probe-{name}"] = probe(connection)
         if result := st.session_state.get(f"probe-{name}"):
             draw_probe(result)

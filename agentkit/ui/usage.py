@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
+from agentkit.events import Purpose
 from agentkit.ledger import queries
 from agentkit.ledger.queries import CallFilter, Totals
 from agentkit.ui import charts, figures, state, times
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 _DAYS = {"Today": 1, "7 days": 7, "30 days": 30, "90 days": 90}
 _RANGES = [*_DAYS, "All", "Custom"]
-_PURPOSES: dict[str, Literal["", "chat", "embedding", "rerank"]] = {
-    "All": "", "Chat": "chat", "Embedding": "embedding", "Reranking": "rerank",
+_PURPOSES: dict[str, Literal[""] | Purpose] = {
+    "All": "", "Chat": "chat", "Embedding": "embedding", "Reranking": "rerank", "Test": "test",
 }  # fmt: skip
 NO_AGENT = "no agent"
 """How calls without an agent, such as embeddings, are named."""

@@ -14,7 +14,7 @@ from agentkit.llm import Connection, connections, save_connection
 from agentkit.settings import Settings
 from agentkit.ui import state
 from tests.app.conftest import ScriptableWorkspace
-from tests.app.driver import open_page
+from tests.app.driver import open_page, settle
 from tests.app.test_documents import TEA, Ingest, texts
 from tests.servers.openai_server import Answer, OpenAIServer
 
@@ -84,6 +84,22 @@ def test_a_key_does_not_go_along_to_another_server(workspace: ScriptableWorkspac
     fill(app, address="http://127.0.0.1:9/v1")
     assert saved(workspace) == [dataclasses.replace(ours, api_key="")]
     assert KEY not in everything(app)
+
+
+def test_what_a_test_of_a_connection_takes_is_counted(workspace: ScriptableWorkspace) -> None:
+    with OpenAIServer(lambda body: Answer("ready"), models=("tiny", "embedder")) as server:
+        save_connection(workspace.settings, Connection("Ours", server.base_url, KEY))
+        app = open_page("settings")
+        app.button(key="test-Ours").click().run()
+        settle(app)
+        posted = [asked for asked in server.requests if asked.body]
+    sql = "select model, purpose, status, agent, run_id, cost, input_tokens + cache_read_tokens as tokens from llm_calls"
+    rows = workspace.database.rows(f"{sql} order by finished_at")
+    assert [row["model"] for row in rows] == ["tiny", "embedder"]
+    assert len(rows) == len(posted)
+    assert {(row["purpose"], row["status"], row["agent"]) for row in rows} == {("test", "ok", "Connection test")}
+    assert {(row["run_id"], row["cost"]) for row in rows} == {(None, 0.0)}
+    assert min(row["tokens"] for row in rows) > 0
 
 
 def test_a_failing_server_shows_its_exact_error(workspace: ScriptableWorkspace) -> None:
