@@ -56,7 +56,8 @@ def search(
         chosen = {"mode": mode, "top_k": top_k, "min_score": min_score, "reranker": reranker}
         given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
         options = dataclasses.replace(library.options(owner, searched), **given)
-        hits = library.retrieve(owner, searched, query, options=options, scope=scope)
+        with workspace.counted(owner, "Command search"):
+            hits = library.retrieve(owner, searched, query, options=options, scope=scope)
     if as_json:
         put_json({"query": query, "collection": searched, "mode": options.mode, "hits": [_hit(hit) for hit in hits]})
     elif hits:

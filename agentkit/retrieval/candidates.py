@@ -90,7 +90,8 @@ class Candidates:
             emit_embedding(embedder, tokens, time.perf_counter() - started, error)
             raise
         emit_embedding(embedder, tokens, time.perf_counter() - started)
-        return vectors[0]
+        vector: np.ndarray = vectors[0]
+        return vector
 
     def _by_meaning(self, vector: np.ndarray, depth: int) -> Ranking:
         """Candidates with their cosines, best first."""

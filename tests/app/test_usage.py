@@ -42,7 +42,8 @@ def metrics(app: AppTest) -> dict[str, str]:
 
 
 def arrow(data: bytes) -> pandas.DataFrame:
-    return pyarrow.ipc.open_stream(data).read_pandas()
+    read: pandas.DataFrame = pyarrow.ipc.open_stream(data).read_pandas()
+    return read
 
 
 def test_an_empty_ledger_leads_to_the_chat(workspace: ScriptableWorkspace) -> None:

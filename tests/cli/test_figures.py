@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pandas
 import pytest
 
 from agentkit.cli.figures import local_zone
@@ -77,6 +78,9 @@ def test_calls_as_csv(cli: Cli, chat: Chat, tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert [(row["model"], row["cost"], row["input_tokens"]) for row in rows] == [("small", "0.25", "100"), ("secret", "", "10")]
     assert {row["chat"] for row in rows} == {"'=Rivers"}  # a spreadsheet must not run it
+    parquet = tmp_path / "calls.parquet"
+    assert cli("usage", "--parquet", parquet).code == 0
+    assert pandas.read_parquet(parquet).chat.tolist() == ["=Rivers", "=Rivers"]
     refused = cli("usage", "--csv", tmp_path / "none" / "calls.csv", "--json")
     assert (refused.code, refused.json["error_type"]) == (1, "ConfigError")
 
