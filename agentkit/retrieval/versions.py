@@ -204,7 +204,8 @@ class Versions:
 
         began = time.perf_counter()
         vector = checked(embedder.embed([_PROBE]), 1, version.dimension, embedder.name)[0]
-        emit_embedding(embedder, len(embedder.offsets(_PROBE)) + 2, time.perf_counter() - began)
+        if embedder.provider != "local":  # who has to be paid is asked for nothing that is not booked
+            emit_embedding(embedder, len(embedder.offsets(_PROBE)) + 2, time.perf_counter() - began)
         table = self._store.version_table
         before = table.probe(version)
         if before and table.counts(version)[2]:

@@ -119,7 +119,8 @@ def _readable(frame: pandas.DataFrame) -> pandas.DataFrame:
 
 def _with_dollars(frame: pandas.DataFrame, unknown: str = "") -> Styler:
     """The table with costs in as many digits as they need; they stay numbers, so that they sort as numbers."""
-    return frame.style.format(figures.dollars, na_rep=unknown, subset=["cost"])
+    written: Any = figures.dollars
+    return frame.style.format(written, na_rep=unknown, subset=["cost"])
 
 
 def _columns(title: str) -> dict[str, Any]:
