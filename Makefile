@@ -29,6 +29,7 @@ bench:  ## measure speed and size (minutes)
 	$(BIN)/python -m tests.bench.bench_rewoo
 	$(BIN)/python -m tests.bench.bench_plans
 	$(BIN)/python -m tests.bench.bench_compression
+	$(BIN)/python -m tests.bench.bench_support
 
 clean:  ## remove the virtual environment and caches; documents and chats in data/ stay
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

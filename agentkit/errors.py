@@ -278,3 +278,5 @@ class Stopped(AgentkitError):
 
     partial: str = ""
     """What a model had said by then, when the stop came in the middle of its reply."""
+    output: str = ""
+    """What code had put out by then, when the stop came while it ran."""

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from agentkit.errors import AgentkitError
 
-MessageStatus = Literal["complete", "stopped", "failed"]
+MessageStatus = Literal["complete", "stopped", "failed", "interrupted"]
 CallStatus = Literal["ok", "failed", "stopped", "cached"]
 ReplyEnd = Literal["whole", "token_limit", "filtered", "broken_off", "too_long"]
 """How a model's reply ended: as the model meant it; at the limit of tokens; by a filter of the provider; by a server that went
@@ -53,6 +53,18 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Thinking:
+    """What a reasoning model thought before it answered; no part of the answer, nor of later prompts."""
+
+    text: str
+    seconds: float | None = None
+    """Until it began to answer; None where the reply was not streamed."""
+    tokens: int = 0
+    estimated: bool = False
+    """Whether we counted the tokens, because the server did not say."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunStarted:
     """A run began."""
 
@@ -74,6 +86,8 @@ class MessageSent:
     status: MessageStatus = "complete"
     extra: dict[str, Any] = field(default_factory=dict)
     """What travels with the message for the program: `citations`, `attachments`."""
+    thinking: Thinking | None = None
+    """What its model thought before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +104,22 @@ class ModelCalled:
 
 @dataclass(frozen=True, slots=True)
 class TokenDelta:
-    """The next piece of text of a streamed reply; shown, never stored."""
+    """The next piece of text of a streamed reply; it is stored only until the reply is there."""
 
     text: str
     agent: str = ""
     call_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    """The next piece of what a model thinks before it answers; shown, never stored."""
+
+    text: str
+    agent: str = ""
+    call_id: str = ""
+    was_text: bool = False
+    """Whether this says, with no text of its own, that the text of the call so far was thinking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +136,7 @@ class ModelReplied:
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     first_token_s: float | None = None
-    """Seconds until the first piece of text, for streamed calls."""
+    """Seconds until the first piece of text, for streamed calls; thinking is none."""
     cost: float | None = None
     """US dollars; None when the price is unknown."""
     attempt: int = 1
@@ -121,6 +146,19 @@ class ModelReplied:
     """The server's own usage figures, unchanged."""
     end: ReplyEnd | None = None
     """How the reply ended; None when there is none, or only a part because the run was stopped."""
+    thinking: Thinking | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """Why a search went by words alone: the embedding model that the other modes need was out of reach."""
+
+    wanted: str
+    """The mode that was asked for."""
+    embedder: str
+    """Name of the embedding model."""
+    error: str
+    error_type: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +168,7 @@ class Retrieved:
     query: str
     collection: str
     mode: str
+    """How was searched: `hybrid`, `dense`, `lexical` or `exact`."""
     hits: list[dict[str, Any]]
     seconds: float
     timings: dict[str, float] = field(default_factory=dict)
@@ -138,6 +177,8 @@ class Retrieved:
     """Passages that were found but not given, by reason: `weak` (below the threshold), `duplicate` (of one that is given)."""
     options: dict[str, Any] = field(default_factory=dict)
     """How was searched, by the names of `SearchOptions`."""
+    fallback: Fallback | None = None
+    """Why `mode` is not the one that was asked for; None when it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +216,8 @@ class CodeRan:
     output: str
     executor: str = ""
     seconds: float = 0.0
+    stopped: bool = False
+    """Whether it was killed because the run was stopped; the output is what there was by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +258,8 @@ class Compressed:
     summary: str = ""
     """What stands for the messages that are gone."""
     error: str = ""
+    results_shortened: int = 0
+    """Results of tools and code of which only the first and last lines were sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +359,8 @@ class DocumentDone:
     seconds: float = 0.0
     error: str = ""
     note: str = ""
+    same_as: str = ""
+    """Name of a document of the collection that had the same content before; empty when none had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,12 +411,24 @@ class RunStopped:
     reason: str = "stopped by the user"
 
 
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Something that a newer version of agentkit wrote, as it stands there."""
+
+    name: str
+    """The kind, as that version calls it."""
+    data: dict[str, Any] = field(default_factory=dict)
+
+
 Event = (
-    RunStarted | MessageSent | ModelCalled | TokenDelta | ModelReplied | Retrieved | DocumentProgress | DocumentDone
-    | ToolCalled | ToolReturned | CodeRan | ReplyParsed | Compressed | LimitTold | PlanMade | StepDone | SpeakerSelected
-    | ChatEnded | Noted | HumanInputRequested | HumanAnswered | RunFinished | RunFailed | RunStopped
+    RunStarted | MessageSent | ModelCalled | TokenDelta | ThinkingDelta | ModelReplied | Retrieved
+    | DocumentProgress | DocumentDone | ToolCalled | ToolReturned | CodeRan | ReplyParsed
+    | Compressed | LimitTold | PlanMade | StepDone | SpeakerSelected | ChatEnded | Noted
+    | HumanInputRequested | HumanAnswered | RunFinished | RunFailed | RunStopped | Unknown
 )  # fmt: skip
-KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in Event.__args__}
+KINDS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in Event.__args__ if kind is not Unknown
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,21 +442,34 @@ class Recorded:
 
 def to_json(event: Event) -> dict[str, Any]:
     """The event as a JSON object with its kind under `kind`."""
+    if isinstance(event, Unknown):
+        return {**event.data, "kind": event.name}
     return {"kind": type(event).__name__, **dataclasses.asdict(event)}
 
 
 def from_json(data: dict[str, Any]) -> Event:
     """The event that `to_json` wrote; fields that this version does not know are dropped.
 
-    Raises AgentkitError for an unknown kind.
+    What is of a kind that it does not know, or lacks what that kind needs, is an Unknown. Raises
+    AgentkitError for what names no kind.
     """
-    kind = KINDS.get(str(data.get("kind")))
-    if kind is None:
-        raise AgentkitError(f"unknown event kind {data.get('kind')!r}; it was written by a newer version, please update.")
-    values = _known(kind, data)
-    if isinstance(values.get("usage"), dict):
-        values["usage"] = Usage(**_known(Usage, values["usage"]))
+    name = data.get("kind")
+    if not (isinstance(name, str) and name):
+        raise AgentkitError(f"{name!r} is no kind of event; the value was not made by to_json.")
+    kind = KINDS.get(name)
+    values = _known(kind, data) if kind else {}
+    if kind is None or not _needed(kind) <= set(values):
+        return Unknown(name, {key: value for key, value in data.items() if key != "kind"})
+    for field_name, inner in (("usage", Usage), ("thinking", Thinking), ("fallback", Fallback)):
+        if isinstance(values.get(field_name), dict):
+            values[field_name] = inner(**_known(inner, values[field_name]))
     return kind(**values)  # type: ignore[no-any-return]  # one of the union
+
+
+def _needed(kind: type[Any]) -> set[str]:
+    none = dataclasses.MISSING
+    fields = dataclasses.fields(kind)
+    return {one.name for one in fields if one.default is none and one.default_factory is none}
 
 
 def _known(kind: type[Any], data: dict[str, Any]) -> dict[str, Any]:

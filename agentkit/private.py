@@ -18,7 +18,10 @@ OTHERS = 0o077
 """The bits of a mode that are for the group and for everybody."""
 _TREES = ("files", "indexes", "uploads", "fetched", "exports")
 _TREE_ENDINGS = (".backups", ".indexes")
-_FILES = ("agentkit.duckdb", "agentkit.duckdb.wal", "connections.json", "allowed-tools.json")
+_FILES = (
+    "agentkit.duckdb", "agentkit.duckdb.wal", "connections.json", "settings.json",
+    "allowed-tools.json",
+)  # fmt: skip
 _SHIPPED = ("samples", "sample-questions.json")
 """What comes with the project, in its own data folder."""
 
@@ -34,6 +37,22 @@ def make_folder(folder: Path) -> None:
         return
     make_folder(folder.parent)
     folder.mkdir(FOLDER, exist_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a private file, in place of one that is there, in one step. Raises OSError."""
+    make_folder(path.parent)
+    # Made with mode 0600.
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError:
+        Path(temporary).unlink(missing_ok=True)
+        raise
 
 
 def close_to_others(path: Path) -> None:

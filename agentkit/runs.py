@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from agentkit.core import bus, stopping
 from agentkit.core.stopping import StopSignal, stoppable
-from agentkit.errors import NotFound, Stopped
+from agentkit.errors import AgentkitError, NotFound, Stopped
 from agentkit.events import Event, HumanAnswered, HumanInputRequested, Recorded, RunFailed, RunFinished, RunStarted, RunStopped
 from agentkit.ledger import Keeper, LedgerWriter
 from agentkit.messages import new_id
@@ -281,7 +281,10 @@ def _emit_end(error: BaseException) -> None:
     try:
         end = _end_of(error)
         if isinstance(end, RunFailed):
-            log.error("run failed", exc_info=error)
+            if isinstance(error, AgentkitError):  # it says all: where it arose tells nothing more
+                log.error("run failed: %s", " ".join(str(error).split()) or type(error).__name__)
+            else:
+                log.error("run failed", exc_info=error)
         bus.emit(end)
     except Exception:
         log.exception("the end of a run could not be stored")

@@ -1,23 +1,34 @@
-"""Frozen settings, read once from the environment and `.streamlit/secrets.toml`.
+"""Frozen settings: of the environment, `.streamlit/secrets.toml` and what was chosen in the app.
 
 Every field can be set by an environment variable `AGENTKIT_<FIELD>` (for example `AGENTKIT_DATA`)
-or by the same key in lower case under `[agentkit]` in the secrets file; the environment wins.
+or by the same key in lower case under `[agentkit]` in the secrets file; the environment wins. What
+neither of them sets can be chosen in the app, as far as it is in `CHOOSABLE`; that is kept in the
+data folder.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import os
+import threading
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from agentkit import private
 from agentkit.errors import ConfigError
 
+T = TypeVar("T")
 SECRETS_FILE = Path(".streamlit/secrets.toml")
+CHOOSABLE = (
+    "max_file_mb", "max_chars", "max_pages", "read_timeout_s", "read_memory_mb", "fetch_timeout_s",
+    "run_tokens", "run_dollars", "chat_tokens", "chat_dollars", "default_model",
+)  # fmt: skip
+"""What can be chosen in the app: the limits that are figures, and the model of new chats."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,8 @@ class Settings:
     """Most tokens that the models may take in one chat."""
     chat_dollars: float | None = None
     """Most US dollars that one chat may cost."""
+    default_model: str = ""
+    """Id of the model of new chats, such as `Ours/small`; empty: the first that there is."""
 
     @property
     def database(self) -> Path:
@@ -81,65 +94,236 @@ class Settings:
         return self.samples.with_name("sample-questions.json")
 
 
-def load_settings(environ: Mapping[str, str] | None = None, secrets: Path = SECRETS_FILE) -> Settings:
-    """Read the settings; raise ConfigError naming the variable whose value cannot be understood."""
+def load_settings(
+    environ: Mapping[str, str] | None = None, secrets: Path = SECRETS_FILE
+) -> Settings:
+    """Read the settings.
+
+    Raises ConfigError naming the variable, the line of the secrets file or the choice that cannot
+    be understood.
+    """
+    given = _given(environ, secrets)
+    values = {name: value for name, (value, _) in given.items()}
+    chosen = _read_chosen(values.get("data", Settings.data))
+    return Settings(**{**chosen, **values})
+
+
+def origins(
+    environ: Mapping[str, str] | None = None, secrets: Path = SECRETS_FILE
+) -> dict[str, str]:
+    """What the environment or the secrets file gives: the variable, or `KEY in FILE`, by setting.
+
+    Raises ConfigError.
+    """
+    return {name: where for name, (_, where) in _given(environ, secrets).items()}
+
+
+def choose(settings: Settings, name: str, value: float | str | None) -> Settings:
+    """Choose a setting from now on, or with None go back to the default; gives the settings then.
+
+    Raises ConfigError for what cannot be chosen, because of the value or since the environment or
+    the secrets file gives it.
+    """
+    if name not in CHOOSABLE:
+        raise ConfigError(
+            f"{name} cannot be chosen here; set {_variable(name)} in the environment."
+        )
+    if where := origins().get(name):
+        raise ConfigError(
+            f"{name} is given by {where}, which wins; change it there, or remove it there first."
+        )
+    if value is not None:
+        value = _checked(name, value, _variable(name))
+    with _choosing:
+        kept = _read_chosen(settings.data)
+        kept = (
+            {**kept, name: value}
+            if value is not None
+            else {key: kept[key] for key in kept if key != name}
+        )
+        private.write_text(
+            _chosen_file(settings.data), json.dumps(kept, indent=1, ensure_ascii=False)
+        )
+    changed: dict[str, Any] = {name: getattr(Settings(), name) if value is None else value}
+    return dataclasses.replace(settings, **changed)
+
+
+_choosing = threading.Lock()
+_FIELDS = {one.name: one for one in dataclasses.fields(Settings)}
+_PREFIX = "AGENTKIT_"
+_OTHERS = frozenset({"AGENTKIT_EXECUTION"})
+"""Variables of that prefix that are no settings: it marks the processes of code that is run."""
+
+
+def _variable(name: str) -> str:
+    return _PREFIX + name.upper()
+
+
+def _given(environ: Mapping[str, str] | None, secrets: Path) -> dict[str, tuple[Any, str]]:
+    """What is set, each with where: by the environment, else by the secrets file."""
     environ = os.environ if environ is None else environ
-    given = _from_secrets(secrets)
-    for name in _names():
+    _refuse_unknown(environ)
+    found = _from_secrets(secrets)
+    for name in _FIELDS:
         plain = name.upper() if name.startswith("openai_") else None
-        for variable in (plain, f"AGENTKIT_{name.upper()}"):
+        for variable in (plain, _variable(name)):
             if variable and environ.get(variable):
-                given[name] = environ[variable]
-    defaults = Settings()
-    return Settings(**{name: _convert(name, value, getattr(defaults, name)) for name, value in given.items()})
+                found[name] = (_checked(name, environ[variable], variable), variable)
+    return found
 
 
-def _names() -> tuple[str, ...]:
-    return tuple(one.name for one in dataclasses.fields(Settings))
+def _refuse_unknown(environ: Mapping[str, str]) -> None:
+    """Raise ConfigError for a variable that looks like a setting but would do nothing."""
+    known = {_variable(name) for name in _FIELDS} | _OTHERS
+    for variable, value in environ.items():
+        if variable.upper().startswith(_PREFIX) and variable not in known and value:
+            # Without the value, which may be a key.
+            raise ConfigError(
+                f"{variable} is set in the environment, but there is no such setting; "
+                f"{_meant(variable, known)}."
+            )
 
 
-def _from_secrets(path: Path) -> dict[str, Any]:
+def _meant(variable: str, known: set[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(variable.upper(), sorted(known - _OTHERS), 1, 0.75)
+    if near:
+        return f"if {near[0]} is meant, correct the name, else remove it"
+    return f"remove it, or use one of: {', '.join(sorted(known - _OTHERS))}"
+
+
+def _from_secrets(path: Path) -> dict[str, tuple[Any, str]]:
     if not path.is_file():
         return {}
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read as TOML ({error}); correct or remove it.") from error
-    known = _names()
-    openai = {name.lower(): value for name, value in table.items() if name.lower().startswith("openai_")}
+        raise ConfigError(
+            f"{path} cannot be read as TOML ({error}); correct or remove it."
+        ) from error
+    openai = {
+        name.lower(): value for name, value in table.items() if name.lower().startswith("openai_")
+    }
     section = table.get("agentkit", {})
     if not isinstance(section, dict):
-        raise ConfigError(f"{path} has agentkit = {section!r}, but must have a table [agentkit] with one setting a line.")
-    if unknown := sorted(set(section) - set(known)):
         raise ConfigError(
-            f"{path} has unknown settings under [agentkit]: {', '.join(unknown)}. Known: {', '.join(sorted(known))}."
+            f"{path} has agentkit = {section!r}, but must have a table [agentkit] "
+            "with one setting a line."
         )
-    return {name: value for name, value in {**openai, **section}.items() if name in known}
+    if unknown := sorted(set(section) - set(_FIELDS)):
+        raise ConfigError(
+            f"{path} has unknown settings under [agentkit]: {', '.join(unknown)}. "
+            f"Known: {', '.join(sorted(_FIELDS))}."
+        )
+    found = {name: value for name, value in {**openai, **section}.items() if name in _FIELDS}
+    return {
+        name: (_checked(name, value, where := f"{name} in {path}"), where)
+        for name, value in found.items()
+    }
 
 
-def _convert(name: str, value: Any, default: Any) -> Any:
-    kind = _OPTIONAL.get(name, type(default))
+def _chosen_file(data: Path) -> Path:
+    return data / "settings.json"
+
+
+def _read_chosen(data: Path) -> dict[str, Any]:
+    """What was chosen in the app for this data folder."""
+    path = _chosen_file(data)
+    if not os.access(data, os.X_OK):  # there is none, or one that whoever opens it tells about
+        return {}
     try:
-        if isinstance(default, bool):
-            return value if isinstance(value, bool) else _TRUTH[str(value).lower()]
-        if isinstance(default, Path):
-            return Path(value).expanduser()
-        converted = kind(value)
-        if isinstance(converted, (int, float)) and not (converted > 0 and math.isfinite(converted)):
-            raise ValueError("must be positive")
-        return converted
-    except (ValueError, KeyError, TypeError, OverflowError, RuntimeError) as error:
-        raise ConfigError(f"AGENTKIT_{name.upper()} is {value!r}, but must be {_WANTED[kind]}.") from error
+        chosen = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigError(
+            f"{path}, which has what was chosen in the app, cannot be read "
+            f"({type(error).__name__}); correct or remove it."
+        ) from error
+    if not isinstance(chosen, dict) or (unknown := sorted(set(chosen) - set(CHOOSABLE))):
+        what = ", ".join(unknown) if isinstance(chosen, dict) else "no object"
+        raise ConfigError(
+            f"{path} has {what}, which cannot be chosen in the app; correct or remove it."
+        )
+    return {name: _checked(name, value, f"{name} in {path}") for name, value in chosen.items()}
 
 
-_OPTIONAL: dict[str, type[int] | type[float]] = {
-    "run_tokens": int, "run_dollars": float, "chat_tokens": int, "chat_dollars": float,
-}  # fmt: skip
-_TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+def _checked(name: str, value: Any, where: str) -> Any:
+    """The value of a setting in its type; nothing is rounded, only a text is read as another."""
+    kind = str(_FIELDS[name].type).removesuffix(" | None")
+    try:
+        return _READ[kind](value)
+    except (ValueError, TypeError, KeyError, RuntimeError, OverflowError) as error:
+        shown = repr(value) if _FIELDS[name].repr else "no text"
+        default = getattr(Settings(), name)
+        instead = (
+            "no limit"
+            if default is None
+            else str(default).lower()
+            if kind == "bool"
+            else str(default)
+        )
+        or_default = f", or leave it out for {instead}" if instead else ", or leave it out"
+        raise ConfigError(
+            f"{where} is {shown}, but must be {_WANTED[kind]}; correct it{or_default}."
+        ) from error
+
+
+def _whole(value: Any) -> int:
+    number = int(value) if isinstance(value, str) else value
+    if type(number) is not int or number <= 0 or number > _MOST:
+        raise ValueError(value)
+    return number
+
+
+def _number(value: Any) -> float:
+    number = float(value) if isinstance(value, str) else value
+    if type(number) not in (int, float) or not math.isfinite(number) or not 0 < number <= _MOST:
+        raise ValueError(value)
+    return float(number)
+
+
+def _truth(value: Any) -> bool:
+    return _TRUTH[value.lower()] if isinstance(value, str) else _of(bool, value)
+
+
+def _path(value: Any) -> Path:
+    return Path(_of(str, value)).expanduser()
+
+
+def _text(value: Any) -> str:
+    return _of(str, value)
+
+
+def _of(kind: type[T], value: Any) -> T:
+    if not isinstance(value, kind):
+        raise TypeError(value)
+    return value
+
+
+_MOST = 10**15
+_READ: dict[str, Callable[[Any], Any]] = {
+    "int": _whole,
+    "float": _number,
+    "bool": _truth,
+    "Path": _path,
+    "str": _text,
+}
+_TRUTH = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
 _WANTED = {
-    bool: "true or false",
-    int: "a positive whole number",
-    float: "a positive number",
-    str: "a text",
-    type(Path()): "a path",
+    "bool": "true or false",
+    "int": "a positive whole number",
+    "float": "a positive number",
+    "str": "a text",
+    "Path": "a path",
 }

@@ -30,4 +30,5 @@ else:
 with st.container(width=composer.WIDTH):
     composer.draw_pending(current.id if current else None)
 composer.draw_composer(current, known, answering=run is not None)
+composer.keep_draft(current.id if current else None)
 components.chat_page(source.open_source, current.id if current else "", answering=run is not None)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from agentkit.ui import allowed, connections, installation, state
+from agentkit.ui import allowed, connections, installation, limits, state
 
 state.page_head("Settings", "Which models answer, and what this installation stands on.")
 with st.container(width=736):
@@ -13,7 +13,7 @@ with st.container(width=736):
     st.header("Store", anchor=False)
     installation.draw_store()
     st.header("Limits", anchor=False)
-    installation.draw_limits()
+    limits.draw_limits()
     st.header("Versions", anchor=False)
     installation.draw_versions()
     st.caption("Nothing is sent anywhere but to the model servers and web addresses that you give: no usage statistics.")

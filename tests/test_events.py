@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkit.errors import AgentkitError
-from agentkit.events import KINDS, Event, ModelReplied, Usage, from_json, to_json
+from agentkit.events import KINDS, Event, Fallback, ModelReplied, Unknown, Usage, from_json, to_json
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 numbers = st.floats(allow_nan=False, allow_infinity=False)
@@ -29,6 +29,7 @@ events: st.SearchStrategy[Event] = st.one_of(
             **{
                 field.name: {
                     "str": texts, "int": st.integers(0, 10**9), "float": numbers, "Usage": usages,
+                    "Fallback | None": st.none() | st.builds(Fallback, texts, texts, texts, texts),
                     "str | None": st.none() | texts, "float | None": st.none() | numbers,
                     "dict[str, Any]": objects, "dict[str, float]": st.dictionaries(texts, numbers, max_size=3),
                     "list[dict[str, Any]]": st.lists(objects, max_size=3),
@@ -60,14 +61,28 @@ def test_usage_fields_of_a_newer_version_are_dropped() -> None:
     assert event.usage == Usage(1, 2, 3, 4, 5)
 
 
-@pytest.mark.parametrize("kind", ["Nonsense", None, ""])
-def test_an_unknown_kind_is_told(kind: str | None) -> None:
-    with pytest.raises(AgentkitError, match="unknown event kind"):
+@given(objects)
+def test_a_kind_of_a_newer_version_stays_as_it_is(data: dict[str, Any]) -> None:
+    event = from_json({**data, "kind": "DreamDreamt"})
+    assert isinstance(event, Unknown)
+    assert event.name == "DreamDreamt"
+    assert to_json(event) == {**data, "kind": "DreamDreamt"}
+
+
+def test_a_kind_that_a_newer_version_made_otherwise_stays_as_it_is() -> None:
+    data = {"kind": "Noted", "who": "Writer", "says": "It is late."}
+    assert from_json(data) == Unknown("Noted", {"who": "Writer", "says": "It is late."})
+    assert to_json(from_json(data)) == data
+
+
+@pytest.mark.parametrize("kind", [None, "", 7])
+def test_what_names_no_kind_is_refused(kind: object) -> None:
+    with pytest.raises(AgentkitError, match="no kind of event"):
         from_json({"kind": kind})
 
 
 def test_the_union_names_every_event_with_its_docstring() -> None:
-    assert len(KINDS) == 24
+    assert len(KINDS) == 25
     assert all(kind.__doc__ and dataclasses.is_dataclass(kind) for kind in KINDS.values())
 
 

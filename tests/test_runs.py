@@ -105,7 +105,20 @@ def test_the_own_error_is_raised_again_and_told(caplog: pytest.LogCaptureFixture
         run.result()
     assert caught.value is error
     assert events(run)[-1] == RunFailed("the key is wrong", "ModelAuthFailed")
-    assert "run failed" in caplog.text
+    (logged,) = [one for one in caplog.records if one.name == "agentkit.runs"]
+    assert (logged.getMessage(), logged.exc_info) == ("run failed: the key is wrong", None)
+
+
+def test_an_error_that_nobody_expected_is_logged_with_where_it_arose(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def work() -> str:
+        return dict[str, str]()["nothing"]
+
+    run = runs.start(work, kind="chat")
+    with pytest.raises(KeyError):
+        run.result()
+    assert "Traceback" in caplog.text
 
 
 def test_an_exit_in_the_work_ends_the_run_and_not_the_process() -> None:

@@ -230,7 +230,8 @@ def test_a_model_that_fails_leaves_its_reason_in_the_chat_and_the_chat_goes_on(
     assert run.chat_id
     failed = workspace.ledger.thread(owner, run.chat_id)[-1]
     assert (failed.id, failed.status, failed.content) == (run.message_id, "failed", "")
-    assert failed.extra == {"error": str(caught.value), "error_type": type(caught.value).__name__}
+    why = {"error": str(caught.value), "error_type": type(caught.value).__name__}
+    assert failed.extra == {**why, "model": workspace.model().id, "inner": False}
     assert workspace.figures.of_messages(owner, [run.message_id])[run.message_id].failed == 1
     server.script = answer_from_passages
     again = workspace.ask(owner, "How long is the Danube, please?", collection="Documents", chat_id=run.chat_id)

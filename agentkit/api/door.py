@@ -80,6 +80,15 @@ class Door:
         """The id of the process that holds the folder when it is another one."""
         return self._way.address.pid if isinstance(self._way, Link) else None
 
+    def adopt(self, settings: Settings) -> None:
+        """Ask for everything under these settings from now on."""
+        with self._opening:
+            self._settings = settings
+            if isinstance(self._way, Held):
+                self._way.adopt(settings)
+            elif self._way is not None:
+                self._way = Link(self._way.address, settings)
+
     def open(self) -> None:
         """Find the way; raises DatabaseInUse when there is none, and StoreError."""
         patience = time.monotonic() + _PATIENCE_S

@@ -27,11 +27,12 @@ PARTS: dict[str, type[Any]] = {
 
 NAMES: dict[str, tuple[str, ...]] = {
     "workspace": (
-        "ask", "build_version", "delete_chat", "export_collection", "import_collection", "ingest",
+        "ask", "ask_again", "build_version", "delete_chat", "export_collection", "import_collection", "ingest",
         "ingest_samples", "ingest_url", "promote_version", "retry",
     ),
     "library": (
-        "check", "check_indexes", "check_originals", "chunk", "chunks", "collection", "collections", "create_collection",
+        "check", "check_indexes", "check_originals", "chunk", "chunks", "collection", "collections", "copies",
+        "create_collection",
         "delete_collection", "delete_documents", "document", "documents", "documents_within",
         "find", "find_passages", "ingest", "media_types", "options", "original", "reading",
         "rename_collection", "retrieve", "retry", "set_options", "similarity", "tag_documents",
@@ -46,8 +47,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "library.transfer": ("export", "load"),
     "ledger": (
-        "chat", "chats", "count_chats", "create_chat", "delete_chat", "keep", "keep_call", "thread",
-        "update_chat",
+        "begun", "chat", "chats", "count_chats", "create_chat", "delete_chat", "exchange", "keep",
+        "keep_call", "open_runs", "set", "settings", "thread", "update_chat",
     ),
     "figures": ("events", "groups", "of_messages", "runs", "totals", "write_calls"),
 }  # fmt: skip

@@ -35,6 +35,7 @@ from agentkit.api.methods import method
 from agentkit.api.wire import pack_error, unpack_settings
 from agentkit.errors import AgentkitError, ConfigError, NotFound
 from agentkit.workspace import Workspace
+from agentkit.workspace.interrupted import interrupt
 
 LARGEST = 64 * 2**20
 """Bytes of a request at most."""
@@ -68,7 +69,7 @@ class Service:
     def __init__(self, workspace: Workspace, largest: int = LARGEST) -> None:
         """`largest` is how many bytes a request may have."""
         self._workspace, self._largest = workspace, largest
-        self._attendance = Attendance(workspace.ledger.interrupt)
+        self._attendance = Attendance(partial(interrupt, workspace.ledger))
         self._calls: dict[str, Call] = {}
         self._changed = threading.Condition()
         self._closing = False

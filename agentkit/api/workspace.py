@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from agentkit import workspace
@@ -26,6 +27,11 @@ class Workspace(workspace.Workspace):
         self.settings = settings
         self.embedder = embedder or MiniLMEmbedder()
         self._door = Door(settings, embedder)
+
+    def adopt(self, settings: Settings) -> None:
+        """Work under these settings from the next question or document on."""
+        self.settings = replace(settings, data=self.settings.data)
+        self._door.adopt(self.settings)
 
     @property
     def serving(self) -> int:

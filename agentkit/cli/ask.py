@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agentkit.cli.asking import asked
+from agentkit.cli.fallback import fallback_fields, note_fallback
 from agentkit.cli.output import dollars, note, put, put_json
 from agentkit.cli.store import chosen_collection, opened, stopped_by_interrupt
-from agentkit.events import HumanInputRequested, MessageSent, ReplyEnd, TokenDelta
+from agentkit.events import (
+    Fallback,
+    HumanInputRequested,
+    MessageSent,
+    ReplyEnd,
+    Retrieved,
+    Thinking,
+    TokenDelta,
+)
 
 if TYPE_CHECKING:
     from agentkit.ledger.queries import Totals
+    from agentkit.llm.support import Checked
     from agentkit.runs import Run
-    from agentkit.teams import Answer, Citation
+    from agentkit.teams import Answer, Citation, Team
     from agentkit.workspace import Workspace
 
+_EXCERPT = 60  # characters of an answer before a doubtful marker
+_BRACKETS = re.compile(r"\[\d[\d,\s]*\]")
 _CUT: dict[ReplyEnd, str] = {
     "token_limit": "the model reached its limit of tokens",
     "filtered": "a filter of the provider stopped the model",
@@ -42,6 +56,8 @@ def ask(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end.")] = False,
 ) -> None:
     """Ask a question about the documents; the answer cites its passages."""
+    from agentkit.teams import team as chosen_team
+
     with opened(context) as workspace:
         owner = workspace.settings.owner
         before = workspace.ledger.chat(owner, chat).collection if chat and collection is None else collection
@@ -50,7 +66,7 @@ def ask(
             owner, question, collection=searched, team_id=team, model_id=model, chat_id=chat, max_tokens=max_tokens
         )
         with stopped_by_interrupt(run):
-            _follow(run, silent=as_json)
+            _follow(run, chosen_team(team), silent=as_json)
             answer = run.result()
         took = _taken(workspace, run)
     if as_json:
@@ -61,24 +77,75 @@ def ask(
         raise typer.Exit(130)
 
 
-def _follow(run: Run[Answer], silent: bool) -> None:
-    """Write the final answer as it comes; what the agents say among themselves goes to stderr."""
-    from agentkit.teams import TEAMS
-
-    speakers = {team.agents[-1] for team in TEAMS}
-    shown = ""
+def _follow(run: Run[Answer], team: Team, silent: bool) -> None:
+    """Write the answer, and what the agents say among themselves to stderr."""
+    written = _Written(team)
+    told: Fallback | None = None
     for recorded in run:
         match recorded.event:
             case HumanInputRequested() as request:
+                written.end_line()
                 _answer(run, request)
-            case TokenDelta(text=text, agent=agent) if not silent and agent in speakers:
-                put(text, end="")
-                shown += text
-            case MessageSent(role="assistant", sender=sender, content=content, extra=extra) if not silent:
-                if extra.get("inner"):
-                    note(f"{sender}: {content}")
-                else:
-                    put(content.removeprefix(shown) if content.startswith(shown) else f"\n{content}")
+            case Retrieved(fallback=Fallback() as fallback) if fallback != told:
+                written.end_line()
+                note_fallback(fallback)
+                told = fallback
+            case TokenDelta() as delta if not silent:
+                written.add(delta)
+            case MessageSent(role="assistant") as said if not silent:
+                written.close(said)
+
+
+class _Written:
+    """The answer on stdout, once: as it comes where that is sure, or where a person looks on.
+
+    What an agent's model writes before it calls a tool is for the other agents. Nobody knows that
+    before the call comes, so a pipe gets the answers of teams that talk when they are there.
+    """
+
+    def __init__(self, team: Team) -> None:
+        self._speaker = team.agents[-1]
+        self._is_live = team.answers_at_once or sys.stdout.isatty()
+        self._call_id = ""
+        self._text = ""
+        """What was written of the latest call."""
+        self._is_open = False
+        """Whether its line goes on."""
+
+    def add(self, delta: TokenDelta) -> None:
+        """Write the next piece of what the one who answers is writing."""
+        if not self._is_live or delta.agent != self._speaker:
+            return
+        if delta.call_id != self._call_id:
+            self.end_line()
+            self._call_id, self._text = delta.call_id, ""
+        put(delta.text, end="")
+        self._text += delta.text
+        self._is_open = True
+
+    def close(self, said: MessageSent) -> None:
+        """Write what is not written yet of a message."""
+        if not said.extra.get("inner"):
+            self._finish(said.content)
+        elif not (self._text and said.sender == self._speaker):
+            self.end_line()
+            if said.content:
+                note(f"{said.sender}: {said.content}")
+
+    def end_line(self) -> None:
+        """What comes now has nothing to do with what stands there."""
+        if self._is_open:
+            put("")
+        self._is_open = False
+
+    def _finish(self, answer: str) -> None:
+        if self._text and self._text.startswith(answer):  # and the word that ends a chat
+            self.end_line()
+        elif self._is_open and answer.startswith(self._text):
+            put(answer.removeprefix(self._text))
+        else:
+            self.end_line()
+            put(answer)
 
 
 def _answer(run: Run[Answer], request: HumanInputRequested) -> None:
@@ -105,12 +172,49 @@ def _object(answer: Answer, took: Totals, run: Run[Answer]) -> dict[str, Any]:
     return {
         "answer": answer.text,
         "citations": [_citation(citation) for citation in answer.citations],
+        "checks": [one.to_json() for one in answer.checks],
         "usage": {**usage, "total_tokens": took.prompt_tokens + took.completion_tokens},
         "stopped_because": answer.stopped_because,
         "cut": answer.cut,
+        "fallback": fallback_fields(_fallback(run)),
+        "thinking": dataclasses.asdict(answer.thinking) if answer.thinking else None,
         "chat": run.chat_id,
         "run": run.id,
     }
+
+
+def _fallback(run: Run[Answer]) -> Fallback | None:
+    searches = [one.event for one in run.events() if isinstance(one.event, Retrieved)]
+    return next((search.fallback for search in searches if search.fallback), None)
+
+
+def _thought(thinking: Thinking) -> str:
+    """What stands for the thinking, which may be far longer than the answer; `--json` has it."""
+    how_long = "" if thinking.seconds is None else f" for {thinking.seconds:.1f} s"
+    about = "about " if thinking.estimated else ""
+    return f"Thought{how_long} ({about}{thinking.tokens:,} tokens)."
+
+
+def _show_doubts(answer: Answer) -> None:
+    """The markers that are not borne out by their passages, each with the words that it stands behind."""
+    doubtful = [one for one in answer.checks if one.verdict in ("doubtful", "missing")]
+    if doubtful:
+        put("\nCheck before you rely on it:")
+    for one in doubtful:
+        put(f"{_words_before(answer.text, one.at)} [{one.marker}?] {_doubt(one)}")
+
+
+def _words_before(text: str, at: int) -> str:
+    words = " ".join(_BRACKETS.sub(" ", text[:at]).split())
+    return words if len(words) <= _EXCERPT else f"… {words[-_EXCERPT:].partition(' ')[2]}"
+
+
+def _doubt(one: Checked) -> str:
+    if one.verdict == "missing":
+        return "names no passage"
+    if one.kind == "negation":
+        return f'and this differ in "{one.what}"'
+    return "does not seem to be about this" if one.kind == "passage" else f'does not say "{one.what}"'
 
 
 def _citation(citation: Citation) -> dict[str, Any]:
@@ -122,9 +226,14 @@ def _citation(citation: Citation) -> dict[str, Any]:
 def _show_end(answer: Answer, took: Totals, run: Run[Answer]) -> None:
     if answer.citations:
         put("")
+    sure = {one.marker for one in answer.checks if one.verdict in ("supported", "unchecked")}
     for citation in answer.citations:
+        sign = "?" if answer.checks and citation.marker not in sure else ""
         place = f"p. {citation.page}" if citation.page else citation.place
-        put(f"[{citation.marker}] " + ", ".join(part for part in (citation.document, place, citation.heading) if part))
+        put(f"[{citation.marker}{sign}] " + ", ".join(part for part in (citation.document, place, citation.heading) if part))
+    _show_doubts(answer)
+    if answer.thinking:
+        note(f"\n{_thought(answer.thinking)}")
     if answer.cut:
         note(f"\nThe answer is not whole: {_CUT[answer.cut]}.")
     if answer.stopped_because not in ("answered", "no evidence", "stopped"):

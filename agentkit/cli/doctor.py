@@ -125,15 +125,15 @@ def _embedder(workspace: Workspace) -> Check:
 
 
 def _model(settings: Settings) -> Check:
-    from agentkit.llm import connections
+    from agentkit.llm.config import default_connection
     from agentkit.llm.discover import probe
 
-    configured = connections(settings)
-    if not configured:
+    connection = default_connection(settings)
+    if connection is None:
         return Check(
             "model", True, "offline: answers quote the documents", "For written answers set OPENAI_API_KEY or OPENAI_BASE_URL."
         )
-    tried = probe(configured[0])
+    tried = probe(connection)
     failed = [f"{step.name}: {step.detail}" for step in tried.steps if not step.ok]
     advice = (
         "" if tried.ok else "Correct the address or the key in the environment, .streamlit/secrets.toml or the settings page."

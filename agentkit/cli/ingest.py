@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 Show = Callable[[Event], None]
+_FIELDS = ("document", "status", "chunks", "tokens", "seconds", "error", "note", "same_as")
 
 
 def ingest(
@@ -96,7 +97,7 @@ def _shown(as_json: bool, total: int) -> Iterator[Show]:
 def _show_json(event: Event) -> None:
     if isinstance(event, DocumentDone):
         fields = dataclasses.asdict(event)
-        put_json({name: fields[name] for name in ("document", "status", "chunks", "tokens", "seconds", "error", "note")})
+        put_json({name: fields[name] for name in _FIELDS})
 
 
 class _Bar:
@@ -114,7 +115,9 @@ class _Bar:
             self._end(event)
 
     def _end(self, done: DocumentDone) -> None:
-        detail = done.error or done.note or f"{done.chunks:,} chunks, {done.tokens:,} tokens, {done.seconds:.1f} s"
+        sizes = f"{done.chunks:,} chunks, {done.tokens:,} tokens, {done.seconds:.1f} s"
+        same = f"same content as {done.same_as}; " if done.same_as else ""
+        detail = done.error or done.note or f"{same}{sizes}"
         line = f"{done.status:<10}{plain(done.document)}: {plain(detail)}"
         self.progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
         self.progress.advance(self.task)

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from agentkit.cli.fallback import fallback_fields, note_fallback
 from agentkit.cli.output import note, put, put_json
 from agentkit.cli.store import chosen_collection, opened
+from agentkit.core import bus
 from agentkit.errors import ConfigError, NotFound
+from agentkit.events import Event, Retrieved
 
 if TYPE_CHECKING:
     from agentkit.retrieval import Hit, Library
@@ -56,10 +59,17 @@ def search(
         chosen = {"mode": mode, "top_k": top_k, "min_score": min_score, "reranker": reranker}
         given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
         options = dataclasses.replace(library.options(owner, searched), **given)
-        with workspace.counted(owner, "Command search"):
+        heard: list[Event] = []
+        with bus.listening(heard.append), workspace.counted(owner, "Command search"):
             hits = library.retrieve(owner, searched, query, options=options, scope=scope)
+    told = next(event for event in reversed(heard) if isinstance(event, Retrieved))
+    if told.fallback:
+        note_fallback(told.fallback)
     if as_json:
-        put_json({"query": query, "collection": searched, "mode": options.mode, "hits": [_hit(hit) for hit in hits]})
+        put_json({
+            "query": query, "collection": searched, "mode": told.mode, "fallback": fallback_fields(told.fallback),
+            "hits": [_hit(hit) for hit in hits],
+        })  # fmt: skip
     elif hits:
         for hit in hits:
             also = f"\n   Nearly the same in: {', '.join(hit.also_in)}" if hit.also_in else ""

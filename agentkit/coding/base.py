@@ -58,7 +58,8 @@ class CodeExecutor(Protocol):
         """Run the blocks in order until one fails.
 
         A timeout is a result with exit code 124, a file name outside of the working folder one with exit code 1. Raises
-        ExecutionError when nothing can be run, Stopped when the enclosing run is stopped (all processes are dead then).
+        ExecutionError when nothing can be run, Stopped with the output so far when the enclosing run is
+        stopped (all processes are dead then).
         """
 
     def restart(self) -> None:

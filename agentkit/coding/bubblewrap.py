@@ -45,16 +45,17 @@ def run(command: list[str], folder: Path, limits: Limits, user: int | None = Non
     `confinement.unused_user`.
 
     Gives its exit code and output (stderr included), ending in a line that names the limit which ended it: 124 after
-    a timeout, 137 for memory or disk. Raises Stopped when the enclosing run is stopped, ExecutionError when bubblewrap
+    a timeout, 137 for memory or disk. Raises Stopped with the output so far when the run is stopped, ExecutionError if bubblewrap
     cannot make a sandbox here. All processes that the command started are dead afterwards.
     """
     stopping.check()
     output = CappedOutput(limits.output_bytes)
     sandbox = _Sandbox(_arguments(command, folder, limits, user))
-    try:
-        ended_by = sandbox.watch(folder, limits, output)
-    finally:
-        sandbox.end(output)
+    with stopping.keeping(output.text):
+        try:
+            ended_by = sandbox.watch(folder, limits, output)
+        finally:
+            sandbox.end(output)
     if ended_by:
         return ended_by.code, f"{output.text()}\n{ended_by.why}"
     if sandbox.exit_code is None:

@@ -10,6 +10,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from string import Template
 from typing import ClassVar
@@ -129,8 +130,9 @@ class CommandLineExecutor(ABC):
         self._load_functions()
         result = CommandLineCodeResult(0, "", None)
         for block in code_blocks:
-            stopping.check()
-            result.exit_code, output, file = self._execute(block)
+            with stopping.keeping(partial(getattr, result, "output")):
+                stopping.check()
+                result.exit_code, output, file = self._execute(block)
             result.output += output
             result.code_file = result.code_file or file
             if result.exit_code:

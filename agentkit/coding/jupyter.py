@@ -19,6 +19,7 @@ from agentkit.coding.extract import MarkdownCodeExtractor
 from agentkit.coding.kernel import Kernel, KernelDied, Message
 from agentkit.coding.local import NO_ISOLATION
 from agentkit.coding.process import OUTPUT_BYTES, TIMEOUT_EXIT_CODE, TIMEOUT_MSG, CappedOutput
+from agentkit.core import stopping
 from agentkit.core.bus import emit
 from agentkit.errors import WrongArgument
 from agentkit.events import Noted
@@ -72,10 +73,11 @@ class JupyterCodeExecutor:
         emit(Noted(type(self).__name__, NO_ISOLATION))
         shown = _Shown(self.output_dir)
         exit_code = 0
-        for block in code_blocks:
-            exit_code = self._execute(block, shown)
-            if exit_code:
-                break
+        with stopping.keeping(shown.text):
+            for block in code_blocks:
+                exit_code = self._execute(block, shown)
+                if exit_code:
+                    break
         return IPythonCodeResult(exit_code, shown.text(), shown.files)
 
     def _execute(self, block: CodeBlock, shown: _Shown) -> int:

@@ -75,8 +75,8 @@ def run_command(
 
     Gives the exit code and stdout with stderr as they came, the middle left out over `output_bytes`. The environment
     is ours unless given. After `timeout` seconds the whole process tree is killed: exit code 124, and `Timeout` ends the
-    output. A program that is not there gives 127. Raises Stopped when the run is stopped (the tree is dead then), and
-    ExecutionError when the system cannot start a process.
+    output. A program that is not there gives 127. Raises Stopped with the output so far when the run is stopped (the tree
+    is dead then), and ExecutionError when the system cannot start a process.
     """
     stopping.check()
     mark = uuid.uuid4().hex
@@ -91,7 +91,8 @@ def run_command(
     output = CappedOutput(output_bytes)
     with stopping.current().on_stop(lambda: kill_tree(process, mark)):
         ended = _attend(process, mark, output, timeout)
-    stopping.check()
+    with stopping.keeping(output.text):
+        stopping.check()
     if not ended:
         return TIMEOUT_EXIT_CODE, f"{output.text()}\n{TIMEOUT_MSG}"
     return process.returncode, output.text()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentkit import coding
 from agentkit.coding import legacy
+from agentkit.coding.telling import telling_stops
 from agentkit.conversation.checks import discreet
 from agentkit.conversation.history import Stored, content_of
 from agentkit.core import bus
@@ -83,13 +84,14 @@ class Coder:
         found = self.executor.code_extractor.extract_code_blocks(content)
         if not found:
             return None
-        began = time.monotonic()
+        began, code = time.monotonic(), "\n\n".join(block.code for block in found)
+        language, place = found[0].language, type(self.executor).__name__
         try:
-            result = self.executor.execute_code_blocks(found)
+            with telling_stops(self.owner, language, code, place):
+                result = self.executor.execute_code_blocks(found)
         except WrongArgument as error:  # an executor that refuses dangerous code: for the model to read, no end of the chat
             result = coding.CodeResult(1, str(error))
-        code = "\n\n".join(block.code for block in found)
-        self._told(found[0].language, code, result.exit_code, result.output, type(self.executor).__name__, began)
+        self._told(language, code, result.exit_code, result.output, place, began)
         return result.exit_code, result.output
 
     def run_blocks(self, agent: ConversableAgent, blocks: Sequence[tuple[str, str]]) -> tuple[int, str]:
@@ -98,8 +100,10 @@ class Coder:
         for language, code in blocks:
             language = language or legacy.infer_lang(code)
             began = time.monotonic()
-            exit_code, output = self._run_block(agent, language, code)
-            self._told(language, code, exit_code, output, _place(self.use_docker), began)
+            place = _place(self.use_docker)
+            with telling_stops(self.owner, language, code, place):
+                exit_code, output = self._run_block(agent, language, code)
+            self._told(language, code, exit_code, output, place, began)
             logs += "\n" + output
             if exit_code != 0:
                 break

@@ -9,6 +9,7 @@ from typing import Any
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_all, check_conversations, check_kind
 from agentkit.errors import UnknownName, WrongArgument, WrongType
+from agentkit.llm.thinking import FIELD
 
 Stored = dict[str, Any]
 """A message as it is stored: an OpenAI chat dict with AutoGen's `tool_responses` and `context` beside the usual keys."""
@@ -22,15 +23,30 @@ class History:
         """Begin with earlier conversations, whose lists are copied; raises WrongType for what is none."""
         check_conversations(owner, chat_messages)
         self.owner = owner
+        self._thought = ("", "")
         self.messages: dict[Agent, list[Stored]] = defaultdict(list)
         self.messages.update({agent: list(messages) for agent, messages in (chat_messages or {}).items()})
 
     def add(self, message: Stored | str, role: str, peer: Agent, speaker: str) -> bool:
         """Store a message of the conversation with `peer`; False when it has neither content nor a call."""
-        if (stored := stored_form(as_dict(self.owner, message), role, speaker)) is None:
+        given = as_dict(self.owner, message)
+        if (stored := stored_form(given, role, speaker)) is None:
             return False
+        if speaker == self.owner and (thinking := given.get(FIELD) or self._thinking(stored)):
+            stored[FIELD] = thinking
         self.messages[peer].append(stored)
         return True
+
+    def thought(self, content: str, thinking: str) -> None:
+        """What the model thought before it wrote `content`: it is stored with that, never sent."""
+        self._thought = (content, thinking)
+
+    def _thinking(self, stored: Stored) -> str:
+        content, thinking = self._thought
+        if stored.get("content") != content:
+            return ""
+        self._thought = ("", "")
+        return thinking
 
     def last(self, peer: Agent | None) -> Stored | None:
         """The newest message with `peer`, by default of the only conversation; None when there is none.

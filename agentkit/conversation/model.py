@@ -16,12 +16,13 @@ from agentkit.conversation.tooling import normalized_name
 from agentkit.core.io import is_quiet
 from agentkit.errors import BadModelReply, WrongArgument
 from agentkit.events import ReplyEnd
-from agentkit.llm.client import check_reply
+from agentkit.llm.client import check_reply, thinking_of
 from agentkit.llm.ends import cut_by, end_of
+from agentkit.llm.thinking import UNSENT
 
 _EMPTY: tuple[Any, ...] = ({}, {"config_list": []}, {"config_list": [{"model": ""}]})
 _TOOLS = ("tools", "functions")
-_UNSENT = ("tool_responses", "context", "metadata", "id", "timestamp")
+_UNSENT = ("tool_responses", "context", "metadata", "id", "timestamp", *UNSENT)
 _cut: ContextVar[tuple[list[CutReply], ...]] = ContextVar("agentkit_cut_replies", default=())
 _lent: ContextVar[Mapping[Voice, Any]] = ContextVar("agentkit_lent_caches", default=MappingProxyType({}))
 
@@ -110,9 +111,19 @@ def model_reply(client: Any, messages: Sequence[Stored], cache: Any, agent: Any,
     reply = extracted[0] if extracted else None
     if reply is not None and not isinstance(reply, str):
         reply = _accepted(agent.name if agent else "the model", reply)
+    if isinstance(reply, str):
+        _keep_thinking(agent, reply, response)
     if reply is None:
         telling.note(agent.name, "the model gave an empty reply", is_quiet())
     return reply
+
+
+def _keep_thinking(agent: Any, reply: str, response: Any) -> None:
+    """Let the agent's history know what its model thought before it wrote the reply."""
+    choices, engine = getattr(response, "choices", None), getattr(agent, "_engine", None)
+    thinking = thinking_of(getattr(choices[0], "message", None)) if choices else ""
+    if thinking and engine is not None:
+        engine.history.thought(reply, thinking)
 
 
 def sendable(messages: Sequence[Stored]) -> list[Stored]:

@@ -69,6 +69,16 @@ def check() -> None:
 
 
 @contextmanager
+def keeping(output: Callable[[], str]) -> Iterator[None]:
+    """Let a stop in the block carry this output, before what it carries already."""
+    try:
+        yield
+    except Stopped as stopped:
+        stopped.output = output() + stopped.output
+        raise
+
+
+@contextmanager
 def stoppable(signal: StopSignal) -> Iterator[None]:
     """Make `signal` the one that the enclosed work obeys."""
     token = _current.set(signal)

@@ -1,5 +1,6 @@
 """Bytes to pieces: readers, one for each family of formats, a jail to run them in, and the splitter."""
 
+from agentkit.documents.decoding import title_from
 from agentkit.documents.document import DocumentText, Limits, Section
 from agentkit.documents.jail import Jail, read_document, render_page
 from agentkit.documents.readers import FORMATS
@@ -11,5 +12,5 @@ SUPPORTED: frozenset[str] = frozenset(FORMATS)
 
 __all__ = [
     "SUPPORTED", "DocumentText", "Jail", "Limits", "Piece", "Section", "Tokenizer", "confinement_works", "read_document",
-    "render_page", "split",
+    "render_page", "split", "title_from",
 ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from pathlib import PurePath
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -40,6 +41,11 @@ def clean(text: str) -> str:
     if _UNWANTED.search(text) is None and "\x0b" not in text:
         return text
     return _UNWANTED.sub("", _BREAKS.sub("\n", text))
+
+
+def title_from(name: str) -> str:
+    """A title for a file without one: its name without the ending; bytes in it that are no text are replaced."""
+    return clean(PurePath(name).stem.encode("utf-8", "replace").decode())
 
 
 def is_text(data: bytes) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import PurePath
 
 from agentkit.documents.assembly import Reading, assemble
-from agentkit.documents.decoding import clean
+from agentkit.documents.decoding import title_from
 from agentkit.documents.detection import detect
 from agentkit.documents.document import DocumentText, Limits
 from agentkit.documents.readers import FORMATS
@@ -25,7 +24,7 @@ def read_here(data: bytes, name: str, limits: Limits) -> DocumentText:
         document = assemble(reading, name, chosen.media_type, limits)
     if not document.text:
         raise _without_text(name, reading)
-    return document if document.title else replace(document, title=_title(name))
+    return document if document.title else replace(document, title=title_from(name))
 
 
 def render_here(data: bytes, name: str, page: int, highlight: tuple[int, int] | None, width: int) -> bytes:
@@ -47,11 +46,6 @@ def _explained(name: str) -> Iterator[None]:
         raise DamagedDocument(f"{name} is nested too deeply to be read. Export it in a flatter form or as text.") from error
     except Exception as error:  # each library fails in ways of its own
         raise DamagedDocument(f"{name} is damaged: its content is not what files of its kind hold. {AGAIN}") from error
-
-
-def _title(name: str) -> str:
-    """The file's name without its ending; bytes in it that are no text are replaced."""
-    return clean(PurePath(name).stem.encode("utf-8", "replace").decode())
 
 
 def _without_text(name: str, reading: Reading) -> EmptyDocument | NoTextFound:

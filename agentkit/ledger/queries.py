@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from agentkit.core.address import ON_THIS_MACHINE
@@ -191,6 +191,12 @@ def runs(ledger: Ledger, owner: str, limit: int = 50, kind: str = "") -> list[di
     )
 
 
+def last_state(ledger: Ledger, owner: str, chat_id: str) -> str:
+    """How the last run of a chat stands, such as `interrupted`; empty when there was none."""
+    sql = "select state from runs where owner = ? and chat_id = ? order by started_at desc limit 1"
+    return str(ledger.database.value(sql, [owner, chat_id]) or "")
+
+
 def events(ledger: Ledger, owner: str, run_id: str) -> list[Recorded]:
     """The stored events of a run, in order; raises NotFound."""
     if ledger.database.value("select count(*) from runs where id = ? and owner = ?", [run_id, owner]) == 0:
@@ -218,7 +224,35 @@ def told(ledger: Ledger, owner: str, run_ids: Sequence[str], kind: type[E]) -> I
         # Run by run, as the caller asks on: the events of one lie together in the file, so that little of it is read.
         sql = "select data from events where run_id = ? and kind = ? order by seq desc"
         for row in ledger.database.rows(sql, [run_id, kind.__name__]):
-            yield run_id, cast(E, from_json({"kind": kind.__name__, **json.loads(row["data"])}))
+            event = from_json({"kind": kind.__name__, **json.loads(row["data"])})
+            if isinstance(event, kind):
+                yield run_id, event
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A look-up that a run made, without what it found."""
+
+    query: str
+    collection: str
+    hits: int
+    weak: int
+    """Passages that were found and scored below the threshold."""
+    min_score: float
+
+
+def searches(ledger: Ledger, owner: str, run_id: str) -> list[Search]:
+    """The look-ups of a run, in order; what was found is counted where it lies, and not read."""
+    rows = ledger.database.rows(
+        """select e.data->>'query' as query, e.data->>'collection' as collection,
+        json_array_length(e.data->'hits') as hits,
+        coalesce(cast(e.data->'left_out'->>'weak' as integer), 0) as weak,
+        coalesce(cast(e.data->'options'->>'min_score' as double), 0) as min_score
+        from events e join runs r on r.id = e.run_id
+        where r.owner = ? and e.run_id = ? and e.kind = 'Retrieved' order by e.seq""",
+        [owner, run_id],
+    )
+    return [Search(**row) for row in rows]
 
 
 _PROMPT = "c.input_tokens + c.cache_read_tokens + c.cache_write_tokens"

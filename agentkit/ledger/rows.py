@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from agentkit.database import Database
@@ -17,6 +17,8 @@ from agentkit.events import (
     RunFinished,
     RunStarted,
     RunStopped,
+    Thinking,
+    TokenDelta,
     to_json,
 )
 
@@ -65,6 +67,9 @@ def _known(database: Database, run: RunKey) -> set[int]:
 
 def _insert_event(database: Database, run: RunKey, recorded: Recorded) -> None:
     at = datetime.fromtimestamp(recorded.at, UTC).replace(tzinfo=None)
+    if isinstance(recorded.event, TokenDelta):
+        _add_text(database, run, recorded.seq, recorded.event, at)
+        return
     data = to_json(recorded.event)
     kind = data.pop("kind")
     row = {"run_id": run.id, "seq": recorded.seq, "happened_at": at, "kind": kind}
@@ -86,6 +91,7 @@ def _open_run(database: Database, run: RunKey, event: RunStarted, at: datetime) 
     database.insert("runs", {
         "id": run.id, "owner": run.owner, "chat_id": run.chat_id, "kind": event.what,
         "title": event.title, "state": "running", "reason": "", "started_at": at,
+        "message_id": run.message_id,
     })  # fmt: skip
 
 
@@ -97,6 +103,16 @@ def _close_run(
         "update runs set state = ?, reason = ?, finished_at = ? where id = ?",
         [_ENDS[type(event)], reason, at, run.id],
     )
+    database.execute("delete from streamed where run_id = ?", [run.id])
+
+
+def _add_text(
+    database: Database, run: RunKey, seq: int, event: TokenDelta, at: datetime
+) -> None:
+    database.insert("streamed", {
+        "run_id": run.id, "seq": seq, "happened_at": at, "call_id": event.call_id,
+        "agent": event.agent, "text": event.text,
+    })  # fmt: skip
 
 
 def _add_message(database: Database, run: RunKey, event: MessageSent, at: datetime) -> None:
@@ -105,11 +121,16 @@ def _add_message(database: Database, run: RunKey, event: MessageSent, at: dateti
         "sender": event.sender, "recipient": event.recipient, "role": event.role,
         "content": event.content, "status": event.status,
         "extra": json.dumps(event.extra, ensure_ascii=False), "created_at": at,
+        "thinking": _thinking(event.thinking),
     })  # fmt: skip
     database.execute(
         "update chats set head_id = ?, updated_at = ? where id = ? and owner = ?",
         [event.id, at, run.chat_id, run.owner],
     )
+
+
+def _thinking(thinking: Thinking | None) -> str | None:
+    return json.dumps(asdict(thinking), ensure_ascii=False) if thinking else None
 
 
 def _add_call(database: Database, run: RunKey, event: ModelReplied, at: datetime) -> None:
@@ -125,3 +146,7 @@ def _add_call(database: Database, run: RunKey, event: ModelReplied, at: datetime
         "seconds": event.seconds, "first_token_s": event.first_token_s, "finished_at": at,
         "raw_usage": json.dumps(event.raw_usage, ensure_ascii=False),
     })  # fmt: skip
+    if event.purpose == "chat":  # the reply has all of its text
+        database.execute(
+            "delete from streamed where run_id = ? and call_id = ?", [run.id, event.call_id]
+        )

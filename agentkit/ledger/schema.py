@@ -11,7 +11,18 @@ def create_tables(database: Database) -> None:
         database.execute(statement)
 
 
-MIGRATIONS = (create_tables,)
+def add_thinking(database: Database) -> None:
+    """Version 2: what its model thought before a message."""
+    database.execute("alter table messages add column thinking json")
+
+
+def add_unfinished(database: Database) -> None:
+    """Version 3: which answer a run writes, its text as it comes, and what is set in a chat."""
+    for statement in _ADDITIONS:
+        database.execute(statement)
+
+
+MIGRATIONS = (create_tables, add_thinking, add_unfinished)
 
 _TABLES = (
     """create table chats (
@@ -36,4 +47,13 @@ _TABLES = (
         estimated boolean not null,
         cost double, seconds double not null, first_token_s double, raw_usage json not null, finished_at timestamp not null,
         primary key (id, attempt))""",
+)
+_ADDITIONS = (
+    "alter table runs add column message_id varchar",
+    """create table streamed (
+        run_id varchar not null, seq integer not null, happened_at timestamp not null,
+        call_id varchar not null, agent varchar not null, text varchar not null)""",
+    """create table chat_settings (
+        owner varchar not null, chat_id varchar not null, name varchar not null,
+        value json not null)""",
 )

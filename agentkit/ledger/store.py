@@ -10,7 +10,7 @@ from typing import Any
 
 from agentkit.database import Database, Row
 from agentkit.errors import NotFound
-from agentkit.events import Recorded
+from agentkit.events import Recorded, Thinking, TokenDelta
 from agentkit.ledger import rows
 from agentkit.ledger.rows import RunKey
 from agentkit.ledger.schema import MIGRATIONS
@@ -48,6 +48,8 @@ class StoredMessage:
     status: str
     extra: dict[str, Any]
     created_at: datetime
+    thinking: Thinking | None = None
+    """What its model thought before."""
 
 
 class Ledger:
@@ -55,6 +57,7 @@ class Ledger:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self._settings: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {}
         database.migrate("ledger", MIGRATIONS)
 
     def create_chat(self, owner: str, title: str, team: str, model: str, collection: str) -> Chat:
@@ -95,6 +98,57 @@ class Ledger:
                 )
         return self.chat(owner, chat_id)
 
+    def settings(self, owner: str, chat_id: str) -> dict[str, Any]:
+        """What is set in a chat, JSON values by name; an empty id means the owner's next new chat.
+
+        They are for whoever shows the chat, such as what its next question is narrowed to.
+        """
+        revision, key = self.database.revision(_SETTINGS), (owner, chat_id)
+        kept, values = self._settings.get(key, (-1, {}))
+        if kept != revision:
+            rows = self.database.rows(
+                "select name, value from chat_settings where owner = ? and chat_id = ?",
+                [owner, chat_id],
+            )
+            values = {row["name"]: json.loads(row["value"]) for row in rows}
+            self._settings[key] = (revision, values)
+        return dict(values)
+
+    def set(self, owner: str, chat_id: str, name: str, value: Any) -> None:
+        """Set a value in a chat, None to remove it; raises NotFound."""
+        if chat_id:
+            self.chat(owner, chat_id)
+        with self.database.transaction():
+            self._set(owner, chat_id, name, value)
+
+    def exchange(self, owner: str, chat_id: str, name: str, before: Any, after: Any) -> bool:
+        """Set a value in place of another; False when it is no longer the one that it was.
+
+        Of several that want to take the same thing out of a chat, such as a waiting question,
+        one has it.
+        """
+        with self.database.transaction():
+            found = self.database.value(
+                "select value from chat_settings where owner = ? and chat_id = ? and name = ?",
+                [owner, chat_id, name],
+            )
+            if (None if found is None else json.loads(found)) != before:
+                return False
+            self._set(owner, chat_id, name, after)
+            return True
+
+    def _set(self, owner: str, chat_id: str, name: str, value: Any) -> None:
+        self.database.execute(
+            "delete from chat_settings where owner = ? and chat_id = ? and name = ?",
+            [owner, chat_id, name],
+        )
+        if value is not None:
+            self.database.insert("chat_settings", {
+                "owner": owner, "chat_id": chat_id, "name": name,
+                "value": json.dumps(value, ensure_ascii=False),
+            })  # fmt: skip
+        self.database.touch(_SETTINGS)
+
     def delete_chat(self, owner: str, chat_id: str) -> None:
         """Remove the chat with its messages and events; its model calls stay, since they were paid for. Raises NotFound."""
         self.chat(owner, chat_id)
@@ -104,6 +158,10 @@ class Ledger:
             )
             self.database.execute("update runs set title = 'deleted chat' where chat_id = ? and owner = ?", [chat_id, owner])
             self.database.execute("delete from messages where chat_id = ?", [chat_id])
+            self.database.execute(
+                "delete from chat_settings where owner = ? and chat_id = ?", [owner, chat_id]
+            )
+            self.database.touch(_SETTINGS)
             self.database.execute("delete from chats where owner = ? and id = ?", [owner, chat_id])
 
     def thread(self, owner: str, chat_id: str, head_id: str | None = None) -> list[StoredMessage]:
@@ -134,12 +192,28 @@ class Ledger:
         """
         rows.insert_call(self.database, owner, call)
 
-    def interrupt_orphans(self) -> int:
-        """Mark runs that a dead process left open; call once after opening. Returns how many there were."""
-        orphans = self.database.rows("select id from runs where state = 'running'")
-        for row in orphans:
-            self.interrupt(row["id"])
-        return len(orphans)
+    def open_runs(self) -> list[RunKey]:
+        """The runs of all owners that have not ended; after opening, a dead process left them."""
+        sql = "select id, owner, chat_id, message_id from runs where state = 'running'"
+        return [RunKey(**row) for row in self.database.rows(f"{sql} order by started_at")]
+
+    def begun(self, run_id: str) -> list[Recorded]:
+        """What there is of replies that have not come to their end, one TokenDelta for each."""
+        rows = self.database.rows(
+            """select call_id, any_value(agent) as agent, string_agg(text, '' order by seq) as text,
+            max(seq) as seq, max(happened_at) as at from streamed s where run_id = ?
+            and not exists (from llm_calls c where c.id = s.call_id and c.run_id = s.run_id)
+            group by call_id order by seq""",
+            [run_id],
+        )
+        return [
+            Recorded(
+                row["seq"],
+                row["at"].replace(tzinfo=UTC).timestamp(),
+                TokenDelta(row["text"], row["agent"], row["call_id"]),
+            )
+            for row in rows
+        ]
 
     def interrupt(self, run_id: str) -> None:
         """Mark a run whose process has died, if it has not ended before."""
@@ -149,6 +223,7 @@ class Ledger:
                 " finished_at = ? where id = ? and state = 'running'",
                 [utc_now(), run_id],
             )
+            self.database.execute("delete from streamed where run_id = ?", [run_id])
 
 
 def utc_now() -> datetime:
@@ -157,8 +232,10 @@ def utc_now() -> datetime:
 
 
 def _message(row: Row) -> StoredMessage:
-    return StoredMessage(**{**row, "extra": json.loads(row["extra"])})
+    thinking = Thinking(**json.loads(row["thinking"])) if row["thinking"] else None
+    return StoredMessage(**{**row, "extra": json.loads(row["extra"]), "thinking": thinking})
 
 
+_SETTINGS = "chat settings"
 _SEARCH = """c.owner = ? and (? = '' or contains(lower(c.title), lower(?))
     or exists (from messages m where m.chat_id = c.id and contains(lower(m.content), lower(?))))"""

@@ -17,13 +17,19 @@ from agentkit.events import (
     Purpose,
     Recorded,
     Retrieved,
+    RunFailed,
+    RunFinished,
+    RunStopped,
+    ThinkingDelta,
     TokenDelta,
 )
 from agentkit.ledger.rows import RunKey
 
-_NOT_STORED = (TokenDelta, DocumentProgress)
 _MAY_WAIT = (DocumentDone, ModelCalled, Retrieved)
-_HELD, _HELD_S = 64, 1.0  # an ingest of many small documents would else spend its time on commits
+_ENDS = (RunFinished, RunFailed, RunStopped)
+_HELD = 64  # an ingest of many small documents would else spend its time on commits
+LONGEST_WAIT_S = 1.0
+"""Seconds after which what waits is stored: a process that is killed loses no more than that."""
 
 
 class Keeper(Protocol):
@@ -34,7 +40,10 @@ class Keeper(Protocol):
 
 
 class LedgerWriter:
-    """Writes the events of one run; `chat_id` and `message_id` say what its calls are for."""
+    """Writes the events of one run; `chat_id` and `message_id` say what its calls are for.
+
+    The text of a reply is stored while it is written: what came in `wait_s` seconds as one piece.
+    """
 
     def __init__(
         self,
@@ -43,31 +52,97 @@ class LedgerWriter:
         owner: str,
         chat_id: str | None = None,
         message_id: str | None = None,
+        wait_s: float = LONGEST_WAIT_S,
     ) -> None:
         self.ledger = ledger
         self.run = RunKey(run_id, owner, chat_id, message_id)
+        self._wait_s = wait_s
         self._held: list[Recorded] = []
+        self._texts: dict[str, _Text] = {}
         self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
 
     def write(self, recorded: Recorded) -> None:
         """Store an event and what follows from it.
 
-        Events that may wait are kept back, for a second at most while others come.
+        Events that may wait are kept back, for a second at most, and so is text. Raises
+        StoreError when this event cannot be stored, or those that waited.
         """
-        if isinstance(recorded.event, _NOT_STORED):
+        event = recorded.event
+        if isinstance(event, (DocumentProgress, ThinkingDelta)):
             return
+        if isinstance(event, _ENDS):
+            self._end_timer()
         if due := self._due(recorded):
             self.ledger.keep(self.run, due)
 
     def _due(self, recorded: Recorded) -> list[Recorded]:
         """What is to be written now; a run may emit from several threads."""
+        event = recorded.event
         with self._lock:
-            self._held.append(recorded)
-            young = recorded.at - self._held[0].at <= _HELD_S
-            if _may_wait(recorded.event) and len(self._held) < _HELD and young:
+            if isinstance(event, TokenDelta):
+                self._texts.setdefault(event.call_id, _Text(event.agent)).add(recorded, event.text)
+                self._begin_timer()
                 return []
-            due, self._held = self._held, []
-            return due
+            if isinstance(event, ModelReplied):
+                self._texts.pop(event.call_id, None)  # it has all the text
+            self._held.append(recorded)
+            if _may_wait(event) and len(self._held) < _HELD:
+                self._begin_timer()
+                return []
+            return self._taken()
+
+    def _taken(self) -> list[Recorded]:
+        texts = [text.piece(call_id) for call_id, text in self._texts.items()]
+        taken, self._held = [*texts, *self._held], []  # in this order: what ends a text ends it
+        self._texts = {}
+        return taken
+
+    def _begin_timer(self) -> None:
+        if self._timer is None:
+            self._timer = threading.Timer(self._wait_s, self._store_waiting)
+            self._timer.name, self._timer.daemon = f"agentkit-writer-{self.run.id[:12]}", True
+            self._timer.start()
+
+    def _end_timer(self) -> None:
+        """Wait for what it stores: a process that exits meanwhile would crash in the database."""
+        with self._lock:
+            timer = self._timer
+        if timer is not None and timer is not threading.current_thread():
+            timer.cancel()
+            timer.join()
+
+    def _store_waiting(self) -> None:
+        with self._lock:
+            due = self._taken()
+        failed: list[Recorded] = []
+        try:
+            if due:
+                self.ledger.keep(self.run, due)
+        except Exception:  # noqa: BLE001 (the run hears of it: its next event brings these along)
+            failed = due
+        with self._lock:
+            self._timer = None
+            if not failed and (self._held or self._texts):  # came meanwhile
+                self._begin_timer()
+            self._held = [*failed, *self._held]
+
+
+class _Text:
+    """What has come of a reply since it was last stored."""
+
+    def __init__(self, agent: str) -> None:
+        self._agent = agent
+        self._pieces: list[str] = []
+        self._seq, self._at = 0, 0.0
+
+    def add(self, recorded: Recorded, text: str) -> None:
+        self._pieces.append(text)
+        self._seq, self._at = recorded.seq, recorded.at
+
+    def piece(self, call_id: str) -> Recorded:
+        text = "".join(self._pieces)
+        return Recorded(self._seq, self._at, TokenDelta(text, self._agent, call_id))
 
 
 class CallKeeper(Protocol):

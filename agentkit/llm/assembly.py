@@ -19,11 +19,13 @@ from agentkit.llm.checked import (
     finish_of,
     function_in,
     named,
+    parted,
     take_arguments,
     text_in,
     usage_of,
 )
-from agentkit.llm.stream import delta
+from agentkit.llm.stream import delta, thought
+from agentkit.llm.thinking import thought_in
 from agentkit.llm.wire import Sender, decoded
 
 if TYPE_CHECKING:
@@ -141,6 +143,8 @@ class _Choice:
     """What has come of one of the replies."""
 
     texts: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
+    """What came beside the text."""
     calls: dict[int, _Call] = field(default_factory=dict)
     single: _Call | None = None
     """The only call, in the form that OpenAI had before tools."""
@@ -153,12 +157,16 @@ class _Choice:
             return
         if not isinstance(piece, Mapping):
             raise sender.refuse(piece, "a piece")
+        thinking = room.take(thought_in(piece))
+        if thinking:
+            self.thoughts.append(thinking)
         text = room.take(
             text_in(piece.get("content"), sender) or text_in(piece.get("refusal"), sender)
         )
         if text:
             self.texts.append(text)
         if shown:
+            thought(thinking)
             delta(text)
         for part in calls_in(piece, sender):
             self._add_call(part, room, sender)
@@ -167,7 +175,7 @@ class _Choice:
             self.single.add(single, room, sender)
 
     def whole(self, index: int, sender: Sender) -> dict[str, Any]:
-        message: dict[str, Any] = {"role": "assistant", "content": "".join(self.texts) or None}
+        message: dict[str, Any] = {"role": "assistant", **parted(self.texts, self.thoughts)}
         if self.calls:
             made = [self.calls[number] for number in sorted(self.calls)]
             message["tool_calls"] = [

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentkit.errors import BadModelReply
 from agentkit.events import ReplyEnd
+from agentkit.llm.thinking import FIELD, split, thought_in
 from agentkit.llm.usage import credible
 from agentkit.llm.wire import Sender
 
@@ -123,6 +124,14 @@ def text_in(content: Any, sender: Sender) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
+def parted(texts: Iterable[str], thoughts: Iterable[str]) -> dict[str, str | None]:
+    """Text and thinking of a message; without thinking beside the text, its tags tell."""
+    text, thinking = "".join(texts), "".join(thoughts)
+    if not thinking:
+        thinking, text = split(text)
+    return {"content": text or None, **({FIELD: thinking} if thinking else {})}
+
+
 def calls_in(message: Mapping[str, Any], sender: Sender) -> list[dict[str, Any]]:
     """The calls of functions in a message or a piece of one; the `function` of each may be None."""
     given = [] if message.get("tool_calls") is None else message["tool_calls"]
@@ -188,6 +197,7 @@ def _choice(choice: Mapping[str, Any], room: Room, sender: Sender) -> dict[str, 
     given = {} if choice.get("message") is None else choice["message"]
     if not isinstance(given, Mapping):
         raise sender.refuse(given, "the message")
+    thinking = room.take(thought_in(given))
     content = room.take(text_in(given.get("content"), sender))
     refusal = room.take(text_in(given.get("refusal"), sender))
     calls, single = calls_in(given, sender), function_in(given.get("function_call"), sender)
@@ -200,7 +210,7 @@ def _choice(choice: Mapping[str, Any], room: Room, sender: Sender) -> dict[str, 
     message = {
         **_extras(given),
         "role": "assistant",
-        "content": content or None,
+        **parted([content], [thinking]),
         "refusal": refusal or None,
     }
     message |= ({"tool_calls": calls} if calls else {}) | (
@@ -212,6 +222,7 @@ def _choice(choice: Mapping[str, Any], room: Room, sender: Sender) -> dict[str, 
 def _extras(message: Mapping[str, Any]) -> dict[str, Any]:
     """What a server adds to a message, but for what has a known name and not its type."""
     wrong = {key for key, kind in _TYPED.items() if not isinstance(message.get(key), kind)}
+    wrong.add(FIELD)  # as it was understood it is put in anew
     return {
         key: each
         for key, each in message.items()

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
 
 from agentkit.core import bus, stopping
 from agentkit.errors import BadModelReply, ModelError, Stopped
-from agentkit.events import CallStatus, ModelCalled, ModelReplied, ReplyEnd, Usage
-from agentkit.llm import limits
+from agentkit.events import CallStatus, ModelCalled, ModelReplied, ReplyEnd, Thinking, Usage
+from agentkit.llm import limits, room
 from agentkit.llm.ends import cut_by, end_of, half_a_call
 from agentkit.llm.prices import price
 from agentkit.llm.response import ModelResponse
 from agentkit.llm.stream import Streamed, streaming
-from agentkit.llm.usage import credible, estimated_usage, usage_from
+from agentkit.llm.thinking import UNSENT, split, thought_in
+from agentkit.llm.usage import credible, estimated_usage, usage_from, with_reasoning
 from agentkit.messages import Message, new_id, text_of
 
 ATTEMPTS = 3
@@ -93,20 +93,28 @@ class Reply:
     """The client's response; None when stopped."""
     end: ReplyEnd | None = None
     """How it ended; None when stopped."""
+    thinking: Thinking | None = None
+    """What the model thought before; no part of the text, nor of the message."""
 
 
 def call(model: Model, messages: Sequence[Message], *, agent: str = "", stream: bool | None = True,
          params: Mapping[str, Any] | None = None, attempts: int = ATTEMPTS, may_be_empty: bool = False) -> Reply:  # fmt: skip
     """Ask a model, up to `attempts` times where another try can help; with `stream=None` the parameter is left out.
 
-    Emits ModelCalled, TokenDelta for what is streamed, and one ModelReplied per attempt. Stopped on the way, it returns
-    the part that had come; stopped before or between attempts, it raises Stopped. Raises ModelError, for a reply with
-    nothing in it unless it `may_be_empty`, LimitReached before an attempt that would go beyond a limit, and whatever a client
-    of somebody else raises.
+    What models thought before earlier replies is not sent, whatever messages hold of it, and what does not fit into the
+    model's window is shortened, see `room`; raises ContextTooLong where that cannot be done, before anything is sent.
+
+    Emits ModelCalled, TokenDelta and ThinkingDelta for what is streamed, and one ModelReplied per attempt. Stopped on the
+    way, it returns the part that had come; stopped before or between attempts, it raises Stopped. Raises ModelError, for
+    a reply with nothing in it unless it `may_be_empty`, LimitReached before an attempt that would go beyond a limit, and
+    whatever a client of somebody else raises.
     """
     said = {} if stream is None else {"stream": stream}
-    request = {"model": model.name, "messages": list(messages), **said, **(params or {})}
-    asked = _Call(model, list(messages), agent, request, may_be_empty)
+    sent = room.fitted(
+        model, [_without_thinking(message) for message in messages], tools_in(params or {}), params or {}, agent
+    )
+    request = {"model": model.name, "messages": sent, **said, **(params or {})}
+    asked = _Call(model, list(sent), agent, request, may_be_empty)
     attempt = 1
     while True:
         stopping.check()
@@ -193,44 +201,57 @@ class _Call:
         try:
             return self.model.client.create(self.params)
         finally:
-            streamed.seconds = time.monotonic() - streamed.began
+            streamed.close()
 
     def _reply(self, response: ModelResponse, streamed: Streamed) -> Reply:
         retrieved = self.model.client.message_retrieval(response)
-        message = message_of(retrieved[0] if retrieved else None, self._who)
+        first = retrieved[0] if retrieved else None
+        message, thinking = message_of(first, self._who), thinking_of(first) or streamed.thinking
         if not (self.may_be_empty or any(message.get(key) for key in ("content", "tool_calls", "function_call"))):
-            raise BadModelReply(f"{self._who} sent an empty reply; ask again, allow more tokens, or choose another model.")
+            raise self._empty(thinking)
         if cut_by(end_of(response)) and (name := half_a_call(message)):
             raise BadModelReply(f"{self._who} was cut off while it called {name}, which is not run so; allow more tokens.")
         text = text_of(message.get("content"))
-        return self._made(text, message, *self._costs(response, text), streamed, response)
+        costs = self._costs(response, text, thinking)
+        return self._made(text, message, *costs, streamed, response, thinking)
 
-    def _costs(self, response: ModelResponse, text: str) -> tuple[Usage, float | None]:
+    def _empty(self, thinking: str) -> BadModelReply:
+        if thinking:
+            return BadModelReply(f"{self._who} thought, but gave no answer; allow more tokens, or choose another model.")
+        return BadModelReply(f"{self._who} sent an empty reply; ask again, allow more tokens, or choose another model.")
+
+    def _costs(self, response: ModelResponse, text: str, thinking: str) -> tuple[Usage, float | None]:
         client = self.model.client
         cost = client.cost(response)  # before the usage: clients of AutoGen scripts note the cost in the response
         usage = usage_from(self._figures(response))
         if not usage.total:  # some servers send zeros, or figures by names of their own; limits would never be reached
-            usage, estimate = self._estimate(text)
+            usage, estimate = self._estimate(text, thinking)
             return usage, cost if estimate is None else estimate
+        usage = with_reasoning(usage, thinking, self.model.name)
         return usage, self.model.price(usage) if self.model.price_1k else cost
 
     def _figures(self, response: ModelResponse) -> dict[str, Any]:
         return credible(self.model.client.get_usage(response))
 
-    def _estimate(self, text: str) -> tuple[Usage, float | None]:
-        usage = estimated_usage(self.messages, text, self.model.name, tools_in(self.params))
+    def _estimate(self, text: str, thinking: str) -> tuple[Usage, float | None]:
+        tools = tools_in(self.params)
+        usage = estimated_usage(self.messages, text, self.model.name, tools, thinking)
         return usage, self.model.price(usage)
 
     def _partial(self, streamed: Streamed) -> Reply:
         message: Message = {"role": "assistant", "content": streamed.text}
-        return self._made(streamed.text, message, *self._estimate(streamed.text), streamed, None)
+        costs = self._estimate(streamed.text, streamed.thinking)
+        return self._made(streamed.text, message, *costs, streamed, None, streamed.thinking)
 
-    def _made(self, text: str, message: Message, usage: Usage, cost: float | None, streamed: Streamed, response: Any) -> Reply:
+    def _made(self, text: str, message: Message, usage: Usage, cost: float | None, streamed: Streamed,
+              response: Any, thinking: str) -> Reply:  # fmt: skip
         named = str(getattr(response, "model", "") or self.model.name)
         provider, stopped = self.model.provider, response is None
+        said = not usage.estimated and usage_from(self._figures(response)).reasoning > 0 if response else False
+        thought = Thinking(thinking, streamed.thinking_s, usage.reasoning, not said) if thinking else None
         return Reply(
             text, message, usage, cost, named, provider, streamed.seconds, streamed.first_token_s, stopped, self.id, response,
-            None if stopped else end_of(response),
+            None if stopped else end_of(response), thought,
         )  # fmt: skip
 
     def _failed(self, streamed: Streamed, response: ModelResponse | None, error: Exception) -> Reply:
@@ -240,14 +261,18 @@ class _Call:
         taken = error.taken if isinstance(error, BadModelReply) else None
         if response is not None:
             try:
-                usage, cost = self._costs(response, streamed.text)
+                usage, cost = self._costs(response, streamed.text, streamed.thinking)
             except Exception:  # noqa: BLE001 (a client that cannot count; the error to raise is the first one)
                 cost = None
-        elif taken is not None or streamed.pieces:
-            usage = usage_from(taken or {})
-            usage, cost = (usage, self.model.price(usage)) if usage.total else self._estimate(streamed.text)
+        elif taken is not None or streamed.pieces or streamed.thoughts:
+            usage, cost = usage_from(taken or {}), None
+            if usage.total:
+                usage = with_reasoning(usage, streamed.thinking, self.model.name)
+                cost = self.model.price(usage)
+            else:
+                usage, cost = self._estimate(streamed.text, streamed.thinking)
         message: Message = {"role": "assistant", "content": streamed.text}
-        return self._made(streamed.text, message, usage, cost, streamed, None)
+        return self._made(streamed.text, message, usage, cost, streamed, None, streamed.thinking)
 
     def _report(
         self, number: int, reply: Reply, status: CallStatus, raw: dict[str, Any], error: str = "", kind: str = ""
@@ -256,7 +281,7 @@ class _Call:
         bus.emit(
             ModelReplied(
                 self.id, self.agent, provider, reply.model, "chat", status, reply.text, reply.usage, reply.seconds,
-                reply.first_token_s, reply.cost, number, error, kind, raw, reply.end,
+                reply.first_token_s, reply.cost, number, error, kind, raw, reply.end, reply.thinking,
             )
         )  # fmt: skip
 
@@ -274,15 +299,33 @@ def message_of(retrieved: Any, who: str) -> Message:
     which `who` names the model, for what can be no message.
     """
     if retrieved is None or isinstance(retrieved, str):
-        return {"role": "assistant", "content": retrieved}
+        return {"role": "assistant", "content": retrieved and split(retrieved)[1]}
     if not isinstance(retrieved, Mapping) and not any(hasattr(retrieved, key) for key in ("content", *_CALLS)):
         raise BadModelReply(f"{who} sent {retrieved!r:.200} as its message; ask again, or choose another model.")
-    message: dict[str, Any] = {"role": "assistant", "content": _part(retrieved, "content") or _part(retrieved, "refusal")}
+    content = _part(retrieved, "content")
+    if isinstance(content, str) and not thought_in(retrieved):
+        content = split(content)[1]
+    elif isinstance(content, list | tuple):
+        content = [part for part in content if not (isinstance(part, Mapping) and part.get("type") == "thinking")]
+    message: dict[str, Any] = {"role": "assistant", "content": content or _part(retrieved, "refusal")}
     for key in _CALLS:
         if made := _part(retrieved, key):
             message[key] = [_plain(each) for each in made] if isinstance(made, list | tuple) else _plain(made)
     check_reply(who, message)
     return cast(Message, message)
+
+
+def thinking_of(retrieved: Any) -> str:
+    """What was thought before a retrieved message, by its own field or by tags in its text."""
+    content = retrieved if isinstance(retrieved, str) else _part(retrieved, "content")
+    beside = "" if isinstance(retrieved, str) else thought_in(retrieved).strip()
+    return beside or (split(content)[0] if isinstance(content, str) else "")
+
+
+def _without_thinking(message: Message) -> Message:
+    if UNSENT.isdisjoint(message):
+        return message
+    return cast(Message, {key: value for key, value in message.items() if key not in UNSENT})
 
 
 def check_reply(who: str, message: Mapping[str, Any]) -> None:

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import re
-import tempfile
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from agentkit import private
 from agentkit.core.address import server_of, without_login
 from agentkit.errors import ConfigError, NotFound
 from agentkit.llm.client import Model
 from agentkit.llm.extractive import ExtractiveClient
-from agentkit.llm.openai_client import OPENAI_URL, OpenAIClient, provider_of
+from agentkit.llm.openai_client import OPENAI_URL, AzureClient, OpenAIClient, provider_of
 from agentkit.settings import Settings
 
 OFFLINE = "offline"
 _SCHEMES = ("http", "https")
+_changing = threading.Lock()
+"""Held while the file is read and written anew: tests that end together keep what they found."""
+_API_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?")
 DEFAULT_OPENAI_MODEL = "gpt-5-mini"
 OPENAI_EMBEDDING_MODEL = "text-embedding-3-small"
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]
@@ -42,6 +44,14 @@ class Connection:
     """Models of the server to embed documents with."""
     reranker_models: tuple[str, ...] = ()
     """Models of the server to rerank passages with."""
+    kind: Literal["openai", "azure"] = "openai"
+    """With `azure` the address is the endpoint, and the models are deployments."""
+    api_version: str = ""
+    """Of Azure, such as `2024-10-21`."""
+    contexts: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """Tokens that the server gives a model, as a test showed."""
+    dimensions: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """Numbers in a vector of an embedding model, as a test showed."""
 
 
 def connections(settings: Settings) -> list[Connection]:
@@ -49,21 +59,56 @@ def connections(settings: Settings) -> list[Connection]:
     return [*_from_settings(settings), *_saved(settings)]
 
 
-def save_connection(settings: Settings, connection: Connection, *, key_entered: bool = False) -> Connection:
-    """Store a connection, replacing a saved one of that name; returns it as stored.
+def save_connection(
+    settings: Settings, connection: Connection, *, key_entered: bool = False
+) -> Connection:
+    """Store a connection, in the place of a saved one of that name, else at the end.
 
-    A key that is set for other servers only is refused, unless the person has entered it for this one: `key_entered`.
+    Returns it as stored. A key that is set for other servers only is refused, unless the person has
+    entered it for this one: `key_entered`.
     Raises ConfigError for that and on bad values.
     """
     checked = _checked(connection)
-    given, saved = _from_settings(settings), _saved(settings)
+    given = _from_settings(settings)
     if any(one.name == checked.name for one in given):
-        raise ConfigError(f"The name {checked.name!r} belongs to the connection of the environment; choose another.")
-    owners = [one for one in (*given, *saved) if checked.api_key and one.api_key == checked.api_key]
-    if owners and not key_entered and not any(_same_server(one.base_url, checked.base_url) for one in owners):
-        raise _foreign_key(owners[0], checked.base_url)
-    _write(settings, [*(one for one in saved if one.name != checked.name), checked])
+        raise ConfigError(
+            f"The name {checked.name!r} belongs to the connection of the environment; "
+            "choose another."
+        )
+    with _changing:
+        saved = _saved(settings)
+        owners = [
+            one for one in (*given, *saved) if checked.api_key and one.api_key == checked.api_key
+        ]
+        if (
+            owners
+            and not key_entered
+            and not any(_same_server(one.base_url, checked.base_url) for one in owners)
+        ):
+            raise _foreign_key(owners[0], checked.base_url)
+        places = {one.name: place for place, one in enumerate(saved)}
+        place = places.get(checked.name, len(saved))
+        if [one for one in saved[place : place + 1] if one.base_url != checked.base_url]:
+            checked = dataclasses.replace(checked, contexts={}, dimensions={})  # another server's
+        _write(settings, [*saved[:place], checked, *saved[place + 1 :]])
     return checked
+
+
+def keep_found(settings: Settings, connection: Connection) -> None:
+    """Keep the sizes that a test showed of a saved connection, if it is still the same.
+
+    Raises ConfigError.
+    """
+    with _changing:
+        saved = _saved(settings)
+        kept = [
+            dataclasses.replace(one, contexts=connection.contexts, dimensions=connection.dimensions)
+            if one.name == connection.name
+            else one
+            for one in saved
+        ]
+        if connection in kept and kept != saved:
+            _write(settings, kept)
 
 
 def key_for(connection: Connection, base_url: str) -> str:
@@ -79,42 +124,95 @@ def key_for(connection: Connection, base_url: str) -> str:
 
 def delete_connection(settings: Settings, name: str) -> None:
     """Forget a saved connection; raises NotFound."""
-    saved = _saved(settings)
-    if name not in {connection.name for connection in saved}:
-        raise NotFound(f"There is no saved connection {name!r}; those of the environment are removed there.")
-    _write(settings, [connection for connection in saved if connection.name != name])
+    with _changing:
+        saved = _saved(settings)
+        if name not in {connection.name for connection in saved}:
+            raise NotFound(
+                f"There is no saved connection {name!r}; "
+                "those of the environment are removed there."
+            )
+        _write(settings, [connection for connection in saved if connection.name != name])
 
 
 def available_models(settings: Settings, similarity: Similarity | None = None) -> list[Model]:
-    """All models to choose from, the default first: the first configured one, else the offline one. Asks no server."""
+    """All models to choose from, the default first.
+
+    It is the chosen one, else the first configured one, else the offline one. A chosen one that is
+    not offered any more counts as none. Asks no server.
+    """
     found = [model for connection in connections(settings) for model in models_of(connection)]
-    return [*found, offline_model(similarity)]
+    found.append(offline_model(similarity))
+    return sorted(found, key=lambda model: model.id != settings.default_model)
 
 
-def model_by_id(settings: Settings, model_id: str = "", similarity: Similarity | None = None) -> Model:
+def default_connection(settings: Settings) -> Connection | None:
+    """The connection of the default model; None for the offline one. Raises ConfigError."""
+    default = available_models(settings)[0].id
+    known = connections(settings)
+    return next((one for one in known if default in [model.id for model in models_of(one)]), None)
+
+
+def model_by_id(
+    settings: Settings, model_id: str = "", similarity: Similarity | None = None
+) -> Model:
     """The model of that id; the default when it is empty. Raises NotFound naming those there are."""
     models = available_models(settings, similarity)
     for model in models:
         if model_id in ("", model.id):
             return model
-    raise NotFound(f"There is no model {model_id!r}; choose one of: {', '.join(model.id for model in models)}.")
+    raise NotFound(
+        f"There is no model {model_id!r}; choose one of: {', '.join(model.id for model in models)}."
+    )
 
 
 def models_of(connection: Connection) -> list[Model]:
     """The models of a connection."""
-    client = OpenAIClient(connection.base_url, connection.api_key)
-    provider = provider_of(connection.base_url)
-    if not connection.models:
-        return [Model(f"{connection.name}/default", f"{connection.name} (its first model)", client, "", provider)]
+    client, provider = client_of(connection), provider_to(connection)
+    if not connection.models and connection.kind == "openai":
+        return [
+            Model(
+                f"{connection.name}/default",
+                f"{connection.name} (its first model)",
+                client,
+                "",
+                provider,
+            )
+        ]
     return [
-        Model(f"{connection.name}/{name}", f"{name} ({connection.name})", client, name, provider) for name in connection.models
-    ]
+        Model(
+            f"{connection.name}/{name}", f"{name} ({connection.name})", client, name, provider,
+            connection.contexts.get(name),
+        )
+        for name in connection.models
+    ]  # fmt: skip
+
+
+def client_of(
+    connection: Connection, connect_timeout_s: float = 10.0, read_timeout_s: float = 300.0
+) -> OpenAIClient:
+    """What asks the server of a connection."""
+    kind = AzureClient if connection.kind == "azure" else OpenAIClient
+    options = {"api_version": connection.api_version} if connection.kind == "azure" else None
+    return kind(
+        connection.base_url, connection.api_key, connect_timeout_s=connect_timeout_s,
+        read_timeout_s=read_timeout_s, options=options,
+    )  # fmt: skip
+
+
+def provider_to(connection: Connection) -> str:
+    """Whose price list counts for a connection."""
+    return "azure" if connection.kind == "azure" else provider_of(connection.base_url)
 
 
 def offline_model(similarity: Similarity | None = None) -> Model:
     """The model that quotes; it needs no server."""
     return Model(
-        OFFLINE, "Offline (quotes the documents)", ExtractiveClient(similarity), "extractive", OFFLINE, is_language_model=False
+        OFFLINE,
+        "Offline (quotes the documents)",
+        ExtractiveClient(similarity),
+        "extractive",
+        OFFLINE,
+        is_language_model=False,
     )
 
 
@@ -136,10 +234,48 @@ def _checked(connection: Connection) -> Connection:
         raise ConfigError(
             f"A connection cannot be named {connection.name!r}; use 1 to 60 characters without a slash, not {OFFLINE!r}."
         )
-    return Connection(
-        name, _address(connection.base_url), connection.api_key.strip(), _names(connection.models),
+    address = connection.base_url.strip()
+    if connection.kind == "azure" and address and "://" not in address:
+        address = f"https://{address}"  # Azure has no other
+    checked = Connection(
+        name, _address(address), connection.api_key.strip(), _names(connection.models),
         embedding_models=_names(connection.embedding_models), reranker_models=_names(connection.reranker_models),
     )  # fmt: skip
+    if connection.kind == "azure":
+        checked = _checked_azure(checked, connection)
+    offered = (*checked.models, *checked.embedding_models)
+    return dataclasses.replace(
+        checked,
+        contexts={model: size for model, size in connection.contexts.items() if model in offered},
+        dimensions={
+            model: size for model, size in connection.dimensions.items() if model in offered
+        },
+    )
+
+
+def _checked_azure(checked: Connection, connection: Connection) -> Connection:
+    """With the endpoint out of whatever address of Azure was given.
+
+    Raises ConfigError for what is missing.
+    """
+    version = connection.api_version.strip() or _version_in(connection.base_url)
+    if not _API_VERSION.fullmatch(version):
+        raise ConfigError(
+            f"The API version is {version!r}, but Azure needs one such as 2024-10-21; "
+            "its portal shows it beside the deployment."
+        )
+    if not (checked.models or checked.embedding_models):
+        raise ConfigError(
+            "Azure answers by deployments, but none is named; "
+            "enter at least one, as Azure's portal calls it."
+        )
+    endpoint = re.split(r"/openai(?=/|$)|/v1$", checked.base_url.partition("?")[0])[0]
+    return dataclasses.replace(checked, base_url=endpoint, kind="azure", api_version=version)
+
+
+def _version_in(address: str) -> str:
+    """The API version in an address that was copied from Azure's portal."""
+    return next(iter(parse_qs(address.partition("?")[2]).get("api-version", ())), "")
 
 
 def _same_server(one: str, other: str) -> bool:
@@ -197,21 +333,15 @@ def _connection(row: dict[str, Any]) -> Connection:
     return Connection(
         row["name"], row["base_url"], row.get("api_key", ""), tuple(row.get("models", ())),
         embedding_models=tuple(row.get("embedding_models", ())), reranker_models=tuple(row.get("reranker_models", ())),
+        kind=row.get("kind", "openai"), api_version=row.get("api_version", ""),
+        contexts=dict(row.get("contexts", {})), dimensions=dict(row.get("dimensions", {})),
     )  # fmt: skip
 
 
 def _write(settings: Settings, saved: Sequence[Connection]) -> None:
     """Replace the file in one step; only its owner may read it, for the keys in it."""
-    path = _file(settings)
-    private.make_folder(path.parent)
-    rows = [{key: value for key, value in dataclasses.asdict(one).items() if key != "source"} for one in saved]
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".connections-")  # created with mode 0600
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(rows, file, indent=1, ensure_ascii=False)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    rows = [
+        {key: value for key, value in dataclasses.asdict(one).items() if key != "source"}
+        for one in saved
+    ]
+    private.write_text(_file(settings), json.dumps(rows, indent=1, ensure_ascii=False))

@@ -21,7 +21,8 @@ from agentkit.llm.checked import chat_completion, completion
 from agentkit.llm.failures import mapped, of_http
 from agentkit.llm.prices import price
 from agentkit.llm.response import ModelResponse
-from agentkit.llm.stream import delta
+from agentkit.llm.stream import delta, thought
+from agentkit.llm.thinking import FIELD
 from agentkit.llm.usage import credible, usage_from
 from agentkit.llm.wire import Sender, body, decoded, events
 from agentkit.messages import new_id
@@ -109,6 +110,26 @@ class OpenAIClient:
                 )
         return len(vector)
 
+    def beside(self, path: str, asked: Mapping[str, Any] | None = None) -> Any:
+        """The JSON value that the same server has at a path beside its `/v1`; `asked` is posted.
+
+        None when there is none; raises ModelUnreachable and Stopped.
+        """
+        sender = self._sender("")
+        address = self.base_url.removesuffix("/v1") + path
+        headers = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
+        method = "GET" if asked is None else "POST"
+        with (
+            self._guarded(sender) as http,
+            http.stream(method, address, json=asked, headers=headers) as answer,
+        ):
+            if answer.status_code != 200:
+                return None
+            try:
+                return decoded(body(answer.iter_bytes(), sender), sender)
+            except BadModelReply:
+                return None
+
     def message_retrieval(self, response: ModelResponse) -> list[Any]:
         """The messages of the choices; texts where a prompt was completed."""
         return [getattr(choice, "message", None) or getattr(choice, "text", None) for choice in response.choices]
@@ -151,11 +172,19 @@ class OpenAIClient:
             return cast(ModelResponse, completion(value, sender))
         made = chat_completion(value, sender)
         if request.get("stream"):  # asked for a stream, this server sends all at once
-            delta(made.choices[0].message.content or "")
+            first = made.choices[0].message
+            thought(getattr(first, FIELD, ""))
+            delta(first.content or "")
         return cast(ModelResponse, made)
 
     @contextmanager
     def _connected(self, sender: Sender) -> Iterator[openai.OpenAI]:
+        """The SDK over a connection of its own."""
+        with self._guarded(sender) as http:
+            yield self._sdk(http)
+
+    @contextmanager
+    def _guarded(self, sender: Sender) -> Iterator[httpx2.Client]:
         """A connection of its own for one request, so that a stop can cut it at any moment; errors come out as ours."""
         import openai
 
@@ -167,7 +196,7 @@ class OpenAIClient:
         )
         with self._http(wire) as http, stopping.current().on_stop(wire.cut):
             try:
-                yield self._sdk(http)
+                yield http
             except ModelError:
                 if wire.is_cut:  # what came was cut by the stop
                     raise Stopped("stopped by the user") from None
@@ -202,10 +231,15 @@ class OpenAIClient:
 
 
 class AzureClient(OpenAIClient):
-    """Asks a deployment at an Azure endpoint; `options` hold `api_version` and, for sign-in, `azure_ad_token` or a provider."""
+    """Asks a deployment at an Azure endpoint.
 
-    def __init__(self, endpoint: str, api_key: str = "", *, deployment: str, connect_timeout_s: float = 10.0,
-                 read_timeout_s: float = 300.0, options: Mapping[str, Any] | None = None) -> None:  # fmt: skip
+    `options` hold `api_version` and, for sign-in, `azure_ad_token` or a provider. Without a
+    `deployment` each request goes to the one that its model names.
+    """
+
+    def __init__(self, endpoint: str, api_key: str = "", *, deployment: str = "",
+                 connect_timeout_s: float = 10.0, read_timeout_s: float = 300.0,
+                 options: Mapping[str, Any] | None = None) -> None:  # fmt: skip
         super().__init__(endpoint, api_key, connect_timeout_s=connect_timeout_s, read_timeout_s=read_timeout_s, options=options)
         self.provider = "azure"
         self._deployment = deployment
@@ -213,8 +247,9 @@ class AzureClient(OpenAIClient):
     def _sdk(self, http: httpx2.Client) -> openai.OpenAI:
         import openai
 
-        own = {"azure_endpoint": self.base_url, "azure_deployment": self._deployment, "max_retries": 0, "http_client": http}
-        return openai.AzureOpenAI(**{**self._options, **own, "api_key": self._api_key or None})
+        own = {"azure_endpoint": self.base_url, "max_retries": 0, "http_client": http}
+        key = {"azure_deployment": self._deployment or None, "api_key": self._api_key or None}
+        return openai.AzureOpenAI(**{**self._options, **own, **key})
 
 
 class _Wire:
@@ -260,10 +295,8 @@ def _schema_of(model: type[Any]) -> dict[str, Any]:
 
 
 def _context_window(extra: Mapping[str, Any]) -> int | None:
-    """As vLLM, llama.cpp and hosted servers add it to the list of models."""
-    meta: Any = extra.get("meta")
-    inner = meta.get("n_ctx_train") if isinstance(meta, Mapping) else None
-    size = extra.get("max_model_len") or extra.get("context_length") or extra.get("context_window") or inner
+    """As vLLM and hosted servers tell it in their lists; a model may be trained for more."""
+    size = extra.get("max_model_len") or extra.get("context_length") or extra.get("context_window")
     return size if isinstance(size, int) and size > 0 else None
 
 

@@ -30,6 +30,8 @@ class ResponseMessage:
     role: str = "assistant"
     function_call: dict[str, Any] | None = None
     """The only call, in the form that OpenAI had before tools."""
+    reasoning_content: str | None = None
+    """What the model thought before."""
 
     def model_dump(self) -> dict[str, Any]:
         """The message as a dict, as the SDK's own messages give it."""

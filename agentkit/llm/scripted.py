@@ -11,7 +11,8 @@ from agentkit.core import stopping
 from agentkit.errors import BadModelReply, Stopped
 from agentkit.llm.client import Model, tools_in
 from agentkit.llm.response import Choice, Response, ResponseMessage
-from agentkit.llm.stream import delta
+from agentkit.llm.stream import delta, thought
+from agentkit.llm.thinking import FIELD
 from agentkit.llm.usage import estimated_usage
 
 Scripted = str | Mapping[str, Any] | Exception
@@ -21,7 +22,8 @@ Script = Scripted | Callable[[Mapping[str, Any]], Scripted]
 class ScriptedClient:
     """Replies in the order of the script: a text, a message, an error to raise, or a function of the request.
 
-    A message may say how it ends by `finish_reason` and `reply_end`.
+    A message may say how it ends by `finish_reason` and `reply_end`, and what was thought before
+    by `reasoning_content`.
     A single function instead of a list answers every request. `delay_s` is the pause before each streamed word; a stop
     ends it at once. What was asked is kept in `requests`.
     """
@@ -41,11 +43,18 @@ class ScriptedClient:
             raise reply
         message: dict[str, Any] = {"content": reply} if isinstance(reply, str) else dict(reply)
         text = str(message.get("content") or "")
+        thinking = str(message.get(FIELD) or "")
         if params.get("stream"):
-            self._stream(text)
-        usage = estimated_usage(params["messages"], text, str(params.get("model", "")), tools_in(params))
+            self._stream(thinking, thought)
+            self._stream(text, delta)
+        usage = estimated_usage(
+            params["messages"], thinking + text, str(params.get("model", "")), tools_in(params)
+        )
         counted = {"prompt_tokens": usage.prompt, "completion_tokens": usage.completion}
-        said = ResponseMessage(message.get("content"), message.get("tool_calls"), function_call=message.get("function_call"))
+        said = ResponseMessage(
+            message.get("content"), message.get("tool_calls"),
+            function_call=message.get("function_call"), reasoning_content=thinking or None,
+        )  # fmt: skip
         choice = Choice(said, message.get("finish_reason", "stop"))
         return Response([choice], str(params.get("model", "scripted")), counted, message.get("reply_end"))
 
@@ -73,12 +82,12 @@ class ScriptedClient:
                 )
             return self._replies[len(self.requests) - 1]
 
-    def _stream(self, text: str) -> None:
+    def _stream(self, text: str, send: Callable[[str], None]) -> None:
         signal = stopping.current()
         for word in re.findall(r"\s*\S+\s*\Z|\s*\S+|\s+", text):
             if signal.wait(self._delay_s) if self._delay_s else signal.is_set:
                 raise Stopped("stopped by the user")
-            delta(word)
+            send(word)
 
 
 def scripted_model(replies: Sequence[Script] | Callable[[Mapping[str, Any]], Scripted], *, delay_s: float = 0.0) -> Model:

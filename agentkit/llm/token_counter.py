@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, WeakMethod
 
 from agentkit.llm.token_families import Family, TextCounter, family_of
 from agentkit.llm.token_messages import Counted, message_tokens
@@ -127,7 +128,30 @@ def counter(model: str) -> TokenCounter:
 def counter_of(model: Model) -> TokenCounter:
     """A counter for a model: by its client's `count_tokens(text) -> int` where there is one, else the shared one of its name."""
     own = getattr(model.client, "count_tokens", None)
-    return TokenCounter(model.name, own) if callable(own) else counter(model.name)
+    if not callable(own):
+        return counter(model.name)
+    try:
+        known = _of_clients.setdefault(model.client, {})
+    except TypeError:  # a client that cannot be looked up by
+        return TokenCounter(model.name, own)
+    return known.setdefault(model.name, TokenCounter(model.name, _weak(own)))
+
+
+def _weak(count: TextCounter) -> TextCounter:
+    """The same without a hold on the object that it is a method of: counters live as long as it."""
+    if getattr(count, "__self__", None) is None:
+        return count
+    method = WeakMethod(count)
+
+    def counted(text: str) -> int:
+        alive = method()
+        assert alive is not None, "the client lives as long as its counter is asked for"
+        return int(alive(text))
+
+    return counted
+
+
+_of_clients: WeakKeyDictionary[Any, dict[str, TokenCounter]] = WeakKeyDictionary()
 
 
 @cache

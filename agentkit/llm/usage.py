@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeGuard
 
 from agentkit.events import Usage
@@ -49,12 +50,22 @@ def usage_from(raw: Mapping[str, Any]) -> Usage:
 
 
 def estimated_usage(
-    messages: Iterable[Mapping[str, Any]], text: str, model: str, tools: Sequence[Mapping[str, Any]] = ()
-) -> Usage:
+    messages: Iterable[Mapping[str, Any]], text: str, model: str, tools: Sequence[Mapping[str, Any]] = (),
+    thinking: str = "",
+) -> Usage:  # fmt: skip
     """Our own count of a prompt with its tools and of a reply, marked as an estimate."""
     prompt, _ = count_messages(messages, model, tools)
     completion, _ = count_text(text, model)
-    return Usage(input=prompt, output=completion, estimated=True)
+    reasoning = count_text(thinking, model)[0] if thinking else 0
+    return Usage(input=prompt, output=completion, reasoning=reasoning, estimated=True)
+
+
+def with_reasoning(usage: Usage, thinking: str, model: str) -> Usage:
+    """The usage with the part of the completion that was thinking, where the server did not say."""
+    if usage.reasoning or not thinking:
+        return usage
+    reasoning = min(usage.output, count_text(thinking, model)[0])
+    return replace(usage, output=usage.output - reasoning, reasoning=reasoning)
 
 
 def _output(raw: Mapping[str, Any], prompt: int) -> tuple[int, int]:

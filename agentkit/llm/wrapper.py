@@ -20,6 +20,7 @@ from agentkit.llm.cache import AbstractCache, Cache
 from agentkit.llm.client import Model, Reply, call, message_of, recalled
 from agentkit.llm.entries import CLIENT_KEYS, Entry, custom_model, entry_of, made_by
 from agentkit.llm.templates import instantiate, instantiated
+from agentkit.llm.thinking import split, thought_in
 from agentkit.llm.usage_summary import UsageSummary, print_summaries
 from agentkit.messages import Message
 
@@ -255,11 +256,16 @@ def _retrieved(request: _Request, response: Any) -> list[Any]:
 
 
 def _text_or_calls(message: Any) -> Any:
-    if message is None or isinstance(message, (str, Mapping)):
+    if isinstance(message, str):
+        return split(message)[1]
+    if message is None or isinstance(message, Mapping):
         return message
     if getattr(message, "tool_calls", None) or getattr(message, "function_call", None):
         return message if hasattr(message, "model_dump") else message_of(message, "The model")
-    return getattr(message, "content", None) or getattr(message, "refusal", None)
+    content = getattr(message, "content", None)
+    if isinstance(content, str) and not thought_in(message):
+        content = split(content)[1]
+    return content or getattr(message, "refusal", None)
 
 
 def _price(price: Any) -> tuple[float, float]:

@@ -82,15 +82,15 @@ class Candidates:
         return sorted(self._found.values(), key=lambda one: (-one.score, one.id))
 
     def _embed(self, query: str, embedder: Embedder) -> np.ndarray:
-        started, tokens = time.perf_counter(), len(embedder.offsets(query)) + 2
+        started = time.perf_counter()
+        tokens = len(embedder.offsets(query)) + 2
         try:
             with self._timings.of("embed"):
-                vectors = checked(embedder.embed([query]), 1, self._parts[0].version.dimension, embedder.name)
+                vector: np.ndarray = checked(embedder.embed([query]), 1, self._parts[0].version.dimension, embedder.name)[0]
         except ModelError as error:
             emit_embedding(embedder, tokens, time.perf_counter() - started, error)
             raise
         emit_embedding(embedder, tokens, time.perf_counter() - started)
-        vector: np.ndarray = vectors[0]
         return vector
 
     def _by_meaning(self, vector: np.ndarray, depth: int) -> Ranking:

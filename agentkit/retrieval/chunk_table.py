@@ -11,6 +11,7 @@ from agentkit.retrieval.types import Chunk, IndexVersion
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow
 
 
 CHANGES = "retrieval"
@@ -45,6 +46,17 @@ class ChunkTable:
         """The document's chunks in this version, in order."""
         sql = f"select {_CHUNK} from chunks k where version_id = ? and document_id = ? order by ordinal limit ? offset ?"
         return [Chunk(**row) for row in self.database.rows(sql, [version.id, document_id, limit, offset])]
+
+    def embedded(
+        self, version: IndexVersion, document_id: str
+    ) -> tuple[list[tuple[str, str]], np.ndarray]:
+        """(heading, text) of the document's chunks in this version, in order, and their vectors (n, dimension)."""
+        found = self.database.arrow(
+            "select heading, text, embedding from chunks where version_id = ? and document_id = ? order by ordinal",
+            [version.id, document_id],
+        )
+        headings, texts = (found.column(name).to_pylist() for name in ("heading", "text"))
+        return list(zip(headings, texts, strict=True)), _matrix(found, version.dimension)
 
     def one(self, owner: str, chunk_id: int) -> Chunk | None:
         """The chunk."""
@@ -127,9 +139,7 @@ class ChunkTable:
         found = self.database.arrow(
             f"select id, embedding from chunks where version_id = ? and {condition}", [version.id, *values]
         )
-        ids = found.column("id").to_numpy().astype(np.int64)
-        lists = found.column("embedding").combine_chunks()
-        return ids, np.asarray(lists.flatten(), dtype=np.float32).reshape(len(ids), version.dimension)
+        return found.column("id").to_numpy().astype(np.int64), _matrix(found, version.dimension)
 
 
 LISTED = "(select unnest(?::varchar[]))"
@@ -139,6 +149,14 @@ LISTED = "(select unnest(?::varchar[]))"
 def marks(values: Sequence[Any]) -> str:
     """Question marks for an `in (...)`."""
     return ", ".join("?" for _ in values)
+
+
+def _matrix(found: pyarrow.Table, dimension: int) -> np.ndarray:
+    """The vectors (n, dimension) of these rows."""
+    import numpy as np
+
+    lists = found.column("embedding").combine_chunks()
+    return np.asarray(lists.flatten(), dtype=np.float32).reshape(found.num_rows, dimension)
 
 
 def _numbers(ids: Sequence[int]) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -23,6 +25,7 @@ from agentkit.errors import (
 from agentkit.retrieval.embed import MiniLMEmbedder, checked, emit_embedding
 
 if TYPE_CHECKING:
+    import httpx2
     import numpy as np
     import openai
 
@@ -34,6 +37,17 @@ _FIRST_WAIT_S = 0.5
 _CONNECT_S, _SILENCE_S = 10.0, 120.0
 _CHARS_PER_TOKEN = 16
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_in_a_hurry: ContextVar[bool] = ContextVar("agentkit_embedding_in_a_hurry", default=False)
+
+
+@contextmanager
+def hurried() -> Iterator[None]:
+    """While the block runs, servers are asked once more at most, and soon: somebody waits, and there is another way."""
+    token = _in_a_hurry.set(True)
+    try:
+        yield
+    finally:
+        _in_a_hurry.reset(token)
 
 
 class ServerEmbedder:
@@ -42,10 +56,13 @@ class ServerEmbedder:
     Tokens are counted with the tokenizer of the packaged model, which is an estimate. `price` gives US dollars for a number of
     tokens, None when unknown. Calls raise ModelError; what may pass, such as a rate limit, is tried again before that, when the
     server has had the time that it asks for. Texts longer than `max_tokens` are cut.
+    With an `api_version` the address is an endpoint of Azure, and the model a deployment there.
     """
 
     def __init__(self, base_url: str, api_key: str, model: str, *, provider: str = "", max_tokens: int = 512,
+                 api_version: str = "",
                  price: Callable[[int], float | None] = lambda tokens: None) -> None:  # fmt: skip
+        self._api_version = api_version
         self._url, self._key, self._model, self._price = base_url.rstrip("/"), api_key, model, price
         self._shown = without_login(base_url)
         self.name = f"{model} at {self._shown}"
@@ -101,14 +118,16 @@ class ServerEmbedder:
 
     def _answer(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector for each text, in their order; what may pass is tried again."""
-        waits = [_FIRST_WAIT_S * 2**number for number in range(_TRIES - 1)]
+        hurry = _in_a_hurry.get()
+        waits = [_FIRST_WAIT_S * 2**number for number in range(1 if hurry else _TRIES - 1)]
+        longest = _FIRST_WAIT_S if hurry else _LONGEST_WAIT_S
         while True:
             stopping.check()
             try:
                 return self._read(self._ask(texts), len(texts))
             except (RateLimited, ModelUnreachable, ModelTimedOut) as error:
                 asked = error.retry_after_s or 0.0
-                if not waits or asked > _LONGEST_WAIT_S:
+                if not waits or asked > longest or (hurry and isinstance(error, ModelTimedOut)):
                     raise
                 stopping.current().wait(max(waits.pop(0), asked))
 
@@ -120,11 +139,23 @@ class ServerEmbedder:
         timeout = httpx2.Timeout(_SILENCE_S, connect=_CONNECT_S)
         try:
             with httpx2.Client(timeout=timeout, trust_env=not own) as http:
-                sdk = openai.OpenAI(base_url=self._url, api_key=self._key or "none", max_retries=0, http_client=http)
-                return sdk.embeddings.create(model=self._model, input=list(texts), encoding_format="float")
+                return self._sdk(http).embeddings.create(
+                    model=self._model, input=list(texts), encoding_format="float"
+                )
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, json.JSONDecodeError, UnicodeDecodeError) as error:
             # Not chained: the original may quote the key.
             raise self._mapped(error) from None
+
+    def _sdk(self, http: httpx2.Client) -> openai.OpenAI:
+        import openai
+
+        key = self._key or "none"
+        if self._api_version:
+            return openai.AzureOpenAI(
+                azure_endpoint=self._url, api_version=self._api_version, api_key=key,
+                max_retries=0, http_client=http,
+            )  # fmt: skip
+        return openai.OpenAI(base_url=self._url, api_key=key, max_retries=0, http_client=http)
 
     def _read(self, reply: Any, count: int) -> list[list[float]]:
         data = getattr(reply, "data", None)
@@ -133,7 +164,10 @@ class ServerEmbedder:
             raise BadModelReply(
                 f"{self.name} gave {given:,} vectors for {count:,} texts; check that the model is one for embeddings."
             )
-        found = {one.index if isinstance(one.index, int) else number: one.embedding for number, one in enumerate(data)}
+        found: dict[int, Any] = {}
+        for number, one in enumerate(data):  # the SDK passes on whatever comes
+            index = getattr(one, "index", None)
+            found[index if isinstance(index, int) else number] = getattr(one, "embedding", None)
         if set(found) != set(range(count)) or not all(isinstance(vector, list) and vector for vector in found.values()):
             raise BadModelReply(f"{self.name} answers, but not as OpenAI's embeddings API does; check the address.")
         return [found[number] for number in range(count)]

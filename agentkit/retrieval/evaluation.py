@@ -145,7 +145,9 @@ def _retrieve(library: Library, owner: str, collection: str, text: str, options:
             outside.run(bus.emit, replace(event, hits=[]))
 
     with bus.listening(pass_on):
-        return library.retrieve(owner, collection, text, options=options, version_id=version_id or None)
+        version = version_id or None
+        # Figures of another search than the one that is measured would be false.
+        return library.retrieve(owner, collection, text, options=options, version_id=version, falls_back=False)
 
 
 def _documents(hits: Sequence[Hit]) -> list[str]:

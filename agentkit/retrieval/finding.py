@@ -61,15 +61,22 @@ def find(chunks: ChunkTable, version: IndexVersion, scope: Scope, pattern: str, 
 
 def find_passages(chunks: ChunkTable, versions: Sequence[IndexVersion], scope: Scope, text: str, top_k: int,
                   collection: str) -> list[Hit]:  # fmt: skip
-    """The first `top_k` chunks in which exactly this text stands, in capitals or not; emits Retrieved. Raises ConfigError."""
+    """The first `top_k` chunks in which exactly this text stands, in capitals or not; emits Retrieved. Raises ConfigError.
+
+    Of chunks that are the same from their first letter to the last one is given, with the names of the other documents.
+    """
     started = time.perf_counter()
-    hits: list[Hit] = []
+    same: dict[str, list[IndexRow]] = {}
     for version in versions:
         # A chunk may hold the text many times, so more places than passages are looked for.
         matches = find(chunks, version, scope, text, False, False, 10 * top_k)
-        ids = list(dict.fromkeys(match.chunk_id for match in matches))[: top_k - len(hits)]
+        ids = list(dict.fromkeys(match.chunk_id for match in matches))
         rows = chunks.passages(version, ids)
-        hits += [_hit(len(hits) + number, rows[one]) for number, one in enumerate([one for one in ids if one in rows], start=1)]
+        for row in [rows[one] for one in ids if one in rows]:
+            same.setdefault(row["text"], []).append(row)
+        if len(same) >= top_k:
+            break
+    hits = [_hit(rank, rows) for rank, rows in enumerate(list(same.values())[:top_k], start=1)]
     bus.emit(Retrieved(text, collection, "exact", [hit.to_json() for hit in hits], time.perf_counter() - started))
     return hits
 
@@ -158,8 +165,11 @@ def _line(text: str, start: int, end: int) -> str:
     return ("…" if first > low else "") + shown + ("…" if last < high else "")
 
 
-def _hit(rank: int, row: IndexRow) -> Hit:
+def _hit(rank: int, rows: Sequence[IndexRow]) -> Hit:
+    """The first of chunks with the same text, which names the documents of the others."""
+    row = rows[0]
+    also_in = dict.fromkeys(other["document"] for other in rows if other["document"] != row["document"])
     return Hit(
         rank, 1.0, row["id"], row["document_id"], row["document"], row["page"], row["heading"], row["place"], row["start"],
-        row["end"], row["text"], {}, (row["id"],),
+        row["end"], row["text"], {}, (row["id"],), tuple(also_in),
     )  # fmt: skip

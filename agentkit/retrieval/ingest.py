@@ -59,24 +59,40 @@ class GroupWriter:
     def write(self, group: Sequence[Ready]) -> list[DocumentDone]:
         """Finish these documents. Raises Stopped between two slices of work, and nothing of the group is stored then."""
         with _taking_turns(self._turn):
-            vectors = self._embed(group)
+            shared = self._shared(group)
+            vectors = self._embed([ready for ready in group if ready.document.id not in shared])
             self._progress(group, "commit")
             finished, place = [], 0
             for ready in group:
-                rows = vectors[place : place + len(ready.pieces)]
-                place += len(ready.pieces)
+                rows = shared.get(ready.document.id)
+                if rows is None:
+                    rows = vectors[place : place + len(ready.pieces)]
+                    place += len(ready.pieces)
                 finished.append(Finished(_completed(ready), ready.text, ready.pieces, rows, ready.sections))
             store = self._store.replace if self.version.active else self._store.extend
             stored = store(self.version, finished)
             self._progress(group, "index")
             self._indexes.of(self.version)
         return_freed_memory()
-        return [_done(one, one.document.id in stored) for one in finished]
+        return [
+            _done(one, ready.twin, one.document.id in stored)
+            for one, ready in zip(finished, group, strict=True)
+        ]
 
     def settle(self) -> None:
         """After the last group."""
         with suppress(NotFound):  # when the collection was deleted meanwhile
             self._indexes.of(self.version).settle()
+
+    def _shared(self, group: Sequence[Ready]) -> dict[str, np.ndarray]:
+        """The vectors of those documents, by id, for which a twin has embedded just the same."""
+        shared: dict[str, np.ndarray] = {}
+        for ready in group:
+            if ready.twin and ready.twin.title == ready.document.title:
+                pieces, vectors = self._store.chunk_table.embedded(self.version, ready.twin.id)
+                if pieces == [(piece.heading, piece.text) for piece in ready.pieces]:
+                    shared[ready.document.id] = vectors
+        return shared
 
     def _embed(self, group: Sequence[Ready]) -> np.ndarray:
         import numpy as np
@@ -168,6 +184,9 @@ class Ingest:
 
     def _give_up(self, intake: Intake, error: BaseException, done: list[DocumentDone]) -> None:
         """Mark what was under way, so that nothing looks busy for ever."""
+        for one in intake.ended:
+            done.append(one)
+            bus.emit(one)
         status, reason = ("stopped", "") if isinstance(error, Stopped) else ("failed", _reason(error))
         for document in list(intake.under_way.values()):
             with suppress(StoreError):  # on a full disk; the reason is told below
@@ -224,11 +243,14 @@ def _completed(ready: Ready) -> StoredDocument:
     )  # fmt: skip
 
 
-def _done(finished: Finished, stored: bool) -> DocumentDone:
+def _done(finished: Finished, twin: StoredDocument | None, stored: bool) -> DocumentDone:
     document = finished.document
     if not stored:
         return DocumentDone(document.id, document.name, "stopped", note="It was deleted or replaced meanwhile.")
-    return DocumentDone(document.id, document.name, "indexed", document.chunks, document.tokens, document.seconds)
+    return DocumentDone(
+        document.id, document.name, "indexed", document.chunks, document.tokens, document.seconds,
+        same_as=twin.name if twin else "",
+    )  # fmt: skip
 
 
 def _reason(error: BaseException) -> str:

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import PurePath
 
 from agentkit.core import stopping
-from agentkit.documents import Jail, Limits, Piece, Tokenizer, split
+from agentkit.documents import DocumentText, Jail, Limits, Piece, Tokenizer, split, title_from
 from agentkit.errors import DocumentError
 from agentkit.events import DocumentDone, DocumentProgress
 from agentkit.messages import new_id
@@ -42,12 +42,15 @@ class Ready:
     """`time.perf_counter()` when reading began."""
     sections: str = ""
     """The sections of the text as `sections.pack` writes them."""
+    twin: StoredDocument | None = None
+    """A document that has the same content and is stored already."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Admitted:
     document: StoredDocument
     source: Source
+    twin: StoredDocument | None
 
 
 Item = Ready | DocumentDone | DocumentProgress
@@ -57,7 +60,7 @@ class Intake:
     """Iterate over it for progress, for what is ready, and for what ends without getting that far.
 
     Afterwards `deferred` has the sources to give to another Intake, with `first` False, when all of this one's are stored:
-    they have the origin or the content of another document.
+    they have the origin or the content of another document. After an error `ended` has what ended and was not taken.
     """
 
     def __init__(self, store: Store, originals: Originals, version: IndexVersion, tokenizer: Tokenizer, limits: Limits,
@@ -71,6 +74,7 @@ class Intake:
         self.under_way: dict[str, StoredDocument] = {}
         """Documents that are registered and not finished, by id."""
         self.deferred: list[Source] = []
+        self.ended: list[DocumentDone] = []
 
     def read(self, sources: Iterable[Source]) -> Generator[Item | None]:
         """Read all sources; None now and then means that nothing is ready yet. Raises Stopped when told to stop."""
@@ -87,6 +91,7 @@ class Intake:
                     jail.stop()
                 thread.join()
                 jail.close()
+                self.ended = self._left()
 
     def finished(self, document_id: str) -> None:
         """The document is stored or given up: forget it."""
@@ -111,6 +116,15 @@ class Intake:
                 raise item
             yield item
 
+    def _left(self) -> list[DocumentDone]:
+        """What ended and nobody takes any more; the reading thread is over."""
+        left: list[DocumentDone] = []
+        while not self._items.empty():
+            item = self._items.get()
+            if isinstance(item, DocumentDone):
+                left.append(item)
+        return left
+
     def _work(self, jail: Jail, sources: Iterator[Source]) -> None:
         try:
             pending: deque[_Admitted] = deque()
@@ -125,18 +139,30 @@ class Intake:
     def _read_one(self, jail: Jail, admitted: _Admitted) -> None:
         stopping.check()
         began = time.perf_counter()
-        document = admitted.document
-        self._items.put(DocumentProgress(document.id, document.name, "parse"))
-        try:
-            read = jail.read(self._originals.path(document.sha256), document.name)
-        except DocumentError as error:
-            self._fail(document, error, time.perf_counter() - began)
-            return
+        document, twin = admitted.document, admitted.twin
+        read = self._read_of(document, twin) if twin else None
+        if read is None:
+            self._items.put(DocumentProgress(document.id, document.name, "parse"))
+            try:
+                read = jail.read(self._originals.path(document.sha256), document.name)
+            except DocumentError as error:
+                self._fail(document, error, time.perf_counter() - began)
+                return
         self._items.put(DocumentProgress(document.id, document.name, "split"))
         pieces = split(read, self._tokenizer, self._version.max_tokens, self._version.overlap)
         known = replace(document, media_type=read.media_type, title=read.title or document.title, pages=read.pages)
         self._room.take(len(read.text))
-        self._items.put(Ready(known, read.text, pieces, began, sections.pack(read.sections)))
+        self._items.put(Ready(known, read.text, pieces, began, sections.pack(read.sections), twin))
+
+    def _read_of(self, document: StoredDocument, twin: StoredDocument) -> DocumentText | None:
+        """What was read of the same content before; None when the name says that it is to be read in another way."""
+        if PurePath(document.name).suffix.lower() != PurePath(twin.name).suffix.lower():
+            return None
+        text, packed = self._store.reading(twin.id, twin.sha256) or ("", "")
+        if not packed:
+            return None
+        title = title_from(document.name) if twin.title == title_from(twin.name) else twin.title
+        return DocumentText(text, sections.unpack(packed, text), twin.media_type, title, twin.pages)
 
     def _admit(self, sources: Iterator[Source]) -> list[_Admitted]:
         """Keep the originals of the next sources and register those that are to be read, in one transaction."""
@@ -172,32 +198,26 @@ class Intake:
         new: list[_Admitted] = []
         again: list[_Admitted] = []
         for source, sha256, size in kept:
-            known, twin = came.get(source.origin), same.get(sha256)
-            if self._claimed & {source.origin, sha256 or source.origin}:
+            known, twins = came.get(source.origin), same.get(sha256, [])
+            claims = {source.origin, source.origin if twins else sha256 or source.origin}
+            if self._claimed & claims:
                 self.deferred.append(source)
-            elif twin is not None and known is not None and twin.id == known.id:
-                self._skip(source, twin, "Not changed since it was taken in.")
-            elif twin is not None and (known is None or not known.chunks):
-                self._twin(source, known, twin)
+            elif known is not None and known.id in [one.id for one in twins]:
+                self._skip(source, known)
+            elif twins and self._first:  # which may themselves be replaced later in this ingest
+                self.deferred.append(source)
             else:
-                admitted = _Admitted(_row(self._version, source, sha256, size, known), source)
-                self._claimed |= {source.origin, sha256 or source.origin}
-                self.under_way[admitted.document.id] = admitted.document
+                document = _row(self._version, source, sha256, size, known)
+                admitted = _Admitted(document, source, twins[0] if twins else None)
+                self._claimed |= claims
+                self.under_way[document.id] = document
                 (new if known is None else again).append(admitted)
         self._store.register(self._version, [one.document for one in new], [one.document for one in again])
         return new + again
 
-    def _twin(self, source: Source, known: StoredDocument | None, twin: StoredDocument) -> None:
-        """Another document has this content; but it may itself be replaced later in this ingest, so that is looked at again."""
-        if self._first:
-            self.deferred.append(source)
-            return
-        if known is not None:
-            self._store.forget_document(known.id)
-        self._skip(source, twin, f"The same content is in the collection already, as {twin.name}.")
-
-    def _skip(self, source: Source, same: StoredDocument, note: str) -> None:
-        self._items.put(DocumentDone(same.id, source.name, "unchanged", same.chunks, same.tokens, note=note))
+    def _skip(self, source: Source, known: StoredDocument) -> None:
+        note = "Not changed since it was taken in."
+        self._items.put(DocumentDone(known.id, source.name, "unchanged", known.chunks, known.tokens, note=note))
 
     def _fail(self, document: StoredDocument, error: DocumentError, seconds: float) -> None:
         self._store.close_document(document.id, "failed", str(error), seconds)

@@ -68,6 +68,7 @@ class Library:
         other.originals = Originals(settings.data / "files", settings.max_file_mb * 2**20)
         limits = Limits.from_settings(settings)
         other.versions = self.versions.with_limits(embedders, other.originals, limits)
+        other.transfer = Transfer(self.store, other.originals, self.indexes, limits)
         return other
 
     # Collections
@@ -133,6 +134,10 @@ class Library:
         if found is None:
             raise NotFound(f"There is no document {document_id!r}; it may have been deleted.")
         return self._live(found)
+
+    def copies(self, owner: str, collection: str) -> dict[str, str]:
+        """The name of the oldest document with the same content, by the id of each of the others; raises NotFound."""
+        return self.store.copies(self.collection(owner, collection).id)
 
     def chunks(self, owner: str, document_id: str, offset: int = 0, limit: int = 50) -> list[Chunk]:
         """The document's chunks in order; raises NotFound."""
@@ -239,13 +244,16 @@ class Library:
 
     def retrieve(self, owner: str, collection: str | Sequence[str], query: str, *, options: SearchOptions | None = None,
                  scope: Scope | None = None, top_k: int | None = None, mode: Mode | None = None,
-                 version_id: str | None = None) -> list[Hit]:  # fmt: skip
+                 version_id: str | None = None, falls_back: bool = True) -> list[Hit]:  # fmt: skip
         """The passages that fit the query best, of one or several collections, or of a part of them, best first.
 
         They are searched with the options of the first one, or with those given; `top_k` and `mode` go before either. With
         `version_id` a version of the (one) collection is searched that does not answer otherwise. Emits Retrieved; raises
         NotFound, and ConfigError for an impossible option, a version of another collection or one that is not built, or an
         embedding model that is not there or has changed.
+
+        While a server of embeddings is out of reach, words alone are searched for, which the event tells as `fallback`;
+        unless it `falls_back`, ModelUnreachable or RateLimited is raised then.
         """
         names = list(dict.fromkeys([collection] if isinstance(collection, str) else collection))
         searched = [self._searched(owner, name) for name in names]
@@ -256,7 +264,8 @@ class Library:
             versions = [self._one_of(versions, self.versions.one(owner, version_id), names)]
         chosen = options or searched[0][1]
         given = {name: value for name, value in (("top_k", top_k), ("mode", mode)) if value is not None}
-        search = Search(self.store.chunk_table, self.indexes, self.versions, self.rerankers, versions, scope or Scope())
+        parts = (self.store.chunk_table, self.indexes, self.versions, self.rerankers)
+        search = Search(*parts, versions, scope or Scope(), falls_back)
         return search.run(utf8(query), replace(chosen, **given), ", ".join(names))  # type: ignore[arg-type]  # by their own names
 
     def find(self, owner: str, collection: str, pattern: str, *, regex: bool = False, match_case: bool = False,

@@ -9,13 +9,16 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentkit.core import bus, stopping
 from agentkit.database import Database
-from agentkit.events import Retrieved
+from agentkit.errors import ModelError, ModelUnreachable, RateLimited
+from agentkit.events import Fallback, Retrieved
 from agentkit.retrieval.candidates import Candidate, Candidates, Part, Timings, vectors_of
 from agentkit.retrieval.chunk_table import ChunkTable, IndexRow
+from agentkit.retrieval.embed_server import hurried
 from agentkit.retrieval.indexes import Indexes
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.passages import Passage, collapse, diversify, merge, trim
@@ -34,11 +37,23 @@ _CHOICE = 5
 """Candidates for each passage that variety chooses from."""
 
 
+class _OutOfReach(Exception):
+    """An embedder cannot be asked just now."""
+
+    def __init__(self, embedder: str, why: ModelError) -> None:
+        super().__init__(embedder, why)
+        self.embedder, self.why = embedder, why
+
+
 class Search:
-    """One query over versions of indexes; `run` gives the hits and emits what was done."""
+    """One query over versions of indexes; `run` gives the hits and emits what was done.
+
+    When an embedder is out of reach, `falls_back` says whether words alone are searched for then.
+    """
 
     def __init__(self, chunks: ChunkTable, indexes: Indexes, versions: Versions, rerankers: Rerankers,
-                 index_versions: Sequence[IndexVersion], scope: Scope) -> None:  # fmt: skip
+                 index_versions: Sequence[IndexVersion], scope: Scope, falls_back: bool = True) -> None:  # fmt: skip
+        self._falls_back = falls_back
         self._chunks, self._indexes, self._versions, self._rerankers = chunks, indexes, versions, rerankers
         self._searched, self._scope = index_versions, scope
         self._rows: dict[int, IndexRow | None] = {}
@@ -51,7 +66,7 @@ class Search:
         Raises ConfigError when an embedder or the reranker is not there, and ModelError when one of them fails.
         """
         started = time.perf_counter()
-        sources = self._sources(query, options)
+        sources, options, fallback = self._reached(query, options)
         for depth in _depths(options):
             ranked, more = self._candidates(sources, options.mode, depth)
             if options.reranker and ranked:
@@ -65,8 +80,28 @@ class Search:
         left_out = {reason: count for reason, count in self._left_out.items() if count}
         seconds = time.perf_counter() - started
         shown = [hit.to_json() for hit in hits]
-        bus.emit(Retrieved(query, label, options.mode, shown, seconds, dict(self._timings), left_out, options.to_dict()))
+        timings, how = dict(self._timings), options.to_dict()
+        bus.emit(Retrieved(query, label, options.mode, shown, seconds, timings, left_out, how, fallback))
         return hits
+
+    def _reached(
+        self, query: str, options: SearchOptions
+    ) -> tuple[list[Candidates], SearchOptions, Fallback | None]:
+        """Where candidates come from, and how they are looked for after all."""
+        if not self._falls_back:
+            try:
+                return self._sources(query, options), options, None
+            except _OutOfReach as error:
+                raise error.why from None
+        try:
+            with hurried():
+                return self._sources(query, options), options, None
+        except _OutOfReach as error:
+            # The threshold was chosen for other scores; only a reranker's stay what they were.
+            weak = options.min_score if options.reranker else 0.0
+            lexical = replace(options, mode="lexical", min_score=weak)
+            fallback = Fallback(options.mode, error.embedder, str(error.why), type(error.why).__name__)
+            return self._sources(query, lexical), lexical, fallback
 
     def _sources(self, query: str, options: SearchOptions) -> list[Candidates]:
         """Where candidates come from: the indexes of each embedder together, since only vectors of one can be compared."""
@@ -80,8 +115,11 @@ class Search:
         found: list[Candidates] = []
         for name in dict.fromkeys(part.version.embedder for part in parts):
             same = [part for part in parts if part.version.embedder == name]
-            embedders = [self._versions.embedder(part.version) for part in same if options.mode != "lexical"]
-            found.append(Candidates(same, self._timings, query, embedders[0] if embedders else None))
+            try:
+                embedders = [self._versions.embedder(part.version) for part in same if options.mode != "lexical"]
+                found.append(Candidates(same, self._timings, query, embedders[0] if embedders else None))
+            except (ModelUnreachable, RateLimited) as error:  # what may pass, not what is set up wrongly
+                raise _OutOfReach(name, error) from error
         return found
 
     def _candidates(self, sources: Sequence[Candidates], mode: Mode, depth: int) -> tuple[list[Candidate], bool]:

@@ -44,6 +44,7 @@ class Finished:
 
 
 Documents = dict[str, StoredDocument]
+Twins = dict[str, list[StoredDocument]]
 
 
 class Store:
@@ -170,18 +171,34 @@ class Store:
         """The sha256 of the content that was to be taken in last, whether that worked or not."""
         return str(self.database.value("select pending_sha256 from documents where id = ?", [document_id]) or "")
 
-    def known(self, version: IndexVersion, sources: Sequence[str], contents: Sequence[str]) -> tuple[Documents, Documents]:
+    def copies(self, collection_id: str) -> dict[str, str]:
+        """The name of the oldest document with the same content, by the id of each of the others that have it."""
+        rows = self.database.rows(
+            """select id, first_value(name) over same as first from documents
+            where collection_id = ? and sha256 <> '' window same as (partition by sha256 order by created_at, id)
+            qualify row_number() over same > 1""",
+            [collection_id],
+        )
+        return {row["id"]: row["first"] for row in rows}
+
+    def known(
+        self, version: IndexVersion, sources: Sequence[str], contents: Sequence[str]
+    ) -> tuple[Documents, Twins]:
         """The collection's documents that came from one of the sources, by source; and those of this version that
-        are indexed with one of the contents, by sha256."""
+        are indexed with one of the contents, by sha256, oldest first."""
         if not sources:
             return {}, {}
         inside = f"{_DOCUMENTS} where d.collection_id = ?"
         came = self.database.rows(f"{inside} and d.source in ({marks(sources)})", [version.collection_id, *sources])
         same = self.database.rows(
-            f"{inside} and d.version_id = ? and d.status = 'indexed' and d.sha256 in ({marks(contents)})",
+            f"""{inside} and d.version_id = ? and d.status = 'indexed' and d.sha256 in ({marks(contents)})
+            order by d.created_at, d.id""",
             [version.collection_id, version.id, *contents],
         )
-        return {row["source"]: _stored(row) for row in came}, {row["sha256"]: _stored(row) for row in same}
+        twins: Twins = {}
+        for row in same:
+            twins.setdefault(row["sha256"], []).append(_stored(row))
+        return {row["source"]: _stored(row) for row in came}, twins
 
     def register(self, version: IndexVersion, new: Sequence[StoredDocument], again: Sequence[StoredDocument]) -> None:
         """Note that these documents, with the content of their `sha256`, are about to be taken in.
@@ -284,9 +301,16 @@ class Store:
         found: str | None = self.database.value("select text from texts where document_id = ?", [document_id])
         return found
 
-    def reading(self, document_id: str) -> tuple[str, str] | None:
-        """That text, and its sections as `sections.pack` writes them (empty when they are not known)."""
-        row = self.database.row("select text, sections from texts where document_id = ?", [document_id])
+    def reading(self, document_id: str, sha256: str = "") -> tuple[str, str] | None:
+        """That text, and its sections as `sections.pack` writes them (empty when they are not known).
+
+        With `sha256` only if it is of the document's content still.
+        """
+        row = self.database.row(
+            """select text, sections from texts t where document_id = ?
+            and (? = '' or exists (from documents d where d.id = t.document_id and d.sha256 = ?))""",
+            [document_id, sha256, sha256],
+        )
         return (row["text"], row["sections"] or "") if row else None
 
     def keep_sections(self, document_id: str, sha256: str, sections: str) -> None:

@@ -54,4 +54,5 @@ TEAM = Team(
     "One agent that talks with you and looks into the documents when it needs to.",
     (LIBRARY, ASSISTANT),
     work,
+    goes_on=True,
 )

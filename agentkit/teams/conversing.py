@@ -10,16 +10,29 @@ from agentkit.conversation import ChatResult, ConversableAgent, telling
 from agentkit.core import bus
 from agentkit.core.io import IOConsole, IOStream
 from agentkit.errors import AgentkitError, LimitReached, Stopped
-from agentkit.events import Event, LimitTold, MessageSent, MessageStatus, ModelCalled, ModelReplied, ReplyEnd
+from agentkit.events import (
+    CodeRan,
+    Event,
+    LimitTold,
+    MessageSent,
+    MessageStatus,
+    ModelCalled,
+    ModelReplied,
+    ReplyEnd,
+    Thinking,
+    ToolCalled,
+    ToolReturned,
+)
 from agentkit.llm.ends import cut_by
 from agentkit.llm.limits import in_words
 from agentkit.messages import Message, text_of
-from agentkit.teams.answer import HISTORY, answer_from
+from agentkit.teams.answer import HISTORY, Result, answer_from
 from agentkit.teams.ending import without_ending
-from agentkit.teams.findings import Findings
-from agentkit.teams.task import MARKER, Answer, Task, cited
+from agentkit.teams.findings import FIND, SEARCH, Findings
+from agentkit.teams.task import MARKER, Answer, Task
 
 USER = "User"
+_LIMIT = "the limit of "
 
 
 def voice(task: Task) -> dict[str, Any]:
@@ -52,7 +65,8 @@ def remember(agent: ConversableAgent, peer: ConversableAgent, turns: Sequence[Me
 def converse(task: Task, begin: Callable[[], ChatResult], speaker: str, findings: Findings, notes: Sequence[str] = ()) -> Answer:
     """Let agents talk, then send what `speaker` said last as the answer; `notes` are for the person who asked.
 
-    Without such a text the model answers from what was found. Stopped, it sends what the speaker had written by then; raises
+    Without such a text the model answers from what was found, without tools, also where it found nothing but used up its
+    steps. Stopped, it sends what the speaker had written by then; raises
     Stopped when that is nothing, and AgentkitError (LimitReached where a limit is why) when there is no answer at all.
     """
     heard = _Heard(speaker)
@@ -62,11 +76,12 @@ def converse(task: Task, begin: Callable[[], ChatResult], speaker: str, findings
         text = stopped.partial if heard.writing == speaker and stopped.partial.strip() else heard.text
         if not text:
             raise
-        return _say(task, speaker, text, findings, "stopped", "stopped", notes)
+        return _say(task, text, findings, "stopped", "stopped", notes, heard)
     if heard.text:
-        return _say(task, speaker, heard.text, findings, reason, "complete", notes, heard.cut)
-    if findings.hits:
-        return answer_from(task, findings.hits, speaker, ended="" if reason == "answered" else reason)
+        return _say(task, heard.text, findings, reason, "complete", notes, heard)
+    if findings.hits or (not heard.refused and (heard.results or reason.startswith(_LIMIT))):
+        ended = "" if reason == "answered" else reason
+        return answer_from(task, findings.hits, speaker, ended, heard.results)
     if heard.refused:
         raise LimitReached(f"{in_words(heard.refused)} {speaker} wrote no answer before.")
     why = "the last reply of the model was empty" if reason == "answered" else reason
@@ -81,20 +96,26 @@ def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> str:
             task.parent_id = last()
     if reason.endswith("sent a termination message"):
         return "answered"
-    reason = re.sub(r"^max_round reached \((\d+)\)", r"the limit of \1 messages was reached", reason)
-    reason = re.sub(r"^\w+ reached its limit of automatic replies \((\d+)\)", r"the limit of \1 steps was reached", reason)
+    reason = re.sub(r"^max_round reached \((\d+)\)", rf"{_LIMIT}\1 messages was reached", reason)
+    automatic = r"^\w+ reached its limit of automatic replies \((\d+)\)"
+    reason = re.sub(automatic, rf"{_LIMIT}\1 steps was reached", reason)
     return reason.removeprefix("no eligible speaker: ").rstrip(".")
 
 
 def _say(
-    task: Task, speaker: str, text: str, findings: Findings, reason: str, status: MessageStatus, notes: Sequence[str],
-    cut: ReplyEnd | None = None,
+    task: Task, text: str, findings: Findings, reason: str, status: MessageStatus,
+    notes: Sequence[str], heard: _Heard,
 ) -> Answer:  # fmt: skip
-    citations = cited(text, findings.hits)
-    extra: dict[str, Any] = {"citations": [citation.to_json() for citation in citations], "model": task.model.id}
+    found = task.evidence(text, findings.hits, [one.gave for one in heard.results])
+    extra: dict[str, Any] = {**found.to_json(), "model": task.model.id}
     extra |= {"ended": reason} if reason != "answered" else {}
-    task.say(speaker, "user", text, status=status, final=True, extra=extra | ({"notes": list(notes)} if notes else {}), cut=cut)
-    return Answer(text, citations, reason, cut)
+    extra |= {"notes": list(notes)} if notes else {}
+    cut, thinking = (None, heard.latest) if status == "stopped" else (heard.cut, heard.thinking)
+    task.say(
+        heard.speaker, "user", text, status=status, final=True, extra=extra, cut=cut,
+        thinking=thinking,
+    )  # fmt: skip
+    return Answer(text, found.citations, reason, cut, thinking, found.checks)
 
 
 class _Heard:
@@ -107,21 +128,35 @@ class _Heard:
         """Whom the model speaks for at the moment."""
         self.cut: ReplyEnd | None = None
         """What cut the reply that the text is from."""
+        self.thinking: Thinking | None = None
+        """What the speaker's model thought before that text."""
+        self.latest: Thinking | None = None
+        """What it thought in its latest call."""
         self.refused: LimitTold | None = None
         """Which limit forbade a call."""
+        self.results: list[Result] = []
+        """What tools and code gave beside passages."""
         self._end: ReplyEnd | None = None
+        self._arguments: dict[str, str] = {}
 
     def __call__(self, event: Event) -> None:
         match event:
             case ModelCalled(purpose="chat"):
                 self.writing = event.agent
             case ModelReplied(purpose="chat", agent=self.speaker):
-                self._end = event.end
+                self._end, self.latest = event.end, event.thinking
             case LimitTold(reached=True):
                 self.refused = event
+            case ToolCalled():
+                self._arguments[event.call_id] = event.arguments
+            case ToolReturned() if event.name not in (SEARCH, FIND):
+                asked = f"{event.name}({self._arguments.get(event.call_id, '')})"
+                self.results.append(Result(asked, event.content))
+            case CodeRan():
+                self.results.append(Result(event.code, event.output))
             case MessageSent() if event.sender == self.speaker and not event.extra.get("silent"):
                 self.text = "" if event.extra.get("tool_calls") else without_ending(event.content)
-                self.cut = cut_by(self._end)
+                self.cut, self.thinking = cut_by(self._end), self.latest
 
 
 class Quiet(IOConsole):

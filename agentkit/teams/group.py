@@ -112,6 +112,7 @@ TEAMS = tuple(
         (RESEARCHER, CRITIC, WRITER),
         partial(work, method=method),
         needs_language_model=True,
+        goes_on=True,
         variant=words,
     )
     for method, words in METHODS.items()

@@ -15,6 +15,7 @@ from agentkit.conversation.compression.recall import grown
 from agentkit.conversation.compression.shape import Messages
 from agentkit.core.io import IOStream
 from agentkit.llm.client import Model
+from agentkit.llm.room import room_in
 from agentkit.llm.token_limits import window_of
 from agentkit.messages import Message, message
 from agentkit.teams.conversing import Quiet, earlier, voice
@@ -49,7 +50,9 @@ def keep_short(agent: ConversableAgent, model: Model) -> None:
 
     No model is asked for that: the results can be had again, and the answer does not wait.
     """
-    Compression([ToolOutput(), SlidingWindow()], limit=_window(model)).add_to_agent(agent)
+    room = room_in(model, {})
+    limit = room.goal if room else UNKNOWN_WINDOW
+    Compression([ToolOutput(), SlidingWindow()], max(1, limit * 4 // 5), limit=limit).add_to_agent(agent)
 
 
 def _window(model: Model) -> int:

@@ -14,7 +14,7 @@ from agentkit.agents.rewoo.plan import fill
 from agentkit.core import bus
 from agentkit.core.tools import to_text
 from agentkit.errors import AgentkitError, ResponseParsingError, Stopped
-from agentkit.events import MessageStatus, Noted, PlanMade, ReplyEnd
+from agentkit.events import MessageStatus, Noted, PlanMade, ReplyEnd, Thinking
 from agentkit.llm.client import Reply, call
 from agentkit.llm.ends import cut_by
 from agentkit.llm.extract import question as questions
@@ -24,7 +24,7 @@ from agentkit.teams.approval import Approval, rejected
 from agentkit.teams.conversing import earlier
 from agentkit.teams.findings import CITE, SEARCH, Findings
 from agentkit.teams.planning_tools import tools_over
-from agentkit.teams.task import Answer, Task, Team, cited
+from agentkit.teams.task import Answer, Computed, Task, Team
 
 PLANNER, SOLVER = "Planner", "Solver"
 TRIES, REPLANS = 2, 1
@@ -76,19 +76,20 @@ def _look_up(label: str, thought: str, query: str) -> Step:
 
 
 def _solved(task: Task, found: Findings, executor: ActionExecutor) -> Answer:
-    voice, protocol = _Voice(task), _Protocol(task.question)
+    voice, protocol, computed = _Voice(task), _Protocol(task.question), Computed()
     planner = ReWOO(
         voice, executor, protocol, TRIES, name=PLANNER, timeout_s=STEP_S, replans=REPLANS, approve=_asking(task)
     )  # fmt: skip
     try:
-        returned = planner.chat([dict(turn) for turn in (*earlier(task), message("user", task.question))])
+        with bus.listening(computed):
+            returned = planner.chat([dict(turn) for turn in (*earlier(task), message("user", task.question))])
     except Stopped:
         if not voice.answer.strip():
             raise
-        return _say(task, voice.answer, found, "stopped", protocol.notes)
+        return _say(task, voice.answer, found, "stopped", protocol.notes, voice, computed)
     if returned.state != AgentStatusCode.END:
         raise voice.error or AgentkitError(f"{PLANNER} found no answer: {returned.errmsg}")
-    return _say(task, returned.response, found, "complete", protocol.notes, voice.cut)
+    return _say(task, returned.response, found, "complete", protocol.notes, voice, computed)
 
 
 def _asking(task: Task) -> Approve:
@@ -106,12 +107,16 @@ def _asking(task: Task) -> Approve:
 
 
 def _say(
-    task: Task, text: str, found: Findings, status: MessageStatus, notes: Sequence[str], cut: ReplyEnd | None = None
-) -> Answer:
-    citations = cited(text, found.hits)
-    extra: dict[str, Any] = {"citations": [citation.to_json() for citation in citations], "model": task.model.id}
-    task.say(SOLVER, "user", text, status=status, final=True, extra=extra | ({"notes": list(notes)} if notes else {}), cut=cut)
-    return Answer(text, citations, "stopped" if status == "stopped" else "answered", cut)
+    task: Task, text: str, found: Findings, status: MessageStatus, notes: Sequence[str], voice: _Voice,
+    computed: Computed,
+) -> Answer:  # fmt: skip
+    evidence = task.evidence(text, found.hits, computed.results)
+    extra: dict[str, Any] = {**evidence.to_json(), "model": task.model.id}
+    extra |= {"notes": list(notes)} if notes else {}
+    cut, thinking = voice.cut, voice.thinking
+    task.say(SOLVER, "user", text, status=status, final=True, extra=extra, cut=cut, thinking=thinking)
+    ended = "stopped" if status == "stopped" else "answered"
+    return Answer(text, evidence.citations, ended, cut, thinking, evidence.checks)
 
 
 class _Voice:
@@ -122,6 +127,8 @@ class _Voice:
         """What the solver wrote, or had written when it was stopped."""
         self.cut: ReplyEnd | None = None
         """What cut it."""
+        self.thinking: Thinking | None = None
+        """What the model thought before it."""
         self.error: Exception | None = None
         """What ended the last call; a result of ReWOO has only its words."""
         self._model = task.model
@@ -135,6 +142,7 @@ class _Voice:
             self.error = error
             raise
         self.answer, self.cut = (reply.text, cut_by(reply.end)) if solves else ("", None)
+        self.thinking = reply.thinking if solves else None
         if reply.stopped:
             raise Stopped("stopped by the user")
         return reply
@@ -172,4 +180,5 @@ TEAM = Team(
     (PLANNER, SOLVER),
     work,
     calls_tools=True,
+    goes_on=True,
 )

@@ -68,4 +68,6 @@ TEAM = Team(
     "Two agents: one looks each part of a question up, one writes the answer.",
     (RESEARCHER, WRITER),
     work,
+    answers_at_once=True,
+    goes_on=True,
 )

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentkit.core import bus
-from agentkit.errors import ConfigError
-from agentkit.events import Compressed, MessageSent, MessageStatus, ReplyEnd
+from agentkit.errors import AgentkitError, ConfigError
+from agentkit.events import (
+    CodeRan,
+    Compressed,
+    Event,
+    Fallback,
+    MessageSent,
+    MessageStatus,
+    ReplyEnd,
+    Retrieved,
+    Thinking,
+    ToolReturned,
+)
 from agentkit.llm.client import Model
-from agentkit.llm.passages import Passage
+from agentkit.llm.passages import Passage, parse_passages
+from agentkit.llm.support import Checked, Embed, check
 from agentkit.messages import Message, new_id
 from agentkit.retrieval import Hit
 from agentkit.teams.approval import Allowed
@@ -68,6 +80,22 @@ class Answer:
     stopped_because: str = "answered"
     cut: ReplyEnd | None = None
     """What cut the reply that the text is from; None when it is whole."""
+    thinking: Thinking | None = None
+    """What the model thought before it wrote the text."""
+    checks: tuple[Checked, ...] = ()
+    """What came of comparing each marker's sentence with its passage; empty where nothing was checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What an answer rests on: its citations, and what came of checking each of its markers."""
+
+    citations: tuple[Citation, ...] = ()
+    checks: tuple[Checked, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """As it travels with a message."""
+        return {"citations": [one.to_json() for one in self.citations], "checks": [one.to_json() for one in self.checks]}
 
 
 @dataclass(slots=True)
@@ -94,13 +122,47 @@ class Task:
     """Names of tools that run without being asked about; what the person allows is added."""
     shortened: Callable[[], Iterable[tuple[int, Compressed]]] = tuple
     """Gives what was told of shortening this history for earlier answers, newest first, each with how many turns it had then."""
+    embed: Embed | None = None
+    """Vectors of a model on this machine, to compare sentences with passages by meaning; without it words alone decide."""
+    fallback: Fallback | None = None
+    """Why passages were looked up by words alone; None when none were."""
+
+    def hear(self, event: Event) -> None:
+        """Note what the final message has to tell of what happens in the work."""
+        if isinstance(event, Retrieved) and event.fallback:
+            self.fallback = event.fallback
+
+    def evidence(self, text: str, hits: Sequence[Hit], computed: Sequence[str] = ()) -> Evidence:
+        """What a finished answer rests on: the hits that it cites, and whether they say what it says.
+
+        Its figures may also be from what was `computed` for it.
+        """
+        numbered = {number: (hit.text, source_line(hit)) for number, hit in enumerate(hits, start=1)}
+        return Evidence(cited(text, hits), self.checked(text, numbered, computed))
+
+    def checked(
+        self, text: str, numbered: Mapping[int, tuple[str, str]], computed: Sequence[str] = ()
+    ) -> tuple[Checked, ...]:
+        """What comes of comparing each marker with its passage, by words alone where no vectors can be had."""
+        try:
+            return tuple(check(text, numbered, None if self.fallback else self.embed, computed))
+        except AgentkitError:  # of the embedding model; the answer is there, and is told
+            return tuple(check(text, numbered, None, computed))
 
     def say(self, sender: str, recipient: str, content: str, *, status: MessageStatus = "complete", final: bool = False,
-            extra: dict[str, Any] | None = None, cut: ReplyEnd | None = None) -> None:  # fmt: skip
+            extra: dict[str, Any] | None = None, cut: ReplyEnd | None = None,
+            thinking: Thinking | None = None) -> None:  # fmt: skip
         """Send a message on: an inner one between agents, or the final answer; `cut` says what cut it."""
         message_id = self.answer_id if final else new_id()
         shown = {**(extra or {}), **({"cut": cut} if cut else {}), "inner": not final}
-        bus.emit(MessageSent(message_id, self.parent_id, sender, recipient, "assistant", content, status, shown))
+        if final and self.fallback:
+            shown["fallback"] = asdict(self.fallback)
+        bus.emit(
+            MessageSent(
+                message_id, self.parent_id, sender, recipient, "assistant", content, status, shown,
+                thinking,
+            )
+        )  # fmt: skip
         self.parent_id = message_id
 
 
@@ -120,6 +182,10 @@ class Team:
     """Whether what the agents say is what one came for, so that it is shown at once."""
     calls_tools: bool = False
     """Whether its agents call the user's own functions."""
+    answers_at_once: bool = False
+    """Whether all that the last agent's model writes is the answer, none of it a word to others."""
+    goes_on: bool = False
+    """Whether the last of its agents can go on alone with an answer that broke off."""
     variant: str = ""
     """What sets it apart from the other teams of its kind, in words."""
 
@@ -142,6 +208,23 @@ class Team:
             )
 
 
+class Computed:
+    """Listens for what tools and code gave, passages aside."""
+
+    def __init__(self) -> None:
+        self.results: list[str] = []
+
+    def __call__(self, event: Event) -> None:
+        """Keep it if it is such a result."""
+        match event:
+            case ToolReturned(ok=True, content=content) if not parse_passages(content):
+                self.results.append(content)
+            case CodeRan(exit_code=0, output=output):
+                self.results.append(output)
+            case _:
+                pass
+
+
 def passages(hits: Sequence[Hit]) -> list[Passage]:
     """The hits as numbered passages for a prompt, numbered from 1 in their order."""
     return [Passage(marker, source_line(hit), hit.text) for marker, hit in enumerate(hits, start=1)]
@@ -158,9 +241,14 @@ def covers(known: Hit, hit: Hit) -> bool:
     return known.document_id == hit.document_id and known.start <= hit.start and hit.end <= known.end
 
 
+def markers(text: str) -> list[int]:
+    """The numbers of the markers `[n]` that occur in a text, in order, each once."""
+    return sorted({int(number) for group in MARKER.findall(text) for number in group.split(",")})
+
+
 def cited(text: str, hits: Sequence[Hit]) -> tuple[Citation, ...]:
     """The citations for the markers `[n]` that occur in `text`, by marker; numbers that name no hit are left out."""
-    used = {int(number) for group in MARKER.findall(text) for number in group.split(",")}
+    used = markers(text)
     return tuple(
         Citation(
             n,

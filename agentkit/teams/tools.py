@@ -10,13 +10,15 @@ from typing import Any
 
 from agentkit import coding
 from agentkit.agents import AssistantAgent
+from agentkit.coding.telling import telling_stops
 from agentkit.conversation import ConversableAgent, register_function
 from agentkit.core import bus
 from agentkit.core.tools import effects
 from agentkit.errors import ExecutionError, NoIsolation, WrongArgument
 from agentkit.events import CodeRan, Noted
+from agentkit.llm.room import shortened
 from agentkit.messages import text_of
-from agentkit.teams import answer, findings
+from agentkit.teams import answer, findings, long_memory
 from agentkit.teams.approval import Allowed, Approval, readable, rejected
 from agentkit.teams.conversing import converse, earlier, opening, remember, voice
 from agentkit.teams.ending import is_ending
@@ -26,6 +28,8 @@ from agentkit.teams.task import Answer, Task, Team
 ASSISTANT, RUNNER = answer.AGENT, "Runner"
 STEPS = 12
 CODE_S = 60
+LONGEST = 30_000
+"""Characters of a result that the model is sent, however large its window: each step pays again."""
 RUNNABLE = {"python": "Python", "py": "Python", "sh": "shell", "bash": "shell", "shell": "shell"}
 """Languages of code that is run; code in other blocks is only shown."""
 
@@ -76,10 +80,12 @@ class Runner(ConversableAgent):
         decision = self._approval.of_call(self._function_map.get(name), name, arguments)
         if not decision.approved:
             return False, {"name": name, "role": "function", "content": rejected("this call", decision.reason)}
-        if not decision.changed:
-            return super().execute_function(func_call, verbose)
-        ok, result = super().execute_function({**func_call, "arguments": decision.draft}, verbose)
-        return ok, {**result, "content": f"The user changed the arguments to {decision.draft}\n{result['content']}"}
+        changed = {"arguments": decision.draft} if decision.changed else {}
+        ok, result = super().execute_function({**func_call, **changed}, verbose)
+        content = _sendable(str(result["content"]))
+        if decision.changed:
+            content = f"The user changed the arguments to {decision.draft}\n{content}"
+        return ok, {**result, "content": content}
 
     def execute_code_blocks(self, code_blocks: list[tuple[str, str]]) -> tuple[int, str]:
         """Run the blocks that can be run, each as the person approves it, until one fails or is rejected."""
@@ -99,15 +105,16 @@ class Runner(ConversableAgent):
             return 1, rejected("this code", decision.reason) + "\n"
         exit_code, output = self._run(language, decision.draft)
         changed = f"The user changed the code to:\n{decision.draft}\nIts output:\n" if decision.changed else ""
-        return exit_code, f"{changed}{output}\n"
+        return exit_code, f"{changed}{_sendable(output)}\n"
 
     def _run(self, language: str, code: str) -> tuple[int, str]:
-        began = time.monotonic()
+        began, where = time.monotonic(), type(self._executor).__name__
         try:
-            result = self._executor.execute_code_blocks([coding.CodeBlock(code, language)])
+            with telling_stops(self.name, language, code, where):
+                result = self._executor.execute_code_blocks([coding.CodeBlock(code, language)])
         except (ExecutionError, WrongArgument) as error:  # such as a file name outside of its folder: for the model to mend
             result = coding.CodeResult(1, str(error))
-        where, seconds = type(self._executor).__name__, time.monotonic() - began
+        seconds = time.monotonic() - began
         bus.emit(CodeRan(self.name, language, code, result.exit_code, result.output, where, seconds))
         return result.exit_code, result.output
 
@@ -132,6 +139,7 @@ def work(task: Task) -> Answer:
     found = Findings(task)
     assistant, runner = AssistantAgent(ASSISTANT, INSTRUCTIONS, voice(task)), Runner(RUNNER, task.allowed)
     found.offer(assistant, runner)
+    long_memory.keep_short(assistant, task.model)
     description = "The date of today with weekday and local time."
     register_function(todays_date, caller=assistant, executor=runner, name="todays_date", description=description)
     for tool in task.tools:
@@ -169,6 +177,11 @@ def _runnable(blocks: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(language.lower(), code) for language, code in blocks if language.lower() in RUNNABLE]
 
 
+def _sendable(result: str) -> str:
+    """What the model is sent of a result; the run's events have all of it."""
+    return result if len(result) <= LONGEST else shortened(result, LONGEST)
+
+
 TEAM = Team(
     "tools",
     "Assistant with tools and code",
@@ -177,4 +190,5 @@ TEAM = Team(
     work,
     needs_language_model=True,
     calls_tools=True,
+    goes_on=True,
 )

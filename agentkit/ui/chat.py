@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from agentkit import runs
 from agentkit.errors import NotFound
-from agentkit.events import DocumentDone, DocumentProgress, MessageSent, Retrieved
+from agentkit.events import DocumentDone, DocumentProgress, MessageSent
 from agentkit.ledger import Chat, queries
 from agentkit.ledger.queries import Totals
 from agentkit.runs import Run
 from agentkit.teams import Team, team
-from agentkit.ui import asking, composer, draw, figures, markdown, source, state, table
+from agentkit.ui import asking, composer, doubts, draw, figures, markdown, source, state, table
 from agentkit.ui.turns import Asked, Turn, last_turns, lately, live_turn, steps, stored_turns
 from agentkit.workspace import EVERYTHING, attachment_collection, scope_of
 
+_KEPT = "What had been written by then is kept."
 SHOWN = 30  # messages; more come with "Earlier messages"
 POLL_S = 0.3
 _SETTINGS_HELP = frozenset({"ModelUnreachable", "ModelAuthFailed", "ModelNotFound", "ConfigError", "RateLimited"})
@@ -81,7 +83,10 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
 
     def answer() -> None:
         _draw_unread(turn)
-        _draw_steps(turn)
+        lost = turn.status != "complete" and bool(turn.inner)
+        _draw_steps(turn, unfolded=again is not None and lost)
+        if turn.thought:
+            draw.draw_thinking(turn.thought)
         _draw_result(turn)
         if turn.answer and took and took.prompt_tokens + took.completion_tokens:
             st.caption(markdown.literal(figures.took(took, labels.get(turn.answer.extra.get("model", ""), ""))))
@@ -97,23 +102,33 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
     with left:
         draw.draw_turn(turn, answer)
     with right:
-        source.draw_source(turn.answer.id, cited, turn.answer.content)
+        source.draw_source(turn.answer.id, cited, turn.answer.content, doubts.of_marker(turn.checks, cited["marker"]))
 
 
 def _draw_unread(turn: Turn) -> None:
     """Attached files that could not be read: the answer cannot know them."""
     if turn.status == "failed" or not (turn.question and turn.question.extra.get("attachments")):
         return
-    for recorded in queries.events(state.workspace().ledger, state.owner(), turn.run_id):
-        if isinstance(recorded.event, DocumentDone) and recorded.event.status == "failed":
-            st.warning(draw.describe(recorded.event))
+    ledger, owner = state.workspace().ledger, state.owner()
+    done = [event for _, event in queries.told(ledger, owner, [turn.run_id], DocumentDone)]
+    for event in reversed(done):
+        if event.status == "failed":
+            st.warning(draw.describe(event))
 
 
-def _draw_steps(turn: Turn) -> None:
+def _draw_steps(turn: Turn, *, unfolded: bool) -> None:
+    """What was done; `unfolded` where the work of those who had finished is all there is."""
     level = composer.level()
     if level == "answer":
         return
-    folded = st.expander("Steps", type="compact", icon=":material/account_tree:", key=f"steps-{turn.run_id}", on_change="rerun")
+    folded = st.expander(
+        "Steps",
+        type="compact",
+        icon=":material/account_tree:",
+        key=f"steps-{turn.run_id}",
+        on_change="rerun",
+        expanded=unfolded,
+    )
     if folded.open:
         with folded:
             try:
@@ -126,25 +141,30 @@ def _draw_result(turn: Turn) -> None:
     if turn.answer and turn.answer.content:
         markers = {int(citation["marker"]) for citation in turn.citations}
         with st.container(key=f"with-table-{turn.answer.id}" if turn.answer.extra.get("table") else None):
-            st.markdown(markdown.answer(turn.answer.content, turn.answer.id, markers))
+            marked = doubts.places(turn.checks)
+            st.markdown(markdown.answer(turn.answer.content, turn.answer.id, markers, marked))
     if turn.answer and turn.answer.extra.get("table"):  # with a source for every value: the markers lead there
         table.draw_downloads(turn.answer.id, turn.answer.extra["table"])
     elif turn.citations and turn.answer:
-        source.draw_chips(turn.answer.id, turn.citations)
+        source.draw_chips(turn.answer.id, turn.citations, doubts.wholly_doubtful(turn.checks))
+    doubts.draw_legend(turn.checks)
     _draw_remarks(turn)
     if turn.status == "complete" and not turn.citations:
         _draw_no_evidence(turn)
+    written = turn.answer is not None and turn.answer.content
     match turn.status:
         case "stopped":
-            written = turn.answer is not None and turn.answer.content
-            kept = "What had been written by then is kept." if written else "Nothing had been written yet."
+            kept = _KEPT if written else "Nothing had been written yet."
             st.caption(f":material/stop_circle: Stopped. {kept}")
         case "failed" if turn.answer:
-            st.error(f"No answer. {markdown.literal(turn.answer.extra.get('error', ''))}", icon=":material/error:")
+            what = f"The answer broke off. {_KEPT}" if written else "No answer."
+            why = markdown.literal(turn.answer.extra.get("error", ""))
+            st.error(f"{what} {why}", icon=":material/error:")
             if turn.answer.extra.get("error_type") in _SETTINGS_HELP:
                 st.page_link(state.PAGES / "settings.py", label="Look at the model's settings", icon=":material/tune:")
         case "interrupted":
-            st.warning("The app was closed before this was answered.", icon=":material/warning:")
+            when = f"in the middle of this answer. {_KEPT}" if written else "before this was answered."
+            st.warning(f"The app was closed {when}", icon=":material/warning:")
 
 
 def _draw_remarks(turn: Turn) -> None:
@@ -157,6 +177,8 @@ def _draw_remarks(turn: Turn) -> None:
                 st.code(rest, language=None, wrap_lines=True)
         else:
             st.caption(f":material/info: {markdown.literal(first)}")
+    if turn.fallback:
+        st.warning(markdown.literal(draw.why_words(turn.fallback)), icon=":material/cloud_off:")
     if turn.cut in draw.CUT:
         st.warning(f"The answer is not whole: {draw.CUT[turn.cut]}.", icon=":material/content_cut:")
     if turn.status == "complete" and extra.get("ended"):
@@ -165,16 +187,12 @@ def _draw_remarks(turn: Turn) -> None:
 
 def _draw_no_evidence(turn: Turn) -> None:
     """Says why there was nothing to answer from, when every search came back empty; an answer alone may not tell."""
-    try:
-        heard = [recorded.event for recorded in queries.events(state.workspace().ledger, state.owner(), turn.run_id)]
-    except NotFound:
-        return
-    searches = [event for event in heard if isinstance(event, Retrieved)]
+    searches = queries.searches(state.workspace().ledger, state.owner(), turn.run_id)
     if not searches or any(search.hits for search in searches):
         return
-    first = next((search for search in searches if search.left_out.get("weak")), searches[0])
-    if weak := first.left_out.get("weak"):
-        found = f"{figures.count(weak, 'passage')} scored below {first.options.get('min_score', 0):g}"
+    first = next((search for search in searches if search.weak), searches[0])
+    if first.weak:
+        found = f"{figures.count(first.weak, 'passage')} scored below {first.min_score:g}"
         text = f"**Weak evidence only.** {found}, where this collection draws the line; none of them was used."
         ways = "Ask in other words, or see in the retrieval lab what lies below the line."
     else:
@@ -191,12 +209,35 @@ def _draw_no_evidence(turn: Turn) -> None:
 
 def _draw_again(chosen: composer.Choice, turn: Turn) -> None:
     """Ask the same in place of a turn that has no whole answer; the old turn stays in the chat's tree."""
-    if turn.question:
-        said = turn.question
-        draft = composer.Draft(
-            st.query_params["chat"], said.content, chosen, parent_id=said.parent_id or "", scope=scope_of(said)
+    if turn.question is None:
+        return
+    said = turn.question
+    draft = composer.Draft(st.query_params["chat"], said.content, chosen, again=said.id)
+    with st.container(horizontal=True, gap="small"):
+        if _can_go_on(chosen, turn):
+            st.button(
+                "Continue",
+                key=f"go-on-{turn.run_id}",
+                icon=":material/play_arrow:",
+                help="Go on from what is there: nothing of it is done again.",
+                on_click=composer.send,
+                args=(replace(draft, go_on=True),),
+            )
+        st.button(
+            "Try again",
+            key=f"again-{turn.run_id}",
+            icon=":material/refresh:",
+            help="Ask the same from the beginning: same documents, same files.",
+            on_click=composer.send,
+            args=(draft,),
         )
-        st.button("Try again", key=f"again-{turn.run_id}", icon=":material/refresh:", on_click=composer.send, args=(draft,))
+
+
+def _can_go_on(chosen: composer.Choice, turn: Turn) -> bool:
+    """Whether there is something to go on from, and a language model that can."""
+    asked = team(str(turn.question.extra.get("team") or chosen.team) if turn.question else "")
+    written = bool(turn.answer and turn.answer.content) or bool(turn.inner)
+    return written and asked.goes_on and state.workspace().model(chosen.model).is_language_model
 
 
 @st.fragment(run_every=POLL_S)
@@ -217,6 +258,8 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
         icon = ":material/pending:" if request else "spinner"
         with st.expander(label, type="compact", icon=icon, expanded=unfolded):
             draw.draw_steps([step for step in turn.steps if not request or step != Asked(request)], level)
+    if turn.thinking:
+        draw.draw_growing_thinking(turn.thinking, unfolded=not turn.text)
     hidden, text = lately(turn.text)
     if hidden:
         st.caption(f":material/more_horiz: {figures.count(hidden, 'character')} before this are shown when the answer is there.")

@@ -1,6 +1,6 @@
-"""The two pieces of our own JavaScript: how a chat's page behaves, and a text with a marked passage.
+"""The pieces of our own JavaScript: how a chat's page behaves, what is typed, a marked passage.
 
-Both only ever create text nodes from what they are given, so nothing in a document or an answer becomes markup.
+They only ever create text nodes from what they are given, so nothing in a document or an answer becomes markup.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ export default function ({ data, setTriggerValue }) {
     if (data.answering) timers.push(setInterval(toEnd, 150));
     else timers.push(setTimeout(() => { following = false; }, 400));  // the end of the answer has been shown
     const scrolled = () => { following = data.answering && main.scrollHeight - main.scrollTop - main.clientHeight < 100; };
-    const open = (hash) => setTriggerValue("cite", hash.slice("#cite-".length));
+    const open = (hash) => setTriggerValue("cite", hash.slice("#cite-".length).replace(/\\?$/, ""));
     const clicked = (event) => {
         const link = event.target instanceof Element ? event.target.closest('a[href^="#cite-"]') : null;
         if (!link) return;
@@ -43,6 +43,57 @@ export default function ({ data, setTriggerValue }) {
         timers.forEach(clearTimeout);
         main.removeEventListener("scroll", scrolled);
         document.removeEventListener("click", clicked, true);
+    };
+}
+"""
+_DRAFT = """
+let chat = null, area = null, told = "", timer = 0;
+
+export default function ({ data, setTriggerValue }) {
+    const box = () => document.querySelector('[data-testid="stChatInputTextArea"]');
+    const tell = () => {
+        clearTimeout(timer);
+        timer = 0;
+        const text = box()?.value;
+        if (chat === null || text === undefined || text === told) return;
+        told = text;
+        setTriggerValue("draft", { chat, text });
+    };
+    const write = (text) => {
+        if (area.value === text) return;
+        Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(area, text);
+        area.dispatchEvent(new Event("input", { bubbles: true }));
+    };
+    const show = (triesLeft) => {
+        const found = box();
+        if (!found && triesLeft) {
+            waiting = setTimeout(() => show(triesLeft - 1), 100);
+            return;
+        }
+        if (data.chat !== chat || found !== area) {
+            if (timer && found === area) tell();  // of the chat before
+            const goesOn = found === area && data.begun;  // typed while the chat was made
+            chat = data.chat;
+            area = found;
+            told = data.draft;
+            if (area && !(goesOn && area.value)) write(data.draft);
+        } else if (!timer) {
+            told = data.draft;
+        }
+    };
+    const typed = (event) => {
+        if (event.target !== box() || event.target.value === told) return;
+        clearTimeout(timer);
+        timer = setTimeout(tell, 500);
+    };
+    let waiting = 0;
+    show(50);
+    document.addEventListener("input", typed, true);
+    document.addEventListener("visibilitychange", tell);
+    return () => {
+        clearTimeout(waiting);
+        document.removeEventListener("input", typed, true);
+        document.removeEventListener("visibilitychange", tell);
     };
 }
 """
@@ -77,6 +128,7 @@ mark.sentence { background: color-mix(in srgb, var(--st-primary-color) 45%, tran
 def chat_page(on_open: Callable[[str], None], chat_id: str, *, answering: bool) -> None:
     """Put on the page once, last: links `#cite-MESSAGE-n` call `on_open("MESSAGE-n")`, and a growing answer stays in view.
 
+    A `?` behind the number, of a doubtful citation, is left out.
     A chat opens at its end. Whoever scrolls up while an answer is written is left alone.
     """
 
@@ -88,6 +140,23 @@ def chat_page(on_open: Callable[[str], None], chat_id: str, *, answering: bool) 
     _renderer("agentkit_chat_page")(key="chat-page", data=data, on_cite_change=opened)
 
 
+def draft(
+    on_typed: Callable[[str, str], None], chat_id: str, text: str, *, begun: bool
+) -> None:
+    """Put on the page once: what is typed calls `on_typed("CHAT", text)` half a second later.
+
+    `text` is what had been typed in this chat; it is put into the box when the chat opens, unless the
+    chat has just `begun` and something new stands there.
+    """
+
+    def typed() -> None:
+        if told := st.session_state["chat-draft"].get("draft"):
+            on_typed(str(told["chat"]), str(told["text"]))
+
+    data = {"chat": chat_id, "draft": text, "begun": begun}
+    _renderer("agentkit_draft")(key="chat-draft", data=data, on_draft_change=typed)
+
+
 def marked_text(parts: Sequence[Part], key: str) -> None:
     """Text as it stands, with the passage marked and the sentence in it marked more strongly."""
     _renderer("agentkit_marked_text")(key=key, data={"parts": [list(part) for part in parts]})
@@ -97,4 +166,6 @@ def marked_text(parts: Sequence[Part], key: str) -> None:
 def _renderer(name: str) -> Any:
     if name == "agentkit_chat_page":
         return st.components.v2.component(name, js=_PAGE)
+    if name == "agentkit_draft":
+        return st.components.v2.component(name, js=_DRAFT)
     return st.components.v2.component(name, html=_TEXT_HTML, css=_TEXT_CSS, js=_TEXT)

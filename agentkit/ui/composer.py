@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import streamlit as st
@@ -11,15 +11,23 @@ import streamlit as st
 from agentkit import runs
 from agentkit.documents import SUPPORTED
 from agentkit.errors import AgentkitError, StoreError
-from agentkit.ledger import Chat
+from agentkit.ledger import Chat, queries
+from agentkit.messages import new_id
 from agentkit.retrieval import Source
 from agentkit.retrieval.types import Scope
-from agentkit.teams import TEAMS, team, variants
-from agentkit.ui import draw, figures, markdown, narrowing, state, uploads
-from agentkit.workspace import DEFAULT_COLLECTION, EVERYTHING
+from agentkit.runs import Run
+from agentkit.teams import TEAMS, Answer, team, variants
+from agentkit.ui import components, draw, figures, kept, markdown, narrowing, state, uploads
+from agentkit.workspace import DEFAULT_COLLECTION, EVERYTHING, scope_from_json, scope_to_json
 
+_LONGEST_DRAFT = 100_000  # characters
 WIDTH = 736  # pixels: the reading column
-_PROBLEM, _QUEUED, _LEVEL = "chat-problem", "chat-queued", "steps-level"
+_BEGUN = "begun-chat"
+_LEVELS: dict[draw.Level, str] = {
+    "answer": "Answer only",
+    "calls": "Calls",
+    "everything": "Everything",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,75 +50,173 @@ class Draft:
     keep: bool = False
     parent_id: str | None = None
     scope: Scope = EVERYTHING
+    again: str = ""
+    """The id of a question that is asked once more, with what it had then."""
+    go_on: bool = False
+    """Whether its answer is to be gone on with."""
+    id: str = field(default_factory=new_id)
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is kept in its chat."""
+        return {
+            "id": self.id,
+            "text": self.text,
+            "choice": asdict(self.choice),
+            "files": [kept.source_to_json(one) for one in self.files],
+            "keep": self.keep,
+            "parent_id": self.parent_id,
+            "scope": scope_to_json(self.scope),
+            "again": self.again,
+            "go_on": self.go_on,
+        }
+
+
+def draft_of(chat_id: str | None, given: dict[str, Any]) -> Draft:
+    """What `Draft.to_json` made."""
+    return Draft(
+        chat_id,
+        given["text"],
+        Choice(**given["choice"]),
+        tuple(kept.source_of(one) for one in given["files"]),
+        given["keep"],
+        given["parent_id"],
+        scope_from_json(given["scope"]),
+        given["again"],
+        given["go_on"],
+        given["id"],
+    )
 
 
 def send(draft: Draft) -> None:
     """Ask, or queue the question while the chat is still answering; a problem is kept for the page to show."""
-    workspace, owner = state.workspace(), state.owner()
-    st.session_state.pop(_PROBLEM, None)
-    if draft.chat_id and runs.live(owner, chat_id=draft.chat_id):
-        st.session_state[_QUEUED] = [*_queued(), draft]
+    kept.put(draft.chat_id, "not_asked", None)
+    if draft.chat_id and runs.live(state.owner(), chat_id=draft.chat_id):
+        _wait(draft)
         return
     try:
-        if draft.choice.collection not in collections():
-            workspace.library.create_collection(owner, draft.choice.collection)
-        run = workspace.ask(
-            owner,
-            draft.text,
-            collection=draft.choice.collection,
-            team_id=draft.choice.team,
-            model_id=draft.choice.model,
-            chat_id=draft.chat_id,
-            parent_id=draft.parent_id,
-            attachments=draft.files,
-            keep_attachments=draft.keep,
-            scope=draft.scope,
-        )
+        run = _asked(draft)
     except AgentkitError as error:
-        st.session_state[_PROBLEM] = (draft, str(error))
+        kept.put(draft.chat_id, "not_asked", {**draft.to_json(), "problem": str(error)})
         return
     if run.chat_id:
         st.query_params["chat"] = run.chat_id
         if draft.chat_id is None:
-            narrowing.follow(run.chat_id, draft.choice.collection)
+            narrowing.follow(run.chat_id)
+            st.session_state[_BEGUN] = run.chat_id
+
+
+def _asked(draft: Draft) -> Run[Answer]:
+    workspace, owner, chosen = state.workspace(), state.owner(), draft.choice
+    if draft.chat_id and draft.again:
+        return workspace.ask_again(
+            owner,
+            draft.chat_id,
+            draft.again,
+            team_id=chosen.team,
+            model_id=chosen.model,
+            go_on=draft.go_on,
+        )
+    if chosen.collection not in collections():
+        workspace.library.create_collection(owner, chosen.collection)
+    return workspace.ask(
+        owner,
+        draft.text,
+        collection=chosen.collection,
+        team_id=chosen.team,
+        model_id=chosen.model,
+        chat_id=draft.chat_id,
+        parent_id=draft.parent_id,
+        attachments=draft.files,
+        keep_attachments=draft.keep,
+        scope=draft.scope,
+    )
 
 
 def send_queued(chat: Chat) -> None:
-    """Ask the first of what was typed while the chat was answering, once it has answered."""
-    waiting = [draft for draft in _queued() if draft.chat_id == chat.id]
-    if waiting and not runs.live(state.owner(), chat_id=chat.id):
-        _take_back(waiting[0])
-        send(waiting[0])
+    """Ask the first of what was typed while the chat was answering, once it has answered.
+
+    When the app was closed in the middle of that answer, the person says when.
+    """
+    waiting = _queue(chat.id)
+    if waiting and not _is_held(chat.id) and not runs.live(state.owner(), chat_id=chat.id):
+        _ask_now(chat.id, waiting[0])
 
 
 def draw_pending(chat_id: str | None) -> None:
     """What waits to be asked in this chat, and what could not be asked."""
-    for number, queued in enumerate(draft for draft in _queued() if draft.chat_id == chat_id):
-        key = f"unqueue-{number}"
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f":material/schedule: Asked after this answer: {markdown.literal(queued.text)}", width="stretch")
-            st.button("Take back", key=key, type="tertiary", icon=":material/undo:", on_click=_take_back, args=(queued,))
-    draft, problem = st.session_state.get(_PROBLEM, (None, ""))
-    if draft and draft.chat_id == chat_id:
-        st.error(f"**Not asked:** {markdown.literal(draft.text)}\n\n{markdown.literal(problem)}", icon=":material/error:")
-        st.button("Try again", key="send-again", icon=":material/refresh:", on_click=send, args=(draft,))
+    waiting = _queue(chat_id)
+    held = bool(chat_id and waiting) and _is_held(chat_id or "")
+    for number, queued in enumerate(waiting):
+        _draw_waiting(chat_id, number, queued, held=held)
+    if not_asked := kept.get(chat_id, "not_asked"):
+        text, problem = markdown.literal(not_asked["text"]), markdown.literal(not_asked["problem"])
+        st.error(f"**Not asked:** {text}\n\n{problem}", icon=":material/error:")
+        with st.container(horizontal=True, gap="small"):
+            again = (draft_of(chat_id, not_asked),)
+            icon = ":material/refresh:"
+            st.button("Try again", key="send-again", icon=icon, on_click=send, args=again)
+            st.button(
+                "Forget it",
+                key="forget-question",
+                type="tertiary",
+                icon=":material/close:",
+                on_click=kept.put,
+                args=(chat_id, "not_asked", None),
+            )
+
+
+def _draw_waiting(
+    chat_id: str | None, number: int, queued: dict[str, Any], *, held: bool
+) -> None:
+    when = "Still to be asked" if held else "Asked after this answer"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        text = f"{when}: {markdown.literal(queued['text'])}"
+        st.caption(f":material/schedule: {text}", width="stretch")
+        if held and number == 0:
+            st.button(
+                "Ask now",
+                key="ask-now",
+                type="tertiary",
+                icon=":material/send:",
+                on_click=_ask_now,
+                args=(chat_id, queued),
+            )
+        st.button(
+            "Take back",
+            key=f"unqueue-{number}",
+            type="tertiary",
+            icon=":material/undo:",
+            on_click=_take_back,
+            args=(chat_id, queued),
+        )
 
 
 def choice(chat: Chat | None, known: Mapping[str, int]) -> Choice:
-    """What is chosen for this chat now: in the composer, else in the chat, else in the latest one, as far as it still exists."""
+    """What is chosen for this chat now: in the composer, else in the chat, else in the latest one.
+
+    What does not exist any more is passed over. A new chat takes the default model, if one was
+    chosen, before that of the latest one.
+    """
     latest = chat or next(iter(state.workspace().ledger.chats(state.owner(), limit=1)), None)
     models = [model.id for model in state.workspace().models()]
+    default = state.workspace().settings.default_model
     fullest = max(known, key=known.__getitem__, default=DEFAULT_COLLECTION)
 
-    def first_known(what: str, options: Sequence[str], default: str) -> str:
-        candidates = (st.session_state.get(_key(what, chat)), getattr(latest, what, None))
-        return next((str(value) for value in candidates if value in options), default)
+    def first_known(what: str, options: Sequence[str], otherwise: str) -> str:
+        chosen = default if what == "model" and chat is None else None
+        candidates = (st.session_state.get(_key(what, chat)), chosen, getattr(latest, what, None))
+        return next((str(value) for value in candidates if value in options), otherwise)
 
     return Choice(
         first_known("collection", list(known), fullest),
         first_known("team", [one.id for one in TEAMS], TEAMS[0].id),
         first_known("model", models, models[0]),
     )
+
+
+def forget_model() -> None:
+    """Let the next new chat begin with the default model, whatever this session had chosen."""
+    st.session_state.pop(_key("model", None), None)
 
 
 def collections() -> dict[str, int]:
@@ -156,7 +262,20 @@ def _submit(chat: Chat | None) -> None:
         return
     text = value.text.strip() or f"What is in {', '.join(source.name for source in files)}?"
     asked, chat_id, keep = choice(chat, collections()), chat.id if chat else None, bool(st.session_state.get("keep-files"))
+    kept.put(chat_id, "draft", None)
     send(Draft(chat_id, text, asked, files, keep, scope=narrowing.chosen(chat_id, asked.collection)))
+
+
+@st.fragment
+def keep_draft(chat_id: str | None) -> None:
+    """Keep what is being typed, and bring it back; to be drawn after the composer."""
+
+    def typed(of: str, text: str) -> None:
+        kept.put(of or None, "draft", text[:_LONGEST_DRAFT] or None)
+
+    draft = kept.get(chat_id, "draft") or ""
+    begun = chat_id is not None and st.session_state.get(_BEGUN) == chat_id
+    components.draft(typed, chat_id or "", str(draft), begun=begun)
 
 
 def _draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:
@@ -199,22 +318,28 @@ def _draw_team(chat: Chat | None, now: Choice) -> None:
 
 
 def level() -> draw.Level:
-    """How much of the steps this session wants to see."""
-    chosen: draw.Level = st.session_state.get(_LEVEL, "calls")
-    return chosen
+    """How much of the steps is shown in the chat on the page; a new one is shown as it was chosen last."""
+    chat_id = st.query_params.get("chat")
+    chosen = kept.get(chat_id, "level") or kept.get(None, "level")
+    return chosen if chosen in _LEVELS else "calls"
 
 
 def _draw_level() -> None:
     st.session_state["level-choice"] = level()
-    names = {"answer": "Answer only", "calls": "Calls", "everything": "Everything"}
     st.segmented_control(
-        "What is shown above an answer", list(names), format_func=names.__getitem__, key="level-choice", on_change=_keep_level,
+        "What is shown above an answer",
+        list(_LEVELS),
+        format_func=_LEVELS.__getitem__,
+        key="level-choice",
+        on_change=_keep_level,
         required=True,
-    )  # fmt: skip
+    )
 
 
 def _keep_level() -> None:
-    st.session_state[_LEVEL] = st.session_state["level-choice"]
+    chosen = st.session_state["level-choice"]
+    for chat_id in (st.query_params.get("chat"), None):
+        kept.put(chat_id, "level", chosen)
 
 
 def _select(label: str, what: str, chat: Chat | None, options: list[str], show: Any) -> None:
@@ -235,11 +360,39 @@ def _key(what: str, chat: Chat | None) -> str:
     return f"{what}-{chat.id if chat else 'new'}"
 
 
-def _queued() -> list[Draft]:
+def _queue(chat_id: str | None) -> list[dict[str, Any]]:
     """The questions that wait for an answer to end, in the order in which they were sent."""
-    queued: list[Draft] = st.session_state.get(_QUEUED, [])
-    return queued
+    return list(kept.get(chat_id, "queue") or [])
 
 
-def _take_back(draft: Draft) -> None:
-    st.session_state[_QUEUED] = [other for other in _queued() if other is not draft]
+def _wait(draft: Draft) -> None:
+    """Put it at the end of the queue of its chat."""
+    while True:  # until no other tab has changed it meanwhile
+        before = kept.get(draft.chat_id, "queue")
+        if kept.exchange(draft.chat_id, "queue", before, [*(before or []), draft.to_json()]):
+            return
+
+
+def _take_back(chat_id: str | None, queued: dict[str, Any]) -> None:
+    _taken(chat_id, queued)
+
+
+def _taken(chat_id: str | None, queued: dict[str, Any]) -> bool:
+    """Take a question out of the queue; False when another tab was faster."""
+    while True:
+        before = _queue(chat_id)
+        left = [one for one in before if one["id"] != queued["id"]]
+        if len(left) == len(before):
+            return False
+        if kept.exchange(chat_id, "queue", before, left or None):
+            return True
+
+
+def _ask_now(chat_id: str, queued: dict[str, Any]) -> None:
+    if _taken(chat_id, queued):
+        send(draft_of(chat_id, queued))
+
+
+def _is_held(chat_id: str) -> bool:
+    """Whether the app was closed in the middle of the last answer: nobody waits for what comes next."""
+    return queries.last_state(state.workspace().ledger, state.owner(), chat_id) == "interrupted"

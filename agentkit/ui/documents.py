@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -13,6 +13,7 @@ from agentkit.ledger.export import table_csv
 from agentkit.retrieval import Collection, StoredDocument
 from agentkit.retrieval.names import file_name, shown_name
 from agentkit.ui import dialogs, draw, figures, markdown, progress, state, times
+from agentkit.ui.tally import same_content
 
 if TYPE_CHECKING:
     import pandas
@@ -86,7 +87,7 @@ def _draw_table(collection: Collection, found: Documents) -> list[StoredDocument
     key = f"documents-{collection.id}-{hashlib.sha256(' '.join(ids).encode()).hexdigest()[:16]}"
     rows = [row for row, document_id in enumerate(ids) if document_id in chosen]
     columns = st.column_config
-    rows_shown = table(found)
+    rows_shown = table(found, _copies(collection))
     unused = [name for name in ("Note", "Tags") if not rows_shown[name].any()]
     rows_shown["Tags"] = [list(one.tags) for one in found]
     shown: Any = st.dataframe(
@@ -121,19 +122,31 @@ def _selected() -> set[str]:
     return {ids[row] for row in state_of["selection"]["rows"] if row < len(ids)} if state_of else set()
 
 
-def table(documents: Documents) -> pandas.DataFrame:
-    """The documents as a table for people; times are aware, in UTC."""
+def _copies(collection: Collection) -> dict[str, str]:
+    return state.workspace().library.copies(state.owner(), collection.name)
+
+
+def table(documents: Documents, copies: Mapping[str, str]) -> pandas.DataFrame:
+    """The documents as a table for people; times are aware, in UTC.
+
+    `copies` has the name of the document with the same content, by id.
+    """
     import pandas
 
     rows = [
         {
-            "Document": one.name, "Status": draw.STAGES.get(one.status, one.status), "Note": one.error or one.note,
+            "Document": one.name, "Status": draw.STAGES.get(one.status, one.status), "Note": _note(one, copies.get(one.id, "")),
             "Tags": ", ".join(one.tags), "Chunks": one.chunks, "Tokens": one.tokens, "Size": one.bytes, "Time": one.seconds,
             "Added": pandas.Timestamp(one.created_at, tz="UTC"), "Source": shown_name(one.source),
         }
         for one in documents
     ]  # fmt: skip
     return pandas.DataFrame(rows)
+
+
+def _note(document: StoredDocument, same_as: str) -> str:
+    same = same_content(same_as) if same_as else ""
+    return " ".join(part for part in (document.error or document.note, same) if part)
 
 
 def _draw_actions(collection: Collection, found: Documents, everything: Documents, chosen: Documents) -> None:
@@ -151,8 +164,9 @@ def _draw_actions(collection: Collection, found: Documents, everything: Document
         st.button(label, key="retry-failed", icon=":material/refresh:", on_click=_retry, args=(failed,))
     if found:
         st.download_button(
-            "Export CSV", lambda: table_csv(table(found)), file_name=file_name(collection.name, ".csv"), mime="text/csv",
-            key="export-documents", icon=":material/download:", on_click="ignore", type="tertiary",
+            "Export CSV", lambda: table_csv(table(found, _copies(collection))),
+            file_name=file_name(collection.name, ".csv"), mime="text/csv", key="export-documents",
+            icon=":material/download:", on_click="ignore", type="tertiary",
         )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from agentkit.events import (
     Compressed,
     DocumentDone,
     DocumentProgress,
+    Fallback,
     LimitTold,
     MessageSent,
     ModelCalled,
@@ -24,14 +25,17 @@ from agentkit.events import (
     ReplyParsed,
     Retrieved,
     SpeakerSelected,
+    Thinking,
+    Unknown,
 )
 from agentkit.llm.limits import in_words
 from agentkit.llm.passages import parse_passages
+from agentkit.llm.room import STRATEGY
 from agentkit.teams.approval import ALWAYS, APPROVE, APPROVE_ALL, EDIT, REJECT
 from agentkit.teams.werewolf.game import MODERATOR
 from agentkit.ui import figures, lab_filters, markdown, plan
 from agentkit.ui.listing import draw_runnable, draw_text, named
-from agentkit.ui.turns import Asked, Planned, Said, Step, ToolUse, Turn
+from agentkit.ui.turns import Asked, Planned, Said, Step, ToolUse, Turn, lately
 from agentkit.workspace import scope_of
 
 Level = Literal["answer", "calls", "everything"]
@@ -63,6 +67,8 @@ CUT: dict[str, str] = {
     "too_long": "it was longer than any reply may be",
 }
 """Why there is no more of a reply, in words."""
+END = {"stopped": "stopped", "failed": "broke off", "interrupted": "the app was closed meanwhile"}
+"""What ended a message before it was whole, in words."""
 DECIDED = {
     APPROVE: "yes",
     APPROVE_ALL: "yes, and all of this kind",
@@ -94,9 +100,8 @@ def draw(step: Step, level: Level = "calls") -> None:
             st.caption(f"{describe(step)}: {markdown.literal(step.error)}")
         case Asked() if step.request.draft and _rejected(step):
             _draw_rejected(step)
-        case Compressed() if step.summary:
-            with st.expander(describe(step), type="compact"):
-                draw_text(step.summary)
+        case Compressed() | ModelReplied() if _unfolds(step):
+            _draw_unfolding(step)
         case _ if line := describe(step):
             st.caption(line)
 
@@ -104,6 +109,9 @@ def draw(step: Step, level: Level = "calls") -> None:
 def describe(step: Step) -> str:
     """The line for a step, in Markdown; empty for what is no step."""
     match step:
+        case Retrieved(mode="earlier"):
+            found = figures.count(len(step.hits), "passage")
+            return f":material/history: Goes on with what had been found before: {found}"
         case Retrieved():
             return _search_line(step)
         case ModelCalled():
@@ -112,7 +120,8 @@ def describe(step: Step) -> str:
             return _reply_line(step)
         case DocumentProgress():
             share = f", {step.done / step.total:.0%}" if step.total else ""
-            return f":material/attach_file: {markdown.literal(step.document)} is {STAGES[step.stage]}{share}"
+            doing = STAGES.get(step.stage, "being taken in")
+            return f":material/attach_file: {markdown.literal(step.document)} is {doing}{share}"
         case DocumentDone():
             return _document_line(step)
         case Compressed():
@@ -124,6 +133,11 @@ def describe(step: Step) -> str:
             return _talk_line(step)
 
 
+def why_words(fallback: Fallback) -> str:
+    """What is said of a search that went by words alone."""
+    return f"Passages were looked up by their words alone, not by meaning: {fallback.error}"
+
+
 def _search_line(event: Retrieved) -> str:
     looked = "Looked for exactly" if event.mode == "exact" else "Looked up"
     found = figures.count(len(event.hits), "passage")
@@ -131,7 +145,8 @@ def _search_line(event: Retrieved) -> str:
     weak, alike = event.left_out.get("weak", 0), event.left_out.get("duplicate", 0)
     left = [f"{figures.count(weak)} weak" if weak else "", figures.count(alike, "duplicate") if alike else ""]
     without = f"; {' and '.join(part for part in left if part)} left out" if weak or alike else ""
-    return f":material/search: {looked} “{markdown.literal(event.query)}”: {found}, {took}{without}"
+    away = f"; by words alone, as {markdown.literal(event.fallback.embedder)} is out of reach" if event.fallback else ""
+    return f":material/search: {looked} “{markdown.literal(event.query)}”: {found}, {took}{without}{away}"
 
 
 def _shortened_line(event: Compressed) -> str:
@@ -141,7 +156,10 @@ def _shortened_line(event: Compressed) -> str:
     messages = f"{figures.count(event.messages_before, 'message')} to {figures.count(event.messages_after)}"
     about = "about " if event.estimated else ""
     tokens = f"{about}{figures.count(event.tokens_before)} to {figures.count(event.tokens_after, 'token')}"
-    return f":material/compress: Shortened the chat: {messages}, {tokens}{spent}"
+    cut = event.results_shortened
+    results = f", {figures.count(cut, 'long result')} cut in the middle" if cut else ""
+    what = "Sent less, to fit the model's window" if event.strategy == STRATEGY else "Shortened the chat"
+    return f":material/compress: {what}: {messages}, {tokens}{results}{spent}"
 
 
 def _talk_line(step: Step) -> str:
@@ -162,6 +180,9 @@ def _talk_line(step: Step) -> str:
         case Noted():
             first, _, _ = step.text.partition("\n")
             return f":material/info: {markdown.literal(step.agent)}: {markdown.literal(first)}"
+        case Unknown():
+            name = markdown.literal(step.name)
+            return f":material/update: Something of a newer version of agentkit that this one cannot show: {name}"
         case _:
             return ""
 
@@ -176,6 +197,44 @@ def draw_turn(turn: Turn, answer: Callable[[], None]) -> None:
                 st.caption(f":material/filter_alt: Only: {within}")
     with st.chat_message("assistant", avatar=AGENT):
         answer()
+
+
+def _unfolds(step: Compressed | ModelReplied) -> bool:
+    return bool(step.summary if isinstance(step, Compressed) else step.thinking)
+
+
+def _draw_unfolding(step: Compressed | ModelReplied) -> None:
+    with st.expander(describe(step), type="compact"):
+        if isinstance(step, Compressed):
+            draw_text(step.summary)
+        elif step.thinking:
+            st.caption(_thought(step.thinking))
+            st.markdown(markdown.prose(step.thinking.text))
+
+
+def draw_thinking(thinking: Thinking) -> None:
+    """What a model thought, folded under how long it took."""
+    folded = st.expander(_thought(thinking), type="compact", icon=":material/psychology:")
+    with folded, st.container(border=True):
+        st.markdown(markdown.prose(thinking.text))
+
+
+def _thought(thinking: Thinking) -> str:
+    about = "about " if thinking.estimated else ""
+    tokens = f"{about}{figures.count(thinking.tokens, 'token')}"
+    how_long = "" if thinking.seconds is None else f" for {figures.seconds(thinking.seconds)}"
+    return f"Thought{how_long} · {tokens}"
+
+
+def draw_growing_thinking(text: str, *, unfolded: bool) -> None:
+    """The end of what a model is thinking, or has just thought."""
+    hidden, shown = lately(text)
+    icon, label = ":material/psychology:", "Thinking" if unfolded else "Thought"
+    folded = st.expander(label, type="compact", icon=icon, expanded=unfolded)
+    with folded, st.container(border=True):
+        if hidden:
+            st.caption(f":material/more_horiz: {figures.count(hidden, 'character')} before this")
+        st.markdown(markdown.prose(shown))
 
 
 def draw_steps(steps: Sequence[Step], level: Level = "calls") -> None:
@@ -210,6 +269,7 @@ def _draw_message(said: MessageSent, *, whole: bool) -> None:
     beside = len(text) <= _SHORT and "\n" not in text
     with st.container(horizontal=beside, vertical_alignment="center", gap="xsmall" if beside else None):
         who = f"**{markdown.literal(said.sender)}** to {markdown.literal(said.recipient)}"
+        who += f" · {END[said.status]}" if said.status in END else ""
         st.markdown(f":small[:material/forum: {who}]", width="content" if beside else "stretch")
         if text:
             st.caption(text, width="content" if beside else "stretch")
@@ -286,7 +346,10 @@ def _draw_result(text: str) -> None:
 
 def _draw_code(ran: CodeRan) -> None:
     icon = ":material/terminal:" if ran.exit_code == 0 else ":material/error:"
-    label = f"Ran {markdown.literal(named(ran.language))} · exit code {ran.exit_code} · {figures.seconds(ran.seconds)}"
+    end = f"exit code {ran.exit_code}"
+    if ran.stopped:
+        icon, end = ":material/stop_circle:", "stopped, with its output so far"
+    label = f"Ran {markdown.literal(named(ran.language))} · {end} · {figures.seconds(ran.seconds)}"
     with st.expander(label, type="compact", icon=icon):
         draw_runnable(ran.code, ran.language)
         st.caption("Output")
@@ -333,6 +396,11 @@ def _draw_attachments(question: Said) -> None:
     if names:
         where = "kept in the collection" if question.extra.get("kept") else "for this chat only"
         st.caption(f":material/attach_file: {', '.join(markdown.literal(name) for name in names)} ({where})")
+    if gone := question.extra.get("missing"):
+        listed = ", ".join(markdown.literal(name) for name in gone)
+        verb = "is" if len(gone) == 1 else "are"
+        st.warning(f"{listed} {verb} no longer there: the answer does not know what it said. "
+                   "Attach it once more if it matters.", icon=":material/attach_file_off:")
 
 
 def _reply_line(event: ModelReplied) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
@@ -48,11 +48,23 @@ def clear(key: str) -> None:
         st.session_state[f"{key}-{name}"] = empty
 
 
-def move(key: str, other: str) -> None:
-    """Let the fields under `other` narrow as those under `key` do, which narrow nothing then."""
+def filled(key: str) -> dict[str, Any]:
+    """What stands in the fields under this key that narrow, as JSON values by name."""
+    values = {name: st.session_state.get(f"{key}-{name}") for name in _CLEARED}
+    return {
+        name: value.isoformat() if isinstance(value, date) else value
+        for name, value in values.items()
+        if value
+    }
+
+
+def fill(key: str, given: Mapping[str, Any]) -> None:
+    """Let the fields under this key say what `filled` gave, from the next drawing on."""
     for name, empty in _CLEARED.items():
-        st.session_state[f"{other}-{name}"] = st.session_state.get(f"{key}-{name}", empty)
-    clear(key)
+        value = given.get(name, empty)
+        if name in ("from", "to") and value:
+            value = date.fromisoformat(value)
+        st.session_state[f"{key}-{name}"] = value
 
 
 def in_words(scope: Scope) -> str:

@@ -16,7 +16,7 @@ from agentkit.retrieval import Hit
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.types import Scope
 from agentkit.teams.task import source_line
-from agentkit.ui import components, figures, lab, markdown, passage
+from agentkit.ui import components, draw, figures, lab, markdown, passage
 from agentkit.ui.components import Part
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ def _draw_summary(found: Found, scope: Scope) -> None:
     event = found.event
     left_out = [f"{figures.count(event.left_out[what])} {why}" for what, why in _LEFT_OUT.items() if event.left_out.get(what)]
     with st.container(gap="xsmall"):
+        if event.fallback:
+            st.warning(markdown.literal(draw.why_words(event.fallback)), icon=":material/cloud_off:")
         st.markdown(f"**{figures.count(len(found.hits), 'passage')}** in {figures.milliseconds(event.seconds)}")
         st.caption(
             " · ".join(f"{stage.replace('_', ' ')} {figures.milliseconds(seconds)}" for stage, seconds in event.timings.items())
@@ -87,8 +89,8 @@ def _draw_summary(found: Found, scope: Scope) -> None:
 
 def _advice(found: Found, scope: Scope) -> str:
     """Why nothing may have been found, and what to loosen."""
-    options, ways = found.side.options, []
-    if options.min_score:
+    options, ways, as_wanted = found.side.options, [], not found.event.fallback
+    if options.min_score and (as_wanted or options.reranker):
         ways.append(f"lower “Weak below” from {options.min_score:g}")
     if scope != Scope():
         ways.append("clear the filters")

@@ -8,6 +8,7 @@ knows (formulas, footnotes, directives) may begin there, so both see the same fe
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -19,13 +20,18 @@ _REMEMBERED = 20_000  # characters; a longer text is parsed each time, so that f
 _FORMATTED = 100_000  # characters; parsing the worst text of that length takes about a second
 _FENCE = re.compile("```|~~~")
 _CONTROL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&^=])")
-_MARKER = re.compile(r"(!\\)?\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\](?!\()")
+_MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
+_TAMED_MARKER = re.compile(rf"(!\\)?({_MARKER.pattern})(?!\()")
 _ACTIVE = re.compile(r"\\[\s\S]|!\[|\[\^|\$|:::")
 """What is escaped in prose: pictures, footnotes, formulas, directives; what is escaped already."""
 _SIGN = re.compile(r"\\\\|\\\$|\$\$?|\\[\[\]()]|\n(?=[ \t]*\n)")
 _REST_OF_LINE = re.compile(r"[ \t]*(?:\n|\Z)")
 _CLOSES = {"$$": "$$", "\\[": "\\]", "\\(": "\\)", "$": "$"}
 """The signs that models put around formulas."""
+
+Show = Callable[[str, int], str]
+"""Makes a part of a text, which begins there, what is shown of it."""
+
 
 class _Run(NamedTuple):
     """Backticks beside one another."""
@@ -55,21 +61,46 @@ def prose(text: str) -> str:
 
     No picture is fetched. A text longer than any that people read is shown as it stands.
     """
-    return _in_parts(text, _tame)
+    return _in_parts(text, lambda part, _: _tame(part))
 
 
-def answer(text: str, message_id: str, markers: Collection[int]) -> str:
-    """An answer in Markdown whose `[n]` are links `#cite-MESSAGE-n`, where there is a source."""
+def answer(
+    text: str,
+    message_id: str,
+    markers: Collection[int],
+    doubts: Collection[tuple[int, int]] = (),
+) -> str:
+    """An answer in Markdown whose `[n]` are links `#cite-MESSAGE-n`, where there is a source.
 
-    def link(match: re.Match[str]) -> str:
-        numbers = [int(number) for number in match[2].split(",")]
-        links = (
-            f"[\\[{n}\\]](#cite-{message_id}-{n})" if n in markers else f"\\[{n}\\]"
-            for n in numbers
-        )
-        return ("\\!" if match[1] else "") + "".join(links)
+    `doubts` names markers by where their bracket opens in the text, and their number: these are
+    shown as `[n?]`, and their links end with a `?`, by which the page's style knows them.
+    """
+    places = {match.start(): order for order, match in enumerate(_MARKER.finditer(text))}
+    doubtful = {(places[at], number) for at, number in doubts if at in places}
+    text = _normal(text)  # moves the markers, but keeps their order
+    starts = [match.start() for match in _MARKER.finditer(text)]
 
-    return _in_parts(text, lambda part: _MARKER.sub(link, _tame(part)))
+    def show(part: str, start: int) -> str:
+        tame, first = _tame(part), bisect_left(starts, start)
+        order = {match.start(): at for at, match in enumerate(_MARKER.finditer(tame), first)}
+
+        def linked(match: re.Match[str]) -> str:
+            at = order[match.start(2)]
+            links = (
+                _link(n, message_id, n in markers, (at, n) in doubtful)
+                for n in map(int, match[2][1:-1].split(","))
+            )
+            return ("\\!" if match[1] else "") + "".join(links)
+
+        return _TAMED_MARKER.sub(linked, tame)
+
+    return _in_parts(text, show)
+
+
+def _link(number: int, message_id: str, linked: bool, doubtful: bool) -> str:
+    sign = "?" if doubtful else ""
+    shown = f"\\[{number}{sign}\\]"
+    return f"[{shown}](#cite-{message_id}-{number}{sign})" if linked else shown
 
 
 def finished(text: str) -> tuple[str, str]:
@@ -90,7 +121,7 @@ def finished(text: str) -> tuple[str, str]:
     return "", text
 
 
-def _in_parts(text: str, show: Callable[[str], str]) -> str:
+def _in_parts(text: str, show: Show) -> str:
     """The text with fenced code as it stands, and the prose between as `show` makes it."""
     text = _normal(text)
     if len(text) > _FORMATTED:
@@ -99,10 +130,10 @@ def _in_parts(text: str, show: Callable[[str], str]) -> str:
     shown, at = [], 0
     for kind, first, last in _blocks(text):
         start, end = starts[first], starts[min(last, len(starts) - 1)]
-        shown.append(_with_code(text[at:start], show))
-        shown.append(text[start:end] if kind == "fence" else show(text[start:end]))
+        shown.append(_with_code(text[at:start], at, show))
+        shown.append(text[start:end] if kind == "fence" else show(text[start:end], start))
         at = end
-    return "".join([*shown, _with_code(text[at:], show)])
+    return "".join([*shown, _with_code(text[at:], at, show)])
 
 
 def _as_it_stands(text: str) -> str:
@@ -133,19 +164,23 @@ def _parsed(text: str) -> tuple[tuple[str, int, int], ...]:
 _remembered = lru_cache(maxsize=1024)(_parsed)
 
 
-def _with_code(text: str, show: Callable[[str], str]) -> str:
-    """Prose with the code in its lines as it stands.
+def _with_code(text: str, begins: int, show: Show) -> str:
+    """Prose, which begins there in the whole text, with the code in its lines as it stands.
 
     A picture in such code is cut in two: should a browser not take it for code, it is none.
     Code over several lines is shown as prose is, as each line may begin something.
     """
     shown, at = [], 0
+
+    def shown_there(part: str, start: int) -> str:
+        return show(part, begins + start)
+
     for start, end in _code(text):
-        shown.append(_with_formulas(text, at, start, show))
+        shown.append(_with_formulas(text, at, start, shown_there))
         ticks = "`" * (len(text[start:end]) - len(text[start:end].lstrip("`")))
         shown.append(text[start:end].replace("![", f"!{ticks} {ticks}["))
         at = end
-    return "".join([*shown, _with_formulas(text, at, len(text), show)])
+    return "".join([*shown, _with_formulas(text, at, len(text), shown_there)])
 
 
 def _code(text: str) -> Iterator[tuple[int, int]]:
@@ -179,11 +214,11 @@ def _runs(text: str) -> Iterator[_Run]:
             after_slashes = match.end()
 
 
-def _with_formulas(text: str, start: int, end: int, show: Callable[[str], str]) -> str:
+def _with_formulas(text: str, start: int, end: int, show: Show) -> str:
     """The part of a text between two places, its formulas as Streamlit wants them."""
     shown, at = [], start
     for formula in _formulas(text, start, end):
-        shown.append(show(text[at : formula.start]))
+        shown.append(show(text[at : formula.start], at))
         inside = formula.inside.replace("![", "! [")
         if formula.display and (indent := _indent_alone(text, formula)) is not None:
             lines = [indent + line.strip() for line in inside.split("\n")]
@@ -191,7 +226,7 @@ def _with_formulas(text: str, start: int, end: int, show: Callable[[str], str]) 
         else:
             shown.append(f"${inside}$")
         at = formula.end
-    return "".join([*shown, show(text[at:end])])
+    return "".join([*shown, show(text[at:end], at)])
 
 
 def _formulas(text: str, start: int, end: int) -> Iterator[_Formula]:

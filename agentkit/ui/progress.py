@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -11,11 +12,12 @@ from agentkit.errors import NotFound
 from agentkit.events import DocumentDone
 from agentkit.runs import Run
 from agentkit.ui import draw, figures, markdown, state
-from agentkit.ui.tally import WORDS, Tally, summary
+from agentkit.ui.tally import WORDS, Tally, same_content, summary
 
 POLL_S = 0.5
 _SHOWN = 3  # documents under way that are named
 _LISTED = 8  # reasons that are spelled out; the table has all
+_NOTED = 100
 
 
 def watch(run: Run[Any]) -> None:
@@ -104,10 +106,20 @@ def _draw_summary(run: Run[Any], tally: Tally) -> None:
         if len(tally.failed) > _LISTED:
             where = "; the table below has every reason" if run.kind == "ingest" else ""
             st.caption(f"and {figures.count(len(tally.failed) - _LISTED)} more{where}.")
-        if notes := [one for one in tally.unchanged if one.note]:
-            with st.expander(f"Unchanged ({figures.count(len(notes))})", type="compact", key=f"unchanged-{run.id}"):
-                for one in notes[:100]:
-                    st.caption(f"{markdown.literal(one.document)}: {markdown.literal(one.note)}")
+        unchanged = [(one.document, one.note) for one in tally.unchanged if one.note]
+        _draw_listed(f"unchanged-{run.id}", "Unchanged", unchanged)
+        copies = [(one.document, same_content(one.same_as)) for one in tally.copies]
+        _draw_listed(f"copies-{run.id}", "Same content", copies)
+
+
+def _draw_listed(key: str, label: str, notes: Sequence[tuple[str, str]]) -> None:
+    """What is to be said of documents, by name, that came to a good end; nothing is drawn without any."""
+    if notes:
+        with st.expander(f"{label} ({figures.count(len(notes))})", type="compact", key=key):
+            for document, note in notes[:_NOTED]:
+                st.caption(f"{markdown.literal(document)}: {markdown.literal(note)}")
+            if len(notes) > _NOTED:
+                st.caption(f"and {figures.count(len(notes) - _NOTED)} more.")
 
 
 def _reason(one: DocumentDone) -> str:

@@ -20,8 +20,7 @@ from starlette.routing import Route
 from streamlit.file_util import get_static_dir
 
 from agentkit.errors import AgentkitError, ConfigError
-from agentkit.llm import connections
-from agentkit.llm.config import OFFLINE
+from agentkit.llm.config import OFFLINE, default_connection
 from agentkit.llm.discover import reachable
 from agentkit.settings import load_settings
 from agentkit.ui import downloads, state
@@ -107,13 +106,13 @@ def _problem() -> str:
 
 def _model() -> dict[str, object]:
     try:
-        configured = connections(state.workspace().settings)
+        connection = default_connection(state.workspace().settings)
     except AgentkitError as error:
         return {"ok": False, "name": "", "detail": str(error)}
-    if not configured:
+    if connection is None:
         return {"ok": True, "name": OFFLINE, "detail": ""}
-    step = reachable(configured[0])
-    return {"ok": step.ok, "name": configured[0].name, "detail": step.detail}
+    step = reachable(connection)
+    return {"ok": step.ok, "name": connection.name, "detail": step.detail}
 
 
 def _warm() -> None:

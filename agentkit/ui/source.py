@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +31,14 @@ def opened(message_id: str) -> int | None:
     return int(marker) if message == message_id and marker.isdigit() else None
 
 
-def label(citation: dict[str, Any]) -> str:
-    """`[1] handbook.pdf, p. 3` for buttons, as Markdown."""
+def label(citation: dict[str, Any], doubtful: bool = False) -> str:
+    """`[1] handbook.pdf, p. 3` for buttons, as Markdown; `[1?]` when it is doubtful."""
     where = f"p. {citation['page']}" if citation["page"] else citation["place"]
-    return markdown.literal(f"[{citation['marker']}] " + ", ".join(part for part in (citation["document"], where) if part))
+    sign = "?" if doubtful else ""
+    return markdown.literal(f"[{citation['marker']}{sign}] " + ", ".join(part for part in (citation["document"], where) if part))
 
 
-def draw_chips(message_id: str, citations: list[dict[str, Any]]) -> None:
+def draw_chips(message_id: str, citations: list[dict[str, Any]], doubtful: Collection[int] = ()) -> None:
     """One chip for each source of an answer; the open one is selected."""
     by_marker = {int(citation["marker"]): citation for citation in citations}
     key = f"sources-{message_id}"
@@ -46,16 +48,18 @@ def draw_chips(message_id: str, citations: list[dict[str, Any]]) -> None:
         marker = st.session_state[key]
         open_source(f"{message_id}-{marker}" if marker else "")
 
-    names = {marker: label(citation) for marker, citation in by_marker.items()}
+    names = {marker: label(citation, marker in doubtful) for marker, citation in by_marker.items()}
     st.pills("Sources", list(names), format_func=names.__getitem__, key=key, on_change=chosen, label_visibility="collapsed")
 
 
-def draw_source(message_id: str, citation: dict[str, Any], answer: str) -> None:
-    """The panel for one citation."""
+def draw_source(message_id: str, citation: dict[str, Any], answer: str, doubts: Sequence[str] = ()) -> None:
+    """The panel for one citation, with what is doubtful about it, in Markdown."""
     workspace, owner = state.workspace(), state.owner()
     with st.container(border=True, key="source"):
         _draw_head(citation)
         place = find_place(workspace.library, owner, citation, answer)
+        for doubt in doubts:
+            st.warning(doubt, icon=":material/help:")
         if note := _NOTES.get(place.document):
             st.info(note, icon=":material/info:")
         parts = [(unwrapped(text), kind) for text, kind in place.parts] if citation["page"] else place.parts

@@ -25,6 +25,11 @@ button[kind="tertiary"]:is(:active, [aria-expanded="true"]), [role="tab"]:is(:ho
     color: light-dark(%(light_link)s, %(dark_link)s);
 }
 
+/* A doubtful marker is no citation: it has no accent, and a line of dots. */
+[data-testid="stMarkdownContainer"] a[href^="#cite-"][href$="?"] {
+    color: inherit; opacity: 0.75; text-decoration: underline dotted; text-underline-offset: 0.2em;
+}
+
 /* These have the ground of Streamlit's own themes. */
 [data-testid="stChatMessageAvatarCustom"] { background: transparent; }
 """

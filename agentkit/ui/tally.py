@@ -49,6 +49,8 @@ class Tally:
     """The latest of each document that has begun and not ended, by id."""
     failed: list[DocumentDone] = field(default_factory=list)
     unchanged: list[DocumentDone] = field(default_factory=list)
+    copies: list[DocumentDone] = field(default_factory=list)
+    """Those with the content of another document."""
     seconds: float = 0.0
     problem: str = ""
     stopped: bool = False
@@ -94,6 +96,8 @@ class Tally:
                     self.failed.append(event)
                 elif event.status == "unchanged":
                     self.unchanged.append(event)
+                elif event.same_as:
+                    self.copies.append(event)
             case RunFailed():
                 self.problem = event.error
             case RunStopped():
@@ -113,6 +117,11 @@ def summary(title: str, tally: Tally, kind: str = "ingest") -> str:
     nothing = "cancelled" if tally.stopped else "it broke off" if tally.problem else said.nothing
     what = f"{', '.join(words)}, in {figures.seconds(tally.seconds)}" if words else nothing
     return f"**{markdown.literal(title)}:** {what}."
+
+
+def same_content(name: str) -> str:
+    """What is said of a document with the content of the document of that name."""
+    return f"Same content as {name}."
 
 
 def _share(progress: DocumentProgress) -> float:

@@ -13,6 +13,7 @@ from agentkit.events import (
     DocumentDone,
     DocumentProgress,
     Event,
+    Fallback,
     HumanAnswered,
     HumanInputRequested,
     LimitTold,
@@ -29,13 +30,15 @@ from agentkit.events import (
     RunStopped,
     SpeakerSelected,
     StepDone,
-    TokenDelta,
+    Thinking,
     ToolCalled,
     ToolReturned,
+    Unknown,
 )
 from agentkit.ledger import StoredMessage
 from agentkit.runs import Run
 from agentkit.teams.ending import without_ending
+from agentkit.teams.written import streamed, thinking
 
 LIVE = 20_000
 """Characters of an answer that are drawn while it is being written; at its end all of it is."""
@@ -97,6 +100,8 @@ class Turn:
     answer: Said | None = None
     text: str = ""
     """The answer so far, while it is being written."""
+    thinking: str = ""
+    """What the model thinks before it answers, while it does."""
     steps: list[Step] = field(default_factory=list)
     """What was done, in order; of stored turns it is looked up when somebody wants to see it."""
 
@@ -111,9 +116,25 @@ class Turn:
         return self.answer.extra.get("cut") if self.answer else None
 
     @property
+    def fallback(self) -> Fallback | None:
+        """Why passages were looked up by words alone; None when none were."""
+        told = self.answer.extra.get("fallback") if self.answer else None
+        return Fallback(told["wanted"], told["embedder"], told["error"], told["error_type"]) if told else None
+
+    @property
+    def thought(self) -> Thinking | None:
+        """What the model thought before the answer."""
+        return self.answer.thinking if self.answer else None
+
+    @property
     def citations(self) -> list[dict[str, Any]]:
         """The sources of the answer, each as `Citation.to_json` made it."""
         return list(self.answer.extra.get("citations", [])) if self.answer else []
+
+    @property
+    def checks(self) -> list[dict[str, Any]]:
+        """What came of checking its markers, each as `Checked.to_json` made it; empty for what older versions stored."""
+        return list(self.answer.extra.get("checks", [])) if self.answer else []
 
 
 def stored_turns(thread: Iterable[StoredMessage]) -> list[Turn]:
@@ -128,25 +149,17 @@ def stored_turns(thread: Iterable[StoredMessage]) -> list[Turn]:
 
 def live_turn(run: Run[Any], agent: str) -> Turn:
     """The turn that a run is working on; `agent` is the one that writes the answer."""
-    turn, writing = Turn(run.id), ""
-    written: list[str] = []
-    for recorded in run.events():
-        match recorded.event:
-            case MessageSent() as said:
-                _place(turn, said)
-                if said.sender == agent:  # what it wrote was for another agent; the answer, if it is one, is set below
-                    written.clear()
-            case ModelCalled(purpose="chat") as called if called.agent == agent:
-                writing = called.call_id
-                written.clear()
-            case ModelReplied(status="failed") as replied if replied.call_id == writing:
-                written.clear()
-            case TokenDelta() as delta if delta.call_id == writing:
-                written.append(delta.text)
-            case _:
-                pass
-    turn.text = without_ending(turn.answer.content if turn.answer and turn.answer.content else "".join(written))
-    turn.steps = steps(run.events())
+    turn, heard = Turn(run.id), run.events()
+    for recorded in heard:
+        if isinstance(recorded.event, MessageSent):
+            _place(turn, recorded.event)
+    events = [recorded.event for recorded in heard]
+    if turn.answer and turn.answer.content:
+        turn.text = without_ending(turn.answer.content)
+    else:
+        turn.text = streamed(events, agent)
+    turn.thinking = thinking(events, agent)
+    turn.steps = steps(heard)
     return turn
 
 
@@ -229,7 +242,10 @@ class _Steps:
                 self._add_message(event)
             case ChatEnded(silent=True):
                 pass  # the inner chat that chose a speaker; who it was is a step of its own
-            case SpeakerSelected() | ChatEnded() | Noted() | ReplyParsed() | Compressed() | LimitTold():
+            case (
+                SpeakerSelected() | ChatEnded() | Noted() | ReplyParsed() | Compressed() | LimitTold()
+                | Unknown()
+            ):  # fmt: skip
                 self._drop_said_before(event)
                 self._drop_progress(event)
                 self.steps[f"step {seq}"] = event

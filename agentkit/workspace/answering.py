@@ -12,10 +12,12 @@ from agentkit.errors import LimitReached, Stopped
 from agentkit.events import Compressed, LimitTold, MessageSent
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
 from agentkit.llm.limits import Used, in_words
-from agentkit.messages import Message, message
+from agentkit.messages import Message, message, new_id
 from agentkit.retrieval import Library
 from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
+from agentkit.teams.task import Task, Team
+from agentkit.teams.written import citations_in, streamed, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +49,32 @@ def advised(error: Exception, run: Run[Any]) -> Exception:
     instead = "Begin a new chat" if told[-1].scope == "chat" else "Ask for less"
     setting = f"AGENTKIT_{told[-1].scope}_{told[-1].unit}".upper()
     option = " (or --max-tokens of the command `ask`)" if setting == "AGENTKIT_RUN_TOKENS" else ""
-    return LimitReached(f"{in_words(told[-1])} {instead}, or set {setting}{option} higher and start again.")
+    return LimitReached(
+        f"{in_words(told[-1])} {instead}, or set {setting}{option} higher: "
+        "at once on the Settings page, or in the environment and start again."
+    )
 
 
-def say_end(message_id: str, parent_id: str | None, agent: str, error: Exception) -> None:
-    """The chat shows why there is no answer, also after a refresh."""
-    extra = {"error": str(error) or type(error).__name__, "error_type": type(error).__name__}
+def say_question(question: str, thread: Sequence[StoredMessage], facts: dict[str, Any]) -> str:
+    """The person says it, after the thread; gives the message's id."""
+    asked, before = new_id(), thread[-1].id if thread else None
+    bus.emit(MessageSent(asked, before, "user", "team", "user", question, extra=facts))
+    return asked
+
+
+def say_end(run: Run[Any], task: Task, asked: Team, error: Exception) -> None:
+    """The chat keeps what there is of an answer, and why there is no more."""
+    events, agent = [one.event for one in run.events()], asked.agents[-1]
+    text = (written if asked.goes_on else streamed)(events, agent)
+    extra: dict[str, Any] = {"model": task.model.id}
+    if text:
+        extra["citations"] = [citation.to_json() for citation in citations_in(text, events)]
     stopped = isinstance(error, Stopped)
-    bus.emit(
-        MessageSent(
-            message_id, parent_id, agent, "user", "assistant", "", "stopped" if stopped else "failed", {} if stopped else extra
-        )
+    if not stopped:
+        extra["error"] = str(error) or type(error).__name__
+        extra["error_type"] = type(error).__name__
+    task.say(
+        agent, "user", text, status="stopped" if stopped else "failed", final=True, extra=extra
     )
 
 
@@ -66,7 +83,7 @@ def history(thread: Sequence[StoredMessage]) -> list[Message]:
     return [
         message("user" if turn.role == "user" else "assistant", turn.content)
         for turn in thread
-        if turn.content and not turn.extra.get("inner") and turn.status != "failed"
+        if turn.content and not turn.extra.get("inner")
     ]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentkit.events import Usage
 from agentkit.llm import connections
-from agentkit.llm.openai_client import provider_of
+from agentkit.llm.config import provider_to
 from agentkit.llm.prices import price
 from agentkit.retrieval import Embedder
 from agentkit.retrieval.embed_folder import FolderEmbedder
@@ -35,7 +35,11 @@ def embedders(settings: Settings) -> Iterator[Embedder]:
     """Embedding models that can be chosen besides the packaged one: in folders, and on connected servers."""
     yield from (_folder_embedder(folder) for folder in _folders(settings.embedding_folders))
     for server in connections(settings):
-        yield from (_server_embedder(server.base_url, server.api_key, model) for model in server.embedding_models)
+        provider = provider_to(server)
+        for model in server.embedding_models:
+            yield _server_embedder(
+                server.base_url, server.api_key, model, provider, server.api_version
+            )
 
 
 def rerankers(settings: Settings) -> Iterator[Reranker]:
@@ -71,8 +75,10 @@ def _folder_reranker(folder: Path) -> Reranker:
 
 
 @cache
-def _server_embedder(base_url: str, api_key: str, model: str) -> Embedder:
-    provider = provider_of(base_url)
+def _server_embedder(
+    base_url: str, api_key: str, model: str, provider: str, api_version: str
+) -> Embedder:
     return ServerEmbedder(
-        base_url, api_key, model, provider=provider, price=lambda tokens: price(model, provider, Usage(input=tokens))
-    )
+        base_url, api_key, model, provider=provider, api_version=api_version,
+        price=lambda tokens: price(model, provider, Usage(input=tokens)),
+    )  # fmt: skip

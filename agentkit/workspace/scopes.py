@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from datetime import datetime
 from typing import Any
@@ -25,7 +26,12 @@ def scope_to_json(scope: Scope) -> dict[str, Any]:
 
 def scope_of(question: StoredMessage | MessageSent) -> Scope:
     """What a question was narrowed to."""
-    given: dict[str, Any] = dict(question.extra.get("scope", {}))
+    return scope_from_json(question.extra.get("scope", {}))
+
+
+def scope_from_json(fields_given: Mapping[str, Any]) -> Scope:
+    """What `scope_to_json` made."""
+    given = dict(fields_given)
     for name in ("added_from", "added_before"):
         if name in given:
             given[name] = datetime.fromisoformat(given[name])

@@ -9,7 +9,7 @@ import copy
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,26 +18,27 @@ from agentkit import private, runs
 from agentkit.core import bus
 from agentkit.database import Database
 from agentkit.errors import AgentkitError, ConfigError
-from agentkit.events import DocumentDone, MessageSent, Purpose
+from agentkit.events import DocumentDone, Purpose
 from agentkit.ledger import CallWriter, Chat, Ledger, StoredMessage
 from agentkit.ledger.figures import Figures
 from agentkit.llm import Model, available_models, model_by_id
 from agentkit.llm.limits import Limit, Used, limited
 from agentkit.llm.tokens import count_text
-from agentkit.messages import new_id
 from agentkit.retrieval import Collection, Embedder, Hit, Library, MiniLMEmbedder, Source, fetch, sources_from_paths
 from agentkit.retrieval.bundle import file_name
 from agentkit.retrieval.names import shown_name
 from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
 from agentkit.settings import Settings
-from agentkit.teams import Answer, Task, team
+from agentkit.teams import Answer, Task, Team, continuing, team
 from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import own_tools
 from agentkit.teams.task import Readable
 from agentkit.workspace import offers
-from agentkit.workspace.answering import Stored, advised, history, say_end, shortened, used_in
-from agentkit.workspace.scopes import EVERYTHING, scope_to_json
+from agentkit.workspace.again import Earlier, begun, earlier, facts_of, writer_of
+from agentkit.workspace.answering import Stored, advised, history, say_end, say_question, shortened, used_in
+from agentkit.workspace.interrupted import interrupt
+from agentkit.workspace.scopes import EVERYTHING, scope_of, scope_to_json
 
 DEFAULT_COLLECTION = "Documents"
 SAMPLES = "Samples"
@@ -59,7 +60,8 @@ class Workspace:
         self.embedder: Embedder = embedder or MiniLMEmbedder()
         self.library = Library(self.database, settings, *offers.offered(settings, self.embedder))
         self.database.refuse_newer()
-        self.ledger.interrupt_orphans()
+        for run in self.ledger.open_runs():
+            interrupt(self.ledger, run.id)
         self.library.interrupt_orphans()
 
     def with_settings(self, settings: Settings) -> Workspace:
@@ -74,6 +76,12 @@ class Workspace:
         other.settings = theirs
         other.library = self.library.with_settings(theirs, *offers.offered(theirs, self.embedder))
         return other
+
+    def adopt(self, settings: Settings) -> None:
+        """Work under these settings from the next question or document on, in the same folder."""
+        theirs = replace(settings, data=self.settings.data)
+        self.library = self.library.with_settings(theirs, *offers.offered(theirs, self.embedder))
+        self.settings = theirs
 
     @property
     def serving(self) -> int:
@@ -107,7 +115,7 @@ class Workspace:
         return available_models(self.settings, self.library.similarity)
 
     def model(self, model_id: str = "") -> Model:
-        """The model of that id, by default the first configured one; raises NotFound."""
+        """The model of that id, else the chosen or first configured one; raises NotFound."""
         return model_by_id(self.settings, model_id, self.library.similarity)
 
     def ingest(self, owner: str, collection: str, sources: Sequence[Source]) -> Run[list[DocumentDone]]:
@@ -190,38 +198,92 @@ class Workspace:
         if not question.strip():
             raise ConfigError("The question is empty; type what you want to know.")
         chosen, model = team(team_id), self.model(model_id)
-        tools = own_tools(self.settings.tools) if chosen.calls_tools else ()
-        self.library.collection(owner, collection)
+        if chosen.calls_tools:
+            own_tools(self.settings.tools)
+        found = self.library.collection(owner, collection)
+        limits = self._limits(max_tokens)
         with self._asking:  # of two questions to one chat at the same moment, one must see the other
-            if chat_id and runs.live(owner, chat_id=chat_id):
-                raise ConfigError("This chat is still answering; stop it or wait for the end before you ask on.")
+            self._check_silent(owner, chat_id)
             thread = self.ledger.thread(owner, chat_id, parent_id) if chat_id and parent_id != "" else []
-            run_limit = Limit(self.settings.run_tokens if max_tokens is None else max_tokens, self.settings.run_dollars)
-            chat_limit = Limit(self.settings.chat_tokens, self.settings.chat_dollars)
             chat = self._chat(owner, chat_id, question, team_id, model.id, collection)
-            before = Used() if chat_id is None or chat_limit == Limit() else used_in(self.ledger, chat)
+            facts = facts_of(found.id, team_id, attachments, keep_attachments)
+            if scope != EVERYTHING:
+                facts["scope"] = scope_to_json(scope)
+            attach = partial(self._attach, owner, chat, collection, attachments, keep_attachments)
+            return self._answer(
+                chat, question, _Asking(chosen, model, collection, scope, thread, facts, attach, chosen.work, limits)
+            )
 
-            def work() -> Answer:
-                run = runs.current()
-                assert run is not None  # started below
-                asked = self._say_question(question, thread, attachments, keep_attachments, scope)
-                look_up, find, documents = self._lookups(owner, chat, scope)
-                known = partial(shortened, self.ledger, owner, thread)
-                task = Task(question, model, look_up, history(thread), run.message_id, asked, find, documents, tools,
-                            AllowedTools(self.settings.data), known)  # fmt: skip
-                try:
-                    chosen.check(model)
-                    self._attach(owner, chat, collection, attachments, keep_attachments)
-                    with limited(run_limit, chat_limit, before):
-                        return chosen.work(task)
-                except Exception as error:
-                    told = advised(error, run)
-                    say_end(run.message_id, task.parent_id, chosen.agents[-1], told)
-                    if told is error:
-                        raise
-                    raise told from error
+    def ask_again(self, owner: str, chat_id: str, question_id: str, *, team_id: str = "answer", model_id: str = "",
+                  go_on: bool = False, max_tokens: int | None = None) -> Run[Answer]:  # fmt: skip
+        """Ask a question of a chat once more, in a branch beside the first one.
 
-            return runs.start(work, kind="chat", title=question[:TITLE], owner=owner, chat_id=chat.id, ledger=self.ledger)
+        It has the files that went along then, is narrowed as it was, and looks into the same collection, whatever the chat
+        has come to since. With `go_on` its answer begins with what there is of the first one, and with what the agents had
+        found and said for it; the same team's writer goes on then. Raises NotFound and ConfigError at once.
+        """
+        model, limits = self.model(model_id), self._limits(max_tokens)
+        with self._asking:
+            self._check_silent(owner, chat_id)
+            chat = self.ledger.chat(owner, chat_id)
+            *thread, question = self.ledger.thread(owner, chat_id, question_id)
+            again = earlier(self.library, question, owner, chat.collection, attachment_collection(chat_id))
+            chosen = team(team_id)
+            work: Callable[[Task], Answer] = chosen.work
+            facts = {**question.extra, "team": team_id, "missing": list(again.missing), "begun": ""}
+            if go_on:
+                chosen, writer = writer_of(question, chat.team)
+                found = begun(self.ledger, owner, question)
+                work = partial(continuing.go_on, begun=found, agent=writer)
+                facts |= {"team": chosen.id, "begun": found.text}
+            attach = partial(self._attach_again, owner, chat, again)
+            asking = _Asking(chosen, model, again.collection, scope_of(question), thread, facts, attach, work, limits)
+            return self._answer(chat, question.content, asking)
+
+    def _answer(self, chat: Chat, question: str, asking: _Asking) -> Run[Answer]:
+        """The run that says the question and answers it."""
+        owner, model, chosen = chat.owner, asking.model, asking.team
+        tools = own_tools(self.settings.tools) if chosen.calls_tools else ()
+        run_limit, chat_limit = asking.limits
+        before = Used() if chat_limit == Limit() else used_in(self.ledger, chat)
+        near = self.embedder.embed if self._is_at_hand(owner, asking.collection) else None
+
+        def work() -> Answer:
+            run = runs.current()
+            assert run is not None  # started below
+            asked = say_question(question, asking.thread, asking.facts)
+            look_up, find, documents = self._lookups(owner, chat.id, asking.collection, asking.scope)
+            known = partial(shortened, self.ledger, owner, asking.thread)
+            turns = history(asking.thread)
+            task = Task(question, model, look_up, turns, run.message_id, asked, find, documents, tools,
+                        AllowedTools(self.settings.data), known, near)  # fmt: skip
+            try:
+                chosen.check(model)
+                asking.attach()
+                with limited(run_limit, chat_limit, before), bus.listening(task.hear):
+                    return asking.work(task)
+            except Exception as error:
+                told = advised(error, run)
+                say_end(run, task, chosen, told)
+                if told is error:
+                    raise
+                raise told from error
+
+        return runs.start(work, kind="chat", title=question[:TITLE], owner=owner, chat_id=chat.id, ledger=self.ledger)
+
+    def _is_at_hand(self, owner: str, collection: str) -> bool:
+        """Whether a search there uses our own model, so that it is loaded, here, and asks nobody else."""
+        searched = self.library.collection(owner, collection)
+        return self.embedder.provider == "local" and searched.embedder == self.embedder.name
+
+    def _limits(self, max_tokens: int | None) -> tuple[Limit, Limit]:
+        """Of a run and of a chat; raises WrongArgument."""
+        own, given = self.settings, self.settings.run_tokens if max_tokens is None else max_tokens
+        return Limit(given, own.run_dollars), Limit(own.chat_tokens, own.chat_dollars)
+
+    def _check_silent(self, owner: str, chat_id: str | None) -> None:
+        if chat_id and runs.live(owner, chat_id=chat_id):
+            raise ConfigError("This chat is still answering; stop it or wait for the end before you ask on.")
 
     def delete_chat(self, owner: str, chat_id: str) -> None:
         """Remove a chat with the documents that were attached to it alone; raises NotFound."""
@@ -254,15 +316,17 @@ class Workspace:
                 for folder in ("uploads", "fetched"):
                     _discard(source.path, self.settings.data / folder)
 
-    def _lookups(self, owner: str, chat: Chat, scope: Scope) -> tuple[LookUp, LookUp, Callable[[], list[Readable]]]:
-        """By meaning and words, and word for word; and the documents: of the chat's collection and what is attached by then."""
+    def _lookups(
+        self, owner: str, chat_id: str, collection: str, scope: Scope
+    ) -> tuple[LookUp, LookUp, Callable[[], list[Readable]]]:
+        """By meaning and words, and word for word; and the documents: of the collection and what is attached by then."""
 
         def places() -> tuple[list[str], Scope]:
-            attached = self._attached(owner, chat.id)
+            attached = self._attached(owner, chat_id)
             if scope.document_ids is None:
-                return [chat.collection, *attached], scope
+                return [collection, *attached], scope
             files = [one.id for name in attached for one in self.library.documents(owner, name)]
-            return [chat.collection, *attached], replace(scope, document_ids=[*scope.document_ids, *files])
+            return [collection, *attached], replace(scope, document_ids=[*scope.document_ids, *files])
 
         def look_up(query: str) -> list[Hit]:
             names, within = places()
@@ -287,31 +351,49 @@ class Workspace:
             )
         return self.ledger.update_chat(owner, chat_id, team=team_id, model=model_id, collection=collection)
 
-    def _say_question(self, question: str, thread: Sequence[StoredMessage], attachments: Sequence[Source], kept: bool,
-                      scope: Scope) -> str:  # fmt: skip
-        asked = new_id()
-        extra: dict[str, Any] = {"attachments": [source.name for source in attachments], "kept": kept} if attachments else {}
-        if scope != EVERYTHING:
-            extra["scope"] = scope_to_json(scope)
-        bus.emit(MessageSent(asked, thread[-1].id if thread else None, "user", "team", "user", question, extra=extra))
-        return asked
-
     def _attach(self, owner: str, chat: Chat, collection: str, attachments: Sequence[Source], keep: bool) -> None:
         if not attachments:
             return
         target = collection if keep else attachment_collection(chat.id)
         if not keep and not self._attached(owner, chat.id):
             self.library.create_collection(owner, target, hidden=True, like=collection)
-        done = self._take_in(owner, target, attachments)
-        failed = [one for one in done if one.status == "failed"]
-        if len(failed) == len(attachments):
-            raise AgentkitError(
-                "None of the attached files could be read. " + " ".join(f"{one.document}: {one.error}" for one in failed)
-            )
+        _check_read(self._take_in(owner, target, attachments), len(attachments))
+
+    def _attach_again(self, owner: str, chat: Chat, again: Earlier) -> None:
+        """What went along with a question and was not taken in, or not read, when it was asked first."""
+        self._attach(owner, chat, again.collection, again.files, again.kept)
+        if again.unread:
+            _check_read(self.library.retry(owner, again.unread), len(again.attached))
 
     def _attached(self, owner: str, chat_id: str) -> list[str]:
         name = attachment_collection(chat_id)
         return [found.name for found in self.library.collections(owner, hidden=True) if found.name == name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Whom and what a question asks, and with what."""
+
+    team: Team
+    model: Model
+    collection: str
+    scope: Scope
+    thread: Sequence[StoredMessage]
+    """What was said before it."""
+    facts: dict[str, Any]
+    """What travels with it."""
+    attach: Callable[[], None]
+    work: Callable[[Task], Answer]
+    limits: tuple[Limit, Limit]
+    """Of the run and of the chat."""
+
+
+def _check_read(done: Sequence[DocumentDone], given: int) -> None:
+    failed = [one for one in done if one.status == "failed"]
+    if len(failed) == given:
+        raise AgentkitError(
+            "None of the attached files could be read. " + " ".join(f"{one.document}: {one.error}" for one in failed)
+        )
 
 
 def _discard(path: Path, folder: Path) -> None:

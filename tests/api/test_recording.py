@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import threading
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -131,8 +132,11 @@ with record("Killed"):
         assert held.figures.runs(ME)[0].state == "running"
         process.send_signal(signal.SIGKILL)
         process.wait()
-    while (found := held.figures.runs(ME)[0]).state == "running":
-        pass
+    noticed = threading.Event()
+    for _ in range(1_200):  # a minute at most
+        if (found := held.figures.runs(ME)[0]).state != "running":
+            break
+        noticed.wait(0.05)
     assert (found.state, found.reason) == ("interrupted", "the process ended")
     held.close()
 

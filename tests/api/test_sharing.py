@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -307,3 +308,23 @@ def test_nothing_is_told_to_a_process_of_another_user(settings: Settings) -> Non
             assert process.stdout.readline() == "0\n"
             assert workspace.library.collections(ME) == []
             workspace.close()
+
+
+def test_settings_that_are_adopted_count_from_the_next_call_on(
+    held: Held, settings: Settings, tmp_path: Path
+) -> None:
+    """Whether the folder is held here or by another process."""
+    large = tmp_path / "large.txt"
+    large.write_text("word " * 300_000)
+    source = Source(large.name, large, str(large))
+    held.library.create_collection(ME, "Books")
+    second = Workspace(settings)
+    for workspace in (second, held):
+        workspace.adopt(replace(settings, max_file_mb=1))
+        (done,) = workspace.ingest(ME, "Books", [source]).result()
+        assert (workspace.settings.max_file_mb, done.status) == (1, "failed")
+    second.adopt(settings)
+    assert held.settings.max_file_mb == 1, "each has limits of its own"
+    (done,) = second.ingest(ME, "Books", [source]).result()
+    assert done.status == "indexed"
+    second.close()

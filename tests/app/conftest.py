@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentkit.core import stopping
-from agentkit.errors import Stopped
+from agentkit.errors import ModelUnreachable, Stopped
 from agentkit.llm import Model
 from agentkit.llm.response import Response
 from agentkit.llm.scripted import ScriptedClient, scripted_model
@@ -41,6 +41,20 @@ class HaltingClient(ScriptedClient):
         return super().create({**params, "stream": False})
 
 
+class BreakingClient(ScriptedClient):
+    """Streams `first` and fails, as when the connection is cut; once it is `whole`, it replies."""
+
+    def __init__(self, first: str, reply: str) -> None:
+        super().__init__(lambda request: reply)
+        self.first, self.whole = first, False
+
+    def create(self, params: Mapping[str, Any]) -> Response:
+        if self.whole:
+            return super().create(params)
+        delta(self.first)
+        raise ModelUnreachable("the server went away")
+
+
 class ScriptableWorkspace(Workspace):
     """A workspace to which a test can add models of its own; the last one added is the default."""
 
@@ -59,6 +73,12 @@ class ScriptableWorkspace(Workspace):
         """Add a model that gives these replies, one after the other."""
         self.added.insert(0, scripted_model(replies))
         return self.added[0]
+
+    def breaking(self, first: str, reply: str) -> BreakingClient:
+        """Add a model that fails in the middle of its answer."""
+        client = BreakingClient(first, reply)
+        self.added.insert(0, Model("breaking", "Breaking", client, "breaking", "scripted"))
+        return client
 
     def halting(self, first: str, rest: str) -> HaltingClient:
         """Add a model that halts in the middle of its answer."""

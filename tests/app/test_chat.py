@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Callable
+from types import FrameType
 
 from streamlit.testing.v1 import AppTest
 
 from agentkit import runs
 from agentkit.core import bus
 from agentkit.errors import ModelAuthFailed
-from agentkit.events import MessageSent
+from agentkit.events import MessageSent, from_json
 from agentkit.ledger import Chat, StoredMessage
 from agentkit.ledger.store import utc_now
 from agentkit.teams import Citation
+from agentkit.ui.composer import Choice, Draft
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 
@@ -67,10 +70,39 @@ def test_an_answer_links_to_its_sources_and_says_what_it_took(workspace: Scripta
     answer = thread(workspace)[-1]
     assert app.query_params["chat"] == only_chat(workspace).id
     link = f"[\\[1\\]](#cite-{answer.id}-1)"
-    assert f"Green tea takes 80 degrees {link}. It costs \\$5, see `[1]` and \\[9\\]." in [shown.value for shown in app.markdown]
+    assert f"Green tea takes 80 degrees {link}. It costs \\$5, see `[1]` and \\[9?\\]." in [shown.value for shown in app.markdown]
     (took,) = [text for text in texts(app) if text.startswith(f"{model.label} · ")]
     assert re.search(r"· [\d,]+ tokens in, [\d,]+ out · free, on this machine · [\d.]+ s · first word after", took)
     assert not keys(app, "stop-")
+
+
+def test_a_marker_that_its_passage_does_not_bear_out_looks_like_none(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    workspace.script("Green tea takes 80 degrees [1]. Green tea takes 61 degrees [1], or less [7].")
+    app = settle(ask(open_page("chat")))
+    answer = thread(workspace)[-1]
+    told = [(one["marker"], one["verdict"], one["kind"], one["what"]) for one in answer.extra["checks"]]
+    assert told[:2] == [(1, "supported", None, ""), (1, "doubtful", "number", "61 degrees")]
+    assert [one["verdict"] for one in answer.extra["checks"] if one["marker"] == 7] == ["missing"]
+    for page in (app, open_page("chat", chat=app.query_params["chat"])):  # also when it is read again
+        shown = next(one.value for one in page.markdown if one.value.startswith("Green tea takes"))
+        assert f"80 degrees [\\[1\\]](#cite-{answer.id}-1)." in shown
+        assert f'61 degrees [\\[1?\\]](#cite-{answer.id}-1?)' in shown
+        assert "or less \\[7?\\]." in shown
+        (legend,) = [text for text in texts(page) if "Check before you rely on it" in text]
+        assert "does not say “61 degrees”" in legend
+        assert "names no passage" in legend
+
+
+def test_an_answer_of_an_older_version_has_no_doubts(workspace: ScriptableWorkspace) -> None:
+    chat = workspace.ledger.create_chat(OWNER, "Old", "answer", "offline", "Kitchen")
+    asked = say(workspace, chat, "0", None, "user", "How hot?")
+    said = say(workspace, chat, "1", asked, "assistant", "It takes 95 degrees [1].")
+    app = open_page("chat", chat=chat.id)
+    assert f"It takes 95 degrees [\\[1\\]](#cite-{said}-1)." in [one.value for one in app.markdown]
+    assert not [text for text in texts(app) if "Check before" in text]
 
 
 def test_a_running_answer_shows_what_there_is_and_a_refreshed_browser_finds_it_again(
@@ -88,6 +120,34 @@ def test_a_running_answer_shows_what_there_is_and_a_refreshed_browser_finds_it_a
     assert thread(workspace)[-1].content == "It is 80 degrees.\n\nThe pot is warmed first [1]."
     assert texts(refreshed).count(QUESTION) == 1
     assert not keys(refreshed, "stop-")
+
+
+def test_thinking_is_live_then_folded_above_the_answer(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    picture = "![spy](http://127.0.0.1:9/spy.png)"
+    client = workspace.halting(f"<think>Green or black? [1] {picture}", "</think>It is 80 degrees.")
+    app = ask(open_page("chat"))
+    assert client.halted.wait(10)
+    app.run()
+    assert _unfolded(app, "Thinking").startswith("Green or black? [1]")
+    client.go_on.set()
+    settle(app)
+    (label,) = [one.label for one in app.expander if one.label.startswith("Thought for ")]
+    assert re.fullmatch(r"Thought for [\d.]+ s · about \d+ tokens", label)
+    assert "!\\[spy]" in _unfolded(app, label)
+    answer = thread(workspace)[-1]
+    assert (answer.content, answer.extra["citations"]) == ("It is 80 degrees.", [])
+    assert answer.thinking is not None
+    assert answer.thinking.text == f"Green or black? [1] {picture}"
+    assert "Green or black?" not in [shown for shown in texts(app) if "80 degrees" in shown]
+
+
+def _unfolded(app: AppTest, label: str) -> str:
+    """The prose in an expander."""
+    (folded,) = [one for one in app.expander if one.label == label]
+    return str(folded.markdown[0].value)
 
 
 def test_stop_keeps_what_was_written(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
@@ -118,6 +178,69 @@ def test_what_is_asked_meanwhile_waits_its_turn_and_can_be_taken_back(workspace:
     for _ in range(3):
         settle(app)
     assert [said.content for said in thread(workspace) if said.role == "user"] == [QUESTION, "And black tea?", "And white tea?"]
+
+
+def test_what_waits_belongs_to_the_chat_and_is_asked_once(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    client = workspace.halting("It is", " 80 degrees [1].")
+    app = ask(open_page("chat"))
+    assert client.halted.wait(10)
+    app.chat_input[0].upload("coffee.txt", b"Coffee is brewed cold.", "text/plain")
+    ask(app, "And coffee?")
+    chat = app.query_params["chat"]
+    tabs = [open_page("chat", chat=chat), open_page("chat", chat=chat)]
+    for tab in tabs:
+        assert any("Asked after this answer: And coffee?" in text for text in texts(tab))
+    client.go_on.set()
+    for tab in (*tabs, *tabs):
+        settle(tab)
+    assert [said.content for said in thread(workspace) if said.role == "user"] == [QUESTION, "And coffee?"]
+    assert thread(workspace)[2].extra["attachments"] == ["coffee.txt"]
+    assert [one.name for one in workspace.library.documents(OWNER, f"chat:{chat}")] == ["coffee.txt"]
+
+
+def test_after_a_closed_app_what_waits_is_asked_when_the_person_says_so(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    client = workspace.halting("It is", " 80 degrees [1].")
+    app = ask(open_page("chat"))
+    assert client.halted.wait(10)
+    ask(app, "And black tea?")
+    client.go_on.set()
+    (run,) = runs.live(OWNER)
+    assert run.wait(30)
+    with workspace.database.transaction():
+        workspace.database.execute("update runs set state = 'interrupted' where id = ?", [run.id])
+    later = open_page("chat", chat=app.query_params["chat"])
+    assert any("Still to be asked: And black tea?" in text for text in texts(later))
+    assert len(thread(workspace)) == 2
+    settle(later.button(key="ask-now").click().run())
+    assert thread(workspace)[2].content == "And black tea?"
+    assert not any("Still to be asked" in text for text in texts(later))
+
+
+def test_how_much_of_the_steps_is_shown_belongs_to_the_chat(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    app = settle(ask(open_page("chat")))
+    first = app.query_params["chat"]
+    app.segmented_control(key="level-choice").set_value("everything").run()
+    assert open_page("chat", chat=first).segmented_control(key="level-choice").value == "everything"
+    other = open_page("chat")  # a new one is as it was chosen last
+    assert other.segmented_control(key="level-choice").value == "everything"
+    settle(ask(other))
+    other.segmented_control(key="level-choice").set_value("answer").run()
+    assert open_page("chat", chat=first).segmented_control(key="level-choice").value == "everything"
+
+
+def test_a_question_that_could_not_be_asked_is_there_after_a_refresh(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    app = settle(ask(open_page("chat")))
+    chat = only_chat(workspace)
+    question = Draft(chat.id, "And coffee?", Choice("Kitchen", "answer", "no such model"))
+    workspace.ledger.set(OWNER, chat.id, "not_asked", {**question.to_json(), "problem": "There is no such model."})
+    app = open_page("chat", chat=chat.id)
+    assert any("Not asked: And coffee?" in text.replace("*", "") for text in texts(app))
+    app.button(key="forget-question").click().run()
+    assert not any("And coffee?" in text for text in texts(open_page("chat", chat=chat.id)))
 
 
 def test_a_source_opens_beside_the_answer_and_outlives_its_document(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
@@ -268,6 +391,99 @@ def test_a_run_that_needs_a_person_asks_on_the_page(workspace: ScriptableWorkspa
     app.button(key=f"give-{run.id}").click().run()
     assert run.wait(10)
     assert run.result() == "Yes"
+
+
+def test_text_of_an_answer_that_failed_stays_and_can_be_gone_on_with(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    client = workspace.breaking("Green tea is steeped at 80 degrees [1]. The pot is", "80 degrees [1].")
+    app = settle(ask(open_page("chat")))
+    for shown in (app, open_page("chat", chat=app.query_params["chat"])):
+        assert any(text.startswith("Green tea is steeped at 80 degrees") for text in texts(shown))
+        (error,) = shown.error
+        assert error.value.startswith("The answer broke off. What had been written by then is kept. ")
+        assert "the server went away" in error.value
+        assert len(keys(shown, "go-on-")) == len(keys(shown, "again-")) == 1
+    client.whole = True
+    settle(app.button(key=keys(app, "go-on-")[0]).click().run())
+    whole = "Green tea is steeped at 80 degrees [1]. The pot 80 degrees [1]."
+    assert [said.content for said in thread(workspace)] == [QUESTION, whole]
+    assert not [*app.error, *keys(app, "go-on-"), *keys(app, "again-")]
+
+
+def test_while_an_answer_is_gone_on_with_what_there_was_stays_on_the_page(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    workspace.breaking("Green tea is steeped at 80 degrees. ", "never said")
+    app = settle(ask(open_page("chat")))
+    client = workspace.halting("The pot", " is warmed first.")
+    app.run()
+    app.selectbox(key=f"model-{only_chat(workspace).id}").set_value("halting").run()
+    app.button(key=keys(app, "go-on-")[0]).click().run()
+    assert client.halted.wait(10)
+    app.run()
+    assert any("80 degrees. The pot" in text for text in texts(app))
+    client.go_on.set()
+    settle(app)
+    assert thread(workspace)[-1].content == "Green tea is steeped at 80 degrees. The pot is warmed first."
+
+
+def test_trying_again_keeps_the_files_that_went_along(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    workspace.script(ModelAuthFailed("The server refuses the key."), "It is brewed cold [1].")
+    app = open_page("chat")
+    app.chat_input[0].upload("coffee.txt", b"Cold brew coffee is brewed cold for a night.", "text/plain")
+    settle(ask(app, "How is cold brew coffee made?"))
+    (document,) = workspace.library.documents(OWNER, f"chat:{only_chat(workspace).id}")
+    settle(app.button(key=keys(app, "again-")[0]).click().run())
+    assert any("coffee.txt (for this chat only)" in text for text in texts(app))
+    assert "coffee.txt" in {citation["document"] for citation in thread(workspace)[-1].extra["citations"]}
+    workspace.script(ModelAuthFailed("The server refuses the key."), "It is brewed cold [1].")
+    settle(ask(app, "And for how long?"))
+    workspace.library.delete_documents(OWNER, [document.id])
+    settle(app.button(key=keys(app, "again-")[0]).click().run())
+    assert not app.warning  # this question had no files of its own
+
+
+def test_what_a_newer_version_noted_is_shown_as_such(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    workspace.script("It is 80 degrees [1].")
+    app = settle(ask(open_page("chat")))
+    run_id = thread(workspace)[0].run_id
+    row = {"run_id": run_id, "seq": 1000, "happened_at": utc_now(), "kind": "DreamDreamt", "data": '{"of": "tea"}'}
+    with workspace.database.transaction():
+        workspace.database.insert("events", row)
+        workspace.database.insert("events", {**row, "seq": 1001, "kind": "Noted", "data": "{}"})
+    app.session_state[f"steps-{run_id}"] = True
+    app.run()
+    assert not app.exception
+    shown = " ".join(texts(app))
+    assert "Something of a newer version of agentkit that this one cannot show: DreamDreamt" in shown
+    assert "that this one cannot show: Noted" in shown
+
+
+def test_an_answer_without_passages_costs_no_decoding_of_its_events(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    workspace.script("Hello.")
+    app = settle(ask(open_page("chat")))
+    assert not thread(workspace)[-1].extra["citations"]
+    assert decoded(app) == 0
+    app.session_state[f"steps-{thread(workspace)[0].run_id}"] = True
+    assert decoded(app) > 3
+
+
+def decoded(app: AppTest) -> int:
+    """How many events are read from JSON while the page is drawn."""
+    calls = []
+
+    def look(frame: FrameType, kind: str, _: object) -> None:
+        if kind == "call" and frame.f_code is from_json.__code__:
+            calls.append(1)
+
+    threading.setprofile(look)
+    try:
+        app.run()
+    finally:
+        threading.setprofile(None)
+    return len(calls)
 
 
 def long_chat(workspace: ScriptableWorkspace, messages: int) -> Chat:

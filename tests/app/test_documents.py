@@ -86,9 +86,11 @@ def test_uploaded_files_are_taken_in_and_summed_up_with_reasons(workspace: Scrip
     found = documents(workspace, "Documents")
     assert found["tea.md"].status == "indexed"
     assert found["empty.txt"].status == "failed"
-    assert "1 indexed, 1 unchanged, 1 failed" in texts(app)
+    assert "2 indexed, 1 failed" in texts(app)
     assert found["empty.txt"].error in texts(app)
-    assert "The same content is in the collection already, as tea.md" in texts(app)
+    assert "copy.md: Same content as tea.md" in texts(app).replace("\\", "")
+    notes = dict(zip(app.dataframe[0].value["Document"], app.dataframe[0].value["Note"], strict=True))
+    assert (notes["tea.md"], notes["copy.md"]) == ("", "Same content as tea.md.")
     assert not copies(workspace), "the copies must go once they are taken in"
     assert not app.session_state[f"upload-files-{app.session_state['adding-round']}"], "the uploader must be empty again"
 
@@ -194,7 +196,7 @@ def test_the_export_is_the_table_and_no_formula() -> None:
     evil = StoredDocument(
         "1", "c", "=SUM(A1)", "upload:x", "", 5, "", "failed", "It is empty.", "", 0, 0, 0.5, None, "", now, now, ("=a", "b")
     )
-    lines = table_csv(table([evil])).splitlines()
+    lines = table_csv(table([evil], {})).splitlines()
     assert lines[0] == "Document,Status,Note,Tags,Chunks,Tokens,Size,Time,Added,Source"
     assert lines[1].startswith("'=SUM(A1),failed,It is empty.,\"'=a, b\",0,0,5,0.5,")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 import pytest
@@ -73,6 +73,28 @@ def test_a_chat_stays_narrowed_until_it_is_cleared(workspace: ScriptableWorkspac
     assert [scope_of(said).tags for said in questions] == [["mild"], ["mild"], ()]
     assert open_page("chat").get("chat_input"), "a new chat is there"
     assert "Only:" not in texts(open_page("chat"))
+
+
+def test_what_a_chat_is_narrowed_to_belongs_to_the_chat(workspace: ScriptableWorkspace, kitchen: str) -> None:
+    narrowed(kitchen)
+    app = open_page("chat")  # refreshed before the first question
+    assert "Only: tag mild" in texts(app)
+    ask(app)
+    chat = str(app.query_params["chat"])
+    refreshed = open_page("chat", chat=chat)
+    assert "Only: tag mild" in texts(refreshed)
+    ask(refreshed)
+    assert found_in(workspace, chat) == [{"green.md"}] * 2
+    other = open_page("chat", chat=chat)
+    other.button(key="narrow").click().run()
+    assert other.multiselect(key=f"narrow-{chat}-{kitchen}-tags").value == ["mild"]
+    other.date_input(key=f"narrow-{chat}-{kitchen}-from").set_value(date(2020, 1, 2)).run()
+    other.button(key="narrow-done").click().run()
+    refreshed.button(key="narrow").click().run()  # the other tab has been changed meanwhile
+    assert refreshed.date_input(key=f"narrow-{chat}-{kitchen}-from").value == date(2020, 1, 2)
+    assert "tag mild, added from" in texts(refreshed)
+    refreshed.button(key="narrow-clear").click().run()
+    assert "tag mild, added from" not in texts(open_page("chat", chat=chat))
 
 
 def test_attached_files_belong_to_the_chosen_documents(workspace: ScriptableWorkspace, kitchen: str) -> None:

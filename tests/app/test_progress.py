@@ -35,18 +35,20 @@ def tally_of(size: int, *events: Event, error: Exception | None = None) -> Tally
 
 def test_counts_each_document_once_by_how_it_ended() -> None:
     tally = tally_of(
-        4,
+        5,
         DocumentProgress("1", "a.md", "parse"), DocumentProgress("1", "a.md", "embed"), DocumentDone("1", "a.md", "indexed"),
         DocumentProgress("2", "b.md", "parse"), DocumentDone("2", "b.md", "failed", error="It is empty."),
-        DocumentDone("1", "copy.md", "unchanged", note="The same content."),
+        DocumentDone("1", "a.md", "unchanged", note="Not changed."),
+        DocumentDone("5", "copy.md", "indexed", same_as="a.md"),
         DocumentProgress("4", "d.md", "embed", 3, 4),
     )  # fmt: skip
-    assert tally.counts == {"indexed": 1, "failed": 1, "unchanged": 1}
+    assert tally.counts == {"indexed": 2, "failed": 1, "unchanged": 1}
+    assert [one.document for one in tally.copies] == ["copy.md"]
     assert list(tally.under_way) == ["4"]
-    assert tally.fraction == pytest.approx((3 + 0.15 + 0.8 * 3 / 4) / 4)
+    assert tally.fraction == pytest.approx((4 + 0.15 + 0.8 * 3 / 4) / 5)
     assert [one.error for one in tally.failed] == ["It is empty."]
-    text = summary("4 documents into A_B", tally)
-    assert text.startswith("**4 documents into A\\_B:** 1 indexed, 1 unchanged, 1 failed, in ")
+    text = summary("5 documents into A_B", tally)
+    assert text.startswith("**5 documents into A\\_B:** 2 indexed, 1 unchanged, 1 failed, in ")
 
 
 def test_following_again_counts_only_what_is_new() -> None:

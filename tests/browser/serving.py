@@ -21,10 +21,11 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @dataclass(frozen=True)
 class App:
-    """A served app: its address and its data folder."""
+    """A served app: its address, its data folder and its process."""
 
     url: str
     data: Path
+    process: subprocess.Popen[bytes]
 
 
 @contextmanager
@@ -50,7 +51,7 @@ def serving(
         try:
             url = f"http://127.0.0.1:{port}"
             _wait_until_healthy(process, url + health, folder / "app.log")
-            yield App(url, data)
+            yield App(url, data, process)
         finally:
             process.terminate()
             process.wait(30)

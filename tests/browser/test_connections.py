@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 from playwright.sync_api import Locator, Page, WebSocket, expect
 
 from tests.browser import driver, papers
@@ -33,6 +35,47 @@ def test_a_connection_is_added_tested_and_asked(app: App, page: Page) -> None:
         _ask_it(page, server)
         assert KEY not in page.content()
         assert not [frame for frame in sent if KEY.encode() in frame]
+
+
+def test_a_hanging_server_does_not_hold_the_page_and_what_is_chosen_counts_at_once(
+    app: App, page: Page
+) -> None:
+    with OpenAIServer() as server, socket.create_server(("127.0.0.1", 0)) as silent:
+        page.goto(f"{app.url}/settings")
+        _add(page, "Hanging", f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "")
+        _add(page, "Ours", server.base_url, "")
+        hanging = page.locator(".st-key-connection-Hanging")
+        hanging.get_by_role("button", name="Test", exact=True).click()
+        expect(hanging.get_by_text("for 10 s at most")).to_be_visible()
+        page.get_by_role("combobox", name="Model of new chats").click()
+        page.get_by_role("option", name="test-model (Ours)").click()
+        hanging.get_by_role("button", name="Cancel").click()
+        expect(hanging.get_by_text("The test was cancelled.")).to_be_visible()
+        _limit(page, "30")
+
+        driver.go(page, "Documents")
+        driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
+        driver.go(page, "Chat")
+        expect(page.locator(".st-key-choice button:visible")).to_contain_text("test-model (Ours)")
+        turn = driver.ask(page, papers.FERRY_QUESTION)
+        expect(turn.get_by_text("The limit of 30 tokens was reached")).to_be_visible()
+        assert server.chats == []
+        driver.go(page, "Settings")
+        _limit(page, "30,000")
+        driver.go(page, "Chat")
+        driver.answered(page, driver.ask(page, papers.FERRY_QUESTION))
+        assert len(server.chats) == 1
+
+
+def _limit(page: Page, tokens: str) -> None:
+    """Choose how many tokens a question may take."""
+    row = page.locator(".st-key-limit-run_tokens")
+    row.get_by_role("button", name="Change").filter(visible=True).first.click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox").fill(tokens)
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_have_count(0)
+    expect(row).to_contain_text(f"{tokens} tokens")
 
 
 def _sent_by_the_server(page: Page) -> list[bytes]:

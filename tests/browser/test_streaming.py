@@ -105,3 +105,27 @@ def _is_there_once(page: Page, text: str) -> None:
     expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
     shown = page.locator("[class*='st-key-turn-']").last.inner_text()
     assert text in " ".join(shown.replace("[1]", "").split())
+
+
+THOUGHT = "The question is about the ferry.\n\n- The **timetable** names the last boat.\n- Page 1 says when."
+
+
+def test_thinking_is_seen_while_it_grows_and_folded_above_the_answer(
+    app: App, page: Page, server: OpenAIServer
+) -> None:
+    thinking = len(words(THOUGHT))
+    server.script = lambda body: Answer(WHOLE.text, thinking=THOUGHT, halt_after=thinking)
+    page.goto(f"{app.url}/documents")
+    driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
+    driver.go(page, "Chat")
+    turn = driver.ask(page, papers.FERRY_QUESTION)
+    expect(turn.get_by_text("The timetable names the last boat.")).to_be_visible()
+    expect(turn.get_by_text("Thinking", exact=True)).to_be_visible()
+    server.go_on.set()
+    driver.answered(page, turn)
+    folded = turn.get_by_text(re.compile(r"^Thought for [\d.]+ s · 5 tokens$"))
+    expect(folded).to_be_visible()
+    expect(turn.get_by_text("The timetable names the last boat.")).to_be_hidden()
+    folded.click()
+    expect(turn.get_by_text("The timetable names the last boat.")).to_be_visible()
+    expect(turn.locator("strong", has_text="timetable")).to_be_visible()

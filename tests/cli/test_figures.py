@@ -274,7 +274,10 @@ def test_a_bad_setting_is_told(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("AGENTKIT_MAX_PAGES", "many")
     ended = cli("runs", "--json")
     assert ended.code == 1
-    assert ended.json["error"] == "AGENTKIT_MAX_PAGES is 'many', but must be a positive whole number."
+    assert ended.json["error"] == (
+        "AGENTKIT_MAX_PAGES is 'many', but must be a positive whole number; "
+        "correct it, or leave it out for 5000."
+    )
 
 
 def test_help_names_every_command_and_loads_nothing_heavy() -> None:

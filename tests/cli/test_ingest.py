@@ -28,7 +28,7 @@ def test_a_line_for_each_document(cli: Cli, papers: Path) -> None:
         "rivers.md": "indexed", "deep/pump.txt": "indexed", "deep/tea.html": "indexed", "broken.pdf": "failed",
     }  # fmt: skip
     for line in ended.lines:
-        assert list(line) == ["document", "status", "chunks", "tokens", "seconds", "error", "note"]
+        assert list(line) == ["document", "status", "chunks", "tokens", "seconds", "error", "note", "same_as"]
         assert (line["chunks"] > 0 and line["tokens"] > 0 and not line["error"]) == (line["status"] == "indexed")
         assert line["seconds"] >= 0
     assert next(line["error"] for line in ended.lines if line["status"] == "failed")
@@ -43,6 +43,21 @@ def test_the_same_again_is_unchanged_and_a_changed_one_is_replaced(cli: Cli, pap
     assert statuses(ended.lines) == {"rivers.md": "indexed", "deep/pump.txt": "unchanged", "deep/tea.html": "unchanged"}
     hits = cli("search", "Danube Volga rivers", "--json").json["hits"]
     assert [hit["text"] for hit in hits if hit["document"] == "rivers.md"] == ["The Volga is longer."]
+
+
+def test_a_document_with_the_content_of_another_one_says_so(cli: Cli, papers: Path) -> None:
+    (papers / "copy.md").write_bytes((papers / "rivers.md").read_bytes())
+    (papers / "broken.pdf").unlink()
+    ended = cli("ingest", papers, "--json")
+    assert {line["document"]: (line["status"], line["same_as"]) for line in ended.lines} == {
+        "copy.md": ("indexed", ""), "rivers.md": ("indexed", "copy.md"),
+        "deep/pump.txt": ("indexed", ""), "deep/tea.html": ("indexed", ""),
+    }  # fmt: skip
+    ended = cli("ingest", papers / "rivers.md", papers / "copy.md", "--collection", "Work")
+    assert "indexed   copy.md: same content as rivers.md; 1 chunks, " in ended.err
+    assert ended.out == "Work: 2 indexed (2 new chunks).\n"
+    (hit,) = cli("search", "Danube rivers", "--json", "--document", "rivers.md", "--collection", "Work").json["hits"]
+    assert hit["document"] == "rivers.md"
 
 
 def test_a_missing_path_and_a_refused_address_fail_and_the_rest_goes_on(cli: Cli, papers: Path) -> None:

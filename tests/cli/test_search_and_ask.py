@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,7 +84,9 @@ def test_an_answer_as_an_object(filled: Cli, server: OpenAIServer) -> None:
     assert ended.code == 0
     assert ended.err == ""
     answer = ended.json
-    assert set(answer) == {"answer", "citations", "usage", "stopped_because", "cut", "chat", "run"}
+    assert set(answer) == {
+        "answer", "citations", "checks", "usage", "stopped_because", "cut", "thinking", "fallback", "chat", "run",
+    }  # fmt: skip
     assert answer["answer"] == WRITTEN
     (citation,) = answer["citations"]
     assert set(citation) == {
@@ -105,6 +110,22 @@ def test_people_see_the_answer_then_its_sources(filled: Cli, server: OpenAIServe
     assert "--chat " in ended.err
 
 
+def test_a_doubtful_citation_says_why(filled: Cli, server: OpenAIServer) -> None:
+    server.script = lambda body: Answer("It is 2,580 kilometres long [1]. It is blue [9].")
+    ended = filled("ask", QUESTION)
+    assert ended.out.split("\n")[-6:-1] == [
+        "[1?] rivers.md, lines 1-3, Rivers",
+        "",
+        "Check before you rely on it:",
+        'It is 2,580 kilometres long [1?] does not say "2,580 kilometres"',
+        "It is 2,580 kilometres long . It is blue [9?] names no passage",
+    ]
+    checks = filled("ask", QUESTION, "--json").json["checks"]
+    assert [(one["marker"], one["verdict"], one["kind"]) for one in checks] == [
+        (1, "doubtful", "number"), (9, "missing", None),
+    ]  # fmt: skip
+
+
 def test_an_answer_that_is_not_whole_says_so(filled: Cli, server: OpenAIServer) -> None:
     server.script = lambda body: Answer(WRITTEN, finish="length")
     ended = filled("ask", QUESTION)
@@ -119,6 +140,56 @@ def test_the_team_of_two_talks_on_stderr_and_answers_on_stdout(filled: Cli, serv
     ended = filled("ask", QUESTION, "--team", "research")
     assert ended.out.startswith(f"{WRITTEN}\n\n[1] ")
     assert "Researcher: Looked up:\n- Danube (" in ended.err
+
+
+WORD = "I look that up first."
+
+
+def _says_a_word_first(body: dict[str, Any]) -> Answer:
+    """A model that says what it is about to do beside the call that does it."""
+    if body["messages"][-1]["role"] == "tool":
+        return Answer(WRITTEN)
+    function = {"name": "search_documents", "arguments": '{"query": "Danube"}'}
+    return Answer(WORD, [{"id": "call_1", "type": "function", "function": function}])
+
+
+def test_a_word_beside_a_tool_call_is_no_part_of_the_answer(filled: Cli, server: OpenAIServer) -> None:
+    server.script = _says_a_word_first
+    ended = filled("ask", QUESTION, "--team", "assistant")
+    assert ended.out == f"{WRITTEN}\n\n[1] rivers.md, lines 1-3, Rivers\n"
+    assert f"Assistant: {WORD}\n" in ended.err
+
+
+def test_at_a_terminal_the_word_stands_on_a_line_of_its_own(
+    filled: Cli, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    server.script = _says_a_word_first
+    ended = filled("ask", QUESTION, "--team", "assistant")
+    assert ended.out == f"{WORD}\n{WRITTEN}\n\n[1] rivers.md, lines 1-3, Rivers\n"
+    assert WORD not in ended.err
+
+
+def test_at_a_terminal_the_sign_that_ends_a_chat_repeats_no_answer(
+    filled: Cli, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    server.script = lambda body: Answer(f"{WRITTEN} TERMINATE")
+    assert filled("ask", QUESTION, "--team", "tools").out.count(WRITTEN) == 1
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
+    doubt = WRITTEN.replace("[1].", "[1?] names no passage")
+    whole = f"{WRITTEN}\n\nCheck before you rely on it:\n{doubt}\n"
+    assert filled("ask", QUESTION, "--team", "tools").out == whole
+
+
+def test_what_the_model_thought_is_counted_and_not_printed(filled: Cli, server: OpenAIServer) -> None:
+    server.script = lambda body: Answer(WRITTEN, thinking="Rivers are long [9].")
+    ended = filled("ask", QUESTION)
+    assert ended.out == f"{WRITTEN}\n\n[1] rivers.md, lines 1-3, Rivers\n"
+    assert re.search(r"\nThought for \d+\.\d s \(5 tokens\)\.\n", ended.err)
+    assert "Rivers are long" not in ended.err
+    thinking = filled("ask", QUESTION, "--json").json["thinking"]
+    assert (thinking["text"], thinking["tokens"]) == ("Rivers are long [9].", 5)
 
 
 def test_offline_it_costs_nothing(filled: Cli) -> None:

@@ -114,15 +114,24 @@ def _alive(mark: str) -> bool:
     return False
 
 
+def _set_when_shown(signal: StopSignal, folder: Path) -> None:
+    """Set it when the HTML that the code shows has come."""
+    while not list(folder.glob("*.html")):
+        time.sleep(0.02)
+    signal.set()
+
+
 def test_a_stop_kills_the_kernel_and_what_it_started(kernel: JupyterCodeExecutor) -> None:
     signal, mark = StopSignal(), f"{time.monotonic_ns() % 10**9 + 10**6}"
     run(kernel, f"import subprocess\np = subprocess.Popen(['setsid', 'sleep', '{mark}'])\nimport time\ntime.sleep(0.2)")
     assert _alive(mark)
-    stopper = threading.Timer(0.3, signal.set)
+    code = "from IPython.display import HTML, display\nprint('begun')\ndisplay(HTML('<p>'))"
+    stopper = threading.Thread(target=_set_when_shown, args=(signal, kernel.output_dir))
     stopper.start()
-    with stoppable(signal), pytest.raises(Stopped):
-        run(kernel, "time.sleep(60)")
+    with stoppable(signal), pytest.raises(Stopped) as caught:
+        run(kernel, f"{code}\ntime.sleep(600)")
     stopper.join()
+    assert caught.value.output.startswith("begun\n")
     assert not _alive(mark)
     assert run(kernel, "1 + 1").output == "2\n"
 

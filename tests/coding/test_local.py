@@ -207,6 +207,25 @@ def test_a_timeout_kills_all_descendants(tmp_path: Path, escape: str) -> None:
     assert alive(mark) == []
 
 
+def test_a_stop_carries_what_there_was_of_the_output(
+    executor: LocalCommandLineCodeExecutor, tmp_path: Path
+) -> None:
+    begun, signal = tmp_path / "begun", StopSignal()
+
+    def stop_when_begun() -> None:
+        while not begun.exists():
+            time.sleep(0.02)
+        signal.set()
+
+    stopper = threading.Thread(target=stop_when_begun)
+    stopper.start()
+    blocks = [CodeBlock("echo one", "sh"), CodeBlock(f"echo two; touch {begun}; sleep 600", "sh")]
+    with stoppable(signal), pytest.raises(Stopped) as caught:
+        executor.execute_code_blocks(blocks)
+    stopper.join()
+    assert caught.value.output == "one\ntwo\n"
+
+
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are only listed under /proc")
 def test_a_stop_kills_all_descendants(executor: LocalCommandLineCodeExecutor) -> None:
     mark, signal = uuid.uuid4().hex, StopSignal()

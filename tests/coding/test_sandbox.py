@@ -207,9 +207,10 @@ def test_a_stop_kills_all_and_raises(sandbox: SandboxCommandLineCodeExecutor) ->
     stopper = threading.Timer(0.5, signal.set)
     stopper.start()
     began = time.monotonic()
-    with stoppable(signal), pytest.raises(Stopped):
-        run(sandbox, f"setsid sleep {mark} & wait", "sh")
+    with stoppable(signal), pytest.raises(Stopped) as caught:
+        run(sandbox, f"echo begun; setsid sleep {mark} & wait", "sh")
     assert time.monotonic() - began < 5
+    assert caught.value.output == "begun\n"
     assert not _alive(mark)
     stopper.join()
 

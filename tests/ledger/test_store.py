@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
@@ -91,7 +92,7 @@ def test_a_long_thread_takes_no_more_queries_than_a_short_one(tmp_path: Path) ->
         made = ledger.create_chat(OWNER, "long", "answer", "offline", "Documents")
         database.execute(
             """insert into messages select ? || i, ?, case when i > 0 then ? || (i - 1) end, null, 's', 'r', 'user', 'text',
-            'complete', '{}', now()::timestamp from range(?) t(i)""",
+            'complete', '{}', now()::timestamp, null from range(?) t(i)""",
             [made.id, made.id, made.id, count],
         )
         database.queries = 0
@@ -154,7 +155,33 @@ def test_others_see_and_change_nothing(ledger: Ledger, chat: Chat) -> None:
 def test_runs_that_a_dead_process_left_open_are_marked(ledger: Ledger, chat: Chat) -> None:
     ended = record(ledger, [])
     LedgerWriter(ledger, "left", OWNER, chat.id).write(Recorded(1, NOON.timestamp(), RunStarted("chat", "left open")))
-    assert ledger.interrupt_orphans() == 1
-    assert ledger.interrupt_orphans() == 0
+    assert [run.id for run in ledger.open_runs()] == ["left"]
+    ledger.interrupt("left")
+    ledger.interrupt(ended)
+    assert ledger.open_runs() == []
     states = {run["id"]: (run["state"], run["reason"]) for run in ask.runs(ledger, OWNER)}
     assert states == {ended: ("finished", ""), "left": ("interrupted", "the process ended")}
+
+
+def test_what_is_set_in_a_chat_is_its_owners_and_goes_with_it(ledger: Ledger, chat: Chat) -> None:
+    narrowed = {"scope": {"tags": ["günstig"]}}
+    ledger.set(OWNER, chat.id, "narrowed", narrowed)
+    ledger.set(OWNER, chat.id, "level", "calls")
+    ledger.set(OWNER, "", "level", "answer")
+    assert ledger.settings(OWNER, chat.id) == {"narrowed": narrowed, "level": "calls"}
+    assert ledger.settings(OWNER, "") == {"level": "answer"}
+    assert ledger.settings("other", chat.id) == ledger.settings("other", "") == {}
+    with pytest.raises(NotFound):
+        ledger.set("other", chat.id, "level", "everything")
+    ledger.set(OWNER, chat.id, "level", None)
+    assert Ledger(ledger.database).settings(OWNER, chat.id) == {"narrowed": narrowed}
+    ledger.delete_chat(OWNER, chat.id)
+    assert ledger.settings(OWNER, chat.id) == {}
+
+
+def test_of_several_that_take_a_value_out_of_a_chat_one_has_it(ledger: Ledger, chat: Chat) -> None:
+    assert ledger.exchange(OWNER, chat.id, "queue", None, ["first"])
+    with ThreadPoolExecutor(8) as several:
+        took = list(several.map(lambda _: ledger.exchange(OWNER, chat.id, "queue", ["first"], None), range(8)))
+    assert sorted(took) == [False] * 7 + [True]
+    assert ledger.settings(OWNER, chat.id) == {}

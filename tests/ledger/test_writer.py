@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
 
+from agentkit.errors import StoreError
 from agentkit.events import (
     DocumentDone,
     DocumentProgress,
     Event,
+    HumanAnswered,
     ModelCalled,
     Recorded,
     Retrieved,
@@ -22,7 +25,7 @@ from agentkit.events import (
     TokenDelta,
     Usage,
 )
-from agentkit.ledger import Ledger, LedgerWriter
+from agentkit.ledger import Ledger, LedgerWriter, RunKey
 from agentkit.ledger import queries as ask
 from tests.ledger.conftest import NOON, OWNER, call, record, say
 
@@ -93,23 +96,75 @@ def test_an_event_is_stored_with_what_follows_from_it_or_not_at_all(ledger: Ledg
     assert stored(ledger, "second") == ["RunStarted", "RunFailed"]
 
 
-def test_events_that_may_wait_are_written_with_the_next_or_when_many_or_old(ledger: Ledger) -> None:
-    writer = LedgerWriter(ledger, "r", OWNER)
+def test_events_that_may_wait_are_written_with_the_next_or_when_many(ledger: Ledger) -> None:
+    writer = LedgerWriter(ledger, "r", OWNER, wait_s=3600)
     at = NOON.timestamp()
     done = DocumentDone("d", "a.txt", "indexed")
     writer.write(Recorded(1, at, RunStarted("ingest")))
     writer.write(Recorded(2, at, done))
     writer.write(Recorded(3, at, ModelCalled("c", "", "local", "MiniLM", "embedding")))
     assert stored(ledger, "r") == ["RunStarted"]
-    writer.write(Recorded(4, at + 1.1, done))
+    writer.write(Recorded(4, at, HumanAnswered("q", "yes")))
     assert len(stored(ledger, "r")) == 4
     for seq in range(5, 5 + 64):
         assert len(stored(ledger, "r")) == 4
-        writer.write(Recorded(seq, at + 1.2, done))
+        writer.write(Recorded(seq, at, done))
     assert len(stored(ledger, "r")) == 68
-    writer.write(Recorded(69, at + 1.3, done))
-    writer.write(Recorded(70, at + 1.3, RunFinished()))
+    writer.write(Recorded(69, at, done))
+    writer.write(Recorded(70, at, RunFinished()))
     assert stored(ledger, "r")[-2:] == ["DocumentDone", "RunFinished"]
+
+
+def test_what_waits_is_stored_by_itself_and_text_until_its_reply_is_there(ledger: Ledger) -> None:
+    writer = LedgerWriter(ledger, "r", OWNER, wait_s=0.01)
+    at = NOON.timestamp()
+    writer.write(Recorded(1, at, RunStarted("chat")))
+    writer.write(Recorded(2, at, ModelCalled("c", "Assistant", "server", "small")))
+    until(lambda: stored(ledger, "r") == ["RunStarted", "ModelCalled"])
+    for seq, text in ((3, "Green tea "), (4, "takes "), (5, "80 degrees.")):
+        writer.write(Recorded(seq, at, TokenDelta(text, "Assistant", "c")))
+    writer.write(Recorded(6, at, TokenDelta("Black tea", "Critic", "d")))
+    whole = {"Green tea takes 80 degrees.", "Black tea"}
+    until(lambda: {delta(one).text for one in ledger.begun("r")} == whole)
+    first, second = ledger.begun("r")
+    assert (first.seq, delta(first).agent, delta(first).call_id) == (5, "Assistant", "c")
+    writer.write(Recorded(7, at, replace(call(), call_id="c", text="Green tea takes 80 degrees.")))
+    assert ledger.begun("r") == [second]
+    writer.write(Recorded(8, at, TokenDelta(" takes 95.", "Critic", "d")))
+    writer.write(Recorded(9, at, RunFinished()))
+    assert ledger.begun("r") == []
+    assert ledger.database.value("select count(*) from streamed") == 0
+    assert len(stored(ledger, "r")) == 4
+
+
+def test_what_could_not_be_stored_by_itself_is_told_to_the_run(ledger: Ledger) -> None:
+    """The run fails with its next event, as if that could not be stored."""
+    tried = threading.Event()
+
+    class Full:
+        def keep(self, run: RunKey, events: Sequence[Recorded]) -> None:
+            tried.set()
+            raise StoreError("the disk is full")
+
+    writer = LedgerWriter(Full(), "r", OWNER, wait_s=0.01)
+    writer.write(Recorded(1, NOON.timestamp(), TokenDelta("Green", "Assistant", "c")))
+    assert tried.wait(60)
+    with pytest.raises(StoreError, match="the disk is full"):
+        writer.write(Recorded(2, NOON.timestamp(), RunFinished()))
+
+
+def delta(recorded: Recorded) -> TokenDelta:
+    assert isinstance(recorded.event, TokenDelta)
+    return recorded.event
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait for it, at most a minute."""
+    for _ in range(6000):
+        if true():
+            return
+        threading.Event().wait(0.01)
+    raise AssertionError("it did not come true within a minute")
 
 
 def test_several_threads_of_a_run_lose_nothing(ledger: Ledger) -> None:

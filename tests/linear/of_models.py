@@ -20,6 +20,7 @@ from agentkit.core.tools import parse_arguments, to_text
 from agentkit.llm import failures, passages
 from agentkit.llm.extract import question as asked_question
 from agentkit.llm.extract import request, units, words
+from agentkit.llm.support import check, doubt_of
 from agentkit.llm.token_limits import truncated
 from agentkit.llm.tokens import count_text
 from agentkit.parsers import (
@@ -63,6 +64,13 @@ def _meter() -> Any:
     return Meter("gpt-4o")
 
 
+CITED = {1: ("The Danube is 2,850 kilometres long.", "rivers.md")}
+CITING = [
+    *("[1]", "[1, 9]", "The Danube is 2,850 km long [1]. ", "2,850", "3 March 2024", "`", "**", "]("),
+    *("Anna Berg", "S-2217", " and ", "not ", "- ", "| ", "```\n", "twenty-", "1 234 ", "€", "%"),
+]
+
+
 EATERS = [
     # agentkit.core
     Eater(
@@ -86,6 +94,19 @@ EATERS = [
         worst=[Worst(" ", "```\n", "x"), Worst("\n```", "```\n", "x"), Worst("\\u", '{"a":"')],
     ),
     Eater("core.tools.to_text", to_text, ["\ud800", "a"]),
+    # agentkit.llm.support
+    Eater(
+        "llm.support.check",
+        lambda text: check(text, CITED),
+        CITING,
+        worst=["[1]", "Anna 12 km is [1] ", "The Danube is long [1]. ", Worst("](", after="[1]"), "\n[1] "],
+    ),
+    Eater(
+        "llm.support passage",
+        lambda text: doubt_of("The Danube is 2,850 kilometres long.", text),
+        CITING,
+        worst=["12 ", "3 March ", "Anna Berg ", "A, b and c; ", Worst("a", after=".")],
+    ),
     # agentkit.parsers
     Eater("parsers.json_object", MarkdownJsonObjectParser().parse, JSON),
     Eater("parsers.json_dict", MarkdownJsonDictParser({"a": "b"}, ["a"]).parse, JSON),

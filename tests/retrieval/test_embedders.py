@@ -29,6 +29,7 @@ from agentkit.retrieval.embed_server import ServerEmbedder
 from agentkit.retrieval.embedders import Embedders
 from tests.retrieval.conftest import OWNER, Shelf
 from tests.servers.openai_server import Answer, OpenAIServer
+from tests.servers.raw_server import RawServer, measured
 
 KEY = "sk-very-secret-1234"
 TEXT = "# Cats\n\nCats sleep sixteen hours a day.\n"
@@ -230,3 +231,21 @@ def test_embedders_are_found_by_name() -> None:
     assert known.of("fake") is known.default
     with pytest.raises(ConfigError, match=r"'large'.*fake, small"):
         known.of("large")
+
+
+@pytest.mark.parametrize(
+    "sent", [b'{"data": ["x"]}', b'{"data": [{"index": "a"}]}', b'"x"', b"<html></html>"]
+)
+def test_odd_replies_of_a_server_are_told(sent: bytes) -> None:
+    whole = RawServer({"": measured(sent, "Content-Type: application/json")})
+    with whole as server, pytest.raises(BadModelReply, match=r"check|address"):
+        _ = ServerEmbedder(server.url("/v1"), KEY, "embedder").dimension
+
+
+def test_a_deployment_at_azure_embeds(server: OpenAIServer) -> None:
+    endpoint = f"http://127.0.0.1:{server.port}"
+    azure = ServerEmbedder(endpoint, KEY, "embedder", api_version="2024-10-21")
+    assert azure.embed(["Cats sleep."]).shape == (1, azure.dimension)
+    asked = server.requests[-1]
+    assert asked.path == "/openai/deployments/embedder/embeddings"
+    assert asked.headers["api-key"] == KEY

@@ -67,14 +67,6 @@ def test_the_same_again_is_unchanged_and_a_change_replaces(shelf: Shelf) -> None
     assert shelf.library.check() == []
 
 
-def test_the_same_content_is_not_stored_twice(shelf: Shelf) -> None:
-    sources = [shelf.source("one.md", CATS), shelf.source("two.md", CATS)]
-    first, second = shelf.library.ingest(OWNER, "Docs", sources)
-    assert (first.status, second.status) == ("indexed", "unchanged")
-    assert "one.md" in second.note
-    assert [document.name for document in shelf.library.documents(OWNER, "Docs")] == ["one.md"]
-
-
 def test_a_twin_that_is_replaced_in_the_same_ingest_does_not_take_the_content_with_it(shelf: Shelf) -> None:
     shelf.library.ingest(OWNER, "Docs", [shelf.source("a.md", CATS)])
     copy = shelf.source("copy.md", CATS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from agentkit.core import bus
 from agentkit.errors import ConfigError, NotFound, StoreError
 from agentkit.events import DocumentDone, DocumentProgress, Event
-from agentkit.retrieval import FakeEmbedder
+from agentkit.retrieval import FakeEmbedder, Source
 from agentkit.retrieval import indexes as indexes_module
 from agentkit.retrieval.indexes import CollectionIndex, Indexes
 from agentkit.retrieval.options import MODES, SearchOptions
@@ -59,6 +60,27 @@ def test_a_collection_that_is_deleted_while_it_is_filled_leaves_nothing(shelf: S
     assert [file for file in (shelf.settings.data / "files").rglob("*") if file.is_file()] == []
     begun = {one.document_id for one in ended if isinstance(one, DocumentProgress)}
     assert begun <= {one.document_id for one in ended if isinstance(one, DocumentDone)}, "nothing looks busy for ever"
+
+
+def test_what_has_failed_while_the_ingest_broke_off_is_told_as_well(shelf: Shelf) -> None:
+    """Reading is ahead of what is told: a document that has failed by then must not look busy for ever."""
+    bad = shelf.files / "bad.pdf"
+    bad.write_bytes(b"%PDF-1.7 nothing")
+    heard: list[Event] = []
+
+    def is_failed() -> bool:
+        return [one.status for one in shelf.library.store.documents(collection_id)] == ["failed"]
+
+    def break_off() -> None:
+        while not is_failed():
+            time.sleep(0.01)
+        raise ZeroDivisionError
+
+    collection_id = shelf.library.create_collection(OWNER, "Docs").id
+    with bus.listening(heard.append, at("parse", break_off)), pytest.raises(ZeroDivisionError):
+        shelf.library.ingest(OWNER, "Docs", [Source("bad.pdf", bad, "upload:bad.pdf")])
+    assert [one.status for one in heard if isinstance(one, DocumentDone)] == ["failed"]
+    assert [one.status for one in shelf.library.documents(OWNER, "Docs")] == ["failed"]
 
 
 def test_a_search_ends_well_when_its_collection_is_deleted_meanwhile(shelf: Shelf) -> None:

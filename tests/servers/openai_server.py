@@ -11,7 +11,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -33,6 +33,8 @@ class Answer:
     """How the server answers a request."""
 
     text: str = ""
+    thinking: str = field(default="", kw_only=True)
+    """What is sent before the text, as `reasoning_content`; its words count in the pauses."""
     tool_calls: list[dict[str, Any]] = field(default_factory=list)
     function_call: dict[str, Any] | None = None
     """A call in the form that OpenAI had before tools."""
@@ -98,10 +100,14 @@ class OpenAIServer:
     """Serves on a free loopback port while the block runs; `requests` holds what was asked."""
 
     def __init__(self, script: Script = answer_from_passages, *, models: tuple[str, ...] = ("test-model",), port: int = 0,
-                 delay_s: float = 0.0, embed: Embed = fixed_vectors) -> None:  # fmt: skip
+                 delay_s: float = 0.0, embed: Embed = fixed_vectors, windows: bool = True,
+                 beside: Mapping[str, Any] | None = None) -> None:  # fmt: skip
+        """`windows`: whether the list of models tells contexts; `beside`: JSON at other paths."""
         self.script = script
         self.embed = embed
         self.models = models
+        self.windows = windows
+        self.beside = dict(beside or {})
         self.delay_s = delay_s
         self.requests: list[Asked] = []
         self.broken_off = threading.Event()
@@ -116,7 +122,11 @@ class OpenAIServer:
             Route("/v1/chat/completions", self._chat, methods=["POST"]),
             Route("/v1/completions", self._completions, methods=["POST"]),
             Route("/v1/embeddings", self._embeddings, methods=["POST"]),
-            Route("/openai/deployments/{name}/chat/completions", self._chat, methods=["POST"]),  # Azure's address
+            # Azure's addresses
+            Route("/openai/deployments/{name}/chat/completions", self._chat, methods=["POST"]),
+            Route("/openai/deployments/{name}/embeddings", self._embeddings, methods=["POST"]),
+            Route("/openai/models", self._models),
+            *(Route(path, self._value, methods=["GET", "POST"]) for path in self.beside),
         ]
         config = uvicorn.Config(
             Starlette(routes=routes), log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none"
@@ -148,10 +158,15 @@ class OpenAIServer:
 
     async def _models(self, request: Request) -> Response:
         self.requests.append(Asked(request.url.path, {}, dict(request.headers)))
-        listed = [
-            {"id": name, "object": "model", "created": 0, "owned_by": "tests", "max_model_len": 4096} for name in self.models
-        ]
+        room = {"max_model_len": 4096} if self.windows else {}
+        facts = {"object": "model", "created": 0, "owned_by": "tests", **room}
+        listed = [{"id": name, **facts} for name in self.models]
         return JSONResponse({"object": "list", "data": listed})
+
+    async def _value(self, request: Request) -> Response:
+        asked = json.loads(await request.body() or b"{}")
+        self.requests.append(Asked(request.url.path, asked, dict(request.headers)))
+        return JSONResponse(self.beside[request.url.path])
 
     async def _embeddings(self, request: Request) -> Response:
         body = json.loads(await request.body())
@@ -192,13 +207,15 @@ class OpenAIServer:
     async def _events(self, body: dict[str, Any], answer: Answer) -> AsyncIterator[str]:
         asks_for_usage = bool((body.get("stream_options") or {}).get("include_usage"))
         try:
-            for number, word in enumerate(words(answer.text)):
+            pieces = [{"reasoning_content": word} for word in words(answer.thinking)]
+            pieces += [{"content": word} for word in words(answer.text)]
+            for number, piece in enumerate(pieces):
                 if number == answer.drop_after:
                     raise ConnectionAbortedError("the script says so")
                 if number == answer.halt_after:
                     await self._halted()
                 await asyncio.sleep(answer.delay_s or self.delay_s)
-                yield _event(body, [{"index": 0, "delta": {"content": word}, "finish_reason": None}])
+                yield _event(body, [{"index": 0, "delta": piece, "finish_reason": None}])
             for index, delta in _pieces(answer):
                 yield _event(body, [{"index": index, "delta": delta, "finish_reason": None}])
             for index in range(1 + len(answer.others)) if answer.finish is not None else ():
@@ -242,6 +259,8 @@ def usage(text: str) -> dict[str, Any]:
 
 def _whole(body: dict[str, Any], answer: Answer) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": answer.text or None}
+    if answer.thinking:
+        message["reasoning_content"] = answer.thinking
     for key in ("tool_calls", "function_call", "refusal"):
         if value := getattr(answer, key):
             message[key] = value

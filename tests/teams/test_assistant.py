@@ -82,9 +82,18 @@ def test_whoever_never_stops_searching_answers_from_what_was_found() -> None:
     assert played.final.extra["ended"] == played.result.stopped_because
 
 
-def test_no_answer_at_all_is_an_error_that_says_why() -> None:
+def test_many_look_ups_that_find_nothing_end_in_an_answer_that_says_so() -> None:
     searches = [call("search_documents", query="nothing")] * (assistant.SEARCHES + 1)
-    played = play("assistant", scripted_model(searches))
+    model = scripted_model([*searches, "The documents do not tell."])
+    played = play("assistant", model)
+    assert played.final.content == "The documents do not tell."
+    assert played.final.extra["ended"] == f"the limit of {assistant.SEARCHES} steps was reached"
+    assert isinstance(model.client, ScriptedClient)
+    assert "tools" not in model.client.requests[-1]
+
+
+def test_no_answer_at_all_is_an_error_that_says_why() -> None:
+    played = play("assistant", scripted_model(lambda request: call("search_documents", query="nothing")))
     assert isinstance(played.error, AgentkitError)
     assert "Assistant wrote no answer: the limit of 8 steps was reached." in str(played.error)
 

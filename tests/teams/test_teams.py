@@ -92,6 +92,16 @@ def test_markers_that_name_a_hit_are_cited(text: str, markers: list[int]) -> Non
     assert [citation.marker for citation in cited(text, HITS)] == markers
 
 
+def test_an_embedding_model_that_fails_leaves_the_check_to_words() -> None:
+    def fails(texts: Sequence[str]) -> Any:
+        raise ModelAuthFailed("no vectors")
+
+    model = scripted_model(["Rivers carry mud and sand along [1]. It is 2,850 km long [1]."])
+    result, (sent,) = worked(answer.work, Task("How long?", model, Shelf(*HITS), embed=fails))
+    assert [one.verdict for one in result.checks] == ["doubtful", "supported"]
+    assert sent.extra["checks"] == [one.to_json() for one in result.checks]
+
+
 def test_an_answer_without_a_marker_has_no_evidence() -> None:
     result, _ = worked(answer.work, Task("Why?", scripted_model(["The documents do not say."]), Shelf(*HITS)))
     assert (result.stopped_because, result.citations) == ("no evidence", ())

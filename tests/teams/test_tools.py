@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import pytest
 from agentkit import coding
 from agentkit.core.tools import effects
 from agentkit.errors import ConfigError, Stopped
-from agentkit.events import CodeRan, Noted, ToolCalled, ToolReturned
+from agentkit.events import CodeRan, Compressed, Noted, ToolCalled, ToolReturned
 from agentkit.llm.scripted import scripted_model
+from agentkit.llm.tokens import count_messages
 from agentkit.teams import tools
 from agentkit.teams.allowed import AllowedTools
 from tests.teams.stage import asked, call, play
@@ -210,6 +212,49 @@ def test_without_isolation_code_is_refused_and_tools_go_on() -> None:
     assert "bubblewrap" in noted.text
     assert "Docker" in noted.text
     assert played.final.extra["notes"] == [noted.text]
+
+
+def test_when_the_steps_are_used_up_the_answer_is_made_from_what_came_out() -> None:
+    def work(request: Mapping[str, Any]) -> dict[str, Any] | str:
+        return call("stock", product="lamp") if "tools" in request else "There are 12."
+
+    model = scripted_model(work)
+    played = play("tools", model, tools=[stock])
+    assert len(played.of(ToolCalled)) == tools.STEPS
+    assert played.final.content == "There are 12."
+    assert played.final.extra["ended"] == f"the limit of {tools.STEPS} steps was reached"
+    material = str(asked(model)[-1][0]["content"])
+    assert 'stock({"product": "lamp"})\ngave:\n12' in material
+
+
+@isolated
+def test_a_program_that_prints_much_stays_below_the_window_and_whole_in_the_events() -> None:
+    program = "```python\nfor n in range(20_000):\n    print('line', n)\n```"
+    model = replace(scripted_model([program, program, "It counted.\nTERMINATE"]), context_window=8_000)
+    played = play("tools", model, answers=["Approve", "Approve"])
+    assert played.final.content == "It counted."
+    assert [ran.output.count("\n") for ran in played.of(CodeRan)] == [20_000] * 2
+    sizes = [count_messages(messages, "scripted")[0] for messages in asked(model)]
+    assert max(sizes) < 8_000
+    sent = last_said(model)
+    assert "line 0\n" in sent
+    assert "line 19999\n" in sent
+    assert " lines, " in sent
+    assert played.of(Compressed)
+
+
+@pytest.mark.parametrize("window", [None, 1_000_000])
+def test_a_long_result_is_cut_in_the_middle_however_large_the_window(window: int | None) -> None:
+    def log() -> str:
+        """The log of the pump."""
+        return "".join(f"{n}: all is well\n" for n in range(20_000))
+
+    model = replace(scripted_model([call("log"), "All is well.\nTERMINATE"]), context_window=window)
+    played = play("tools", model, answers=["Approve"], tools=[log])
+    assert len(last_said(model)) < tools.LONGEST + 200
+    assert last_said(model).startswith("0: all is well\n")
+    assert last_said(model).endswith("19999: all is well\n")
+    assert [returned.content for returned in played.of(ToolReturned)] == [log()]
 
 
 def test_steps_have_a_limit() -> None:

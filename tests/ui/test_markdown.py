@@ -79,6 +79,29 @@ def test_nothing_begins_that_the_browser_alone_would_see(text: str, shown: str) 
     assert markdown.answer(text, "m", {1}) == shown
 
 
+def test_a_doubtful_marker_is_shown_as_such_at_its_place_only() -> None:
+    text = "$5 and\r\n`[1]` [1], [2](u) ![1]\n```\n[1]\n```\nthen [1, 7] $x_{[1]}$ [1]."
+    at = [match.start() for match in re.finditer(r"\[1", text)]
+    shown = markdown.answer(text, "m", {1, 2}, [(at[2], 1), (at[4], 1), (at[4], 7), (at[3], 1)])
+    assert shown == (
+        "\\$5 and\n`[1]` [\\[1\\]](#cite-m-1), [2](u) "
+        "\\![\\[1?\\]](#cite-m-1?)\n```\n[1]\n```\n"
+        "then [\\[1?\\]](#cite-m-1?)\\[7?\\] $x_{[1]}$ [\\[1\\]](#cite-m-1)."
+    )
+
+
+@given(
+    st.lists(st.sampled_from(["[1]", "[2, 3]", "![1]", "[1](u)", "\\", "!", "`", "```\n", "\n", "\r\n", "$", "a^2", "\\["]))
+)
+def test_a_doubt_changes_nothing_but_its_own_marker(parts: list[str]) -> None:
+    text = "".join(parts)
+    plain = markdown.answer(text, "m", {1, 2})
+    for match in re.finditer(r"\[(\d)", text):
+        shown = markdown.answer(text, "m", {1, 2}, [(match.start(), int(match[1]))])
+        assert shown.replace("?", "") == plain
+        assert shown.count("?") in (0, 1, 2)
+
+
 def test_a_citation_stays_one_whatever_its_number_is_said_to_lead_to() -> None:
     shown = markdown.answer("So it is [1].\n\n[1]: http://evil/y", "m", {1})
     assert shown.startswith(r"So it is [\[1\]](#cite-m-1).")

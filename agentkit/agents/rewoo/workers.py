@@ -77,10 +77,12 @@ class CodeAction(BaseAction):
         if executor is None:  # by AutoGen's older settings, which tell the run themselves
             return self._agent.execute_code_blocks([(language, code)])
         from agentkit.coding import CodeBlock
+        from agentkit.coding.telling import telling_stops
 
-        began = time.monotonic()
-        done = executor.execute_code_blocks([CodeBlock(code=code, language=language)])
-        place, seconds = type(executor).__name__, time.monotonic() - began
+        began, place = time.monotonic(), type(executor).__name__
+        with telling_stops(self._agent.name, language, code, place):
+            done = executor.execute_code_blocks([CodeBlock(code=code, language=language)])
+        seconds = time.monotonic() - began
         bus.emit(CodeRan(self._agent.name, language, code, done.exit_code, done.output, place, seconds))
         return done.exit_code, done.output
 

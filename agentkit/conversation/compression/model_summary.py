@@ -11,6 +11,8 @@ from agentkit.conversation.compression.rendering import written
 from agentkit.conversation.compression.shape import HEADING, Messages, summary_message
 from agentkit.conversation.compression.strategy import Scope
 from agentkit.errors import AgentkitError, BadModelReply
+from agentkit.llm.client import Model
+from agentkit.llm.room import room_in
 
 INSTRUCTION = """You shorten conversations. Somebody goes on with this one and will read your summary in place of the messages.
 Each message begins with who speaks: ##USER##, ##ASSISTANT##, often with a name; ##FUNCTION_CALL## is a function that was called,
@@ -57,10 +59,11 @@ class ModelSummary:
         name, window = model_asked_by(client)
         reader = Meter(name, client)
         window = window or scope.window
-        if window is not None:
-            longest = min(longest, max(16, window // 4))
+        taken = min(_rooms(client), default=window)
+        if taken is not None:
+            longest = min(longest, max(16, taken // 4))
         around = reader.fixed(self._request(" ", " ", longest), {}) + _SEAMS
-        room = None if window is None else window - 2 * longest - around
+        room = None if taken is None else taken - 2 * longest - around
         if room is not None and room < _SHORTEST_PART:
             raise AgentkitError(f"the window of the summarising model {name!r} ({window} tokens) is too small to summarise with")
         summary = ""
@@ -90,6 +93,12 @@ class ModelSummary:
             raise BadModelReply("the model gave an empty summary")
         # The next part needs its room whatever the model made of the limit.
         return scope.meter.cut(text, 2 * longest)
+
+
+def _rooms(client: Any) -> list[int]:
+    """What the models of a client may be sent at most, as far as their windows are known."""
+    models = [one for one in getattr(client, "models", None) or () if isinstance(one, Model)]
+    return [room.most for model in models if (room := room_in(model, {}))]
 
 
 def _parts(texts: Sequence[str], room: int | None, reader: Meter) -> Iterator[str]:
