@@ -17,7 +17,7 @@ ReplyEnd = Literal["whole", "token_limit", "filtered", "broken_off", "too_long"]
 """How a model's reply ended: as the model meant it; at the limit of tokens; by a filter of the provider; by a server that went
 away without saying that this was all; or beyond what is taken of one reply."""
 DocumentStatus = Literal["indexed", "unchanged", "failed", "stopped"]
-Purpose = Literal["chat", "embedding", "rerank"]
+Purpose = Literal["chat", "embedding", "rerank", "test"]
 """What a model was called for."""
 Stage = Literal["waiting", "parse", "split", "embed", "commit", "index"]
 

@@ -88,7 +88,7 @@ def test_a_version_is_built_and_promoted_in_runs(workspace: Workspace, owner: st
     assert (run.kind, run.title, run.size) == ("index", f"100 tokens, {name} for Docs", 2)
     found = [recorded.event for recorded in run]
     assert [one.status for one in found if isinstance(one, DocumentDone)] == ["indexed"] * 2
-    assert {(one.provider, one.cost) for one in found if isinstance(one, ModelReplied)} == {(f"127.0.0.1:{server.port}", None)}
+    assert {(one.provider, one.cost) for one in found if isinstance(one, ModelReplied)} == {(f"127.0.0.1:{server.port}", 0.0)}
     workspace.promote_version(owner, version.id).result()
     assert workspace.library.collection(owner, "Docs").embedder == name
     states = [(run.kind, run.state) for run in workspace.figures.runs(owner) if run.kind != "ingest"]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agentkit.ledger.queries import RunTotals, Totals
 
 _LOCALTIME = Path("/etc/localtime")
-_USAGE = ("calls", "failed", "tokens in", "tokens out", "cost", "median s", "95 % s")
+_USAGE = ("calls", "failed", "tokens in", "tokens out", "cost", "unpriced", "median s", "95 % s")
 _RUNS = ("started (UTC)", "kind", "title", "state", "seconds", "calls", "tokens", "cost", "run")
 
 
@@ -24,6 +24,7 @@ def usage(
     context: typer.Context,
     by: Annotated[Literal["day", "model", "agent", "chat", "run"], typer.Option(help="What to sum up by.")] = "model",
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write every call into this CSV file.")] = None,
+    parquet: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write every call into this Parquet file.")] = None,
     zone: Annotated[str, typer.Option(help="Time zone of the days; by default the one of this machine.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
@@ -38,6 +39,8 @@ def usage(
         rows = workspace.figures.groups(chosen, by, zone or local_zone())
         if csv:
             workspace.figures.write_calls(chosen, csv)
+        if parquet:
+            workspace.figures.write_calls(chosen, parquet, "parquet")
     if as_json:
         found = [{"key": row.key, "title": row.title, **dataclasses.asdict(row.totals)} for row in rows]
         put_json({"by": by, "rows": found, "totals": dataclasses.asdict(totals)})
@@ -84,8 +87,13 @@ def _figures(one: Totals) -> list[str]:
     about = "~" if one.estimated else ""
     return [
         f"{one.calls:,}", f"{one.failed:,}", f"{about}{one.prompt_tokens:,}", f"{about}{one.completion_tokens:,}",
-        dollars(one.cost, one.unpriced), *("" if value is None else f"{value:.2f}" for value in (one.p50_s, one.p95_s)),
+        _known(one), f"{one.unpriced:,}", *("" if value is None else f"{value:.2f}" for value in (one.p50_s, one.p95_s)),
     ]  # fmt: skip
+
+
+def _known(one: Totals) -> str:
+    """The known cost; calls of unknown price are counted beside it."""
+    return dollars(one.cost) if one.cost is not None or one.unpriced else ""
 
 
 def _run_cells(run: RunTotals) -> list[str]:

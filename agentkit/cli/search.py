@@ -60,7 +60,7 @@ def search(
         given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
         options = dataclasses.replace(library.options(owner, searched), **given)
         heard: list[Event] = []
-        with bus.listening(heard.append):
+        with bus.listening(heard.append), workspace.counted(owner, "Command search"):
             hits = library.retrieve(owner, searched, query, options=options, scope=scope)
     told = next(event for event in reversed(heard) if isinstance(event, Retrieved))
     if told.fallback:

@@ -5,8 +5,21 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
+ON_THIS_MACHINE = (
+    r"local|offline|scripted|(localhost|.+\.localhost|127(\.[0-9]+){3}|\[?::1\]?)(:[0-9]+)?"
+)
+"""A pattern, for Python and for the database, that fits all of a provider that costs nothing.
+
+Those are what runs in this process, and the host, perhaps with a port, of a server at a loopback
+address.
+"""
 _PORTS = {"http": 80, "https": 443}
 _LOGIN = re.compile(r"(^|//)[^/@]*@")
+
+
+def on_this_machine(provider: str) -> bool:
+    """Whether a provider of models is this process or a server at a loopback address."""
+    return re.fullmatch(ON_THIS_MACHINE, provider) is not None
 
 
 def without_login(url: str) -> str:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from agentkit import private
 from agentkit.database import copies
@@ -114,6 +114,18 @@ class Database:
         """The result as an Arrow table, for columns of vectors."""
         with self._told():
             return self._cursor().sql(sql, params=_storable(values) or None).to_arrow_table()
+
+    def copy_to(
+        self, path: Path, form: Literal["csv", "parquet"], sql: str, values: Values = ()
+    ) -> None:
+        """Write the result into a file that is there, however large it is; its mode stays."""
+        options = "format csv, header" if form == "csv" else "format parquet"
+        name = str(path).replace("'", "''")
+        with self._told():
+            # Without a file of DuckDB's own beside it, which anybody could read.
+            self._cursor().execute(
+                f"copy ({sql}) to '{name}' ({options}, use_tmp_file false)", _storable(values)
+            )
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

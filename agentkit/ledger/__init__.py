@@ -2,6 +2,6 @@
 
 from agentkit.ledger.rows import RunKey
 from agentkit.ledger.store import Chat, Ledger, StoredMessage
-from agentkit.ledger.writer import Keeper, LedgerWriter
+from agentkit.ledger.writer import CallWriter, Keeper, LedgerWriter
 
-__all__ = ["Chat", "Keeper", "Ledger", "LedgerWriter", "RunKey", "StoredMessage"]
+__all__ = ["CallWriter", "Chat", "Keeper", "Ledger", "LedgerWriter", "RunKey", "StoredMessage"]

@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
-from agentkit.ledger.queries import CallFilter, calls
+from agentkit import private
+from agentkit.errors import StoreError
+from agentkit.ledger.queries import CallFilter, every_call
 from agentkit.ledger.store import Ledger
 
 if TYPE_CHECKING:
     import pandas
 
+FileForm = Literal["csv", "parquet"]
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_TEXTS = ("agent", "provider", "model", "error", "error_type", "chat")
+"""Columns of the calls in which somebody else's words may stand."""
 
 
-def calls_csv(ledger: Ledger, chosen: CallFilter) -> str:
-    """Every call that the filter means as CSV, newest first, one column per field; times are UTC, costs US dollars."""
-    return table_csv(calls(ledger, chosen))
+def calls_file(ledger: Ledger, chosen: CallFilter, form: FileForm) -> BinaryIO:
+    """Every call that the filter means, newest first, one column per field, as an open file.
+
+    Times are UTC, costs US dollars. The file is private and has no name any more: it is gone when
+    it is closed. However many calls there are, they are not in memory. Raises StoreError.
+    """
+    sql, values = every_call(chosen)
+    if form == "csv":
+        sql = f"select * replace ({', '.join(map(_harmless_sql, _TEXTS))}) from ({sql})"
+    folder = ledger.database.path.parent / "exports"
+    try:
+        private.make_folder(folder)
+        with tempfile.TemporaryDirectory(prefix=".calls-", dir=folder) as made:
+            path = Path(made) / f"calls.{form}"
+            path.touch(private.FILE)
+            ledger.database.copy_to(path, form, sql, values)
+            return path.open("rb")
+    except OSError as error:
+        why = f"The calls cannot be written in {folder} ({error.strerror})"
+        raise StoreError(f"{why}; make room there, or let this user write there.") from error
 
 
 def table_csv(frame: pandas.DataFrame) -> str:
@@ -25,3 +49,7 @@ def table_csv(frame: pandas.DataFrame) -> str:
 
 def _harmless(cell: object) -> object:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+
+
+def _harmless_sql(column: str) -> str:
+    return f"""regexp_replace({column}, '^[=+@\\t\\r-]', '''\\0') as {column}"""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from agentkit.errors import ConfigError
 from agentkit.events import Recorded
 from agentkit.ledger import queries
-from agentkit.ledger.export import calls_csv
+from agentkit.ledger.export import FileForm, calls_file
 from agentkit.ledger.queries import CallFilter, Group, GroupTotals, RunTotals, Totals
 from agentkit.ledger.store import Ledger
 
@@ -43,10 +44,11 @@ class Figures:
         """The stored events of a run, in order; raises NotFound."""
         return queries.events(self._ledger, owner, run_id)
 
-    def write_calls(self, calls: CallFilter, path: Path) -> None:
-        """Write every call into a CSV file; raises ConfigError when it cannot be written."""
+    def write_calls(self, calls: CallFilter, path: Path, form: FileForm = "csv") -> None:
+        """Write every call into a file; raises ConfigError when it cannot be written."""
         try:
-            path.write_text(calls_csv(self._ledger, calls), encoding="utf-8")
+            with calls_file(self._ledger, calls, form) as made, path.open("wb") as file:
+                shutil.copyfileobj(made, file)
         except OSError as error:
             why = f"{path} cannot be written ({error.strerror})"
             raise ConfigError(f"{why}; give another file.") from error

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from agentkit.core.address import ON_THIS_MACHINE
 from agentkit.errors import ConfigError, NotFound
-from agentkit.events import Event, Recorded, from_json
+from agentkit.events import Event, Purpose, Recorded, from_json
 from agentkit.ledger.store import Ledger
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class CallFilter:
     until: datetime | None = None
     models: Sequence[str] = ()
     agents: Sequence[str] = ()
-    purpose: Literal["", "chat", "embedding", "rerank"] = ""
+    purpose: Literal[""] | Purpose = ""
     chat: str = ""
     """The id of one."""
 
@@ -57,6 +58,12 @@ class Totals:
 
     calls: int = 0
     failed: int = 0
+    cached: int = 0
+    """Calls whose reply came out of a cache, which cost nothing."""
+    answered: int = 0
+    """Chat calls that a model answered."""
+    elsewhere: int = 0
+    """Calls of any purpose that a server on another machine answered."""
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0
@@ -68,6 +75,7 @@ class Totals:
     """Calls with tokens whose price is unknown."""
     seconds: float = 0.0
     p50_s: float | None = None
+    """As `p95_s` of the calls that a model answered to the end: not of failed, stopped or cached ones."""
     p95_s: float | None = None
     first_token_p50_s: float | None = None
 
@@ -145,15 +153,22 @@ def _check_zone(name: str) -> None:
         raise ConfigError(f"There is no time zone {name!r}; give an IANA name such as Europe/Berlin.") from error
 
 
-def calls(ledger: Ledger, chosen: CallFilter, limit: int = 100_000) -> pandas.DataFrame:
-    """The calls themselves, newest first: every column of `llm_calls` but the raw usage, with the chat's title."""
+def calls(ledger: Ledger, chosen: CallFilter, limit: int | None = None) -> pandas.DataFrame:
+    """The calls themselves, newest first: every column of `llm_calls` but the raw usage, with the chat's title.
+
+    Without a limit all of them, in memory; `export` writes any number to a file.
+    """
+    sql, values = every_call(chosen)
+    return ledger.database.frame(f"{sql} limit ?" if limit is not None else sql, [*values, *([] if limit is None else [limit])])
+
+
+def every_call(chosen: CallFilter) -> tuple[str, list[Any]]:
+    """The statement that gives the calls themselves, newest first, and its values."""
     where, values = chosen.where()
-    return ledger.database.frame(
-        f"""select c.* exclude (raw_usage, owner), coalesce(h.title, '') as chat
+    sql = f"""select c.* exclude (raw_usage, owner) replace ({_COST} as cost), coalesce(h.title, '') as chat
         from llm_calls c left join chats h on h.id = c.chat_id
-        where {where} order by c.finished_at desc limit ?""",
-        [*values, limit],
-    )
+        where {where} order by c.finished_at desc, c.id, c.attempt"""
+    return sql, values
 
 
 def known_values(ledger: Ledger, owner: str, column: Literal["model", "agent"]) -> list[str]:
@@ -169,7 +184,7 @@ def runs(ledger: Ledger, owner: str, limit: int = 50, kind: str = "") -> list[di
     return ledger.database.rows(
         f"""select r.id, r.kind, r.title, r.state, r.reason, r.chat_id, r.started_at, r.finished_at,
         date_diff('millisecond', r.started_at, r.finished_at) / 1000 as seconds, count(c.id) as calls,
-        coalesce(sum({_PROMPT} + {_COMPLETION}), 0)::bigint as tokens, sum(c.cost) as cost
+        coalesce(sum({_PROMPT} + {_COMPLETION}), 0)::bigint as tokens, sum({_COST}) as cost
         from runs r left join llm_calls c on c.run_id = r.id where r.owner = ? and (? = '' or r.kind = ?)
         group by all order by r.started_at desc limit ?""",
         [owner, kind, kind, limit],
@@ -242,12 +257,19 @@ def searches(ledger: Ledger, owner: str, run_id: str) -> list[Search]:
 
 _PROMPT = "c.input_tokens + c.cache_read_tokens + c.cache_write_tokens"
 _COMPLETION = "c.output_tokens + c.reasoning_tokens"
-_SUMS = f"""count(*) as calls, count(*) filter (c.status = 'failed') as failed,
+_HERE = f"regexp_full_match(c.provider, '{ON_THIS_MACHINE}')"
+# Rows of older versions have no cost for servers of this machine.
+_COST = f"case when c.cost is null and {_HERE} then 0 else c.cost end"
+_ANSWERED = "c.status in ('ok', 'stopped')"
+_SUMS = f"""count(*) as calls, count(*) filter (c.status = 'failed') as failed, count(*) filter (c.status = 'cached') as cached,
+    count(*) filter (c.purpose = 'chat' and {_ANSWERED}) as answered, count(*) filter ({_ANSWERED} and not {_HERE}) as elsewhere,
     coalesce(sum({_PROMPT}), 0)::bigint as prompt_tokens, coalesce(sum(c.cache_read_tokens), 0)::bigint as cached_tokens,
     coalesce(sum({_COMPLETION}), 0)::bigint as completion_tokens, coalesce(bool_or(c.estimated), false) as estimated,
-    sum(c.cost) as cost, count(*) filter (c.cost is null and {_PROMPT} + {_COMPLETION} > 0) as unpriced,
-    coalesce(sum(c.seconds), 0)::double as seconds, quantile_cont(c.seconds, 0.5)::double as p50_s,
-    quantile_cont(c.seconds, 0.95)::double as p95_s, quantile_cont(c.first_token_s, 0.5)::double as first_token_p50_s"""
+    sum({_COST}) as cost, count(*) filter ({_COST} is null and {_PROMPT} + {_COMPLETION} > 0) as unpriced,
+    coalesce(sum(c.seconds), 0)::double as seconds,
+    quantile_cont(c.seconds, 0.5) filter (c.status = 'ok')::double as p50_s,
+    quantile_cont(c.seconds, 0.95) filter (c.status = 'ok')::double as p95_s,
+    quantile_cont(c.first_token_s, 0.5) filter ({_ANSWERED})::double as first_token_p50_s"""
 _DAY = "strftime(c.finished_at at time zone 'UTC' at time zone ?, '%Y-%m-%d')"
 _KEYS: dict[Group, tuple[str, str]] = {
     "day": (_DAY, _DAY),

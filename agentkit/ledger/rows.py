@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from agentkit.database import Database
+from agentkit.errors import WrongArgument
 from agentkit.events import (
     MessageSent,
     ModelReplied,
@@ -29,6 +30,7 @@ class RunKey:
     """A run and what its messages and model calls are for."""
 
     id: str
+    """Empty for what belongs to no run."""
     owner: str
     chat_id: str | None = None
     message_id: str | None = None
@@ -47,6 +49,15 @@ def insert(
         for one in recorded:
             if one.seq not in known:
                 _insert_event(database, run, one)
+
+
+def insert_call(database: Database, owner: str, recorded: Recorded) -> None:
+    """Store a model call that belongs to no run; raises StoreError, WrongArgument for another event."""
+    if not isinstance(recorded.event, ModelReplied):
+        raise WrongArgument(f"A {type(recorded.event).__name__} is no model call that ended.")
+    at = datetime.fromtimestamp(recorded.at, UTC).replace(tzinfo=None)
+    with database.transaction():
+        _add_call(database, RunKey("", owner), recorded.event, at)
 
 
 def _known(database: Database, run: RunKey) -> set[int]:
@@ -125,7 +136,7 @@ def _thinking(thinking: Thinking | None) -> str | None:
 def _add_call(database: Database, run: RunKey, event: ModelReplied, at: datetime) -> None:
     usage = event.usage
     database.insert("llm_calls", {
-        "id": event.call_id, "attempt": event.attempt, "owner": run.owner, "run_id": run.id,
+        "id": event.call_id, "attempt": event.attempt, "owner": run.owner, "run_id": run.id or None,
         "chat_id": run.chat_id, "message_id": run.message_id, "agent": event.agent,
         "provider": event.provider, "model": event.model, "purpose": event.purpose,
         "status": event.status, "error": event.error, "error_type": event.error_type,

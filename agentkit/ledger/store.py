@@ -185,6 +185,13 @@ class Ledger:
         """
         rows.insert(self.database, run, events, again)
 
+    def keep_call(self, owner: str, call: Recorded) -> None:
+        """Store a ModelReplied that belongs to no run, such as of a search in the lab.
+
+        Raises StoreError, and WrongArgument for another event.
+        """
+        rows.insert_call(self.database, owner, call)
+
     def open_runs(self) -> list[RunKey]:
         """The runs of all owners that have not ended; after opening, a dead process left them."""
         sql = "select id, owner, chat_id, message_id from runs where state = 'running'"

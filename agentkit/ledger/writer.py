@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from agentkit.events import (
@@ -12,6 +14,7 @@ from agentkit.events import (
     Event,
     ModelCalled,
     ModelReplied,
+    Purpose,
     Recorded,
     Retrieved,
     RunFailed,
@@ -140,6 +143,33 @@ class _Text:
     def piece(self, call_id: str) -> Recorded:
         text = "".join(self._pieces)
         return Recorded(self._seq, self._at, TokenDelta(text, self._agent, call_id))
+
+
+class CallKeeper(Protocol):
+    """What stores model calls that belong to no run, such as a ledger."""
+
+    def keep_call(self, owner: str, call: Recorded) -> None:
+        """Store a ModelReplied."""
+
+
+class CallWriter:
+    """Writes the model calls that it hears of outside of runs, and nothing else.
+
+    `agent` is who asked where a call does not say, and `purpose` what all of them are for if that
+    is not what each says.
+    """
+
+    def __init__(
+        self, ledger: CallKeeper, owner: str, agent: str, purpose: Purpose | None = None
+    ) -> None:
+        self._ledger, self._owner, self._agent, self._purpose = ledger, owner, agent, purpose
+
+    def write(self, event: Event) -> None:
+        """Store a call; it is a listener of the bus."""
+        if isinstance(event, ModelReplied):
+            purpose = self._purpose or event.purpose
+            call = replace(event, agent=event.agent or self._agent, purpose=purpose)
+            self._ledger.keep_call(self._owner, Recorded(1, time.time(), call))
 
 
 def _may_wait(event: Event) -> bool:

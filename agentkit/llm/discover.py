@@ -21,6 +21,8 @@ from agentkit.llm.openai_client import OPENAI_URL, OpenAIClient
 from agentkit.messages import message
 
 LOCAL_SERVERS = (("Ollama", 11434), ("LM Studio", 1234), ("vLLM", 8000), ("llama.cpp", 8080))
+TESTER = "Connection test"
+"""Who asked, of the calls that trying a connection takes."""
 PROBE_S = 10.0
 """Seconds that trying a connection may take in all."""
 _MOST_EMBEDDERS = 5
@@ -182,7 +184,7 @@ class _Trial:
         connection = self._connection
         model = Model(connection.name, connection.name, self._client, name, provider_to(connection))
         word = [message("user", "Reply with the word: ready")]
-        reply = call(model, word, agent="Connection test", attempts=1)
+        reply = call(model, word, agent=TESTER, attempts=1)
         if reply.stopped:
             raise Stopped("stopped by the user")
         first = reply.first_token_s

@@ -5,15 +5,17 @@ from __future__ import annotations
 import ipaddress
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-from agentkit.core import stopping
+from agentkit.core import bus, stopping
 from agentkit.core.address import without_login
 from agentkit.errors import BadModelReply, ModelError, ModelNotFound, Stopped
+from agentkit.events import CallStatus, ModelCalled, ModelReplied, Usage
 from agentkit.llm.assembly import assembled
 from agentkit.llm.checked import chat_completion, completion
 from agentkit.llm.failures import mapped, of_http
@@ -21,8 +23,9 @@ from agentkit.llm.prices import price
 from agentkit.llm.response import ModelResponse
 from agentkit.llm.stream import delta, thought
 from agentkit.llm.thinking import FIELD
-from agentkit.llm.usage import usage_from
+from agentkit.llm.usage import credible, usage_from
 from agentkit.llm.wire import Sender, body, decoded, events
+from agentkit.messages import new_id
 
 if TYPE_CHECKING:
     import ssl
@@ -92,15 +95,19 @@ class OpenAIClient:
         return {one["id"]: _context_window(one) for one in listed if isinstance(one.get("id"), str)}
 
     def dimension(self, model: str) -> int:
-        """Numbers in a vector of that embedding model; raises ModelError."""
+        """Numbers in a vector of that embedding model, which is heard as a call of it; raises ModelError."""
         sender = self._sender(model)
-        with self._connected(sender) as server:
+        with _heard(self.provider, model) as answered, self._connected(sender) as server:
             made = server.embeddings.with_streaming_response.create(model=model, input="ready", encoding_format="float")
             with made as response:
-                listed = _entries(decoded(body(response.iter_bytes(), sender), sender))
-        vector = listed[0].get("embedding") if listed else None
-        if not isinstance(vector, list) or not vector:
-            raise BadModelReply(f"{self._shown} answers, but sends no vector for {model!r}; choose another embedding model.")
+                value = decoded(body(response.iter_bytes(), sender), sender)
+            answered(value)
+            listed = _entries(value)
+            vector = listed[0].get("embedding") if listed else None
+            if not isinstance(vector, list) or not vector:
+                raise BadModelReply(
+                    f"{self._shown} answers, but sends no vector for {model!r}; choose another embedding model."
+                )
         return len(vector)
 
     def beside(self, path: str, asked: Mapping[str, Any] | None = None) -> Any:
@@ -312,6 +319,38 @@ def _without_end(response: httpx2.Response) -> None:
             break
     response.stream.close()
     response.stream = httpx2.ByteStream(bytes(head[:_LARGEST_ERROR]))
+
+
+@contextmanager
+def _heard(provider: str, model: str) -> Iterator[Callable[[Any], None]]:
+    """Let the block be heard as a call that embeds; it hands over what the server answers."""
+    call_id, began, usage = new_id(), time.monotonic(), [Usage()]
+
+    def answered(value: Any) -> None:
+        usage[0] = usage_from(credible(value.get("usage") if isinstance(value, Mapping) else None))
+
+    def report(status: CallStatus, error: BaseException | None = None) -> None:
+        said, kind = (str(error), type(error).__name__) if error else ("", "")
+        seconds, cost = time.monotonic() - began, price(model, provider, usage[0])
+        if error and not usage[0].total:
+            cost = 0.0
+        bus.emit(
+            ModelReplied(
+                call_id, "", provider, model, "embedding", status, usage=usage[0], seconds=seconds,
+                cost=cost, error=said, error_type=kind,
+            )
+        )  # fmt: skip
+
+    bus.emit(ModelCalled(call_id, "", provider, model, "embedding"))
+    try:
+        yield answered
+    except Stopped:
+        report("stopped")
+        raise
+    except ModelError as error:
+        report("failed", error)
+        raise
+    report("ok")
 
 
 def provider_of(base_url: str) -> str:

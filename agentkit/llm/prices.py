@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from agentkit.core.address import on_this_machine
 from agentkit.events import Usage
-
-IN_PROCESS = frozenset({"offline", "local", "scripted"})
-"""Providers that run inside this process and cost nothing."""
 
 
 def price(model: str, provider: str, usage: Usage) -> float | None:
     """Dollars for this usage at today's prices; None when the price is unknown.
 
-    `provider` is `openai`, another id of the price list, or the host of a server, such as `api.mistral.ai`.
+    `provider` is `openai`, another id of the price list, or the host of a server, such as `api.mistral.ai`. What runs on
+    this machine, in this process or at a loopback address, costs nothing.
     """
-    if provider in IN_PROCESS:
+    if on_this_machine(provider):
         return 0.0
     import genai_prices
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agentkit.errors import ModelError
-from agentkit.retrieval.embed import Embedder, checked
+from agentkit.retrieval.embed import Embedder, checked, emit_embedding
 from agentkit.retrieval.fusion import fuse
 from agentkit.retrieval.indexes import CollectionIndex
-from agentkit.retrieval.ingest import emit_embedding
 from agentkit.retrieval.types import IndexVersion, Mode
 
 if TYPE_CHECKING:

@@ -9,7 +9,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from agentkit.errors import BadModelReply, ConfigError
+from agentkit.core import bus
+from agentkit.errors import BadModelReply, ConfigError, ModelError
+from agentkit.events import ModelCalled, ModelReplied, Usage
+from agentkit.messages import new_id
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,6 +54,26 @@ class Embedder(Protocol):
 
     def cost(self, tokens: int) -> float | None:
         """US dollars for embedding so many tokens; None when the price is unknown."""
+
+
+def emit_embedding(
+    embedder: Embedder, tokens: int, seconds: float, error: ModelError | None = None
+) -> None:
+    """Say that the embedder was called: one row among the model calls.
+
+    A call that failed took nothing, unless it gave an answer that was of no use.
+    """
+    call, provider = new_id(), embedder.provider
+    took = tokens if error is None or isinstance(error, BadModelReply) else 0
+    bus.emit(ModelCalled(call, "", provider, embedder.name, "embedding"))
+    bus.emit(
+        ModelReplied(
+            call, "", provider, embedder.name, "embedding", "failed" if error else "ok",
+            usage=Usage(input=took, estimated=provider != "local" and took > 0), seconds=seconds,
+            cost=embedder.cost(took) if took else 0.0, error=str(error or ""),
+            error_type=type(error).__name__ if error else "",
+        )
+    )  # fmt: skip
 
 
 class InProcess:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -21,7 +22,7 @@ from agentkit.errors import (
     ModelUnreachable,
     RateLimited,
 )
-from agentkit.retrieval.embed import MiniLMEmbedder, checked
+from agentkit.retrieval.embed import MiniLMEmbedder, checked, emit_embedding
 
 if TYPE_CHECKING:
     import httpx2
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import openai
 
 _BATCH = 64
+_WORD = "ready"
 _TRIES = 5
 _LONGEST_WAIT_S = 60.0
 _FIRST_WAIT_S = 0.5
@@ -76,10 +78,12 @@ class ServerEmbedder:
     @property
     def dimension(self) -> int:
         """Numbers in a vector; asks the server at first use."""
+        began = time.perf_counter()
         with self._lock:
-            if not self._dimension:
-                self._dimension = len(self._answer(["ready"])[0])
-            return self._dimension
+            known, self._dimension = self._dimension, self._dimension or len(self._answer([_WORD])[0])
+        if not known:
+            emit_embedding(self, len(self.offsets(_WORD)) + 2, time.perf_counter() - began)
+        return self._dimension
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors (n, dimension), float32, each of length 1."""

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 from agentkit.core import bus, stopping
 from agentkit.documents import Limits
 from agentkit.errors import AgentkitError, ConfigError, ModelError, NotFound, Stopped, StoreError
-from agentkit.events import DocumentDone, DocumentProgress, ModelCalled, ModelReplied, Stage, Usage
-from agentkit.messages import new_id
+from agentkit.events import DocumentDone, DocumentProgress, Stage
 from agentkit.retrieval.allocator import return_freed_memory
-from agentkit.retrieval.embed import Embedder, checked
+from agentkit.retrieval.embed import Embedder, checked, emit_embedding
 from agentkit.retrieval.indexes import Indexes
 from agentkit.retrieval.intake import Intake, Ready
 from agentkit.retrieval.originals import Originals
@@ -195,23 +194,6 @@ class Ingest:
             one = DocumentDone(document.id, document.name, "stopped" if status == "stopped" else "failed", error=reason)
             done.append(one)
             bus.emit(one)
-
-
-def emit_embedding(embedder: Embedder, tokens: int, seconds: float, error: ModelError | None = None) -> None:
-    """Say that the embedder was called: one row among the model calls. What failed is not known to have taken anything."""
-    call, provider = new_id(), embedder.provider
-    usage = Usage(input=tokens, estimated=provider != "local")
-    bus.emit(ModelCalled(call, "", provider, embedder.name, "embedding"))
-    if error is None:
-        cost = embedder.cost(tokens)
-        bus.emit(ModelReplied(call, "", provider, embedder.name, "embedding", usage=usage, seconds=seconds, cost=cost))
-    else:
-        why, kind = str(error), type(error).__name__
-        bus.emit(
-            ModelReplied(
-                call, "", provider, embedder.name, "embedding", "failed", seconds=seconds, error=why, error_type=kind
-            )
-        )
 
 
 def _groups(intake: Intake, sources: Iterable[Source]) -> Generator[tuple[list[Ready], list[DocumentDone]]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from agentkit.core import bus
+from agentkit.core.address import on_this_machine
 from agentkit.errors import (
     BadModelReply,
     ConfigError,
@@ -143,10 +144,16 @@ class ServerReranker:
             reply = self._ask({"model": self._model, "query": query, "documents": list(texts), "top_n": len(texts)})
             found = self._read(reply, len(texts))
         except ModelError as error:
-            _emit(self.provider, self.name, estimate, time.perf_counter() - started, None, error)
+            answered = isinstance(error, BadModelReply)
+            took, cost = (estimate, self._cost()) if answered else (Usage(), 0.0)
+            _emit(self.provider, self.name, took, time.perf_counter() - started, cost, error)
             raise
-        _emit(self.provider, self.name, _usage(reply) or estimate, time.perf_counter() - started, None)
+        _emit(self.provider, self.name, _usage(reply) or estimate, time.perf_counter() - started, self._cost())
         return found
+
+    def _cost(self) -> float | None:
+        """Nothing on this machine, else unknown."""
+        return 0.0 if on_this_machine(self.provider) else None
 
     def _ask(self, body: Mapping[str, Any]) -> Any:
         import httpx2

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentkit.documents import Jail, Limits, Piece, split
 from agentkit.errors import ConfigError, NotFound
-from agentkit.retrieval.embed import Embedder, checked
+from agentkit.retrieval.embed import Embedder, checked, emit_embedding
 from agentkit.retrieval.embedders import Embedders
 from agentkit.retrieval.gate import Gate
 from agentkit.retrieval.indexes import Indexes
@@ -201,7 +202,10 @@ class Versions:
         """How near the embedder's answer is to the one when the version got its first chunks; noted when that is not known."""
         import numpy as np
 
+        began = time.perf_counter()
         vector = checked(embedder.embed([_PROBE]), 1, version.dimension, embedder.name)[0]
+        if embedder.provider != "local":  # who has to be paid is asked for nothing that is not booked
+            emit_embedding(embedder, len(embedder.offsets(_PROBE)) + 2, time.perf_counter() - began)
         table = self._store.version_table
         before = table.probe(version)
         if before and table.counts(version)[2]:

@@ -10,7 +10,7 @@ from agentkit.errors import AgentkitError, Stopped
 from agentkit.llm import Connection
 from agentkit.llm.config import keep_found
 from agentkit.llm.contexts import Context
-from agentkit.llm.discover import PROBE_S, Probe, probe
+from agentkit.llm.discover import PROBE_S, TESTER, Probe, probe
 from agentkit.runs import Run
 from agentkit.ui import figures, markdown, state
 
@@ -28,7 +28,8 @@ def begin(connection: Connection) -> None:
         keep_found(settings, found.found_of(connection))
         return found
 
-    run = runs.start(work, kind=KIND, title=connection.name, owner=state.owner())
+    with state.workspace().counted(state.owner(), TESTER, "test"):  # the run hears what is heard here
+        run = runs.start(work, kind=KIND, title=connection.name, owner=state.owner())
     st.session_state[_key(connection.name)] = run
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from agentkit.ledger.queries import Totals
+
+_MOST_DIGITS = 10
 
 
 def count(number: int, noun: str = "") -> str:
@@ -28,14 +32,28 @@ def dollars(value: float) -> str:
     """US dollars with enough digits that a small amount is not shown as nothing."""
     if value == 0 or value >= 1:
         return f"${value:,.2f}"
-    return f"${value:.4f}" if value >= 0.0001 else "under $0.0001"
+    if value >= 0.01:
+        return f"${value:.4f}"
+    digits = 1 - math.floor(math.log10(value))  # two that are not 0
+    return "$" + f"{value:.{digits}f}".rstrip("0") if digits <= _MOST_DIGITS else "under $0.000000001"
 
 
 def cost(totals: Totals) -> str:
     """What the calls cost, in words that never show an unknown price as nothing."""
     if totals.unpriced:
         return f"{dollars(totals.cost)} and {count(totals.unpriced, 'call')} of unknown price" if totals.cost else "price unknown"
-    return dollars(totals.cost) if totals.cost else "free, on this machine"
+    return dollars(totals.cost) if totals.cost else _free(totals)
+
+
+def _free(totals: Totals) -> str:
+    """Why calls cost nothing."""
+    if totals.elsewhere:
+        return "free of charge"
+    if totals.answered:
+        return "free, on this machine"
+    if totals.cached:
+        return "cached, nothing to pay"
+    return "failed, nothing to pay" if totals.failed else "free, on this machine"
 
 
 def took(totals: Totals, model: str) -> str:

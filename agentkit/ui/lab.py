@@ -11,6 +11,8 @@ from agentkit.retrieval.options import LIMITS, MODES, SearchOptions
 from agentkit.retrieval.versions import VersionStatus
 from agentkit.ui import figures, markdown, state
 
+AGENT = "Retrieval lab"
+"""Who asked, of the calls that a search here takes."""
 TRY, MEASURE, INDEX = "Try a query", "Measure", "Index"
 MODE_NAMES = {"hybrid": "Meaning and words", "dense": "Meaning", "lexical": "Words"}
 _VIEW = "view"

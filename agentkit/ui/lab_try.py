@@ -124,8 +124,9 @@ def _search(collection: Collection, query: str, scope: Scope, side: Side, place:
     heard: list[Event] = []
     with place:
         try:
-            with st.spinner("Searching …"), bus.listening(heard.append):
-                hits = state.workspace().library.retrieve(
+            workspace = state.workspace()
+            with st.spinner("Searching …"), bus.listening(heard.append), workspace.counted(state.owner(), lab.AGENT):
+                hits = workspace.library.retrieve(
                     state.owner(), collection.name, query, options=side.options, scope=scope, version_id=side.version_id
                 )
         except AgentkitError as error:

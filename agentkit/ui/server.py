@@ -23,7 +23,7 @@ from agentkit.errors import AgentkitError, ConfigError
 from agentkit.llm.config import OFFLINE, default_connection
 from agentkit.llm.discover import reachable
 from agentkit.settings import load_settings
-from agentkit.ui import state
+from agentkit.ui import downloads, state
 from agentkit.ui.guard import Doorkeeper, SecurityHeaders, content_security_policy, is_here
 
 log = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ def show_error(error: Exception) -> bool:
     return True
 
 
-ROUTES = [Route("/healthz", health)]
+ROUTES = [Route("/healthz", health), downloads.ROUTE]
 
 
 def middleware() -> list[Middleware]:

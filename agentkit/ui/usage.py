@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
+from agentkit.events import Purpose
 from agentkit.ledger import queries
 from agentkit.ledger.queries import CallFilter, Totals
 from agentkit.ui import charts, figures, state, times
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 _DAYS = {"Today": 1, "7 days": 7, "30 days": 30, "90 days": 90}
 _RANGES = [*_DAYS, "All", "Custom"]
-_PURPOSES: dict[str, Literal["", "chat", "embedding", "rerank"]] = {
-    "All": "", "Chat": "chat", "Embedding": "embedding", "Reranking": "rerank",
+_PURPOSES: dict[str, Literal[""] | Purpose] = {
+    "All": "", "Chat": "chat", "Embedding": "embedding", "Reranking": "rerank", "Test": "test",
 }  # fmt: skip
 NO_AGENT = "no agent"
 """How calls without an agent, such as embeddings, are named."""
@@ -67,7 +68,10 @@ def draw_totals(calls: CallFilter) -> Totals:
 
 def _draw_cost(sums: Totals) -> None:
     known = figures.dollars(sums.cost) if sums.cost is not None else "unknown"
-    about = "In US dollars, from list prices. Models on this machine are free; a price that is not known is not counted as 0."
+    about = (
+        "In US dollars, from list prices. Models on this machine are free, and so are replies out of a cache; a price that is "
+        "not known is not counted as 0."
+    )
     st.metric("Known cost" if sums.unpriced else "Cost", known, help=about)
 
 
@@ -75,7 +79,7 @@ def _draw_latency(calls: CallFilter, sums: Totals) -> None:
     """Times of chat calls, unless embeddings were asked for: mixed, they would say nothing."""
     what = calls.purpose or "chat"
     timed = sums if calls.purpose else queries.totals(state.workspace().ledger, replace(calls, purpose="chat"))
-    help_text = f"Of {what} calls, from sending to the last word."
+    help_text = f"Of {what} calls that a model answered, from sending to the last word."
     st.metric("Median time", _seconds(timed.p50_s), help=help_text)
     st.metric("95 % within", _seconds(timed.p95_s), help=help_text)
     st.metric("First word after", _seconds(timed.first_token_p50_s), help="Median of the chat calls that stream.")

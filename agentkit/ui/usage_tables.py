@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import streamlit as st
 
 from agentkit.ledger import queries
-from agentkit.ledger.export import calls_csv
+from agentkit.ledger.export import FileForm, calls_file
 from agentkit.ledger.queries import CallFilter, Group
-from agentkit.ui import figures, markdown, state, times
+from agentkit.ui import downloads, figures, markdown, state, times
 from agentkit.ui.state import PAGES
 from agentkit.ui.usage import NO_AGENT
 
 if TYPE_CHECKING:
     import pandas
+    from pandas.io.formats.style import Styler
 
 LATEST = 200
 _TABLES: dict[str, Group] = {"By model": "model", "By agent": "agent", "By chat": "chat", "By day": "day"}
@@ -32,11 +34,17 @@ def draw_tables(calls: CallFilter) -> None:
 
 
 def draw_export(calls: CallFilter) -> None:
-    """All calls of the filter as CSV."""
-    st.download_button(
-        "Export the calls as CSV", lambda: calls_csv(state.workspace().ledger, calls), file_name=f"calls-{times.today()}.csv",
-        mime="text/csv", icon=":material/download:", key="export-calls", on_click="ignore",
-    )  # fmt: skip
+    """All calls of the filter as CSV and as Parquet."""
+    forms: dict[str, FileForm] = {"CSV": "csv", "Parquet": "parquet"}
+    with st.container(horizontal=True, key="export-calls"):
+        for name, form in forms.items():
+            made = partial(_exported, calls, form)
+            file = f"calls-{times.today()}.{form}"
+            downloads.draw_link(f"Export the calls as {name}", made, file, key=f"calls-{form}")
+
+
+def _exported(calls: CallFilter, form: FileForm) -> BinaryIO:
+    return calls_file(state.workspace().ledger, calls, form)
 
 
 def _draw_group(calls: CallFilter, by: Group) -> None:
@@ -47,7 +55,7 @@ def _draw_group(calls: CallFilter, by: Group) -> None:
         frame = frame.iloc[::-1]
     keys = [str(key) for key in frame.key]
     shown: Any = st.dataframe(
-        _readable(frame),
+        _with_dollars(_readable(frame)),
         hide_index=True,
         placeholder="",
         column_config=_columns(by.capitalize()),
@@ -79,7 +87,7 @@ def _draw_calls(calls: CallFilter) -> None:
     frame["first_word"] = ["" if seconds != seconds else f"{seconds:.2f} s" for seconds in frame.first_token_s]  # NaN: no stream
     columns = st.column_config
     st.dataframe(
-        frame,
+        _with_dollars(frame, "unknown"),
         hide_index=True,
         placeholder="unknown",
         key="usage-calls",
@@ -93,7 +101,7 @@ def _draw_calls(calls: CallFilter) -> None:
             "model": "Model", "agent": "Agent", "purpose": "Purpose", "status": "Status", "chat": "Chat", "error": "Error",
             "tokens_in": columns.NumberColumn("Tokens in", format="localized"),
             "tokens_out": columns.NumberColumn("Tokens out", format="localized"),
-            "cost": columns.NumberColumn("Cost", format="$%.4f"),
+            "cost": columns.NumberColumn("Cost"),
             "seconds": columns.NumberColumn("Seconds", format="%.2f s"),
             "first_word": columns.TextColumn("First word", alignment="right"),
         },
@@ -103,16 +111,16 @@ def _draw_calls(calls: CallFilter) -> None:
 
 
 def _readable(frame: pandas.DataFrame) -> pandas.DataFrame:
-    """The sums under the names that people read; a cost is unknown, not nothing, when no price is known."""
-    table = frame[["title", "calls", "failed", "prompt_tokens", "completion_tokens"]].copy()
-    table["cost"] = [_cost(cost, unpriced) for cost, unpriced in zip(frame.cost, frame.unpriced, strict=True)]
-    return table.assign(p50_s=frame.p50_s, p95_s=frame.p95_s)
+    """What people read of the sums; an unknown cost is none, and the calls of unknown price are counted beside."""
+    return frame[[
+        "title", "calls", "failed", "cached", "prompt_tokens", "completion_tokens", "cost", "unpriced", "p50_s", "p95_s",
+    ]]  # fmt: skip
 
 
-def _cost(cost: float | None, unpriced: int) -> str:
-    if cost is None or cost != cost:  # pandas has NaN for what is not known
-        return "unknown" if unpriced else ""
-    return figures.dollars(cost) + (f" and {figures.count(unpriced, 'call')} unknown" if unpriced else "")
+def _with_dollars(frame: pandas.DataFrame, unknown: str = "") -> Styler:
+    """The table with costs in as many digits as they need; they stay numbers, so that they sort as numbers."""
+    written: Any = figures.dollars
+    return frame.style.format(written, na_rep=unknown, subset=["cost"])
 
 
 def _columns(title: str) -> dict[str, Any]:
@@ -121,9 +129,11 @@ def _columns(title: str) -> dict[str, Any]:
         "title": columns.TextColumn(title, width="medium"),
         "calls": columns.NumberColumn("Calls", format="localized"),
         "failed": columns.NumberColumn("Failed", format="localized"),
+        "cached": columns.NumberColumn("Cached", format="localized", help="Answered out of a cache, which costs nothing."),
         "prompt_tokens": columns.NumberColumn("Tokens in", format="localized"),
         "completion_tokens": columns.NumberColumn("Tokens out", format="localized"),
-        "cost": columns.TextColumn("Cost", alignment="right"),
+        "cost": columns.NumberColumn("Cost", help="What is known of it, in US dollars."),
+        "unpriced": columns.NumberColumn("Unknown price", format="localized", help="Calls whose cost is not known."),
         "p50_s": columns.NumberColumn("Median time", format="%.2f s"),
         "p95_s": columns.NumberColumn("95 % within", format="%.2f s"),
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,8 +18,8 @@ from agentkit import private, runs
 from agentkit.core import bus
 from agentkit.database import Database
 from agentkit.errors import AgentkitError, ConfigError
-from agentkit.events import DocumentDone
-from agentkit.ledger import Chat, Ledger, StoredMessage
+from agentkit.events import DocumentDone, Purpose
+from agentkit.ledger import CallWriter, Chat, Ledger, StoredMessage
 from agentkit.ledger.figures import Figures
 from agentkit.llm import Model, available_models, model_by_id
 from agentkit.llm.limits import Limit, Used, limited
@@ -96,6 +97,13 @@ class Workspace:
             self.library.close()
         finally:
             self.database.close()
+
+    def counted(self, owner: str, agent: str, purpose: Purpose | None = None) -> AbstractContextManager[None]:
+        """Keep the model calls of the block, which belong to no run, such as those of a search that somebody tries.
+
+        `agent` is who asked, where a call does not say; `purpose` what all of them are for, if that is not what each says.
+        """
+        return bus.listening(CallWriter(self.ledger, owner, agent, purpose).write)
 
     def warm(self) -> None:
         """Load now, in the background, what the first question needs: the embedding model and the table of tokens."""

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from agentkit.retrieval import Hit
+from agentkit.ledger import queries
+from agentkit.llm import Connection, save_connection
+from agentkit.retrieval import FakeEmbedder, Hit
 from agentkit.retrieval.options import DEFAULT, SearchOptions
 from agentkit.retrieval.rerank import Reranker, Rerankers
 from agentkit.ui import lab, times
@@ -18,6 +20,8 @@ from agentkit.ui.lab_hits import mark_words, shift
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page
 from tests.app.test_documents import texts
+from tests.app.test_usage import metrics
+from tests.servers.openai_server import Answer, OpenAIServer
 
 Ingest = Callable[[str, dict[str, str]], None]
 KITCHEN = {
@@ -43,6 +47,31 @@ def found(app: AppTest, side: str = "A") -> list[str]:
     """The documents of the passages shown on a side, in their order, as the table of all scores has them."""
     number = "AB".index(side)
     return list(app.dataframe[number].value["Document"]) if number < len(app.dataframe) else []
+
+
+def test_a_search_with_a_servers_embedder_is_counted_each_time(workspace: ScriptableWorkspace, kitchen: str) -> None:
+    with OpenAIServer(models=("embedder",)) as server:
+        server.embed = lambda body: FakeEmbedder().embed(body["input"]).tolist()
+        theirs = Connection("Ours", server.base_url, "", ("tiny",), embedding_models=("embedder",))
+        save_connection(workspace.settings, theirs)
+        version = workspace.library.versions.add(OWNER, "Kitchen", embedder=f"embedder at {server.base_url}", max_tokens=100)
+        workspace.promote_version(OWNER, version.id).result()
+        workspace.database.execute("delete from llm_calls")
+        server.requests.clear()
+        app = open_page("retrieval_lab", collection="Kitchen", q=QUERY)
+        assert found(app)
+        app.run()
+        asked = len(server.requests)
+        server.embed = lambda body: Answer(status=401)
+        app.run()
+        assert app.error
+    rows = workspace.database.rows("select purpose, status, agent, run_id, provider, cost from llm_calls order by finished_at")
+    assert [row.pop("status") for row in rows] == ["ok"] * asked + ["failed"]
+    assert asked >= 2
+    booked = {"purpose": "embedding", "agent": "Retrieval lab", "run_id": None, "cost": 0.0}
+    assert rows == [{**booked, "provider": f"127.0.0.1:{server.port}"}] * len(rows)
+    assert queries.totals(workspace.ledger, queries.CallFilter(OWNER)).calls == asked + 1
+    assert metrics(open_page("usage"))["Calls"] == str(asked + 1)
 
 
 def labels(app: AppTest) -> list[str]:

@@ -122,6 +122,22 @@ def test_a_key_does_not_go_along_to_another_server(
     assert KEY not in everything(app)
 
 
+def test_what_a_test_of_a_connection_takes_is_counted(workspace: ScriptableWorkspace) -> None:
+    with OpenAIServer(lambda body: Answer("ready"), models=("tiny", "embedder")) as server:
+        save_connection(workspace.settings, Connection("Ours", server.base_url, KEY))
+        app = open_page("settings")
+        app.button(key="test-Ours").click().run()
+        settle(app)
+        posted = [asked for asked in server.requests if asked.body]
+    sql = "select model, purpose, status, agent, run_id, cost, input_tokens + cache_read_tokens as tokens from llm_calls"
+    rows = workspace.database.rows(f"{sql} order by finished_at")
+    assert [row["model"] for row in rows] == ["tiny", "embedder"]
+    assert len(rows) == len(posted)
+    assert {(row["purpose"], row["status"], row["agent"]) for row in rows} == {("test", "ok", "Connection test")}
+    assert {(row["run_id"], row["cost"]) for row in rows} == {(None, 0.0)}
+    assert min(row["tokens"] for row in rows) > 0
+
+
 def test_a_failing_server_shows_its_exact_error(workspace: ScriptableWorkspace) -> None:
     refusal = Answer(status=401, error={"message": "Wrong key for this house."})
     with OpenAIServer(lambda body: refusal, models=("tiny",)) as server:

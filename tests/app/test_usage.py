@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pandas
+import pyarrow
 import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
 from agentkit.ledger import queries
 from agentkit.ledger.queries import CallFilter
 from agentkit.messages import new_id
-from agentkit.ui import charts, figures, usage
+from agentkit.ui import charts, figures, server, usage
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 
@@ -34,6 +39,11 @@ def add_call(workspace: ScriptableWorkspace, **given: Any) -> None:
 
 def metrics(app: AppTest) -> dict[str, str]:
     return {one.label: one.value for one in app.metric}
+
+
+def arrow(data: bytes) -> pandas.DataFrame:
+    read: pandas.DataFrame = pyarrow.ipc.open_stream(data).read_pandas()
+    return read
 
 
 def test_an_empty_ledger_leads_to_the_chat(workspace: ScriptableWorkspace) -> None:
@@ -64,11 +74,54 @@ def test_an_unknown_price_is_unknown(workspace: ScriptableWorkspace) -> None:
     app = open_page("usage")
     assert metrics(app)["Known cost"] == "unknown"
     assert any(one.value.startswith("1 call without a known price") for one in app.caption)
-    assert list(app.dataframe[0].value["cost"]) == ["unknown"]
+    shown = app.dataframe[0].value
+    assert (shown.cost.isna().tolist(), shown.unpriced.tolist()) == ([True], [1])
     add_call(workspace)
     app.run()
     assert metrics(app)["Known cost"] == "$0.2500"
-    assert set(app.dataframe[0].value["cost"]) == {"unknown", "$0.2500"}
+
+
+def test_costs_are_numbers_that_sort_and_are_read_however_small(workspace: ScriptableWorkspace) -> None:
+    for model, cost in [("a", 5.05), ("b", 15.65), ("c", 4.99), ("d", 0.00004), ("e", None), ("f", 0.0)]:
+        add_call(workspace, model=model, cost=cost)
+    app = open_page("usage")
+    for name in ("By model", "Calls"):
+        app.session_state["usage-tables"] = name
+        app.run()
+        shown = app.dataframe[0].value
+        assert shown.cost.dtype.kind == "f", name
+        assert shown.cost.dropna().sort_values().tolist() == [0.0, 0.00004, 4.99, 5.05, 15.65], name
+        columns = json.loads(app.dataframe[0].proto.columns)
+        assert columns["cost"]["type_config"] == {"type": "number"}, name
+        read = arrow(app.dataframe[0].proto.arrow_data.styler.display_values)
+        assert {"$5.05", "$15.65", "$4.99", "$0.00004", "$0.00"} < set(read["cost"].astype(str)), name
+
+
+def test_all_calls_can_be_taken_away(workspace: ScriptableWorkspace) -> None:
+    many = 120_000
+    workspace.database.execute(
+        """insert into llm_calls select 'c' || i, 1, ?, null, null, null, '=Agent', 'openai', 'gpt', 'chat', 'ok', '', '',
+        i, 0, 0, 0, 0, false, 0.5, 1, null, '{}', timestamp '2026-03-01' + interval (i) second from range(?) r(i)""",
+        [OWNER, many],
+    )
+    add_call(workspace, owner="somebody else")
+    app = open_page("usage", days="All")
+    links: Any = app.get("link_button")
+    assert [link.proto.label for link in links] == ["Export the calls as CSV", "Export the calls as Parquet"]
+    client = TestClient(Starlette(routes=server.ROUTES))
+    text, parquet = (client.get(f"/{link.proto.url}") for link in links)
+    assert (text.status_code, text.headers["content-type"]) == (200, "text/csv; charset=utf-8")
+    rows = pandas.read_csv(io.BytesIO(text.content))
+    assert (len(rows), rows.id.nunique(), rows.id[0], set(rows.agent)) == (many, many, f"c{many - 1}", {"'=Agent"})
+    assert text.headers["content-disposition"].startswith("attachment; filename*=UTF-8''calls-2")
+    whole = pandas.read_parquet(io.BytesIO(parquet.content))
+    assert (len(whole), whole.input_tokens.sum(), set(whole.agent)) == (many, rows.input_tokens.sum(), {"=Agent"})
+    assert whole.cost.dtype.kind == "f"
+    assert not list((workspace.settings.data / "exports").iterdir()), "nothing stays on the disk"
+    assert client.get("/base/path/" + links[0].proto.url).status_code == 200
+    assert client.get("/download/guessed").status_code == 404
+    app.segmented_control(key="days").set_value("Today").run()
+    assert not app.get("link_button")  # no calls today
 
 
 def test_filters_narrow_every_figure_and_come_from_the_address(workspace: ScriptableWorkspace) -> None:

@@ -93,7 +93,7 @@ def _three_chat_calls(page: Page) -> None:
     page.get_by_role("tab", name="Calls").click()
     expect(page.get_by_test_id("stDataFrame").locator("tbody tr")).to_have_count(3)
     with page.expect_download() as started:
-        page.get_by_role("button", name="Export the calls as CSV").click()
+        page.get_by_role("link", name="Export the calls as CSV").click()
     lines = Path(started.value.path()).read_text(encoding="utf-8").splitlines()
     assert len(lines) == 1 + 3
     assert started.value.suggested_filename.endswith(".csv")

@@ -67,7 +67,7 @@ def _reloaded_in_the_middle(page: Page, server: OpenAIServer) -> None:
     caption = driver.answered(page, turn)
     _is_there_once(page, WHOLE.text.replace(" [1]", ""))
     tokens_out = usage(WHOLE.text)["completion_tokens"]  # tokens in are those of the server and of the question's embedding
-    took = rf"· 1[2-4]\d tokens in, {tokens_out} out · price unknown · [\d.]+ s · first word after"
+    took = rf"· 1[2-4]\d tokens in, {tokens_out} out · free, on this machine · [\d.]+ s · first word after"
     assert re.search(took, caption.inner_text())
     page.reload()
     driver.answered(page, turn)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pandas
 import pytest
 
 from agentkit.cli.figures import local_zone
@@ -54,11 +55,11 @@ def test_usage_as_an_object(cli: Cli, chat: Chat) -> None:
 
 def test_usage_for_people(cli: Cli, chat: Chat) -> None:
     lines = cli("usage").out.splitlines()
-    assert " ".join(lines[0].split()) == "model calls failed tokens in tokens out cost median s 95 % s"
-    assert [line.split()[:6] for line in lines if line.startswith(("small", "secret"))] == [
-        ["small", "1", "0", "100", "20", "$0.2500"], ["secret", "1", "0", "~10", "~2", "unknown"],
+    assert " ".join(lines[0].split()) == "model calls failed tokens in tokens out cost unpriced median s 95 % s"
+    assert [line.split()[:7] for line in lines if line.startswith(("small", "secret"))] == [
+        ["small", "1", "0", "100", "20", "$0.2500", "0"], ["secret", "1", "0", "~10", "~2", "unknown", "1"],
     ]  # fmt: skip
-    assert "$0.2500 + 1 unpriced" in lines[-1]
+    assert lines[-1].split()[5:7] == ["$0.2500", "1"]
 
 
 def test_a_zone_that_is_none_is_told(cli: Cli, chat: Chat) -> None:
@@ -77,6 +78,9 @@ def test_calls_as_csv(cli: Cli, chat: Chat, tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert [(row["model"], row["cost"], row["input_tokens"]) for row in rows] == [("small", "0.25", "100"), ("secret", "", "10")]
     assert {row["chat"] for row in rows} == {"'=Rivers"}  # a spreadsheet must not run it
+    parquet = tmp_path / "calls.parquet"
+    assert cli("usage", "--parquet", parquet).code == 0
+    assert pandas.read_parquet(parquet).chat.tolist() == ["=Rivers", "=Rivers"]
     refused = cli("usage", "--csv", tmp_path / "none" / "calls.csv", "--json")
     assert (refused.code, refused.json["error_type"]) == (1, "ConfigError")
 

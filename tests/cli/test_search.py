@@ -53,6 +53,17 @@ def test_pages_of_hits_are_those_asked_for(filled: Cli) -> None:
     assert {hit["page"] for hit in found["hits"]} == {2}
 
 
+def test_a_search_is_among_the_calls(filled: Cli) -> None:
+    def calls() -> int:
+        rows = filled("usage", "--by", "agent", "--json").json["rows"]
+        return sum(row["calls"] for row in rows if row["key"] == "Command search")
+
+    filled("search", "warranty", "--mode", "lexical")
+    assert calls() == 0, "that asks no model"
+    filled("search", "warranty", "--mode", "dense")
+    assert calls() == 1
+
+
 def test_exact_words_and_expressions(filled: Cli) -> None:
     found = filled("search", "DANUBE is 2,850", "--exact", "--json").json
     (match,) = found["matches"]

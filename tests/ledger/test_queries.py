@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentkit.errors import ConfigError
-from agentkit.events import ModelReplied, Usage
-from agentkit.ledger import Ledger
+from agentkit.core import bus
+from agentkit.errors import ConfigError, WrongArgument
+from agentkit.events import CallStatus, ModelCalled, ModelReplied, Recorded, RunFinished, Usage
+from agentkit.ledger import CallWriter, Ledger
 from agentkit.ledger import queries as ask
 from agentkit.messages import new_id
 from tests.ledger.conftest import NOON, OWNER, call, record
@@ -79,6 +80,48 @@ def test_a_known_price_of_nothing_is_not_an_unknown_one(ledger: Ledger) -> None:
     assert frame.loc["failed before any token", "unpriced"] == 0
     total = ask.totals(ledger, ask.CallFilter(OWNER))
     assert (total.cost, total.unpriced) == (0.0, 1)
+
+
+def reply(status: CallStatus, seconds: float, provider: str = "models.example", first: float | None = None) -> ModelReplied:
+    usage = Usage(10, output=5)
+    return ModelReplied(new_id(), "", provider, "small", "chat", status, "", usage, seconds, first)
+
+
+def test_times_are_those_of_calls_that_a_model_answered(ledger: Ledger) -> None:
+    answered = [reply("ok", 2.0, first=0.5), reply("ok", 4.0, first=0.7)]
+    record(ledger, [*answered, reply("failed", 300.0, first=90.0), reply("cached", 0.001), reply("stopped", 50.0, first=0.9)])
+    for sums in (ask.totals(ledger, ask.CallFilter(OWNER)), ask.groups(ledger, ask.CallFilter(OWNER), "model")[0].totals):
+        assert (sums.p50_s, sums.first_token_p50_s) == (3.0, 0.7)
+        assert sums.p95_s == pytest.approx(3.9)
+        assert (sums.calls, sums.failed, sums.cached, sums.answered, sums.elsewhere) == (5, 1, 1, 3, 3)
+
+
+def test_servers_of_this_machine_are_free_in_rows_of_older_versions_too(ledger: Ledger) -> None:
+    record(ledger, [reply("ok", 1.0, provider) for provider in ("127.0.0.1:11434", "localhost", "[::1]:8000")])
+    sums = ask.totals(ledger, ask.CallFilter(OWNER))
+    assert (sums.cost, sums.unpriced, sums.answered, sums.elsewhere) == (0.0, 0, 3, 0)
+    assert list(ask.calls(ledger, ask.CallFilter(OWNER))["cost"]) == [0.0] * 3
+    assert ask.runs(ledger, OWNER)[0]["cost"] == 0.0
+    record(ledger, [reply("ok", 1.0, provider) for provider in ("10.0.0.7:8000", "localhost.example", "1127.0.0.1")])
+    sums = ask.totals(ledger, ask.CallFilter(OWNER))
+    assert (sums.cost, sums.unpriced, sums.answered, sums.elsewhere) == (0.0, 3, 6, 3)
+
+
+def test_calls_outside_of_runs_are_counted_with_the_others(ledger: Ledger) -> None:
+    writer = CallWriter(ledger, OWNER, "Somebody")
+    with bus.listening(writer.write):
+        bus.emit(ModelCalled("1", "", "local", "small", "embedding"))
+        bus.emit(ModelReplied("1", "", "local", "small", "embedding", usage=Usage(3), cost=0.0))
+        bus.emit(ModelReplied("2", "Critic", "local", "small", usage=Usage(4), cost=0.0))
+    with bus.listening(CallWriter(ledger, OWNER, "Somebody", "test").write):
+        bus.emit(ModelReplied("3", "", "local", "small", usage=Usage(5), cost=0.0))
+    assert sorted((one.key, one.totals.prompt_tokens) for one in ask.groups(ledger, ask.CallFilter(OWNER), "agent")) == [
+        ("Critic", 4), ("Somebody", 8),
+    ]  # fmt: skip
+    assert [ask.totals(ledger, ask.CallFilter(OWNER, purpose=name)).calls for name in ("chat", "embedding", "test")] == [1, 1, 1]
+    assert [one.title for one in ask.groups(ledger, ask.CallFilter(OWNER), "run")] == ["outside runs"]
+    with pytest.raises(WrongArgument, match="RunFinished is no model call"):
+        ledger.keep_call(OWNER, Recorded(1, 0.0, RunFinished()))
 
 
 def test_days_are_those_of_the_zone(ledger: Ledger) -> None:

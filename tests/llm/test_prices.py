@@ -12,7 +12,8 @@ def test_a_known_price_is_what_the_list_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "provider"), [("no-such-model", "openai"), ("llama3.1", "localhost:11434"), ("gpt-4o-mini", "10.0.0.7:8000")]
+    ("model", "provider"),
+    [("no-such-model", "openai"), ("llama3.1", "localhost.example:11434"), ("gpt-4o-mini", "10.0.0.7:8000")],
 )
 def test_an_unknown_price_is_unknown_and_not_nothing(model: str, provider: str) -> None:
     assert price(model, provider, Usage(input=10, output=10)) is None
@@ -22,6 +23,9 @@ def test_the_host_of_a_server_finds_its_list() -> None:
     assert price("mistral-small-latest", "api.mistral.ai", Usage(input=1000, output=1000)) is not None
 
 
-@pytest.mark.parametrize("provider", ["offline", "local", "scripted"])
+@pytest.mark.parametrize("provider", [
+    "offline", "local", "scripted", "localhost:11434", "localhost", "127.0.0.1:8000", "127.1.2.3", "::1", "[::1]:1234", "::1:80",
+    "models.localhost:8080",
+])  # fmt: skip
 def test_what_runs_here_costs_nothing(provider: str) -> None:
     assert price("anything", provider, Usage(input=10)) == 0.0

@@ -25,6 +25,8 @@ from agentkit.errors import (
     WrongType,
 )
 from agentkit.events import Event, ModelCalled, ModelReplied, Noted, TokenDelta
+from agentkit.llm.client import Model
+from agentkit.llm.openai_client import OpenAIClient
 from agentkit.llm.scripted import scripted_model
 from agentkit.llm.wrapper import OpenAIWrapper
 from tests.llm.wrapper_kit import ASK, CALLS, COST, KEY, PRICE, Console, by_model, config, texts, wrapper
@@ -77,7 +79,7 @@ def test_a_reply_with_its_attributes_and_its_row(server: OpenAIServer, heard: li
     assert (response.config_id, response.pass_filter, response.cost) == (0, True, 0)
     assert texts(response) == response.message_retrieval_function(response) == ["from m"]
     rows = [event for event in heard if isinstance(event, ModelReplied)]
-    assert [(row.agent, row.status, row.text, row.cost) for row in rows] == [("Bob", "ok", "from m", None)]
+    assert [(row.agent, row.status, row.text, row.cost) for row in rows] == [("Bob", "ok", "from m", 0.0)]
     assert rows[0].raw_usage["total_tokens"] == usage("from m")["total_tokens"]
     assert sum(isinstance(event, ModelCalled) for event in heard) == 1
 
@@ -330,7 +332,9 @@ def test_sums_and_how_they_are_shown(server: OpenAIServer, console: Console) -> 
 def test_an_unknown_price_is_unknown_in_the_row_and_warned_of_once(
     server: OpenAIServer, heard: list[Event], caplog: pytest.LogCaptureFixture
 ) -> None:
-    asked = wrapper(server, "nameless-1")
+    client = OpenAIClient(server.base_url, KEY)
+    client.provider = "models.example"  # the server of the test costs nothing under its own name
+    asked = OpenAIWrapper(config_list=[{"model": Model("x/y", "X", client, "nameless-1", client.provider)}], cache_seed=None)
     for _ in range(2):
         asked.create(messages=ASK)
     assert asked.total_usage_summary is not None

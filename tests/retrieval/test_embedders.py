@@ -167,19 +167,26 @@ def test_a_collection_on_a_server_is_booked_there_with_unknown_cost(shelf: Shelf
     shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", TEXT)])
     version = library.versions.add(OWNER, "Docs", embedder=embedder.name, max_tokens=100)
     heard: list[Event] = []
+    server.requests.clear()
     with bus.listening(heard.append):
         library.versions.promote(OWNER, version.id)
         assert library.retrieve(OWNER, "Docs", "cats", mode="dense")[0].document == "cats.md"
     replies = [event for event in heard if isinstance(event, ModelReplied)]
     assert [(one.provider, one.model, one.cost, one.usage.estimated) for one in replies] == [
         (f"127.0.0.1:{server.port}", embedder.name, None, True)
-    ] * 2
+    ] * len(server.requests)
+    assert len(replies) > 2  # also for the questions whether the model is the same as before
     server.embed = lambda body: Answer(status=401)
     heard.clear()
     with bus.listening(heard.append), pytest.raises(ModelAuthFailed):
         library.ingest(OWNER, "Docs", [shelf.source("dogs.md", "Dogs bark.")])
     assert [(one.status, one.error_type) for one in heard if isinstance(one, ModelReplied)] == [("failed", "ModelAuthFailed")]
     assert [one.status for one in heard if isinstance(one, DocumentDone)] == ["failed"]
+    heard.clear()
+    with bus.listening(heard.append), pytest.raises(ModelAuthFailed):
+        library.retrieve(OWNER, "Docs", "dogs", mode="dense")
+    failed = [(one.status, one.usage.total, one.cost) for one in heard if isinstance(one, ModelReplied)]
+    assert failed == [("failed", 0, 0.0)]
     assert library.check() == []
     library.close()
 

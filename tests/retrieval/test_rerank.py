@@ -85,7 +85,7 @@ def test_a_server_scores_in_the_order_of_the_texts(service: Service) -> None:
     assert isinstance(called, ModelCalled)
     assert isinstance(replied, ModelReplied)
     assert (called.purpose, replied.purpose, replied.status) == ("rerank", "rerank", "ok")
-    assert (replied.usage.input, replied.usage.estimated, replied.cost) == (42, False, None)
+    assert (replied.usage.input, replied.usage.estimated, replied.cost) == (42, False, 0.0)
     assert reranker.scores("nothing", []) == []
     assert len(service.asked) == 1, "without texts there is nothing to ask"
 
@@ -120,7 +120,8 @@ def test_what_a_server_does_wrong_is_told(service: Service, status: int, answer:
     assert "secret-key" not in str(raised.value)
     replied = events[-1]
     assert isinstance(replied, ModelReplied)
-    assert (replied.status, replied.error_type, replied.usage.estimated) == ("failed", kind.__name__, True)
+    assert (replied.status, replied.error_type, replied.cost) == ("failed", kind.__name__, 0.0)
+    assert replied.usage.estimated == (kind is BadModelReply)  # who gives no answer has read nothing
 
 
 def test_a_server_that_is_not_there_is_told_without_the_login() -> None:

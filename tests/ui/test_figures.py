@@ -11,11 +11,20 @@ from agentkit.ui import figures
 @pytest.mark.parametrize(
     ("totals", "shown"),
     [
-        (Totals(calls=1, cost=0.0), "free, on this machine"),
+        (Totals(calls=1, cost=0.0, answered=1), "free, on this machine"),
+        (Totals(calls=1, cost=0.0, answered=1, elsewhere=1), "free of charge"),
+        (Totals(calls=2, cost=0.0, cached=1), "cached, nothing to pay"),
+        (Totals(calls=2, cost=0.0, failed=1), "failed, nothing to pay"),
+        (Totals(calls=2, cost=0.0, failed=1, answered=1), "free, on this machine"),
+        (Totals(calls=2, cost=0.0, failed=1, cached=1), "cached, nothing to pay"),
+        (Totals(calls=1, cost=None, failed=1), "failed, nothing to pay"),
         (Totals(calls=2, cost=0.0, unpriced=1), "price unknown"),
         (Totals(calls=1, cost=None, unpriced=1), "price unknown"),
         (Totals(calls=2, cost=0.0123, unpriced=1), "$0.0123 and 1 call of unknown price"),
-        (Totals(calls=1, cost=0.00001), "under $0.0001"),
+        (Totals(calls=1, cost=0.00404), "$0.004"),
+        (Totals(calls=1, cost=0.00004), "$0.00004"),
+        (Totals(calls=1, cost=0.000000042), "$0.000000042"),
+        (Totals(calls=1, cost=1e-12), "under $0.000000001"),
         (Totals(calls=1, cost=1234.5), "$1,234.50"),
     ],
 )
