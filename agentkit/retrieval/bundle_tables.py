@@ -13,6 +13,7 @@ from agentkit.documents import Limits
 from agentkit.errors import ConfigError
 from agentkit.retrieval.bundle import CHUNKS, DOCUMENTS, Bundle, Sink
 from agentkit.retrieval.names import MOST_TAGS, checked_tag
+from agentkit.retrieval.parquet_footer import can_be_looked_at
 from agentkit.retrieval.parquet_pages import OddPage, pages
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ def groups(
             file = pyarrow.parquet.ParquetFile(opened)
             if not file.schema_arrow.equals(schema(name)):
                 raise bundle.refuse(f"{name} has other columns than it should.")
+            if not can_be_looked_at(opened):
+                raise bundle.refuse(f"the footer of {name} is damaged.")
             _check_footer(bundle, name, file.metadata, rows)
             left = bundle.most_unpacked
             for number in range(file.num_row_groups):

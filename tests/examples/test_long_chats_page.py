@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import agentkit
-from agentkit import events
+from agentkit import errors, events
 from agentkit.agents.compressible import CompressibleAgent
 from agentkit.conversation import compression
 from agentkit.llm import token_families, token_limits
@@ -116,5 +116,5 @@ def test_what_the_page_says_of_defaults_and_names_is_so() -> None:
     assert callable(token_families.register_token_counter)
     named = set(re.findall(r"`([A-Z][a-z]+[A-Z]\w+)[`(.]", TEXT))
     assert len(named) > 6
-    places = [agentkit, compression, events]
+    places = [agentkit, compression, errors, events]
     assert [name for name in sorted(named) if not any(hasattr(place, name) for place in places)] == []
