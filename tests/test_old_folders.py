@@ -61,6 +61,8 @@ def missing(recorded: Any, found: Any, where: str = "") -> list[str]:
             for number, pair in enumerate(zip(recorded, found, strict=True))
             for problem in missing(*pair, f"{where}/{number}")
         ]
+    if where.endswith("/cost") and recorded is None and found == 0.0:
+        return []  # of a server on this machine: its calls were unpriced then, and are free now
     return [] if recorded == found else [f"{where}: {recorded!r} was recorded, {found!r} is there"]
 
 
