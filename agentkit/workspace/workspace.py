@@ -25,8 +25,8 @@ from agentkit.llm import Model, available_models, model_by_id
 from agentkit.llm.limits import Limit, Used, limited
 from agentkit.llm.tokens import count_text
 from agentkit.retrieval import Collection, Embedder, Hit, Library, MiniLMEmbedder, Source, fetch, sources_from_paths
-from agentkit.retrieval.bundle import file_name
 from agentkit.retrieval.names import shown_name
+from agentkit.retrieval.transfer.bundle import file_name
 from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
 from agentkit.settings import Settings

@@ -17,7 +17,7 @@ from agentkit.llm.scripted import ScriptedClient, scripted_model
 from agentkit.llm.stream import delta
 from agentkit.retrieval import FakeEmbedder, Source
 from agentkit.settings import Settings
-from agentkit.ui import state
+from agentkit.ui.shared import state
 from agentkit.workspace import Workspace
 from tests.app.driver import OWNER
 

@@ -19,7 +19,7 @@ from agentkit.llm.config import offline_model
 from agentkit.llm.passages import format_passages
 from agentkit.messages import message
 from agentkit.retrieval import Library, MiniLMEmbedder, sources_from_paths
-from agentkit.retrieval.embed import InProcess
+from agentkit.retrieval.embedding.embed import InProcess
 from agentkit.settings import Settings
 from agentkit.teams.task import passages
 

@@ -18,7 +18,7 @@ from agentkit.teams.extraction import TEAM
 from agentkit.teams.extraction.question import asked_for
 from agentkit.teams.extraction.team import plain
 from agentkit.teams.task import MARKER, Readable
-from agentkit.ui import markdown
+from agentkit.ui.text import markdown
 from tests.teams.extraction.papers import Broken, Typed
 
 A, B = Typed("a.txt", "Total: 12.50 EUR\nDate: 2025-03-03", 1), Typed("b.txt", "Total: 7 EUR", 4)
