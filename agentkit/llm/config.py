@@ -15,8 +15,8 @@ from urllib.parse import parse_qs, urlsplit
 from agentkit import private
 from agentkit.core.address import server_of, without_login
 from agentkit.errors import ConfigError, NotFound
-from agentkit.llm.client import Model
 from agentkit.llm.extractive import ExtractiveClient
+from agentkit.llm.model import Model
 from agentkit.llm.openai_client import OPENAI_URL, AzureClient, OpenAIClient, provider_of
 from agentkit.settings import Settings
 

@@ -14,9 +14,10 @@ from agentkit.core import stopping
 from agentkit.core.address import without_login
 from agentkit.core.stopping import StopSignal, stoppable
 from agentkit.errors import AgentkitError, ModelTimedOut, Stopped
-from agentkit.llm.client import Model, call
+from agentkit.llm.client import call
 from agentkit.llm.config import Connection, client_of, provider_to
 from agentkit.llm.contexts import Context, context_of
+from agentkit.llm.model import Model
 from agentkit.llm.openai_client import OPENAI_URL, OpenAIClient
 from agentkit.messages import message
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from agentkit.core.address import without_login
 from agentkit.errors import ConfigError, WrongArgument, WrongType
-from agentkit.llm.client import ATTEMPTS, Model, ModelClient
+from agentkit.llm.client import ATTEMPTS
+from agentkit.llm.model import Model, ModelClient
 from agentkit.llm.openai_client import OPENAI_URL, AzureClient, OpenAIClient, provider_of
 
 SDK_OPTIONS = frozenset(

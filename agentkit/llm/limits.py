@@ -12,15 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from agentkit.core import bus
 from agentkit.errors import LimitReached, WrongArgument, WrongType
 from agentkit.events import LimitTold, Usage
+from agentkit.llm.model import Model
 from agentkit.llm.tokens import counter_of
-
-if TYPE_CHECKING:
-    from agentkit.llm.client import Model
 
 Unit = Literal["tokens", "dollars"]
 

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from agentkit.core import bus
 from agentkit.errors import ContextTooLong
 from agentkit.events import Compressed
+from agentkit.llm.model import Model
+from agentkit.llm.token_families import family_of
 from agentkit.llm.token_limits import window_of
-from agentkit.llm.tokens import TokenCounter, counter_of, family_of
+from agentkit.llm.tokens import TokenCounter, counter_of
 from agentkit.messages import Message
-
-if TYPE_CHECKING:
-    from agentkit.llm.client import Model
 
 STRATEGY = "window"
 """How the events name this guard."""

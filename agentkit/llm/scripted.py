@@ -9,7 +9,8 @@ from typing import Any
 
 from agentkit.core import stopping
 from agentkit.errors import BadModelReply, Stopped
-from agentkit.llm.client import Model, tools_in
+from agentkit.llm.client import tools_in
+from agentkit.llm.model import Model
 from agentkit.llm.response import Choice, Response, ResponseMessage
 from agentkit.llm.stream import delta, thought
 from agentkit.llm.thinking import FIELD

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.errors import UnknownModel, WrongArgument
-from agentkit.llm.token_families import TextCounter, base_name, encoded
+from agentkit.llm.model import Model
+from agentkit.llm.token_families import TextCounter, base_name, encoded, encoding, family_of
 from agentkit.llm.token_tools import DEFAULT_MODEL, num_tokens_from_functions
-from agentkit.llm.tokens import count_messages, count_text, encoding, family_of
-
-if TYPE_CHECKING:
-    from agentkit.llm.client import Model
+from agentkit.llm.tokens import count_messages, count_text
 
 __all__ = [
     "DEFAULT_MODEL", "count_token", "fitting", "get_max_token_limit", "num_tokens_from_functions", "percentile_used",

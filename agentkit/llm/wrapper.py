@@ -17,8 +17,9 @@ from agentkit.core.io import IOStream, is_quiet
 from agentkit.errors import ClientNotRegistered, LimitReached, Stopped, WrongArgument, WrongType
 from agentkit.events import Event, Noted, TokenDelta
 from agentkit.llm.cache import AbstractCache, Cache
-from agentkit.llm.client import Model, Reply, call, message_of, recalled
+from agentkit.llm.client import call, message_of, recalled
 from agentkit.llm.entries import CLIENT_KEYS, Entry, custom_model, entry_of, made_by
+from agentkit.llm.model import Model, Reply
 from agentkit.llm.templates import instantiate, instantiated
 from agentkit.llm.thinking import split, thought_in
 from agentkit.llm.usage_summary import UsageSummary, print_summaries

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from agentkit.core import bus, stopping
 from agentkit.errors import AgentkitError, ContextTooLong
 from agentkit.events import Noted
-from agentkit.llm.client import Reply, call
+from agentkit.llm.client import call
 from agentkit.llm.ends import cut_by
+from agentkit.llm.model import Reply
 from agentkit.llm.passages import format_passages
 from agentkit.llm.room import shortened
 from agentkit.messages import Message, message, text_of

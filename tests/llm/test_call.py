@@ -23,7 +23,8 @@ from agentkit.errors import (
     Stopped,
 )
 from agentkit.events import Event, ModelCalled, ModelReplied, TokenDelta
-from agentkit.llm.client import Model, Reply, call
+from agentkit.llm.client import call
+from agentkit.llm.model import Model, Reply
 from agentkit.llm.openai_client import OpenAIClient
 from agentkit.messages import message
 from tests.servers.openai_server import Answer, OpenAIServer, usage

@@ -16,8 +16,9 @@ from agentkit.errors import BadModelReply, ModelError, ModelUnreachable
 from agentkit.events import Event, ModelReplied, ReplyEnd, TokenDelta, from_json, to_json
 from agentkit.ledger import Ledger, queries
 from agentkit.llm.cache import Cache
-from agentkit.llm.client import Model, Reply, call
+from agentkit.llm.client import call
 from agentkit.llm.ends import cut_by, end_of
+from agentkit.llm.model import Model, Reply
 from agentkit.llm.openai_client import OpenAIClient
 from agentkit.llm.scripted import scripted_model
 from agentkit.llm.wrapper import OpenAIWrapper

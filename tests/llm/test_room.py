@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from agentkit.core import bus
 from agentkit.errors import ContextTooLong
 from agentkit.events import Compressed, Event, ModelCalled
-from agentkit.llm.client import Model, call
+from agentkit.llm.client import call
+from agentkit.llm.model import Model
 from agentkit.llm.openai_client import OpenAIClient
 from agentkit.llm.room import STRATEGY, fitted, room_in, shortened
 from agentkit.llm.scripted import scripted_model

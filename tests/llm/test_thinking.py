@@ -15,7 +15,8 @@ from agentkit.agents import AssistantAgent, UserProxyAgent
 from agentkit.core import bus
 from agentkit.errors import BadModelReply
 from agentkit.events import Event, ModelReplied, ThinkingDelta, TokenDelta, from_json, to_json
-from agentkit.llm.client import Model, Reply, call
+from agentkit.llm.client import call
+from agentkit.llm.model import Model, Reply
 from agentkit.llm.openai_client import OpenAIClient
 from agentkit.llm.scripted import scripted_model
 from agentkit.llm.thinking import Part, Splitter, split

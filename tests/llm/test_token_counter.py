@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentkit.llm import token_counter
-from agentkit.llm.client import Model
+from agentkit.llm import tokens
+from agentkit.llm.model import Model
 from agentkit.llm.scripted import ScriptedClient
 from agentkit.llm.token_families import family_of, register_token_counter
 from agentkit.llm.token_limits import count_token, truncated
@@ -100,7 +100,7 @@ def test_what_is_remembered_is_bounded() -> None:
         one.prompt([{"role": "system", "content": str(number)}, *map(said, range(40))])
         one.prompt([said(0), said(number), *map(said, range(40))])
     assert len(one._young) + len(one._old) <= 2 * 8192
-    assert len(one._prompts) == token_counter._PROMPTS
+    assert len(one._prompts) == tokens._PROMPTS
 
 
 def test_long_texts_are_told_apart_without_being_kept() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkit.errors import UnknownModel, WrongArgument
-from agentkit.llm.client import Model
+from agentkit.llm.model import Model
 from agentkit.llm.scripted import ScriptedClient
 from agentkit.llm.token_limits import (
     count_token,

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentkit.llm.tokens import count_messages, count_text, encoding
+from agentkit.llm.token_families import encoding
+from agentkit.llm.tokens import count_messages, count_text
 from agentkit.llm.usage import estimated_usage, usage_from
 from agentkit.messages import message
 

@@ -25,7 +25,7 @@ from agentkit.errors import (
     WrongType,
 )
 from agentkit.events import Event, ModelCalled, ModelReplied, Noted, TokenDelta
-from agentkit.llm.client import Model
+from agentkit.llm.model import Model
 from agentkit.llm.openai_client import OpenAIClient
 from agentkit.llm.scripted import scripted_model
 from agentkit.llm.wrapper import OpenAIWrapper

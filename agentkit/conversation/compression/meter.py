@@ -8,7 +8,7 @@ from typing import Any
 from agentkit.conversation.history import Stored, content_of
 from agentkit.conversation.model import sendable
 from agentkit.errors import UnknownModel
-from agentkit.llm.client import Model
+from agentkit.llm.model import Model
 from agentkit.llm.token_limits import DEFAULT_MODEL, fitting, get_max_token_limit, truncated
 from agentkit.llm.tokens import TokenCounter, counter, counter_of
 

@@ -11,7 +11,7 @@ from agentkit.conversation.compression.rendering import written
 from agentkit.conversation.compression.shape import HEADING, Messages, summary_message
 from agentkit.conversation.compression.strategy import Scope
 from agentkit.errors import AgentkitError, BadModelReply
-from agentkit.llm.client import Model
+from agentkit.llm.model import Model
 from agentkit.llm.room import room_in
 
 INSTRUCTION = """You shorten conversations. Somebody goes on with this one and will read your summary in place of the messages.

@@ -18,7 +18,7 @@ from agentkit.conversation.compression.citing import cited, passages
 from agentkit.conversation.compression.meter import Meter
 from agentkit.core.io import IOStream
 from agentkit.events import Compressed
-from agentkit.llm.client import Model
+from agentkit.llm.model import Model
 from agentkit.llm.passages import Passage, format_passages, parse_passages
 from agentkit.llm.scripted import ScriptedClient, scripted_model
 from agentkit.teams.conversing import Quiet

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from agentkit.agents.rewoo import ActionExecutor, AgentStatusCode, Plan, ReWOO
-from agentkit.llm.client import Model
+from agentkit.llm.model import Model
 from agentkit.llm.openai_client import OpenAIClient
 from tests.servers.openai_server import Answer, OpenAIServer
 

@@ -15,7 +15,7 @@ from agentkit.core import bus, stopping
 from agentkit.core.stopping import StopSignal
 from agentkit.errors import ContextTooLong, ModelAuthFailed, RateLimited
 from agentkit.events import DocumentProgress, Event, ModelReplied, Noted, ReplyParsed
-from agentkit.llm.client import Model
+from agentkit.llm.model import Model
 from agentkit.llm.scripted import ScriptedClient, scripted_model
 from agentkit.llm.tokens import count_text
 from agentkit.settings import Settings
