@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentkit.events import Usage
 from agentkit.llm import connections
-from agentkit.llm.config import provider_to
+from agentkit.llm.connections.config import provider_to
 from agentkit.llm.prices import price
 from agentkit.retrieval import Embedder
 from agentkit.retrieval.embedding.embedders import Embedders

@@ -15,7 +15,7 @@ from agentkit.errors import ModelAuthFailed
 from agentkit.events import Compressed, LimitTold, ModelReplied, Recorded
 from agentkit.ledger import Chat
 from agentkit.ledger.store import utc_now
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from agentkit.messages import new_id
 from agentkit.runs import Run
 from agentkit.ui.steps.draw import describe

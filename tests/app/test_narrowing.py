@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from agentkit.events import MessageSent, Retrieved
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from agentkit.retrieval.options import DEFAULT
 from agentkit.retrieval.types import Scope
 from agentkit.ui.shared import filters

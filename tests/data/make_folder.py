@@ -27,7 +27,7 @@ from agentkit.core import stopping
 from agentkit.errors import AgentkitError, Stopped
 from agentkit.events import HumanInputRequested, TokenDelta
 from agentkit.llm import Connection, Model, save_connection
-from agentkit.llm.openai_client import OpenAIClient
+from agentkit.llm.calls.openai_client import OpenAIClient
 from agentkit.retrieval import FakeEmbedder, Source
 from agentkit.retrieval.index import indexes
 from agentkit.retrieval.evaluation.measuring import measure

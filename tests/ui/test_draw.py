@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentkit.events import Compressed
-from agentkit.llm.room import STRATEGY
+from agentkit.llm.calls.room import STRATEGY
 from agentkit.ui.steps import draw
 
 

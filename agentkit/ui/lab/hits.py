@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from agentkit.events import Retrieved
-from agentkit.llm.extract.words import stems, words
+from agentkit.llm.offline.words import stems, words
 from agentkit.retrieval import Hit
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.types import Scope

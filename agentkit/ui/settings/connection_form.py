@@ -8,7 +8,7 @@ import streamlit as st
 
 from agentkit.errors import AgentkitError
 from agentkit.llm import Connection, delete_connection, save_connection
-from agentkit.llm.config import key_for
+from agentkit.llm.connections.config import key_for
 from agentkit.ui.settings import connection_test, default_model
 from agentkit.ui.shared import dialogs, state
 from agentkit.ui.text import figures, markdown

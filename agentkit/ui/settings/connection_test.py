@@ -8,9 +8,9 @@ from agentkit import runs
 from agentkit.core.address import without_login
 from agentkit.errors import AgentkitError, Stopped
 from agentkit.llm import Connection
-from agentkit.llm.config import keep_found
-from agentkit.llm.contexts import Context
-from agentkit.llm.discover import PROBE_S, TESTER, Probe, probe
+from agentkit.llm.connections.config import keep_found
+from agentkit.llm.connections.contexts import Context
+from agentkit.llm.connections.discover import PROBE_S, TESTER, Probe, probe
 from agentkit.runs import Run
 from agentkit.ui.shared import state
 from agentkit.ui.text import figures, markdown

@@ -9,7 +9,7 @@ import streamlit as st
 from agentkit.core.address import without_login
 from agentkit.errors import AgentkitError
 from agentkit.llm import Connection, connections, save_connection
-from agentkit.llm.discover import discover
+from agentkit.llm.connections.discover import discover
 from agentkit.ui.settings import connection_form, connection_test, default_model
 from agentkit.ui.shared import dialogs, state
 from agentkit.ui.text import figures, markdown

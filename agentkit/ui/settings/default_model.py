@@ -8,7 +8,7 @@ import streamlit as st
 
 from agentkit.errors import AgentkitError
 from agentkit.llm import Connection, Model, available_models
-from agentkit.llm.config import models_of
+from agentkit.llm.connections.config import models_of
 from agentkit.settings import Settings, choose, origins
 from agentkit.ui.chat import composer
 from agentkit.ui.shared import state

@@ -20,8 +20,8 @@ from starlette.routing import Route
 from streamlit.file_util import get_static_dir
 
 from agentkit.errors import AgentkitError, ConfigError
-from agentkit.llm.config import OFFLINE, default_connection
-from agentkit.llm.discover import reachable
+from agentkit.llm.connections.config import OFFLINE, default_connection
+from agentkit.llm.connections.discover import reachable
 from agentkit.settings import load_settings
 from agentkit.ui.shared import downloads, state
 from agentkit.ui.shell.guard import Doorkeeper, SecurityHeaders, content_security_policy, is_here

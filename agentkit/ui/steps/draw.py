@@ -28,9 +28,9 @@ from agentkit.events import (
     Thinking,
     Unknown,
 )
-from agentkit.llm.limits import in_words
-from agentkit.llm.passages import parse_passages
-from agentkit.llm.room import STRATEGY
+from agentkit.llm.calls.limits import in_words
+from agentkit.llm.calls.room import STRATEGY
+from agentkit.llm.offline.passages import parse_passages
 from agentkit.teams.approval import ALWAYS, APPROVE, APPROVE_ALL, EDIT, REJECT
 from agentkit.teams.werewolf.game import MODERATOR
 from agentkit.ui.shared import filters

@@ -18,9 +18,9 @@ from agentkit.conversation.compression.citing import cited, passages
 from agentkit.conversation.compression.meter import Meter
 from agentkit.core.io import IOStream
 from agentkit.events import Compressed
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.llm.model import Model
-from agentkit.llm.passages import Passage, format_passages, parse_passages
-from agentkit.llm.scripted import ScriptedClient, scripted_model
+from agentkit.llm.offline.passages import Passage, format_passages, parse_passages
 from agentkit.teams.conversing import Quiet
 from tests.agents.retrieve_chat.desk import embed
 from tests.bench.bench_compression import summarising

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentkit import RetrieveAssistantAgent, RetrieveUserProxyAgent
 from agentkit.agents.retrieve_chat.vectordb import DuckDBVectorDB
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 
 PROMPT = "Q {input_question} C {input_context}"
 DIMENSION = 512

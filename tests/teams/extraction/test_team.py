@@ -11,8 +11,8 @@ from agentkit import runs
 from agentkit.errors import ConfigError
 from agentkit.events import Event, MessageSent
 from agentkit.llm import Model
-from agentkit.llm.config import offline_model
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
+from agentkit.llm.connections.config import offline_model
 from agentkit.teams import Answer, Task
 from agentkit.teams.extraction import TEAM
 from agentkit.teams.extraction.question import asked_for
