@@ -95,7 +95,9 @@ def is_told(outcome: Outcome) -> None:
     assert (outcome.reply is None) != (outcome.error is None)
     if outcome.reply is not None:
         assert outcome.row["status"] == "ok"
-        assert outcome.reply.text.encode() or outcome.reply.message.get("tool_calls")
+        said = outcome.reply.message
+        called = said.get("tool_calls") or said.get("function_call")
+        assert outcome.reply.text.encode() or called
         return
     assert isinstance(outcome.error, BadModelReply | ModelUnreachable)
     words = str(outcome.error)
