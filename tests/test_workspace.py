@@ -19,6 +19,7 @@ from agentkit.messages import new_id
 from agentkit.retrieval import FakeEmbedder, Source
 from agentkit.runs import Run
 from agentkit.settings import Settings
+from agentkit.teams import Question
 from agentkit.workspace import Workspace, attachment_collection
 from tests.api.doors import WHERE, opened
 from tests.servers.openai_server import Answer, OpenAIServer, answer_from_passages
@@ -181,7 +182,7 @@ def test_what_was_attached_answers_in_its_chat_alone(
     run = workspace.ask(owner, "How long does the warranty of the pump last?", collection="Documents", attachments=attached)
     assert run.result().citations[0].document == "pump.md"
     asked: MessageSent = events(run, MessageSent)[0]
-    assert asked.extra["attachments"] == ["pump.md"]
+    assert [one.name for one in Question.asked_by(asked).attachments] == ["pump.md"]
     again = workspace.ask(owner, "And what warranty has the pump?", collection="Documents", chat_id=run.chat_id)
     assert again.result().citations[0].document == "pump.md"
     other = workspace.ask(owner, "How long does the warranty of the pump last?", collection="Documents")

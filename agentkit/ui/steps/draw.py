@@ -31,6 +31,7 @@ from agentkit.events import (
 from agentkit.llm.calls.limits import in_words
 from agentkit.llm.calls.room import STRATEGY
 from agentkit.llm.offline.passages import parse_passages
+from agentkit.teams import Question
 from agentkit.teams.approval import ALWAYS, APPROVE, APPROVE_ALL, EDIT, REJECT
 from agentkit.teams.werewolf.game import MODERATOR
 from agentkit.ui.shared import filters
@@ -38,7 +39,6 @@ from agentkit.ui.steps import plan
 from agentkit.ui.steps.turns import Asked, Planned, Said, Step, ToolUse, Turn, lately
 from agentkit.ui.text import figures, markdown
 from agentkit.ui.text.listing import draw_runnable, draw_text, named
-from agentkit.workspace import scope_of
 
 Level = Literal["answer", "calls", "everything"]
 """How much is shown above an answer: nothing, what was done, or also who told whom what and every model call."""
@@ -194,9 +194,7 @@ def draw_turn(turn: Turn, answer: Callable[[], None]) -> None:
     if turn.question:
         with st.chat_message("You", avatar=PERSON):  # by another name than "user": its grey ground fits no theme
             st.markdown(markdown.prose(turn.question.content))
-            _draw_attachments(turn.question)
-            if within := filters.in_words(scope_of(turn.question)):
-                st.caption(f":material/filter_alt: Only: {within}")
+            _draw_asked_with(turn.question)
     with st.chat_message("assistant", avatar=AGENT):
         answer()
 
@@ -393,16 +391,19 @@ def _asked_line(asked: Asked) -> str:
     return f"{question} **You:** {markdown.literal(said or 'nothing')}"
 
 
-def _draw_attachments(question: Said) -> None:
-    names = question.extra.get("attachments", [])
-    if names:
-        where = "kept in the collection" if question.extra.get("kept") else "for this chat only"
-        st.caption(f":material/attach_file: {', '.join(markdown.literal(name) for name in names)} ({where})")
-    if gone := question.extra.get("missing"):
+def _draw_asked_with(said: Said) -> None:
+    asked = Question.asked_by(said)
+    if asked.attachments:
+        names = ", ".join(markdown.literal(file.name) for file in asked.attachments)
+        where = "kept in the collection" if asked.keep_attachments else "for this chat only"
+        st.caption(f":material/attach_file: {names} ({where})")
+    if gone := said.extra.get("missing"):
         listed = ", ".join(markdown.literal(name) for name in gone)
         verb = "is" if len(gone) == 1 else "are"
         st.warning(f"{listed} {verb} no longer there: the answer does not know what it said. "
                    "Attach it once more if it matters.", icon=":material/attach_file_off:")
+    if within := filters.in_words(asked.scope):
+        st.caption(f":material/filter_alt: Only: {within}")
 
 
 def _reply_line(event: ModelReplied) -> str:
