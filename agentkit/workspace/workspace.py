@@ -416,6 +416,7 @@ def _check_read(done: Sequence[DocumentDone], given: int) -> None:
 
 def _discard(path: Path, folder: Path) -> None:
     """Remove a file below the folder, with the folders between that are empty then; leave others alone."""
+    path, folder = path.parent.resolve() / path.name, folder.resolve()
     if not path.is_relative_to(folder):
         return
     path.unlink(missing_ok=True)
