@@ -26,8 +26,8 @@ import tantivy  # noqa: F401
 from agentkit.core import bus
 from agentkit.database import Database
 from agentkit.documents import DocumentText, Limits
-from agentkit.documents.content import content_of
-from agentkit.documents.reading import read_here
+from agentkit.documents.child import read_here
+from agentkit.documents.jail import content_of
 from agentkit.events import DocumentDone, Event
 from agentkit.retrieval import FakeEmbedder, Library, sources_from_paths
 from agentkit.retrieval.index import indexes, lexical, nearest, shown

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +16,9 @@ from agentkit.ledger import Chat, queries
 from agentkit.ledger.queries import Totals
 from agentkit.runs import Run
 from agentkit.teams import Question, Team, team
+from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
-from agentkit.ui.chat import asking, composer, doubts, source, table
+from agentkit.ui.chat import asking, composer, doubts, source
 from agentkit.ui.shared import state
 from agentkit.ui.steps import draw
 from agentkit.ui.steps.turns import Asked, Turn, last_turns, lately, live_turn, steps, stored_turns
@@ -148,7 +151,7 @@ def _draw_result(turn: Turn) -> None:
             marked = doubts.places(turn.checks)
             st.markdown(markdown.answer(turn.answer.content, turn.answer.id, markers, marked))
     if turn.answer and turn.answer.extra.get("table"):  # with a source for every value: the markers lead there
-        table.draw_downloads(turn.answer.id, turn.answer.extra["table"])
+        _draw_downloads(turn.answer.id, turn.answer.extra["table"])
     elif turn.citations and turn.answer:
         source.draw_chips(turn.answer.id, turn.citations, doubts.wholly_doubtful(turn.checks))
     doubts.draw_legend(turn.checks)
@@ -169,6 +172,30 @@ def _draw_result(turn: Turn) -> None:
         case "interrupted":
             when = f"in the middle of this answer. {_KEPT}" if written else "before this was answered."
             st.warning(f"The app was closed {when}", icon=":material/warning:")
+
+
+def _draw_downloads(answer_id: str, data: Mapping[str, Any]) -> None:
+    """A button for each format of the table that an answer brings; a file is made when it is asked for."""
+    def text() -> bytes:
+        return Table.from_json(data).to_csv().encode("utf-8-sig")  # spreadsheets take it for UTF-8 by that mark
+
+    def columns() -> bytes:
+        return Table.from_json(data).to_parquet()
+
+    def whole() -> bytes:
+        return json.dumps(data, ensure_ascii=False, indent=2).encode()
+
+    formats: dict[str, tuple[Callable[[], bytes], str]] = {
+        "CSV": (text, "text/csv"),
+        "Parquet": (columns, "application/vnd.apache.parquet"),
+        "JSON": (whole, "application/json"),
+    }
+    with st.container(horizontal=True, gap="small"):
+        for name, (made, mime) in formats.items():
+            st.download_button(
+                name, made, file_name=f"table.{name.lower()}", mime=mime, icon=":material/download:", type="tertiary",
+                on_click="ignore", key=f"table-{name}-{answer_id}", help=f"All rows, with the source of each value ({name})",
+            )  # fmt: skip
 
 
 def _draw_remarks(turn: Turn) -> None:
