@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import re
 import subprocess
@@ -130,10 +129,8 @@ def shown() -> Iterator[str]:
     """Every dotted name of the package that the README and the pages show, imported or in words."""
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE):
-            for node in ast.walk(ast.parse(block)):
-                if isinstance(node, ast.ImportFrom) and str(node.module).startswith("agentkit"):
-                    yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        for module, imported in re.findall(r"^ *from (agentkit[.\w]*) import ([\w, ]+)$", text, re.MULTILINE):
+            yield from (f"{module}.{name}" for name in imported.split(", "))
         yield from re.findall(r"(?<![\w./])agentkit(?:\.\w+)+(?![\w/])", text)
 
 
