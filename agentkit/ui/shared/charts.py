@@ -85,7 +85,8 @@ def _histogram(
     tips = [_tip("cut", "Cut"), *tips] if len(sizes) > 1 else tips
     high = alt.Y("chunks:Q", title="Chunks", axis=alt.Axis(tickMinStep=1, format="~s"))
     rows = pd.DataFrame(bins(sizes, step))
-    return alt.Chart(rows, title=title).mark_bar().encode(*encoded, high, tooltip=tips)
+    chart: altair.Chart = alt.Chart(rows, title=title).mark_bar()
+    return chart.encode(*encoded, high, tooltip=tips)
 
 
 def _ordinal() -> altair.Axis:
