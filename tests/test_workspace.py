@@ -16,10 +16,11 @@ from agentkit.errors import AgentkitError, ConfigError, ModelError, NotFound, St
 from agentkit.events import DocumentDone, Event, MessageSent, ModelReplied, RunStopped, TokenDelta
 from agentkit.ledger import queries
 from agentkit.messages import new_id
-from agentkit.retrieval import FakeEmbedder, Source
+from agentkit.retrieval import FakeEmbedder, Scope, Source
 from agentkit.runs import Run
 from agentkit.settings import Settings
 from agentkit.teams import Question
+from agentkit.teams.question import EVERYTHING
 from agentkit.workspace import Workspace, attachment_collection
 from tests.api.doors import WHERE, opened
 from tests.servers.openai_server import Answer, OpenAIServer, answer_from_passages
@@ -106,6 +107,19 @@ def test_a_question_is_answered_cited_and_counted(workspace: Workspace, owner: s
     assert answered.id == run.message_id
     assert answered.parent_id == asked.id
     assert "".join(event.text for event in events(run, TokenDelta)) == answer.text
+
+
+def test_a_question_is_given_whole_or_by_name_and_stored_as_it_was(
+    workspace: Workspace, owner: str
+) -> None:
+    narrow = Scope(tags=["none of these"])
+    question = Question("How long is the Danube?", "Documents", "research", scope=narrow, max_tokens=9_000)
+    run = workspace.ask(owner, question, team_id="answer", scope=EVERYTHING)
+    assert run.result().text == f"{DANUBE} [1]"
+    asked = workspace.ledger.thread(owner, run.chat_id or "")[0]
+    assert Question.asked_by(asked) == replace(question, team_id="answer", scope=EVERYTHING)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colection'"):
+        workspace.ask(owner, "How long?", colection="Documents")  # type: ignore[call-arg]
 
 
 def test_the_figures_of_an_answer_are_those_of_its_chat_and_its_run(workspace: Workspace, owner: str) -> None:

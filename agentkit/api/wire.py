@@ -48,6 +48,8 @@ class Method:
     def pack(self, given: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of a call as JSON values by name; raises TypeError as the call would."""
         bound = inspect.signature(self.function).bind(None, *given, **named)
+        for name in bound.kwargs.keys() - self._hints.keys():
+            raise TypeError(f"{self.name} got an unexpected keyword argument {name!r}")
         values = {**bound.arguments, **bound.kwargs}
         return {name: self._dumped(name, values[name]) for name in self._hints if name in values}
 
