@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 
 from agentkit.database import Database
 from agentkit.errors import WrongArgument
 from agentkit.events import (
+    Event,
     MessageSent,
+    ModelCalled,
     ModelReplied,
     Recorded,
     RunFailed,
@@ -21,6 +23,8 @@ from agentkit.events import (
     TokenDelta,
     to_json,
 )
+from agentkit.ledger import requests
+from agentkit.ledger.requests import Lists, Told
 
 _ENDS = {RunFinished: "finished", RunFailed: "failed", RunStopped: "stopped"}
 
@@ -38,17 +42,31 @@ class RunKey:
 
 
 def insert(
-    database: Database, run: RunKey, recorded: Sequence[Recorded], again: bool = False
+    database: Database, run: RunKey, recorded: Sequence[Recorded], lists: Lists, again: bool = False
 ) -> None:
     """Store events and what follows from them, all together or none; raises StoreError.
 
     With `again`, those that are there already are passed over.
     """
+    told = lists.with_new()
     with database.transaction():
         known = _known(database, run) if again else set()
         for one in recorded:
             if one.seq not in known:
-                _insert_event(database, run, one)
+                _insert_event(database, run, one, told)
+    if not database.in_transaction:  # else what is around it may still fail
+        lists.settle(told)
+
+
+def named(event: Event) -> tuple[str, str]:
+    """The kind and the data of an event's row: what was sent to a model is kept apart."""
+    if isinstance(event, ModelCalled):
+        data = to_json(replace(event, messages=[], request={}))
+        del data["messages"], data["request"]
+    else:
+        data = to_json(event)
+    kind = data.pop("kind")
+    return kind, json.dumps(data, ensure_ascii=False)
 
 
 def insert_call(database: Database, owner: str, recorded: Recorded) -> None:
@@ -65,16 +83,19 @@ def _known(database: Database, run: RunKey) -> set[int]:
     return {row["seq"] for row in found}
 
 
-def _insert_event(database: Database, run: RunKey, recorded: Recorded) -> None:
+def _insert_event(
+    database: Database, run: RunKey, recorded: Recorded, lists: Told
+) -> None:
     at = datetime.fromtimestamp(recorded.at, UTC).replace(tzinfo=None)
     if isinstance(recorded.event, TokenDelta):
         _add_text(database, run, recorded.seq, recorded.event, at)
         return
-    data = to_json(recorded.event)
-    kind = data.pop("kind")
+    kind, data = named(recorded.event)
     row = {"run_id": run.id, "seq": recorded.seq, "happened_at": at, "kind": kind}
-    database.insert("events", {**row, "data": json.dumps(data, ensure_ascii=False)})
+    database.insert("events", {**row, "data": data})
     match recorded.event:
+        case ModelCalled() as called:
+            requests.keep(database, run.id, run.chat_id or run.id, recorded.seq, called, lists)
         case RunStarted() as started:
             _open_run(database, run, started, at)
         case MessageSent() as sent if run.chat_id and not sent.extra.get("silent"):

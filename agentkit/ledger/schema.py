@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 from agentkit.database import Database
+from agentkit.events import ModelCalled, from_json
+from agentkit.ledger import requests
+from agentkit.ledger.requests import Lists, Told
+from agentkit.ledger.rows import named
 
 
 def create_tables(database: Database) -> None:
@@ -22,7 +28,36 @@ def add_unfinished(database: Database) -> None:
         database.execute(statement)
 
 
-MIGRATIONS = (create_tables, add_thinking, add_unfinished)
+def add_requests(database: Database) -> None:
+    """Version 4: what was sent to models, out of the events, in which each call had its whole prompt."""
+    for statement in _REQUESTS:
+        database.execute(statement)
+    calling = database.rows(
+        """select e.run_id, r.chat_id from events e left join runs r on r.id = e.run_id
+        where e.kind = 'ModelCalled' group by e.run_id, r.chat_id, r.started_at
+        order by r.started_at, e.run_id"""
+    )
+    lists = Lists()
+    for row in calling:
+        told = lists.with_new()
+        _take_out(database, row["run_id"], row["chat_id"] or row["run_id"], told)
+        lists.settle(told)
+
+
+def _take_out(database: Database, run_id: str, scope: str, lists: Told) -> None:
+    """Keep the requests of a run's calls by themselves."""
+    sql = "select seq, data from events where run_id = ? and kind = 'ModelCalled' order by seq"
+    for row in database.rows(sql, [run_id]):
+        event = from_json({**json.loads(row["data"]), "kind": "ModelCalled"})
+        if isinstance(event, ModelCalled):
+            requests.keep(database, run_id, scope, row["seq"], event, lists)
+            database.execute(
+                "update events set data = ? where run_id = ? and seq = ? and kind = 'ModelCalled'",
+                [named(event)[1], run_id, row["seq"]],
+            )
+
+
+MIGRATIONS = (create_tables, add_thinking, add_unfinished, add_requests)
 
 _TABLES = (
     """create table chats (
@@ -47,6 +82,15 @@ _TABLES = (
         estimated boolean not null,
         cost double, seconds double not null, first_token_s double, raw_usage json not null, finished_at timestamp not null,
         primary key (id, attempt))""",
+)
+_REQUESTS = (
+    "create table request_parts (hash varchar primary key, body varchar not null)",
+    """create table request_uses (
+        scope varchar not null, hash varchar not null, primary key (scope, hash))""",
+    """create table requests (
+        run_id varchar not null, seq integer not null, call_id varchar not null,
+        scope varchar not null, base_run varchar, base_seq integer, list varchar not null,
+        frame varchar, tools varchar, primary key (run_id, seq))""",
 )
 _ADDITIONS = (
     "alter table runs add column message_id varchar",

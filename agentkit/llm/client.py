@@ -13,6 +13,7 @@ from agentkit.llm import limits, room
 from agentkit.llm.ends import cut_by, end_of, half_a_call
 from agentkit.llm.prices import price
 from agentkit.llm.response import ModelResponse
+from agentkit.llm.sent import around_messages
 from agentkit.llm.stream import Streamed, streaming
 from agentkit.llm.thinking import UNSENT, split, thought_in
 from agentkit.llm.usage import credible, estimated_usage, usage_from, with_reasoning
@@ -24,7 +25,10 @@ _LONGEST_WAIT_S = 60.0
 
 
 class ModelClient(Protocol):
-    """How a kind of model is asked; AutoGen's protocol for custom clients."""
+    """How a kind of model is asked; AutoGen's protocol for custom clients.
+
+    One that changes a request before it goes out has `says_what_it_sends` true, and calls `stream.sent`.
+    """
 
     def create(self, params: Mapping[str, Any]) -> ModelResponse:
         """Ask with the parameters of OpenAI's chat API; with `stream`, say each piece by `stream.delta` on the way.
@@ -128,12 +132,14 @@ def call(model: Model, messages: Sequence[Message], *, agent: str = "", stream: 
         attempt += 1
 
 
-def recalled(model: Model, messages: Sequence[Message], response: ModelResponse, *, agent: str = "") -> Reply:
+def recalled(model: Model, messages: Sequence[Message], response: ModelResponse, *, agent: str = "",
+             params: Mapping[str, Any] | None = None) -> Reply:  # fmt: skip
     """The reply in a response out of a cache; heard as a call that took and cost nothing.
 
     The Reply itself tells what the response took when it was made.
     """
-    return _Call(model, list(messages), agent, {}, may_be_empty=True).recalled(response)
+    request = {"model": model.name, "messages": messages, **(params or {})}
+    return _Call(model, list(messages), agent, request, may_be_empty=True).recalled(response)
 
 
 def _wait_s(error: ModelError, attempt: int, attempts: int) -> float | None:
@@ -163,8 +169,7 @@ class _Call:
         return reply
 
     def _attempt(self, number: int, reservation: limits.Reservation) -> Reply:
-        self._report_call()
-        with streaming(self.agent, self.id) as streamed:
+        with streaming(self.agent, self.id, self._report_call) as streamed:
             response: ModelResponse | None = None
             try:
                 response = self._created(streamed)
@@ -185,7 +190,7 @@ class _Call:
         with streaming(self.agent, self.id) as streamed:
             reply = self._reply(response, streamed)
         raw = self._figures(response)
-        self._report_call()
+        self._report_call(self.params)
         self._report(1, replace(reply, usage=Usage(), cost=0.0), "cached", raw)
         return reply
 
@@ -193,14 +198,21 @@ class _Call:
     def _who(self) -> str:
         return f"{self.agent}: the model {self.model.name}" if self.agent else f"The model {self.model.name}"
 
-    def _report_call(self) -> None:
-        model, messages = self.model, [dict(message) for message in self.messages]
-        bus.emit(ModelCalled(self.id, self.agent, model.provider, model.name, "chat", messages))
+    def _report_call(self, sent: Mapping[str, Any]) -> None:
+        if not bus.heard():
+            return
+        model, messages = self.model, [dict(message) for message in sent.get("messages", self.messages)]
+        request = around_messages(sent)
+        bus.emit(ModelCalled(self.id, self.agent, model.provider, model.name, "chat", messages, request))
 
     def _created(self, streamed: Streamed) -> ModelResponse:
+        if not getattr(self.model.client, "says_what_it_sends", False):
+            streamed.send(self.params)
         try:
             return self.model.client.create(self.params)
         finally:
+            if not streamed.is_told:  # it failed before it sent anything
+                streamed.send(self.params)
             streamed.close()
 
     def _reply(self, response: ModelResponse, streamed: Streamed) -> Reply:

@@ -151,7 +151,9 @@ class OpenAIWrapper:
             key = request.key() if cache is not None else ""
             found = cache.get(key) if cache is not None else None
             if found is not None:
-                reply = recalled(request.model, request.messages, found, agent=request.agent)
+                reply = recalled(
+                    request.model, request.messages, found, agent=request.agent, params=request.params
+                )
             else:
                 reply = request.ask()
                 self._count(self._actual, request, reply)
