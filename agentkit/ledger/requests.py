@@ -20,6 +20,8 @@ from agentkit.events import ModelCalled
 T = TypeVar("T")
 Key = tuple[str, str, str]
 """A chat (or a run outside of chats), an agent, and the hash of the first message or nothing."""
+Place = tuple[str, int]
+"""A run and the `seq` of the event within it."""
 Item = str | list[int]
 """A message by its hash, or the first and last place of a row of them in the base."""
 _LONGEST_WAY = 100  # lists from one to another until one stands for itself
@@ -98,68 +100,67 @@ class Lists:
 
 
 def keep(
-    database: Database,
-    run_id: str,
-    scope: str,
-    seq: int,
-    event: ModelCalled,
-    lists: Told,
-) -> None:
-    """Store a request within the transaction that stores its event; `lists` learn of it."""
+    database: Database, run_id: str, scope: str, seq: int, event: ModelCalled, lists: Told
+) -> Row | None:
+    """Store what is new in a request, within the transaction that stores its event.
+
+    Gives what the event's row says of it; None where nothing is kept, as of texts to embed.
+    """
     if not (event.messages or event.request):
-        return  # of texts to embed or to rank, which are kept as chunks
+        return None
     bodies = [_compact(one) for one in event.messages]
     hashes = [_hash(body) for body in bodies]
     parts = dict(zip(hashes, bodies, strict=True))
     tools = {name: event.request[name] for name in _TOOLS if event.request.get(name)}
     around = {name: None if name in tools else value for name, value in event.request.items()}
-    frame = _part(around, parts)
-    tools_hash = _part(tools, parts)
+    frame, beside = _part(around, parts), _part(tools, parts)
     keys: list[Key] = [(scope, event.agent, one) for one in (hashes[0] if hashes else "", "")]
     base = next((lists[key] for key in keys if key in lists), None)
-    new = {one: parts[one] for one in parts if base is None or one not in base.kept}
-    _insert(database, "request_parts", ("hash", "body"), list(new.items()))
-    _insert(database, "request_uses", ("scope", "hash"), [(scope, one) for one in new])
-    if base is not None and base.way >= max(_LONGEST_WAY, len(hashes)):
+    _add(database, scope, {one: parts[one] for one in parts if not base or one not in base.kept})
+    if base and base.way >= max(_LONGEST_WAY, len(hashes)):
         base = None
-    items = _told_by(hashes, base.hashes if base else [])
-    database.insert("requests", {
-        "run_id": run_id, "seq": seq, "call_id": event.call_id, "scope": scope,
-        "base_run": base and base.run_id, "base_seq": base and base.seq,
-        "list": _compact(items), "frame": frame, "tools": tools_hash,
-    })  # fmt: skip
-    listed = Listed(run_id, seq, hashes, frozenset(parts), base.way + 1 if base else 0)
-    lists.update(dict.fromkeys(keys, listed))
+    way = base.way + 1 if base else 0
+    lists.update(dict.fromkeys(keys, Listed(run_id, seq, hashes, frozenset(parts), way)))
+    told = _told_by(hashes, base.hashes if base else [])
+    return {
+        "base": [base.run_id, base.seq] if base else None,
+        "list": told, "frame": frame, "tools": beside,
+    }  # fmt: skip
 
 
 def of_run(database: Database, run_id: str) -> dict[int, Request]:
     """The requests of a run by the place of their events."""
-    rows = _rows_beside(database, run_id)
-    return _read(database, rows, [key for key in rows if key[0] == run_id])
+    sent = _beside(database, run_id)
+    return _read(database, sent, [place for place in sent if place[0] == run_id])
 
 
 def of_call(database: Database, owner: str, call_id: str) -> Request | None:
     """The last request of an owner's call, which may have had several attempts; None when there is none."""
     found = database.row(
-        """select q.run_id, q.seq from requests q join runs r on r.id = q.run_id
-        where q.call_id = ? and r.owner = ? order by q.seq desc limit 1""",
-        [call_id, owner],
+        """select e.run_id, e.seq from events e join runs r on r.id = e.run_id
+        where r.owner = ? and e.kind = 'ModelCalled' and e.data->>'call_id' = ?
+        order by e.seq desc limit 1""",
+        [owner, call_id],
     )
     if found is None:
         return None
-    rows = _rows_beside(database, found["run_id"])
-    return _read(database, rows, [(found["run_id"], found["seq"])])[found["seq"]]
+    place = (found["run_id"], found["seq"])
+    beside = _beside(database, place[0])
+    return _read(database, beside, [place])[place[1]] if place in beside else None
 
 
 def forget(database: Database, scope: str) -> None:
     """Remove the requests of a chat, with what no other one needs, within a transaction."""
     database.execute(
-        """delete from request_parts where hash in (select hash from request_uses where scope = ?)
-        and hash not in (select hash from request_uses where scope <> ?)""",
+        """update request_parts set body = (
+            select max(o.body) from request_parts o where o.hash = request_parts.hash)
+        where hash in (select hash from request_parts where scope = ? and body is not null)
+        and scope = (
+            select min(o.scope) from request_parts o
+            where o.hash = request_parts.hash and o.scope <> ?)""",
         [scope, scope],
     )
-    database.execute("delete from request_uses where scope = ?", [scope])
-    database.execute("delete from requests where scope = ?", [scope])
+    database.execute("delete from request_parts where scope = ?", [scope])
 
 
 def _part(value: Mapping[str, Any], parts: dict[str, str]) -> str | None:
@@ -190,22 +191,21 @@ def _told_by(hashes: Sequence[str], base: Sequence[str]) -> list[Item]:
 
 
 def _read(
-    database: Database, rows: Mapping[tuple[str, int], Row], wanted: Collection[tuple[str, int]]
+    database: Database, sent: Mapping[Place, Row], wanted: Collection[Place]
 ) -> dict[int, Request]:
     """These requests by `seq`."""
-    lists: dict[tuple[str, int], list[str]] = {}
-    for key in wanted:
-        _resolve(rows, key, lists)
-    asked = {key: rows[key] for key in wanted}
-    hashes = {one for key in asked for one in lists[key]}
-    hashes |= {row[name] for row in asked.values() for name in ("frame", "tools") if row[name]}
+    lists: dict[Place, list[str]] = {}
+    for place in wanted:
+        _resolve(sent, place, lists)
+    hashes = {one for place in wanted for one in lists[place]}
+    hashes |= {sent[place][name] for place in wanted for name in ("frame", "tools")}
     parts = _parts(database, hashes)
     return {
-        row["seq"]: Request(
-            [json.loads(parts[one]) for one in lists[key]],
-            _opened(row["frame"], parts) | _opened(row["tools"], parts),
+        place[1]: Request(
+            [json.loads(parts[one]) for one in lists[place]],
+            _opened(sent[place]["frame"], parts) | _opened(sent[place]["tools"], parts),
         )
-        for key, row in asked.items()
+        for place in wanted
     }
 
 
@@ -214,59 +214,67 @@ def _opened(part: str | None, parts: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-def _resolve(
-    rows: Mapping[tuple[str, int], Row], key: tuple[str, int], lists: dict[tuple[str, int], list[str]]
-) -> None:
+def _resolve(sent: Mapping[Place, Row], place: Place, lists: dict[Place, list[str]]) -> None:
     """Put the list of this request, and those it is told by, into `lists`."""
     way = []
-    at: tuple[str, int] | None = key
+    at: Place | None = place
     while at is not None and at not in lists:
         way.append(at)
-        row = rows[at]
-        at = None if row["base_run"] is None else (row["base_run"], row["base_seq"])
+        at = _base(sent[at])
     for one in reversed(way):
-        row = rows[one]
-        base = [] if row["base_run"] is None else lists[row["base_run"], row["base_seq"]]
-        lists[one] = list(_hashes(json.loads(row["list"]), base))
+        base = _base(sent[one])
+        lists[one] = list(_hashes(sent[one]["list"], lists[base] if base else []))
+
+
+def _base(sent: Row) -> Place | None:
+    return tuple(sent["base"]) if sent["base"] else None
 
 
 def _hashes(items: Iterable[Item], base: Sequence[str]) -> Iterator[str]:
     for item in items:
-        if isinstance(item, str):
-            yield item
-        else:
-            yield from base[item[0] : item[1] + 1]
+        yield from [item] if isinstance(item, str) else base[item[0] : item[1] + 1]
 
 
-def _rows_beside(database: Database, run_id: str) -> dict[tuple[str, int], Row]:
-    """The rows of all requests of the chat that the run is in."""
+def _beside(database: Database, run_id: str) -> dict[Place, Row]:
+    """What is told of all requests of the chat that the run is in."""
     found = database.rows(
-        """select run_id, seq, base_run, base_seq, list, frame, tools from requests
-        where scope in (select scope from requests where run_id = ?) order by run_id, seq""",
-        [run_id],
+        """select run_id, seq, data from events where kind = 'ModelCalled' and (run_id = ?
+        or run_id in (select o.id from runs r join runs o on o.chat_id = r.chat_id where r.id = ?))
+        order by run_id, seq""",
+        [run_id, run_id],
     )
-    return {(row["run_id"], row["seq"]): row for row in found}
+    told = {(row["run_id"], row["seq"]): json.loads(row["data"]).get("sent") for row in found}
+    return {place: sent for place, sent in told.items() if sent}
 
 
-def _parts(database: Database, hashes: Iterable[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for some in _each(sorted(hashes)):
-        marks = ", ".join("?" for _ in some)
-        sql = f"select hash, body from request_parts where hash in ({marks})"
-        found |= {row["hash"]: row["body"] for row in database.rows(sql, some)}
-    return found
+def _parts(database: Database, hashes: Collection[str | None]) -> dict[str, str]:
+    sql = "select hash, body from request_parts where body is not null and"
+    found = _among(database, sql, [one for one in hashes if one])
+    return {row["hash"]: row["body"] for row in found}
 
 
-def _insert(
-    database: Database, table: str, columns: tuple[str, str], rows: Sequence[tuple[str, str]]
-) -> None:
-    """Those rows that are not there yet."""
-    for some in _each(rows):
-        marks = ", ".join("(?, ?)" for _ in some)
+def _add(database: Database, scope: str, parts: Mapping[str, str]) -> None:
+    """Keep those parts that are not there yet; of what another chat has, that this one needs it too."""
+    there: dict[str, set[str]] = {}
+    for row in _among(database, "select hash, scope from request_parts where", list(parts)):
+        there.setdefault(row["hash"], set()).add(row["scope"])
+    new = [
+        (one, scope, None if one in there else body)
+        for one, body in parts.items()
+        if scope not in there.get(one, ())
+    ]
+    for some in _each(new):
+        marks = ", ".join("(?, ?, ?)" for _ in some)
         database.execute(
-            f"insert into {table} ({', '.join(columns)}) values {marks} on conflict do nothing",
+            f"insert into request_parts (hash, scope, body) values {marks}",
             [value for row in some for value in row],
         )
+
+
+def _among(database: Database, sql: str, hashes: Sequence[str]) -> Iterator[Row]:
+    for some in _each(hashes):
+        marks = ", ".join("?" for _ in some)
+        yield from database.rows(f"{sql} hash in ({marks})", some)
 
 
 def _each(things: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 
-from agentkit.database import Database
+from agentkit.database import Database, Row
 from agentkit.errors import WrongArgument
 from agentkit.events import (
-    Event,
     MessageSent,
     ModelCalled,
     ModelReplied,
@@ -51,31 +50,27 @@ def insert(
     told = lists.with_new()
     with database.transaction():
         known = _known(database, run) if again else set()
-        for one in recorded:
-            if one.seq not in known:
-                _insert_event(database, run, one, told)
+        new = [one for one in recorded if one.seq not in known]
+        _insert_events(database, run, new, told)
+        for one in new:
+            _insert_what_follows(database, run, one)
     if not database.in_transaction:  # else what is around it may still fail
         lists.settle(told)
 
 
-def named(event: Event) -> tuple[str, str]:
-    """The kind and the data of an event's row: what was sent to a model is kept apart."""
-    if isinstance(event, ModelCalled):
-        data = to_json(replace(event, messages=[], request={}))
-        del data["messages"], data["request"]
-    else:
-        data = to_json(event)
-    kind = data.pop("kind")
-    return kind, json.dumps(data, ensure_ascii=False)
+def call_data(database: Database, run: RunKey, seq: int, event: ModelCalled, lists: Told) -> Row:
+    """What the row of a call holds: what was sent is kept by itself, and only told of here."""
+    data = to_json(replace(event, messages=[], request={}))
+    del data["messages"], data["request"]
+    return data | {"sent": requests.keep(database, run.id, run.chat_id or run.id, seq, event, lists)}
 
 
 def insert_call(database: Database, owner: str, recorded: Recorded) -> None:
     """Store a model call that belongs to no run; raises StoreError, WrongArgument for another event."""
     if not isinstance(recorded.event, ModelReplied):
         raise WrongArgument(f"A {type(recorded.event).__name__} is no model call that ended.")
-    at = datetime.fromtimestamp(recorded.at, UTC).replace(tzinfo=None)
     with database.transaction():
-        _add_call(database, RunKey("", owner), recorded.event, at)
+        _add_call(database, RunKey("", owner), recorded.event, _time(recorded))
 
 
 def _known(database: Database, run: RunKey) -> set[int]:
@@ -83,19 +78,36 @@ def _known(database: Database, run: RunKey) -> set[int]:
     return {row["seq"] for row in found}
 
 
-def _insert_event(
-    database: Database, run: RunKey, recorded: Recorded, lists: Told
+def _insert_events(
+    database: Database, run: RunKey, recorded: Sequence[Recorded], lists: Told
 ) -> None:
-    at = datetime.fromtimestamp(recorded.at, UTC).replace(tzinfo=None)
-    if isinstance(recorded.event, TokenDelta):
-        _add_text(database, run, recorded.seq, recorded.event, at)
-        return
-    kind, data = named(recorded.event)
-    row = {"run_id": run.id, "seq": recorded.seq, "happened_at": at, "kind": kind}
-    database.insert("events", {**row, "data": data})
+    """One statement for all, however many come at once."""
+    values: list[object] = []
+    for one in recorded:
+        match one.event:
+            case TokenDelta():
+                continue
+            case ModelCalled() as called:
+                data = call_data(database, run, one.seq, called, lists)
+            case event:
+                data = to_json(event)
+        kind, at = data.pop("kind"), _time(one)
+        values += [run.id, one.seq, at, kind, json.dumps(data, ensure_ascii=False)]
+    if values:
+        marks = ", ".join(["(?, ?, ?, ?, ?)"] * (len(values) // 5))
+        columns = "run_id, seq, happened_at, kind, data"
+        database.execute(f"insert into events ({columns}) values {marks}", values)
+
+
+def _time(recorded: Recorded) -> datetime:
+    return datetime.fromtimestamp(recorded.at, UTC).replace(tzinfo=None)
+
+
+def _insert_what_follows(database: Database, run: RunKey, recorded: Recorded) -> None:
+    at = _time(recorded)
     match recorded.event:
-        case ModelCalled() as called:
-            requests.keep(database, run.id, run.chat_id or run.id, recorded.seq, called, lists)
+        case TokenDelta() as text:
+            _add_text(database, run, recorded.seq, text, at)
         case RunStarted() as started:
             _open_run(database, run, started, at)
         case MessageSent() as sent if run.chat_id and not sent.extra.get("silent"):

@@ -6,9 +6,8 @@ import json
 
 from agentkit.database import Database
 from agentkit.events import ModelCalled, from_json
-from agentkit.ledger import requests
 from agentkit.ledger.requests import Lists, Told
-from agentkit.ledger.rows import named
+from agentkit.ledger.rows import RunKey, call_data
 
 
 def create_tables(database: Database) -> None:
@@ -40,20 +39,22 @@ def add_requests(database: Database) -> None:
     lists = Lists()
     for row in calling:
         told = lists.with_new()
-        _take_out(database, row["run_id"], row["chat_id"] or row["run_id"], told)
+        _take_out(database, RunKey(row["run_id"], "", row["chat_id"]), told)
         lists.settle(told)
 
 
-def _take_out(database: Database, run_id: str, scope: str, lists: Told) -> None:
+def _take_out(database: Database, run: RunKey, lists: Told) -> None:
     """Keep the requests of a run's calls by themselves."""
-    sql = "select seq, data from events where run_id = ? and kind = 'ModelCalled' order by seq"
-    for row in database.rows(sql, [run_id]):
+    which = "run_id = ? and kind = 'ModelCalled'"
+    sql = f"select seq, data from events where {which} order by seq"
+    for row in database.rows(sql, [run.id]):
         event = from_json({**json.loads(row["data"]), "kind": "ModelCalled"})
         if isinstance(event, ModelCalled):
-            requests.keep(database, run_id, scope, row["seq"], event, lists)
+            data = call_data(database, run, row["seq"], event, lists)
+            del data["kind"]
             database.execute(
-                "update events set data = ? where run_id = ? and seq = ? and kind = 'ModelCalled'",
-                [named(event)[1], run_id, row["seq"]],
+                f"update events set data = ? where {which} and seq = ?",
+                [json.dumps(data, ensure_ascii=False), run.id, row["seq"]],
             )
 
 
@@ -84,13 +85,9 @@ _TABLES = (
         primary key (id, attempt))""",
 )
 _REQUESTS = (
-    "create table request_parts (hash varchar primary key, body varchar not null)",
-    """create table request_uses (
-        scope varchar not null, hash varchar not null, primary key (scope, hash))""",
-    """create table requests (
-        run_id varchar not null, seq integer not null, call_id varchar not null,
-        scope varchar not null, base_run varchar, base_seq integer, list varchar not null,
-        frame varchar, tools varchar, primary key (run_id, seq))""",
+    """create table request_parts (
+        hash varchar not null, scope varchar not null, body varchar)""",
+    "create index request_parts_hash on request_parts (hash)",
 )
 _ADDITIONS = (
     "alter table runs add column message_id varchar",
