@@ -146,7 +146,7 @@ def of_call(database: Database, owner: str, call_id: str) -> Request | None:
         return None
     place = (found["run_id"], found["seq"])
     beside = _beside(database, place[0])
-    return _read(database, beside, [place])[place[1]] if place in beside else None
+    return _read(database, beside, [place]).get(place[1]) if place in beside else None
 
 
 def forget(database: Database, scope: str) -> None:
@@ -193,25 +193,21 @@ def _told_by(hashes: Sequence[str], base: Sequence[str]) -> list[Item]:
 def _read(
     database: Database, sent: Mapping[Place, Row], wanted: Collection[Place]
 ) -> dict[int, Request]:
-    """These requests by `seq`."""
+    """These requests by `seq`, but for those of which something was lost with a damaged file."""
     lists: dict[Place, list[str]] = {}
     for place in wanted:
         _resolve(sent, place, lists)
-    hashes = {one for place in wanted for one in lists[place]}
-    hashes |= {sent[place][name] for place in wanted for name in ("frame", "tools")}
-    parts = _parts(database, hashes)
+    around = {place: [sent[place][name] for name in ("frame", "tools")] for place in wanted}
+    needed = {place: {*lists[place], *around[place]} - {None} for place in wanted if place in lists}
+    parts = _parts(database, {one for some in needed.values() for one in some})
     return {
         place[1]: Request(
             [json.loads(parts[one]) for one in lists[place]],
-            _opened(sent[place]["frame"], parts) | _opened(sent[place]["tools"], parts),
+            {key: value for one in around[place] if one for key, value in json.loads(parts[one]).items()},
         )
-        for place in wanted
+        for place, some in needed.items()
+        if some <= parts.keys()
     }
-
-
-def _opened(part: str | None, parts: Mapping[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(parts[part]) if part else {}
-    return found
 
 
 def _resolve(sent: Mapping[Place, Row], place: Place, lists: dict[Place, list[str]]) -> None:
@@ -219,6 +215,8 @@ def _resolve(sent: Mapping[Place, Row], place: Place, lists: dict[Place, list[st
     way = []
     at: Place | None = place
     while at is not None and at not in lists:
+        if at not in sent:
+            return
         way.append(at)
         at = _base(sent[at])
     for one in reversed(way):
@@ -247,9 +245,9 @@ def _beside(database: Database, run_id: str) -> dict[Place, Row]:
     return {place: sent for place, sent in told.items() if sent}
 
 
-def _parts(database: Database, hashes: Collection[str | None]) -> dict[str, str]:
+def _parts(database: Database, hashes: Collection[str]) -> dict[str, str]:
     sql = "select hash, body from request_parts where body is not null and"
-    found = _among(database, sql, [one for one in hashes if one])
+    found = _among(database, sql, list(hashes))
     return {row["hash"]: row["body"] for row in found}
 
 

@@ -33,7 +33,7 @@ from agentkit.llm.passages import parse_passages
 from agentkit.llm.room import STRATEGY
 from agentkit.teams.approval import ALWAYS, APPROVE, APPROVE_ALL, EDIT, REJECT
 from agentkit.teams.werewolf.game import MODERATOR
-from agentkit.ui import figures, lab_filters, markdown, plan
+from agentkit.ui import figures, lab_filters, markdown, plan, request
 from agentkit.ui.listing import draw_runnable, draw_text, named
 from agentkit.ui.turns import Asked, Planned, Said, Step, ToolUse, Turn, lately
 from agentkit.workspace import scope_of
@@ -245,6 +245,8 @@ def draw_steps(steps: Sequence[Step], level: Level = "calls") -> None:
             st.caption("Nothing was done yet.")
         for step in shown:
             draw(step, level)
+            if level == "everything" and isinstance(step, ModelCalled | ModelReplied):
+                request.draw_folded(step)
 
 
 def _is_small_print(step: Step) -> bool:
