@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,7 @@ def talks(draw: st.DrawFn) -> list[list[ModelCalled]]:
                 case "edit":
                     history[first:] = [draw(messages)]
                 case "other":
-                    history = list(histories["Assistant"]) + [draw(messages)]
+                    history = [*histories["Assistant"], draw(messages)]
                 case "tools":
                     request = draw(st.fixed_dictionaries({}, optional={
                         "tools": st.just([TOOL]) | st.just([]), "temperature": values, "stream": st.booleans(),
@@ -164,7 +165,7 @@ def test_texts_to_embed_are_not_kept_again(ledger: Ledger) -> None:
 
 def test_the_last_attempt_counts_and_others_see_nothing(ledger: Ledger) -> None:
     first = asks([said("user", "Hi")], stream_options={"include_usage": True})
-    again = ModelCalled(first.call_id, "Assistant", "server", "small", "chat", first.messages, {"messages": None, "model": "small"})
+    again = replace(first, request={"messages": None, "model": "small"})
     record(ledger, [first, again])
     assert ledger.request_of(OWNER, first.call_id).json == as_sent(again)
     with pytest.raises(NotFound):
@@ -231,10 +232,10 @@ def test_a_ledger_with_whole_prompts_in_its_events_becomes_small(tmp_path: Path)
     ledger = Ledger(database)
     assert before > 1_400_000
     assert stored(ledger) < 100_000
-    for turn, (run_id, given) in enumerate(prompts.items()):
+    for turn, (run_id, prompt) in enumerate(prompts.items()):
         (told,) = queries.events(ledger, OWNER, run_id)
-        assert told.event == ModelCalled(f"call {turn}", "A", "server", "m", "chat", given)
-        assert ledger.request_of(OWNER, f"call {turn}").json == compact({"messages": given})
+        assert told.event == ModelCalled(f"call {turn}", "A", "server", "m", "chat", prompt)
+        assert ledger.request_of(OWNER, f"call {turn}").json == compact({"messages": prompt})
     database.close()
 
 
