@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 
 from agentkit.database import Database, Row
@@ -40,22 +40,35 @@ class RunKey:
     """The answer under which its calls are booked."""
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a ledger need not look up, since it has written it."""
+
+    lists: Lists = field(default_factory=Lists)
+    begun: set[str] = field(default_factory=set)
+    """Calls of whose replies there are pieces."""
+
+
 def insert(
-    database: Database, run: RunKey, recorded: Sequence[Recorded], lists: Lists, again: bool = False
+    database: Database,
+    run: RunKey,
+    recorded: Sequence[Recorded],
+    written: Written,
+    again: bool = False,
 ) -> None:
     """Store events and what follows from them, all together or none; raises StoreError.
 
     With `again`, those that are there already are passed over.
     """
-    told = lists.with_new()
+    told = written.lists.with_new()
     with database.transaction():
         known = _known(database, run) if again else set()
         new = [one for one in recorded if one.seq not in known]
         _insert_events(database, run, new, told)
         for one in new:
-            _insert_what_follows(database, run, one)
+            _insert_what_follows(database, run, one, written.begun)
     if not database.in_transaction:  # else what is around it may still fail
-        lists.settle(told)
+        written.lists.settle(told)
 
 
 def call_data(database: Database, run: RunKey, seq: int, event: ModelCalled, lists: Told) -> Row:
@@ -103,17 +116,26 @@ def _time(recorded: Recorded) -> datetime:
     return datetime.fromtimestamp(recorded.at, UTC).replace(tzinfo=None)
 
 
-def _insert_what_follows(database: Database, run: RunKey, recorded: Recorded) -> None:
+def _insert_what_follows(
+    database: Database, run: RunKey, recorded: Recorded, begun: set[str]
+) -> None:
     at = _time(recorded)
     match recorded.event:
         case TokenDelta() as text:
             _add_text(database, run, recorded.seq, text, at)
+            begun.add(text.call_id)
         case RunStarted() as started:
             _open_run(database, run, started, at)
         case MessageSent() as sent if run.chat_id and not sent.extra.get("silent"):
             _add_message(database, run, sent, at)
         case ModelReplied() as replied:
             _add_call(database, run, replied, at)
+            if replied.call_id in begun:  # the reply has all of its text
+                database.execute(
+                    "delete from streamed where run_id = ? and call_id = ?",
+                    [run.id, replied.call_id],
+                )
+                begun.discard(replied.call_id)
         case RunFinished() | RunFailed() | RunStopped() as end:
             _close_run(database, run, end, at)
         case _:
@@ -179,7 +201,3 @@ def _add_call(database: Database, run: RunKey, event: ModelReplied, at: datetime
         "seconds": event.seconds, "first_token_s": event.first_token_s, "finished_at": at,
         "raw_usage": json.dumps(event.raw_usage, ensure_ascii=False),
     })  # fmt: skip
-    if event.purpose == "chat":  # the reply has all of its text
-        database.execute(
-            "delete from streamed where run_id = ? and call_id = ?", [run.id, event.call_id]
-        )

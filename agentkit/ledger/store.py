@@ -12,7 +12,7 @@ from agentkit.database import Database, Row
 from agentkit.errors import NotFound
 from agentkit.events import Recorded, Thinking, TokenDelta
 from agentkit.ledger import requests, rows
-from agentkit.ledger.requests import Lists, Request
+from agentkit.ledger.requests import Request
 from agentkit.ledger.rows import RunKey
 from agentkit.ledger.schema import MIGRATIONS
 from agentkit.messages import new_id
@@ -59,7 +59,7 @@ class Ledger:
     def __init__(self, database: Database) -> None:
         self.database = database
         self._settings: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {}
-        self._lists = Lists()
+        self._written = rows.Written()
         database.migrate("ledger", MIGRATIONS)
 
     def create_chat(self, owner: str, title: str, team: str, model: str, collection: str) -> Chat:
@@ -156,7 +156,7 @@ class Ledger:
         self.chat(owner, chat_id)
         with self.database.transaction():
             requests.forget(self.database, chat_id)
-            self._lists.forget(chat_id)
+            self._written.lists.forget(chat_id)
             self.database.execute(
                 "delete from events where run_id in (select id from runs where chat_id = ? and owner = ?)", [chat_id, owner]
             )
@@ -187,7 +187,7 @@ class Ledger:
         They are kept all together or not at all; `again` passes over those that are there already.
         Raises StoreError.
         """
-        rows.insert(self.database, run, events, self._lists, again)
+        rows.insert(self.database, run, events, self._written, again)
 
     def request_of(self, owner: str, call_id: str) -> Request:
         """What was sent for a model call, at its last attempt; raises NotFound."""
