@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-from typing import Any
+from functools import partial
+from typing import Any, BinaryIO
 
 import streamlit as st
 
 from agentkit.errors import NotFound
 from agentkit.events import ModelCalled, ModelReplied
-from agentkit.ledger import Request
+from agentkit.ledger import Ledger, Request
 from agentkit.messages import text_of
 from agentkit.ui import downloads, figures, markdown, state
 from agentkit.ui.listing import draw_text
@@ -49,11 +50,10 @@ def _draw(call: ModelCalled | ModelReplied) -> None:
         _draw_message(message)
     _draw_json("Tools", request.tools)
     _draw_json("Parameters", request.parameters)
+    name = f"request-{call.call_id}"
+    ledger, owner = state.workspace().ledger, state.owner()
     downloads.draw_link(
-        "Download the request",
-        lambda: io.BytesIO(request.json.encode()),
-        f"request-{call.call_id}.json",
-        key=f"request-{call.call_id}",
+        "Download the request", partial(_file, ledger, owner, call.call_id), f"{name}.json", key=name
     )
 
 
@@ -64,20 +64,26 @@ def _request(call: ModelCalled | ModelReplied) -> Request:
     return state.workspace().ledger.request_of(state.owner(), call.call_id)
 
 
+def _file(ledger: Ledger, owner: str, call_id: str) -> BinaryIO:
+    return io.BytesIO(ledger.request_of(owner, call_id).json.encode())
+
+
 def _draw_message(message: dict[str, Any]) -> None:
     name = f" {markdown.literal(str(message['name']))}" if message.get("name") else ""
-    st.caption(f"**{markdown.literal(str(message.get('role', '')))}**{name}")
-    if text := text_of(message.get("content")):
-        _draw_cut(text)
     beside = {key: value for key, value in message.items() if key not in ("role", "name", "content")}
-    if beside:
-        _draw_cut(json.dumps(beside, ensure_ascii=False, indent=2), "json")
+    with st.container(gap="xsmall"):
+        st.caption(f"**{markdown.literal(str(message.get('role', '')))}**{name}")
+        if text := text_of(message.get("content")):
+            _draw_cut(text)
+        if beside:
+            _draw_cut(json.dumps(beside, ensure_ascii=False, indent=2), "json")
 
 
 def _draw_json(label: str, value: Any) -> None:
     if value:
-        st.caption(f"**{label}**")
-        _draw_cut(json.dumps(value, ensure_ascii=False, indent=2), "json")
+        with st.container(gap="xsmall"):
+            st.caption(f"**{label}**")
+            _draw_cut(json.dumps(value, ensure_ascii=False, indent=2), "json")
 
 
 def _draw_cut(text: str, language: str | None = None) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
 from agentkit import runs
 from agentkit.events import ModelCalled
 from agentkit.ledger import queries
 from agentkit.messages import text_of
+from agentkit.ui import downloads
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 
@@ -60,6 +63,11 @@ def test_a_stored_call_shows_its_request_when_it_is_unfolded(workspace: Scriptab
     assert [f"**{one['role']}**" for one in called.messages] == [one for one in said if one in ("**system**", "**user**")]
     assert any("of JSON" in one and "0 tools" in one for one in said)
     assert "**Parameters**" in said
+    (link,) = [one.proto.url for one in app.get("link_button") if one.proto.label == "Download the request"]
+    file = TestClient(Starlette(routes=[downloads.ROUTE])).get(f"/{link}")
+    request = workspace.ledger.request_of(OWNER, called.call_id)
+    assert file.content.decode() == request.json
+    assert request.messages == called.messages
     workspace.ledger.database.execute("delete from request_parts")
     assert any("is kept" in one.value for one in app.run().caption)
 
