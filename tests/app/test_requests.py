@@ -12,7 +12,7 @@ from agentkit import runs
 from agentkit.events import ModelCalled
 from agentkit.ledger import queries
 from agentkit.messages import text_of
-from agentkit.ui import downloads
+from agentkit.ui.shared import downloads
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 
