@@ -15,10 +15,11 @@ from agentkit.database import Database
 from agentkit.errors import ModelError, StoreError
 from agentkit.events import Event, ModelCalled, Recorded
 from agentkit.ledger import Ledger, RunKey, requests
-from agentkit.llm.calls.client import Model, call
+from agentkit.llm.calls.client import call
 from agentkit.llm.calls.openai_client import OpenAIClient
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.compatible.wrapper import OpenAIWrapper
+from agentkit.llm.model import Model
 from agentkit.messages import Message, message
 from tests.servers.openai_server import Answer, OpenAIServer
 
