@@ -8,9 +8,9 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from agentkit.conversation.agent import Agent
+from agentkit.conversation.agent import Agent, Remembering
 from agentkit.conversation.checks import check_agent, check_all, check_kind, check_messages
 from agentkit.conversation.history import Stored
 from agentkit.core import bus, tools
@@ -19,9 +19,6 @@ from agentkit.core.twin import Mode
 from agentkit.errors import NoModelConfig, Stopped, WrongArgument, WrongType
 from agentkit.events import ToolCalled, ToolReturned
 from agentkit.messages import new_id
-
-if TYPE_CHECKING:
-    from agentkit.conversation.conversable import ConversableAgent
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -94,7 +91,7 @@ class Toolbox:
         return all(name in self.functions for name in ([names] if isinstance(names, str) else names))
 
 
-async def tool_calls_reply(mode: Mode, agent: ConversableAgent, message: Stored) -> tuple[bool, Stored | None]:
+async def tool_calls_reply(mode: Mode, agent: Agent, message: Stored) -> tuple[bool, Stored | None]:
     """Execute all calls of the message, in async mode side by side, and answer with one tool message."""
     calls = message.get("tool_calls") or []
     if not calls:
@@ -105,14 +102,14 @@ async def tool_calls_reply(mode: Mode, agent: ConversableAgent, message: Stored)
     return True, {"role": "tool", "tool_responses": returns, "content": content}
 
 
-async def _one_call(mode: Mode, agent: ConversableAgent, call: Mapping[str, Any]) -> dict[str, Any]:
+async def _one_call(mode: Mode, agent: Agent, call: Mapping[str, Any]) -> dict[str, Any]:
     _, returned = await mode.peer(agent, "execute_function", dict(call.get("function") or {}))
     content = returned.get("content", "")
     response = {"role": "tool", "content": "" if content is None else content}
     return response if call.get("id") is None else {"tool_call_id": call["id"], **response}
 
 
-async def function_call_reply(mode: Mode, agent: ConversableAgent, message: Stored) -> tuple[bool, Stored | None]:
+async def function_call_reply(mode: Mode, agent: Agent, message: Stored) -> tuple[bool, Stored | None]:
     """Execute the call of the older form, `function_call`."""
     call = message.get("function_call")
     if not call:
@@ -225,7 +222,7 @@ def remember(function: Callable[..., Any], name: str, description: str | None = 
             function._description = description  # type: ignore[union-attr]
 
 
-def conversation(agent: ConversableAgent, messages: list[Stored] | None, sender: Agent | None) -> list[Stored]:
+def conversation(agent: Remembering, messages: list[Stored] | None, sender: Agent | None) -> list[Stored]:
     """The messages that a reply function works on: those given, else the conversation with the sender."""
     if messages is not None:
         if type(messages) is not list or (messages and type(messages[-1]) is not dict):  # each reply function asks

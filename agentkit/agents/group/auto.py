@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.agents.group import templates
+from agentkit.agents.group.members import Group
 from agentkit.agents.group.mentions import mentions
 from agentkit.conversation import telling
 from agentkit.conversation.agent import Agent
@@ -12,11 +13,8 @@ from agentkit.conversation.conversable import ConversableAgent
 from agentkit.core.io import IOStream
 from agentkit.core.twin import Mode
 
-if TYPE_CHECKING:
-    from agentkit.agents.group.chat import GroupChat
 
-
-async def asked_model(mode: Mode, chat: GroupChat, candidates: list[Agent], selector: Any) -> Agent | None:
+async def asked_model(mode: Mode, chat: Group, candidates: list[Agent], selector: Any) -> Agent | None:
     """Whom the model names; None when there is no model, or no answer names exactly one of the candidates.
 
     The model is that of `select_speaker_auto_llm_config`, else the selector's own, with its registered clients and its usage.
@@ -52,7 +50,7 @@ async def asked_model(mode: Mode, chat: GroupChat, candidates: list[Agent], sele
     return check.chosen
 
 
-def _chooser(chat: GroupChat, selector: Any, system_message: str, history: dict[Agent, list[dict[str, Any]]]) -> ConversableAgent:
+def _chooser(chat: Group, selector: Any, system_message: str, history: dict[Agent, list[dict[str, Any]]]) -> ConversableAgent:
     """The agent that the model speaks for."""
     given = chat.select_speaker_auto_model_client_cls or []
     classes = given if isinstance(given, list) else [given]
@@ -77,7 +75,7 @@ def _chooser(chat: GroupChat, selector: Any, system_message: str, history: dict[
 class _Check:
     """Reads the model's answers and asks again while attempts are left."""
 
-    def __init__(self, chat: GroupChat, candidates: list[Agent]) -> None:
+    def __init__(self, chat: Group, candidates: list[Agent]) -> None:
         self.chat = chat
         self.candidates = candidates
         self.attempts = 1 + chat.max_retries_for_selecting_speaker

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.agents.group import templates
+from agentkit.agents.group.members import Group
 from agentkit.conversation.agent import Agent
 from agentkit.errors import WrongArgument, WrongType
-
-if TYPE_CHECKING:
-    from agentkit.agents.group.chat import GroupChat
 
 METHODS = ("auto", "manual", "random", "round_robin")
 
 
-def checked(chat: GroupChat) -> dict[str, Any]:
+def checked(chat: Group) -> dict[str, Any]:
     """The settings in the form in which they count; raises WrongArgument or WrongType that name the argument."""
     _check_agents(chat.agents)
     if not isinstance(chat.messages, list):
@@ -60,7 +58,7 @@ def _check_count(name: str, value: Any, error: type[Exception]) -> None:
         raise WrongArgument(f"GroupChat: {name} must be at least 0, not {value}.")
 
 
-def _check_texts(chat: GroupChat) -> None:
+def _check_texts(chat: Group) -> None:
     needed = ("select_speaker_message_template", "select_speaker_auto_multiple_template", "select_speaker_auto_none_template",
               "role_for_select_speaker_messages")  # fmt: skip
     for name in (*needed, "select_speaker_prompt_template"):
@@ -73,7 +71,7 @@ def _check_texts(chat: GroupChat) -> None:
             templates.filled(text, [])
 
 
-def _transitions_type(chat: GroupChat) -> str | None:
+def _transitions_type(chat: Group) -> str | None:
     kind: Any = chat.speaker_transitions_type
     given = chat.allowed_or_disallowed_speaker_transitions
     if kind is None:
@@ -87,7 +85,7 @@ def _transitions_type(chat: GroupChat) -> str | None:
     return kind.lower()
 
 
-def _repeating(chat: GroupChat) -> Any:
+def _repeating(chat: Group) -> Any:
     """True unless said otherwise; None where a graph of transitions says who may repeat."""
     repeat = chat.allow_repeat_speaker
     if chat.allowed_or_disallowed_speaker_transitions is not None:

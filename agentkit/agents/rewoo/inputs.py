@@ -5,16 +5,30 @@ from __future__ import annotations
 import json
 from ast import literal_eval
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from agentkit.agents.rewoo.describing import Description
 from agentkit.core.tools import parse_arguments, to_text
 from agentkit.errors import WrongArgument
 
-if TYPE_CHECKING:
-    from agentkit.agents.rewoo.actions import BaseAction
-
 Arguments = str | list[Any] | dict[str, Any]
 """What an action is called with: a text, a JSON array, or arguments by name."""
+
+
+class Described(Protocol):
+    """What a parser knows of its action."""
+
+    @property
+    def name(self) -> str:
+        """Under which the planner knows it."""
+
+    @property
+    def description(self) -> Description:
+        """Name, purpose and parameters; of a toolkit `api_list` with those of its APIs."""
+
+    @property
+    def is_toolkit(self) -> bool:
+        """Whether it has several APIs."""
 
 
 class BaseParser:
@@ -26,7 +40,7 @@ class BaseParser:
 
     PARAMETER_DESCRIPTION = ""
 
-    def __init__(self, action: BaseAction) -> None:
+    def __init__(self, action: Described) -> None:
         self.action = action
         self._parameters: dict[str, dict[str, str]] = {}
         self._required: dict[str, list[str]] = {}
