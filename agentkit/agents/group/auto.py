@@ -14,7 +14,7 @@ from agentkit.core.io import IOStream
 from agentkit.core.twin import Mode
 
 
-async def asked_model(mode: Mode, chat: Group, candidates: list[Agent], selector: Any) -> Agent | None:
+async def asked_model(mode: Mode, chat: Group, candidates: list[Agent], selector: Agent | None) -> Agent | None:
     """Whom the model names; None when there is no model, or no answer names exactly one of the candidates.
 
     The model is that of `select_speaker_auto_llm_config`, else the selector's own, with its registered clients and its usage.
@@ -29,8 +29,9 @@ async def asked_model(mode: Mode, chat: Group, candidates: list[Agent], selector
         return None
     check = _Check(chat, candidates)
     chooser = _chooser(chat, selector, chat.select_speaker_msg(candidates), {check.agent: transcript})
+    who = "" if selector is None else selector.name
     if chooser.client is None:
-        telling.note(getattr(selector, "name", ""), "has no model that could choose the next speaker", silent=True)
+        telling.note(who, "has no model that could choose the next speaker", silent=True)
         return None
     check.agent.register_reply([chooser], check.reply)
     silent = not chat.select_speaker_auto_verbose
@@ -46,11 +47,13 @@ async def asked_model(mode: Mode, chat: Group, candidates: list[Agent], selector
         message=question,
     )
     if check.chosen is None:
-        telling.note(selector.name, f"no answer of {check.attempts} named a next speaker", silent=True)
+        telling.note(who, f"no answer of {check.attempts} named a next speaker", silent=True)
     return check.chosen
 
 
-def _chooser(chat: Group, selector: Any, system_message: str, history: dict[Agent, list[dict[str, Any]]]) -> ConversableAgent:
+def _chooser(
+    chat: Group, selector: Agent | None, system_message: str, history: dict[Agent, list[dict[str, Any]]]
+) -> ConversableAgent:
     """The agent that the model speaks for."""
     given = chat.select_speaker_auto_model_client_cls or []
     classes = given if isinstance(given, list) else [given]

@@ -62,7 +62,7 @@ class GroupChat(Group):
                 found += [member for member in inner.agents if member not in found]
         return found
 
-    async def _select_speaker(self, mode: Mode, last_speaker: Agent, selector: Any) -> Agent:
+    async def _select_speaker(self, mode: Mode, last_speaker: Agent, selector: Agent | None) -> Agent:
         """Who speaks next; `selector` is the agent whose model chooses with `auto`, usually the manager.
 
         Raises NoEligibleSpeaker when nobody may, WrongArgument when the group or a callable's answer cannot be.

@@ -11,9 +11,10 @@ from agentkit.agents.group import templates
 from agentkit.agents.group.manual import asked_person
 from agentkit.agents.group.transitions import Transitions
 from agentkit.conversation.agent import Agent
+from agentkit.conversation.transforms.base import TransformMessages
 from agentkit.errors import UndefinedNextAgent
 
-SelectionMethod = Literal["auto", "manual", "random", "round_robin"] | Callable[..., Any]
+SelectionMethod = Literal["auto", "manual", "random", "round_robin"] | Callable[..., object]
 
 
 @dataclass
@@ -38,9 +39,9 @@ class Group:
     select_speaker_prompt_template: str | None = templates.PROMPT
     select_speaker_auto_multiple_template: str = templates.SEVERAL_NAMES
     select_speaker_auto_none_template: str = templates.NO_NAME
-    select_speaker_transform_messages: Any | None = None
+    select_speaker_transform_messages: TransformMessages | None = None
     select_speaker_auto_verbose: bool | None = False
-    select_speaker_auto_model_client_cls: Any | None = None
+    select_speaker_auto_model_client_cls: type | list[type] | None = None
     select_speaker_auto_llm_config: dict[str, Any] | Literal[False] | None = None
     role_for_select_speaker_messages: str | None = "system"
     allowed_speaker_transitions_dict: Transitions = field(init=False)

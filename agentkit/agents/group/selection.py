@@ -24,9 +24,9 @@ class Choice:
     """Names of those who might have been chosen."""
 
 
-async def choose(mode: Mode, chat: Group, last_speaker: Agent, selector: Any) -> Choice:
+async def choose(mode: Mode, chat: Group, last_speaker: Agent, selector: Agent | None) -> Choice:
     """The next speaker; raises NoEligibleSpeaker when nobody may speak, WrongArgument for what cannot be."""
-    method: Any = chat.speaker_selection_method
+    method: object = chat.speaker_selection_method
     if callable(method):
         answer = await mode.invoke(method, last_speaker, chat)
         if isinstance(answer, Agent):
@@ -49,7 +49,7 @@ def _custom(chat: Group, agent: Agent) -> Choice:
     return Choice(agent, "custom", chat.agent_names)
 
 
-def _method_of(answer: Any) -> str:
+def _method_of(answer: object) -> str:
     if answer is None:
         raise NoEligibleSpeaker("speaker_selection_method returned None.")
     if not isinstance(answer, str):
@@ -100,7 +100,7 @@ def _called(message: dict[str, Any]) -> list[str]:
 
 
 async def _by_method(
-    mode: Mode, chat: Group, method: str, last_speaker: Agent, selector: Any, candidates: list[Agent]
+    mode: Mode, chat: Group, method: str, last_speaker: Agent, selector: Agent | None, candidates: list[Agent]
 ) -> tuple[Agent, str]:
     if method == "round_robin":
         return chat.next_agent(last_speaker, candidates), method
