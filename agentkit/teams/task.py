@@ -22,7 +22,7 @@ from agentkit.events import (
     ToolReturned,
 )
 from agentkit.llm.model import Model
-from agentkit.llm.passages import Passage, parse_passages
+from agentkit.llm.offline.passages import Passage, parse_passages
 from agentkit.llm.support import Checked, Embed, check
 from agentkit.messages import Message, new_id
 from agentkit.retrieval import Hit
