@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
+from agentkit.messages import AnyMessage, Given
+
 
 @runtime_checkable
 class Agent(Protocol):
@@ -17,26 +19,26 @@ class Agent(Protocol):
     def description(self) -> str:
         """What the agent is good for; others choose speakers by it."""
 
-    def send(self, message: dict[str, Any] | str, recipient: Agent, request_reply: bool | None = None) -> None:
+    def send(self, message: Given | str, recipient: Agent, request_reply: bool | None = None) -> None:
         """Send a message to another agent."""
 
-    async def a_send(self, message: dict[str, Any] | str, recipient: Agent, request_reply: bool | None = None) -> None:
+    async def a_send(self, message: Given | str, recipient: Agent, request_reply: bool | None = None) -> None:
         """(async) Send a message to another agent."""
 
-    def receive(self, message: dict[str, Any] | str, sender: Agent, request_reply: bool | None = None) -> None:
+    def receive(self, message: Given | str, sender: Agent, request_reply: bool | None = None) -> None:
         """Receive a message from another agent."""
 
-    async def a_receive(self, message: dict[str, Any] | str, sender: Agent, request_reply: bool | None = None) -> None:
+    async def a_receive(self, message: Given | str, sender: Agent, request_reply: bool | None = None) -> None:
         """(async) Receive a message from another agent."""
 
     def generate_reply(
-        self, messages: list[dict[str, Any]] | None = None, sender: Agent | None = None, **kwargs: Any
-    ) -> str | dict[str, Any] | None:
+        self, messages: list[Given] | None = None, sender: Agent | None = None, **kwargs: Any
+    ) -> str | AnyMessage | None:
         """A reply to the messages; None when there is none."""
 
     async def a_generate_reply(
-        self, messages: list[dict[str, Any]] | None = None, sender: Agent | None = None, **kwargs: Any
-    ) -> str | dict[str, Any] | None:
+        self, messages: list[Given] | None = None, sender: Agent | None = None, **kwargs: Any
+    ) -> str | AnyMessage | None:
         """(async) A reply to the messages; None when there is none."""
 
 

@@ -10,11 +10,11 @@ from agentkit import coding
 from agentkit.coding import legacy
 from agentkit.coding.telling import telling_stops
 from agentkit.conversation.checks import discreet
-from agentkit.conversation.history import Stored, content_of
 from agentkit.core import bus
 from agentkit.core.twin import Mode
 from agentkit.errors import WrongArgument
 from agentkit.events import CodeRan
+from agentkit.messages import Stored, content_of
 
 if TYPE_CHECKING:
     from agentkit.conversation.conversable import ConversableAgent

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentkit.conversation import telling
-from agentkit.conversation.history import Stored, content_of
 from agentkit.conversation.model import model_reply
 from agentkit.errors import InvalidCarryOverType, ModelError, WrongArgument
-from agentkit.messages import text_of
+from agentkit.messages import AnyMessage, content_of, text_of
 
 if TYPE_CHECKING:
     from agentkit.conversation.conversable import ConversableAgent
@@ -43,7 +42,9 @@ def reflection_summary(sender: ConversableAgent, recipient: ConversableAgent, ar
         return ""
 
 
-def reflect(agent: ConversableAgent, prompt: str, messages: list[Stored], llm_agent: Any, cache: Any, role: str | None) -> Any:
+def reflect(
+    agent: ConversableAgent, prompt: str, messages: Sequence[AnyMessage], llm_agent: Any, cache: Any, role: str | None
+) -> Any:
     """What the model of `llm_agent`, else of the agent, replies to the messages with the prompt behind them."""
     speaker = next((each for each in (llm_agent, agent) if getattr(each, "client", None) is not None), None)
     if speaker is None:

@@ -22,10 +22,9 @@ from agentkit.llm.failures import mapped, of_http
 from agentkit.llm.prices import price
 from agentkit.llm.response import ModelResponse
 from agentkit.llm.stream import delta, thought
-from agentkit.llm.thinking import FIELD
 from agentkit.llm.usage import credible, usage_from
 from agentkit.llm.wire import Sender, body, decoded, events
-from agentkit.messages import new_id
+from agentkit.messages import THINKING, new_id
 
 if TYPE_CHECKING:
     import ssl
@@ -173,7 +172,7 @@ class OpenAIClient:
         made = chat_completion(value, sender)
         if request.get("stream"):  # asked for a stream, this server sends all at once
             first = made.choices[0].message
-            thought(getattr(first, FIELD, ""))
+            thought(getattr(first, THINKING, ""))
             delta(first.content or "")
         return cast(ModelResponse, made)
 

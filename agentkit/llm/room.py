@@ -16,7 +16,7 @@ from agentkit.errors import ContextTooLong
 from agentkit.events import Compressed
 from agentkit.llm.token_limits import window_of
 from agentkit.llm.tokens import TokenCounter, counter_of, family_of
-from agentkit.messages import Message
+from agentkit.messages import Message, has_calls, is_result
 
 if TYPE_CHECKING:
     from agentkit.llm.client import Model
@@ -222,7 +222,7 @@ def _at_most(text: str) -> int:
 def _is_result(message: Message) -> bool:
     """Whether a message is what a tool or a program gave."""
     content = message.get("content")
-    if message.get("role") in ("tool", "function"):
+    if is_result(message):
         return isinstance(content, str)
     return isinstance(content, str) and content.startswith(_CODE_OUTPUT)
 
@@ -235,11 +235,11 @@ def _units(messages: Sequence[Message]) -> list[tuple[int, ...]]:
     units: list[list[int]] = []
     calls = False
     for place, message in enumerate(messages):
-        if calls and message.get("role") in ("tool", "function"):
+        if calls and is_result(message):
             units[-1].append(place)
             continue
         units.append([place])
-        calls = bool(message.get("tool_calls") or message.get("function_call"))
+        calls = has_calls(message)
     return [tuple(unit) for unit in units]
 
 

@@ -12,8 +12,8 @@ from agentkit.errors import BadModelReply, Stopped
 from agentkit.llm.client import Model, tools_in
 from agentkit.llm.response import Choice, Response, ResponseMessage
 from agentkit.llm.stream import delta, thought
-from agentkit.llm.thinking import FIELD
 from agentkit.llm.usage import estimated_usage
+from agentkit.messages import THINKING, call_fields
 
 Scripted = str | Mapping[str, Any] | Exception
 Script = Scripted | Callable[[Mapping[str, Any]], Scripted]
@@ -43,7 +43,7 @@ class ScriptedClient:
             raise reply
         message: dict[str, Any] = {"content": reply} if isinstance(reply, str) else dict(reply)
         text = str(message.get("content") or "")
-        thinking = str(message.get(FIELD) or "")
+        thinking = str(message.get(THINKING) or "")
         if params.get("stream"):
             self._stream(thinking, thought)
             self._stream(text, delta)
@@ -52,8 +52,7 @@ class ScriptedClient:
         )
         counted = {"prompt_tokens": usage.prompt, "completion_tokens": usage.completion}
         said = ResponseMessage(
-            message.get("content"), message.get("tool_calls"),
-            function_call=message.get("function_call"), reasoning_content=thinking or None,
+            message.get("content"), reasoning_content=thinking or None, **call_fields(message),
         )  # fmt: skip
         choice = Choice(said, message.get("finish_reason", "stop"))
         return Response([choice], str(params.get("model", "scripted")), counted, message.get("reply_end"))

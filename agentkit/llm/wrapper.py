@@ -22,7 +22,7 @@ from agentkit.llm.entries import CLIENT_KEYS, Entry, custom_model, entry_of, mad
 from agentkit.llm.templates import instantiate, instantiated
 from agentkit.llm.thinking import split, thought_in
 from agentkit.llm.usage_summary import UsageSummary, print_summaries
-from agentkit.messages import Message
+from agentkit.messages import Message, has_calls
 
 log = logging.getLogger(__name__)
 
@@ -260,7 +260,7 @@ def _text_or_calls(message: Any) -> Any:
         return split(message)[1]
     if message is None or isinstance(message, Mapping):
         return message
-    if getattr(message, "tool_calls", None) or getattr(message, "function_call", None):
+    if has_calls(message):
         return message if hasattr(message, "model_dump") else message_of(message, "The model")
     content = getattr(message, "content", None)
     if isinstance(content, str) and not thought_in(message):

@@ -14,6 +14,7 @@ from agentkit.conversation import telling
 from agentkit.conversation.agent import Agent
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import AgentNameConflict, UndefinedNextAgent
+from agentkit.messages import AnyMessage, Stored, copied
 
 SelectionMethod = Literal["auto", "manual", "random", "round_robin"] | Callable[..., Any]
 
@@ -30,7 +31,7 @@ class GroupChat:
     DEFAULT_INTRO_MSG: ClassVar[str] = templates.INTRODUCTION
 
     agents: list[Agent]
-    messages: list[dict[str, Any]]
+    messages: list[Stored]
     max_round: int = 10
     admin_name: str = "Admin"
     func_call_filter: bool = True
@@ -72,7 +73,7 @@ class GroupChat:
         """Forget what was said."""
         self.messages.clear()
 
-    def append(self, message: dict[str, Any], speaker: Agent) -> None:
+    def append(self, message: AnyMessage, speaker: Agent) -> None:
         """Add what the speaker said to the transcript, as text; the message given is not changed."""
         self.messages.append({**signed(message, speaker), "content": telling.shown(message)})
 
@@ -143,6 +144,6 @@ class GroupChat:
     select_speaker, a_select_speaker = faces(_select_speaker)
 
 
-def signed(message: dict[str, Any], speaker: Agent) -> dict[str, Any]:
+def signed(message: AnyMessage, speaker: Agent) -> Stored:
     """A copy of the message with the speaker's name; the result of a function keeps the function's."""
-    return dict(message) if message.get("role") == "function" else {**message, "name": speaker.name}
+    return copied(message if message.get("role") == "function" else {**message, "name": speaker.name})

@@ -11,6 +11,7 @@ from agentkit.conversation.agent import Agent
 from agentkit.conversation.human import ask
 from agentkit.core.twin import Mode
 from agentkit.errors import NoEligibleSpeaker, WrongArgument
+from agentkit.messages import AnyMessage, functions_of
 
 if TYPE_CHECKING:
     from agentkit.agents.group.chat import GroupChat
@@ -98,10 +99,9 @@ def _able(chat: GroupChat) -> list[Agent] | None:
     return able
 
 
-def _called(message: dict[str, Any]) -> list[str]:
+def _called(message: AnyMessage) -> list[str]:
     """Names of the functions that a message calls."""
-    calls = [message.get("function_call"), *(call.get("function") for call in message.get("tool_calls") or ())]
-    return [str(call["name"]) for call in calls if isinstance(call, dict) and call.get("name")]
+    return [str(call["name"]) for call in functions_of(message) if call.get("name")]
 
 
 async def _by_method(
