@@ -11,11 +11,11 @@ from agentkit.coding import legacy
 from agentkit.coding.telling import telling_stops
 from agentkit.conversation.agent import ChatAgent
 from agentkit.conversation.checks import discreet
-from agentkit.conversation.history import Stored, content_of
 from agentkit.core import bus
 from agentkit.core.twin import Mode
 from agentkit.errors import WrongArgument
 from agentkit.events import CodeRan
+from agentkit.messages import Stored, content_of
 
 _SHELLS, _PYTHONS = ("bash", "shell", "sh"), ("python", "Python", "py")
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from agentkit.coding import legacy
 from agentkit.conversation import code, nested, telling, tooling
 from agentkit.conversation.agent import Agent, LLMAgent
 from agentkit.conversation.chats import (
+    Chat,
     ChatResult,
     a_initiate_chats,
     check_chat,
@@ -27,7 +28,7 @@ from agentkit.conversation.checks import (
 )
 from agentkit.conversation.code import Coder
 from agentkit.conversation.engine import Engine, cache_lent, check_sync, part, why_ended
-from agentkit.conversation.history import History, Stored, as_dict
+from agentkit.conversation.history import History
 from agentkit.conversation.hooks import Hooks
 from agentkit.conversation.human import Human, InputMode
 from agentkit.conversation.model import Voice, model_reply, noting_cuts, offered_tools
@@ -40,9 +41,10 @@ from agentkit.core.twin import Mode, faces, threaded
 from agentkit.errors import LimitReached, NoModelConfig, UnknownName, WrongArgument, WrongType
 from agentkit.events import ChatEnded
 from agentkit.llm.calls.limits import reason_of
+from agentkit.messages import AnyMessage, Stored, as_dict, copied
 
 F = TypeVar("F", bound=Callable[..., Any])
-Reply = str | dict[str, Any] | None
+Reply = str | AnyMessage | None
 Verdict = tuple[bool, Any]
 """`(final, reply)`: a reply function says whether its reply is the last word."""
 
@@ -70,7 +72,7 @@ class ConversableAgent(LLMAgent):
     _reply_func_list: list[dict[str, Any]] = part("replies.entries")
     _function_map: dict[str, Callable[..., Any]] = part("tools.functions")
     _human_input: list[str] = part("human.inputs")
-    _is_termination_msg: Callable[[Stored], bool] = part("human.is_termination_msg")
+    _is_termination_msg: Callable[..., bool] = part("human.is_termination_msg")
     _max_consecutive_auto_reply: int = part("human.limit")
     _max_consecutive_auto_reply_dict: dict[Agent | None, int] = part("human.limits")
     _consecutive_auto_reply_counter: dict[Agent | None, int] = part("human.counters")
@@ -81,15 +83,15 @@ class ConversableAgent(LLMAgent):
         self,
         name: str,
         system_message: str | list[Any] | None = "You are a helpful AI Assistant.",
-        is_termination_msg: Callable[[dict[str, Any]], bool] | None = None,
+        is_termination_msg: Callable[..., bool] | None = None,
         max_consecutive_auto_reply: int | None = None,
         human_input_mode: InputMode = "TERMINATE",
         function_map: dict[str, Callable[..., Any]] | None = None,
         code_execution_config: dict[str, Any] | Literal[False] | None = False,
         llm_config: dict[str, Any] | Literal[False] | None = None,
-        default_auto_reply: str | dict[str, Any] | None = "",
+        default_auto_reply: str | AnyMessage | None = "",
         description: str | None = None,
-        chat_messages: Mapping[Agent, list[dict[str, Any]]] | None = None,
+        chat_messages: Mapping[Agent, Sequence[AnyMessage]] | None = None,
         silent: bool | None = None,
         context_variables: dict[str, Any] | None = None,
     ) -> None:
@@ -110,7 +112,7 @@ class ConversableAgent(LLMAgent):
             Voice(name, self.DEFAULT_CONFIG if llm_config is None else llm_config),
             Coder(name, code_execution_config),
         )
-        self._oai_system_message: list[dict[str, Any]] = [{"content": system_message, "role": "system"}]
+        self._oai_system_message: list[Stored] = [{"content": system_message, "role": "system"}]
         self._description = system_message if description is None else description
         self._default_auto_reply = default_auto_reply
         self._context_variables = context_variables if context_variables is not None else {}
@@ -201,7 +203,7 @@ class ConversableAgent(LLMAgent):
 
     def register_nested_chats(
         self,
-        chat_queue: list[dict[str, Any]],
+        chat_queue: list[Chat],
         trigger: Any,
         reply_func_from_nested_chats: str | Callable[..., Any] = nested.DEFAULT,
         position: int = 2,
@@ -213,7 +215,7 @@ class ConversableAgent(LLMAgent):
         self.register_reply(trigger, reply_func, position, kwargs.pop("config", None), kwargs.pop("reset_config", None), **kwargs)
 
     async def _generate_reply(
-        self, mode: Mode, /, messages: list[dict[str, Any]] | None = None, sender: Agent | None = None, **kwargs: Any
+        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, **kwargs: Any
     ) -> Reply:
         """The first final reply of the registered reply functions, else the default auto reply.
 
@@ -234,7 +236,7 @@ class ConversableAgent(LLMAgent):
     generate_reply, a_generate_reply = faces(_generate_reply)
 
     async def _check_termination_and_human_reply(
-        self, mode: Mode, /, messages: list[dict[str, Any]] | None = None, sender: Agent | None = None, config: Any | None = None
+        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: Any | None = None
     ) -> Verdict:
         """Reply function: whether the chat ends here, and what the person says, asked as `human_input_mode` wants it."""
         messages = conversation(self, messages, sender)
@@ -243,7 +245,7 @@ class ConversableAgent(LLMAgent):
     check_termination_and_human_reply, a_check_termination_and_human_reply = faces(_check_termination_and_human_reply)
 
     async def _generate_function_call_reply(
-        self, mode: Mode, /, messages: list[dict[str, Any]] | None = None, sender: Agent | None = None, config: Any | None = None
+        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: Any | None = None
     ) -> Verdict:
         """Reply function: execute the `function_call` of the last message (the older form of tool calls)."""
         messages = conversation(self, messages, sender)
@@ -252,7 +254,7 @@ class ConversableAgent(LLMAgent):
     generate_function_call_reply, a_generate_function_call_reply = faces(_generate_function_call_reply)
 
     async def _generate_tool_calls_reply(
-        self, mode: Mode, /, messages: list[dict[str, Any]] | None = None, sender: Agent | None = None, config: Any | None = None
+        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: Any | None = None
     ) -> Verdict:
         """Reply function: execute the `tool_calls` of the last message; in async chats side by side."""
         messages = conversation(self, messages, sender)
@@ -264,7 +266,7 @@ class ConversableAgent(LLMAgent):
         self,
         mode: Mode,
         /,
-        messages: list[dict[str, Any]] | None = None,
+        messages: Sequence[AnyMessage] | None = None,
         sender: Agent | None = None,
         config: dict[str, Any] | Literal[False] | None = None,
     ) -> Verdict:
@@ -278,7 +280,7 @@ class ConversableAgent(LLMAgent):
         self,
         mode: Mode,
         /,
-        messages: list[dict[str, Any]] | None = None,
+        messages: Sequence[AnyMessage] | None = None,
         sender: Agent | None = None,
         config: Any | None = None,
     ) -> Verdict:
@@ -298,7 +300,7 @@ class ConversableAgent(LLMAgent):
         self,
         mode: Mode,
         /,
-        message: dict[str, Any] | str,
+        message: AnyMessage | str,
         recipient: Agent,
         request_reply: bool | None = None,
         silent: bool | None = False,
@@ -323,7 +325,7 @@ class ConversableAgent(LLMAgent):
         self,
         mode: Mode,
         /,
-        message: dict[str, Any] | str,
+        message: AnyMessage | str,
         sender: Agent,
         request_reply: bool | None = None,
         silent: bool | None = False,
@@ -348,12 +350,12 @@ class ConversableAgent(LLMAgent):
     receive, a_receive = faces(_receive)
 
     def _append_oai_message(
-        self, message: dict[str, Any] | str, role: str, conversation_id: Agent, is_sending: bool = True
+        self, message: AnyMessage | str, role: str, conversation_id: Agent, is_sending: bool = True
     ) -> bool:
         """Store a message of a conversation; False when it is none."""
         return self._engine.history.add(message, role, conversation_id, self.name if is_sending else conversation_id.name)
 
-    def _process_received_message(self, message: dict[str, Any] | str, sender: Agent, silent: bool | None) -> None:
+    def _process_received_message(self, message: AnyMessage | str, sender: Agent, silent: bool | None) -> None:
         """Store and tell a message that came in."""
         if not self._append_oai_message(message, "user", sender, is_sending=False):
             raise _no_message(self.name, message, sender.name)
@@ -363,7 +365,7 @@ class ConversableAgent(LLMAgent):
         if not is_silent:
             self._print_received_message(said, sender)
 
-    def _print_received_message(self, message: dict[str, Any] | str, sender: Agent) -> None:
+    def _print_received_message(self, message: AnyMessage | str, sender: Agent) -> None:
         """Show a message that came in on the console; AutoGen's user interfaces override this."""
         telling.show_message(as_dict(self.name, message), sender, self)
 
@@ -373,16 +375,16 @@ class ConversableAgent(LLMAgent):
         return silent if own is None else own
 
     @property
-    def chat_messages(self) -> dict[Agent, list[dict[str, Any]]]:
+    def chat_messages(self) -> dict[Agent, list[Stored]]:
         """The conversations, by the other agent; live lists of stored messages."""
         return self._engine.history.messages
 
-    def chat_messages_for_summary(self, agent: Agent) -> list[dict[str, Any]]:
+    def chat_messages_for_summary(self, agent: Agent) -> list[Stored]:
         """The conversation with an agent as it is summarised."""
         check_agent(self.name, "agent", agent, needed=True)
         return self._oai_messages[agent]
 
-    def last_message(self, agent: Agent | None = None) -> dict[str, Any] | None:
+    def last_message(self, agent: Agent | None = None) -> Stored | None:
         """The newest message with the agent, by default of the only conversation; None when there is none.
 
         Raises WrongArgument (a ValueError) when several conversations are possible, UnknownName (a KeyError) for a stranger.
@@ -409,7 +411,7 @@ class ConversableAgent(LLMAgent):
         max_turns: int | None = None,
         summary_method: SummaryMethod = DEFAULT_SUMMARY_METHOD,
         summary_args: dict[str, Any] | None = {},  # noqa: B006 (AutoGen's default, never written to)
-        message: dict[str, Any] | str | Callable[..., Any] | None = None,
+        message: AnyMessage | str | Callable[..., Any] | None = None,
         **kwargs: Any,
     ) -> ChatResult:
         """Chat with the recipient until somebody ends it or `max_turns` round trips are over; gives a snapshot of the chat.
@@ -440,7 +442,7 @@ class ConversableAgent(LLMAgent):
         ended = ChatEnded(self.name, recipient.name, reason, len(history), is_silent)
         telling.tell(ended, f"{self.name} and {recipient.name} are done: {reason}.", is_silent)
         return ChatResult(
-            kwargs.get("chat_id"), [dict(each) for each in history], summary, gather_usage_summary(pair),
+            kwargs.get("chat_id"), [copied(each) for each in history], summary, gather_usage_summary(pair),
             list(self._human_input), reason, list(cut),
         )  # fmt: skip
 
@@ -492,7 +494,7 @@ class ConversableAgent(LLMAgent):
         if prepare_recipient and isinstance(recipient, ConversableAgent):
             recipient._prepare_chat(self, clear_history, False, reply_at_receive)
 
-    async def _generate_init_message(self, mode: Mode, /, message: dict[str, Any] | str | None, **kwargs: Any) -> Any:
+    async def _generate_init_message(self, mode: Mode, /, message: AnyMessage | str | None, **kwargs: Any) -> Any:
         """The first message of a chat with its `carryover`; None asks the person for one."""
         if message is None:
             message = await mode.peer(self, "get_human_input", ">")
@@ -500,19 +502,19 @@ class ConversableAgent(LLMAgent):
 
     generate_init_message, a_generate_init_message = faces(_generate_init_message)
 
-    def initiate_chats(self, chat_queue: list[dict[str, Any]]) -> list[ChatResult]:
+    def initiate_chats(self, chat_queue: list[Chat]) -> list[ChatResult]:
         """Run chats one after the other, each with the summaries of those before as carryover; this agent begins them."""
         finished = initiate_chats(self._with_sender(chat_queue))
         self._finished_chats: Any = finished
         return finished
 
-    async def a_initiate_chats(self, chat_queue: list[dict[str, Any]]) -> dict[Any, ChatResult]:
+    async def a_initiate_chats(self, chat_queue: list[Chat]) -> dict[Any, ChatResult]:
         """(async) Run chats side by side by their `prerequisites`; results by `chat_id`."""
         finished = await a_initiate_chats(self._with_sender(chat_queue))
         self._finished_chats = finished
         return finished
 
-    def _with_sender(self, chat_queue: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _with_sender(self, chat_queue: Sequence[Chat]) -> list[Chat]:
         check_chats(self.name, chat_queue)
         return [chat if chat.get("sender") is not None else {**chat, "sender": self} for chat in chat_queue]
 
@@ -584,7 +586,7 @@ class ConversableAgent(LLMAgent):
         return self._engine.coder.run_blocks(self, code_blocks)
 
     async def _execute_function(
-        self, mode: Mode, /, func_call: dict[str, Any], verbose: bool = False
+        self, mode: Mode, /, func_call: Mapping[str, Any], verbose: bool = False
     ) -> tuple[bool, dict[str, Any]]:
         """Execute a call with `name` and `arguments`: whether it went well, and the result as a message of role function."""
         check_kind(self.name, "func_call", func_call, Mapping, "a dict with name and arguments")
@@ -592,7 +594,7 @@ class ConversableAgent(LLMAgent):
 
     execute_function, _execute_function_async = faces(_execute_function)
 
-    async def a_execute_function(self, func_call: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
+    async def a_execute_function(self, func_call: Mapping[str, Any]) -> tuple[bool, dict[str, Any]]:
         """(async) Execute a call with `name` and `arguments`; async functions are awaited."""
         return await self._execute_function_async(func_call)
 
@@ -671,14 +673,14 @@ class ConversableAgent(LLMAgent):
         check_kind(self.name, "model_client_cls", model_client_cls, type, "a class")
         self.client.register_model_client(model_client_cls, **kwargs)
 
-    def _generate_oai_reply_from_client(self, llm_client: Any, messages: list[dict[str, Any]], cache: Any) -> Any:
+    def _generate_oai_reply_from_client(self, llm_client: Any, messages: Sequence[AnyMessage], cache: Any) -> Any:
         """What a client replies to the messages."""
         return model_reply(llm_client, messages, cache, self, offered_tools(self.llm_config))
 
     def _reflection_with_llm(
         self,
         prompt: str,
-        messages: list[dict[str, Any]],
+        messages: Sequence[AnyMessage],
         llm_agent: Agent | None = None,
         cache: Any = None,
         role: str | None = None,
@@ -712,17 +714,17 @@ class ConversableAgent(LLMAgent):
         `process_message_before_send` or `update_agent_state`."""
         self._engine.hooks.register(hookable_method, hook)
 
-    def update_agent_state_before_reply(self, messages: list[dict[str, Any]]) -> None:
+    def update_agent_state_before_reply(self, messages: list[Stored]) -> None:
         """Let the hooks look at the messages, usually to set context variables."""
         check_messages(self.name, messages)
         self._engine.hooks.update_state(self, messages)
 
-    def process_all_messages_before_reply(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def process_all_messages_before_reply(self, messages: list[Stored]) -> list[Stored]:
         """The messages as the hooks want them replied to; those that are stored do not change."""
         check_messages(self.name, messages)
         return self._engine.hooks.all_messages(messages)
 
-    def process_last_received_message(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def process_last_received_message(self, messages: list[Stored]) -> list[Stored]:
         """The messages with the text of the last one as the hooks want it; calls and `exit` are left alone."""
         check_messages(self.name, messages)
         return self._engine.hooks.last_message(messages)
@@ -783,8 +785,8 @@ def _ours(*agents: Agent) -> list[ConversableAgent]:
     return [agent for agent in agents if isinstance(agent, ConversableAgent)]
 
 
-def _is_terminate(message: Mapping[str, Any]) -> bool:
-    return telling.shown(dict(message)) == "TERMINATE"
+def _is_terminate(message: AnyMessage) -> bool:
+    return telling.shown(message) == "TERMINATE"
 
 
 def _no_message(owner: str, message: Any, peer: str) -> WrongArgument:

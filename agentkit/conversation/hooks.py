@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from agentkit.conversation.agent import Agent
-from agentkit.conversation.history import Stored
 from agentkit.core.twin import wait_for
 from agentkit.errors import WrongArgument, WrongType
+from agentkit.messages import Stored, copied, function_call_of
 
 HOOKABLE = (
     "process_last_received_message",
@@ -54,7 +54,7 @@ class Hooks:
         hooks = self.lists["process_all_messages_before_reply"]
         if not hooks or not messages:
             return messages
-        processed = [dict(message) for message in messages]
+        processed = [copied(message) for message in messages]
         for hook in hooks:
             processed = _result(hook(processed))
         return processed
@@ -71,8 +71,10 @@ class Hooks:
 
 
 def _is_plain(message: Stored) -> bool:
+    if function_call_of(message) is not None or "context" in message:
+        return False
     content = message.get("content")
-    return "function_call" not in message and "context" not in message and isinstance(content, str | list) and content != "exit"
+    return isinstance(content, str | list) and content != "exit"
 
 
 def _result(value: Any) -> Any:

@@ -10,13 +10,12 @@ from agentkit import runs
 from agentkit.conversation import telling
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_count
-from agentkit.conversation.history import Stored
 from agentkit.core import bus
 from agentkit.core.io import IOConsole, IOStream
 from agentkit.core.twin import Mode
 from agentkit.errors import NobodyToAsk, WrongArgument, WrongType
 from agentkit.events import HumanAnswered, HumanInputRequested
-from agentkit.messages import new_id
+from agentkit.messages import Stored, interrupted, new_id, with_responses
 
 InputMode = Literal["ALWAYS", "NEVER", "TERMINATE"]
 INTERRUPTED = "USER INTERRUPTED"
@@ -133,14 +132,8 @@ def ask(agent: str, prompt: str) -> str:
     return answer
 
 
-def _as_user(reply: str, message: Stored) -> dict[str, Any]:
+def _as_user(reply: str, message: Stored) -> Stored:
     """A person's words as a message; calls that they came in the way of are answered as interrupted."""
-    response: dict[str, Any] = {"role": "user", "content": reply}
-    returns: list[dict[str, Any]] = []
-    if call := message.get("function_call"):
-        returns.append({"role": "function", "name": call.get("name", ""), "content": INTERRUPTED})
-    calls = message.get("tool_calls") or ()
-    returns += [{"role": "tool", "tool_call_id": call.get("id", ""), "content": INTERRUPTED} for call in calls]
-    if returns:
-        response["tool_responses"] = returns
-    return response
+    said: Stored = {"role": "user", "content": reply}
+    returns = interrupted(message, INTERRUPTED)
+    return with_responses(said, returns) if returns else said

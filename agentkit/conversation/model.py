@@ -11,18 +11,16 @@ from typing import Any
 
 from agentkit.conversation import telling
 from agentkit.conversation.checks import discreet
-from agentkit.conversation.history import Stored
 from agentkit.conversation.tooling import normalized_name
 from agentkit.core.io import is_quiet
 from agentkit.errors import BadModelReply, WrongArgument
 from agentkit.events import ReplyEnd
-from agentkit.llm.calls.client import check_reply, thinking_of
+from agentkit.llm.calls.client import thinking_of
 from agentkit.llm.calls.ends import cut_by, end_of
-from agentkit.llm.calls.thinking import UNSENT
+from agentkit.messages import AnyMessage, FunctionCall, check_reply, has_calls, sendable_form, with_functions
 
 _EMPTY: tuple[Any, ...] = ({}, {"config_list": []}, {"config_list": [{"model": ""}]})
 _TOOLS = ("tools", "functions")
-_UNSENT = ("tool_responses", "context", "metadata", "id", "timestamp", *UNSENT)
 _cut: ContextVar[tuple[list[CutReply], ...]] = ContextVar("agentkit_cut_replies", default=())
 _lent: ContextVar[Mapping[Voice, Any]] = ContextVar("agentkit_lent_caches", default=MappingProxyType({}))
 
@@ -99,12 +97,12 @@ def offered_tools(llm_config: Mapping[str, Any] | bool | None) -> dict[str, Any]
     return {key: llm_config[key] for key in _TOOLS if llm_config.get(key)}
 
 
-def model_reply(client: Any, messages: Sequence[Stored], cache: Any, agent: Any, offered: Mapping[str, Any]) -> Any:
+def model_reply(client: Any, messages: Sequence[AnyMessage], cache: Any, agent: Any, offered: Mapping[str, Any]) -> Any:
     """Ask the client; the reply is a text or a message with calls, None when there was nothing in it.
 
     Raises what the client raises.
     """
-    response = client.create(context=_context(messages), messages=sendable(messages), cache=cache, agent=agent, **offered)
+    response = client.create(context=_context(messages), messages=sendable_form(messages), cache=cache, agent=agent, **offered)
     extracted = client.extract_text_or_completion_object(response)
     if end := cut_by(end_of(response)):
         for noted in _cut.get():
@@ -127,21 +125,7 @@ def _keep_thinking(agent: Any, reply: str, response: Any) -> None:
         engine.history.thought(reply, thinking)
 
 
-def sendable(messages: Sequence[Stored]) -> list[Stored]:
-    """The messages as the chat API takes them: every tool response one message, nothing but the API's keys."""
-    sent: list[Stored] = []
-    for message in messages:
-        responses = message.get("tool_responses") or []
-        sent += responses
-        # The content of a message of role tool only repeats the responses.
-        if not responses or message.get("role") != "tool":
-            sent.append({key: value for key, value in message.items() if key not in _UNSENT})
-            if message.get("role") == "function":
-                sent[-1]["content"] = str(message.get("content"))
-    return sent
-
-
-def _context(messages: Sequence[Stored]) -> dict[str, Any] | None:
+def _context(messages: Sequence[AnyMessage]) -> dict[str, Any] | None:
     """The contexts of all messages in one, later ones count: so a message can renew what an earlier one refers to."""
     contexts = [message["context"] for message in messages if "context" in message]
     return {key: value for context in contexts for key, value in context.items()} if contexts else None
@@ -153,20 +137,11 @@ def _accepted(owner: str, reply: Any) -> Any:
     if not isinstance(message, Mapping):
         raise BadModelReply(f"{owner}: its model sent {reply!r:.200} as its message; it must be a text or a message.")
     check_reply(f"{owner}: its model", message)
-    made = dict(message)
-    if made.get("function_call"):
-        made["function_call"] = _callable(made["function_call"])
-    if made.get("tool_calls"):
-        made["tool_calls"] = [_returnable(call) for call in made["tool_calls"]]
-    return made if made.get("content") is not None or made.get("tool_calls") or made.get("function_call") else None
+    made = with_functions(message, _callable)
+    return made if made.get("content") is not None or has_calls(made) else None
 
 
-def _returnable(call: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in call.items() if value is not None or key not in ("id", "type")}
-    return {**kept, "function": _callable(call["function"])}
-
-
-def _callable(function: Mapping[str, Any]) -> dict[str, Any]:
+def _callable(function: FunctionCall) -> FunctionCall:
     return {**function, "name": normalized_name(function["name"])}
 
 

@@ -8,11 +8,10 @@ from typing import Any
 from agentkit.conversation.agent import Agent, ChatAgent
 from agentkit.conversation.chats import a_initiate_chats, check_chats, in_order
 from agentkit.conversation.checks import check_flag
-from agentkit.conversation.history import Stored, content_of
 from agentkit.conversation.summary import reflect, with_carryover
 from agentkit.core.twin import SYNC, Mode, faces
 from agentkit.errors import WrongArgument
-from agentkit.messages import text_of
+from agentkit.messages import AnyMessage, Stored, content_of, text_of
 
 DEFAULT = "summary_from_nested_chats"
 Queue = list[dict[str, Any]]
@@ -68,7 +67,7 @@ async def a_nested_summary(queue: Queue, recipient: ChatAgent, messages: list[St
     return True, finished[chats[-1]["chat_id"]].summary
 
 
-def chats_to_run(queue: Queue, recipient: ChatAgent, messages: list[Stored], sender: Agent, config: Any) -> Queue:
+def chats_to_run(queue: Queue, recipient: ChatAgent, messages: Sequence[AnyMessage], sender: Agent, config: Any) -> Queue:
     """The chats of the queue that have a message; the first takes the last message of the outer chat when it has none."""
     chats: Queue = []
     for index, given in enumerate(queue):
@@ -90,7 +89,7 @@ def chats_to_run(queue: Queue, recipient: ChatAgent, messages: list[Stored], sen
     return chats
 
 
-def _carryover(config: dict[str, Any], recipient: ChatAgent, messages: list[Stored], sender: Any) -> str:
+def _carryover(config: dict[str, Any], recipient: ChatAgent, messages: Sequence[AnyMessage], sender: Any) -> str:
     """What of the outer chat, as others know it, goes into the first inner one."""
     method, args = config.get("summary_method"), config.get("summary_args") or {}
     if sender in recipient.chat_messages:
@@ -109,5 +108,5 @@ def _carryover(config: dict[str, Any], recipient: ChatAgent, messages: list[Stor
     )
 
 
-def _joined(messages: Sequence[Stored]) -> str:
+def _joined(messages: Sequence[AnyMessage]) -> str:
     return "\n".join(text_of(content_of(message)) for message in messages if message.get("content"))

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_kind
-from agentkit.conversation.history import Stored
 from agentkit.core.twin import Mode, core_of
 from agentkit.errors import AsyncReplyInSyncChat, SenderRequired, WrongArgument, WrongType
+from agentkit.messages import Stored
 
 ReplyFunction = Callable[..., Any]
 """`(recipient, messages, sender, config) -> (final, reply)`, sync or async."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agentkit.conversation import telling
 from agentkit.conversation.agent import ChatAgent
-from agentkit.conversation.history import Stored, content_of
 from agentkit.conversation.model import model_reply, offered_tools
 from agentkit.errors import InvalidCarryOverType, ModelError, WrongArgument
-from agentkit.messages import text_of
+from agentkit.messages import AnyMessage, content_of, text_of
 
 SummaryMethod = str | Callable[..., Any] | None
 
@@ -41,7 +40,9 @@ def reflection_summary(sender: ChatAgent, recipient: ChatAgent, args: dict[str, 
         return ""
 
 
-def reflect(agent: ChatAgent, prompt: str, messages: list[Stored], llm_agent: Any, cache: Any, role: str | None) -> Any:
+def reflect(
+    agent: ChatAgent, prompt: str, messages: Sequence[AnyMessage], llm_agent: Any, cache: Any, role: str | None
+) -> Any:
     """What the model of `llm_agent`, else of the agent, replies to the messages with the prompt behind them."""
     asked_first = ((each, getattr(each, "client", None)) for each in (llm_agent, agent))
     speaker, client = next((pair for pair in asked_first if pair[1] is not None), (agent, None))

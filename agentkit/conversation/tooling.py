@@ -7,18 +7,29 @@ import inspect
 import re
 import time
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 from agentkit.conversation.agent import Agent, Remembering
-from agentkit.conversation.checks import check_agent, check_all, check_kind, check_messages
-from agentkit.conversation.history import Stored
+from agentkit.conversation.checks import check_agent, check_kind, check_messages
 from agentkit.core import bus, tools
 from agentkit.core.io import IOStream
 from agentkit.core.twin import Mode
 from agentkit.errors import NoModelConfig, Stopped, WrongArgument, WrongType
 from agentkit.events import ToolCalled, ToolReturned
-from agentkit.messages import new_id
+from agentkit.messages import (
+    AnyMessage,
+    Stored,
+    ToolCall,
+    ToolResponse,
+    check_calls,
+    copied,
+    function_call_of,
+    has_calls,
+    joined_responses,
+    new_id,
+    tool_calls_of,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -93,30 +104,32 @@ class Toolbox:
 
 async def tool_calls_reply(mode: Mode, agent: Agent, message: Stored) -> tuple[bool, Stored | None]:
     """Execute all calls of the message, in async mode side by side, and answer with one tool message."""
-    calls = message.get("tool_calls") or []
-    if not calls:
+    if has_calls(message):
+        check_calls(agent.name, message)
+    if not (calls := tool_calls_of(message)):
         return False, None
-    check_all(agent.name, "tool_calls", calls, Mapping, "a dict")
     returns = await mode.gather(*(_one_call(mode, agent, call) for call in calls))
-    content = "\n\n".join(str(each["content"]) for each in returns)
-    return True, {"role": "tool", "tool_responses": returns, "content": content}
+    return True, joined_responses(returns)
 
 
-async def _one_call(mode: Mode, agent: Agent, call: Mapping[str, Any]) -> dict[str, Any]:
+async def _one_call(mode: Mode, agent: Agent, call: ToolCall) -> ToolResponse:
     _, returned = await mode.peer(agent, "execute_function", dict(call.get("function") or {}))
     content = returned.get("content", "")
-    response = {"role": "tool", "content": "" if content is None else content}
+    response: ToolResponse = {"role": "tool", "content": "" if content is None else content}
     return response if call.get("id") is None else {"tool_call_id": call["id"], **response}
 
 
 async def function_call_reply(mode: Mode, agent: Agent, message: Stored) -> tuple[bool, Stored | None]:
     """Execute the call of the older form, `function_call`."""
-    call = message.get("function_call")
-    if not call:
+    if has_calls(message):
+        check_calls(agent.name, message)
+    if not (call := function_call_of(message)):
         return False, None
-    check_kind(agent.name, "function_call", call, Mapping, "a dict")
     _, returned = await mode.peer(agent, "execute_function", call)
-    return True, returned if returned.get("content") is not None else {**returned, "content": ""}
+    result = copied(returned)
+    if result.get("content") is None:
+        result["content"] = ""
+    return True, result
 
 
 def check_name(owner: str, name: Any) -> str:
@@ -222,11 +235,11 @@ def remember(function: Callable[..., Any], name: str, description: str | None = 
             function._description = description  # type: ignore[union-attr]
 
 
-def conversation(agent: Remembering, messages: list[Stored] | None, sender: Agent | None) -> list[Stored]:
+def conversation(agent: Remembering, messages: Sequence[AnyMessage] | None, sender: Agent | None) -> list[Stored]:
     """The messages that a reply function works on: those given, else the conversation with the sender."""
     if messages is not None:
         if type(messages) is not list or (messages and type(messages[-1]) is not dict):  # each reply function asks
             check_messages(agent.name, messages)
-        return messages
+        return cast(list[Stored], messages)
     check_agent(agent.name, "sender", sender)
     return agent.chat_messages[sender] if sender is not None else []

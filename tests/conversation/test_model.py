@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from agentkit import ConversableAgent
-from agentkit.conversation.model import Voice, model_reply, offered_tools, sendable
+from agentkit.conversation.model import Voice, model_reply, offered_tools
 from agentkit.errors import WrongArgument
 from agentkit.events import Noted
 from agentkit.llm.cache import Cache
 from agentkit.llm.calls.scripted import scripted_model
+from agentkit.messages import sendable_form
 from tests.conversation.cast import agent, call, hearing, modelled
 
 BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
@@ -27,7 +28,7 @@ def test_tool_responses_are_unrolled() -> None:
         {"role": "user", "content": "rather not", "tool_responses": responses[:1]},
     ]
     before = copy.deepcopy(history)
-    assert sendable(history) == [history[0], history[1], *responses, responses[0], {"role": "user", "content": "rather not"}]
+    assert sendable_form(history) == [history[0], history[1], *responses, responses[0], {"role": "user", "content": "rather not"}]
     assert history == before
 
 
@@ -37,7 +38,7 @@ def test_contexts_stay_behind_and_function_results_become_texts() -> None:
         {"role": "function", "name": "f", "content": {"a": 1}},
         {"role": "tool", "content": "alone", "tool_call_id": "1"},
     ]
-    assert sendable(history) == [
+    assert sendable_form(history) == [
         {"role": "user", "content": "x"},
         {"role": "function", "name": "f", "content": "{'a': 1}"},
         {"role": "tool", "content": "alone", "tool_call_id": "1"},

@@ -9,9 +9,8 @@ from agentkit.agents.dialog.asking import ParseFunction, Wish, ask
 from agentkit.agents.dialog.memory import messages_in
 from agentkit.agents.dialog.msg import Msg
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.history import Stored
 from agentkit.core.twin import Mode, faces
-from agentkit.messages import text_of
+from agentkit.messages import Stored, text_of, tool_calls_of
 from agentkit.parsers import ModelResponse
 
 
@@ -45,13 +44,13 @@ class DialogModel:
 
         After `max_retries` further tries `fault_handler(response)` gives what counts as parsed; without one the error is raised.
         """
-        asked = [{"role": "user", "content": messages}] if isinstance(messages, str) else list(messages)
+        asked: list[Stored] = [{"role": "user", "content": messages}] if isinstance(messages, str) else list(messages)
         agent = self._agent
         name = getattr(parse_func, "__qualname__", "none") if parse_func else "none"
         wish = Wish(parse_func or _unread, name, max_retries=max_retries, fault_handler=fault_handler)
         reply = await ask(mode, agent, agent.client, asked, wish)
         return (
-            reply if isinstance(reply, ModelResponse) else ModelResponse(text=None, tool_calls=reply.get("tool_calls"), raw=reply)
+            reply if isinstance(reply, ModelResponse) else ModelResponse(text=None, tool_calls=tool_calls_of(reply), raw=reply)
         )
 
     call, a_call = faces(_call)

@@ -12,6 +12,7 @@ from agentkit.conversation.agent import Agent
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.core.io import IOStream
 from agentkit.core.twin import Mode
+from agentkit.messages import AnyMessage, Stored, copied
 
 
 async def asked_model(mode: Mode, chat: Group, candidates: list[Agent], selector: Agent | None) -> Agent | None:
@@ -20,9 +21,10 @@ async def asked_model(mode: Mode, chat: Group, candidates: list[Agent], selector
     The model is that of `select_speaker_auto_llm_config`, else the selector's own, with its registered clients and its usage.
     """
     prompt = chat.select_speaker_prompt(candidates)
-    transcript = [dict(message) for message in chat.messages]
+    transcript = [copied(message) for message in chat.messages]
     if prompt is not None:
-        question = {"content": prompt, "name": "checking_agent", "override_role": chat.role_for_select_speaker_messages}
+        role = chat.role_for_select_speaker_messages
+        question: AnyMessage = {"content": prompt, "name": "checking_agent", "override_role": role}
     elif transcript:
         question = transcript.pop()
     else:
@@ -52,7 +54,7 @@ async def asked_model(mode: Mode, chat: Group, candidates: list[Agent], selector
 
 
 def _chooser(
-    chat: Group, selector: Agent | None, system_message: str, history: dict[Agent, list[dict[str, Any]]]
+    chat: Group, selector: Agent | None, system_message: str, history: dict[Agent, list[Stored]]
 ) -> ConversableAgent:
     """The agent that the model speaks for."""
     given = chat.select_speaker_auto_model_client_cls or []

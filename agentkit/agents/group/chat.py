@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from agentkit.agents.group import selection
 from agentkit.agents.group.members import Group
@@ -13,6 +12,7 @@ from agentkit.conversation import telling
 from agentkit.conversation.agent import Agent
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import AgentNameConflict
+from agentkit.messages import AnyMessage, Stored, copied
 
 
 @dataclass
@@ -39,7 +39,7 @@ class GroupChat(Group):
         """Forget what was said."""
         self.messages.clear()
 
-    def append(self, message: dict[str, Any], speaker: Agent) -> None:
+    def append(self, message: AnyMessage, speaker: Agent) -> None:
         """Add what the speaker said to the transcript, as text; the message given is not changed."""
         self.messages.append({**signed(message, speaker), "content": telling.shown(message)})
 
@@ -73,6 +73,6 @@ class GroupChat(Group):
     select_speaker, a_select_speaker = faces(_select_speaker)
 
 
-def signed(message: dict[str, Any], speaker: Agent) -> dict[str, Any]:
+def signed(message: AnyMessage, speaker: Agent) -> Stored:
     """A copy of the message with the speaker's name; the result of a function keeps the function's."""
-    return dict(message) if message.get("role") == "function" else {**message, "name": speaker.name}
+    return copied(message if message.get("role") == "function" else {**message, "name": speaker.name})

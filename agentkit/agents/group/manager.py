@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -20,8 +20,9 @@ from agentkit.conversation.tooling import conversation
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import NoEligibleSpeaker, WrongArgument, WrongType
 from agentkit.events import SpeakerSelected
+from agentkit.messages import AnyMessage, Stored, tool_responses_of
 
-Message = dict[str, Any]
+Message = Stored
 
 
 class GroupChatManager(ConversableAgent):
@@ -92,7 +93,11 @@ class GroupChatManager(ConversableAgent):
     # The chat
 
     async def _run_chat(
-        self, mode: Mode, messages: list[Message] | None = None, sender: Agent | None = None, config: GroupChat | None = None
+        self,
+        mode: Mode,
+        messages: Sequence[AnyMessage] | None = None,
+        sender: Agent | None = None,
+        config: GroupChat | None = None,
     ) -> tuple[bool, Any]:
         """Reply function: let the group (`config`, by default the manager's) talk over the last message of the sender.
 
@@ -189,7 +194,7 @@ class GroupChatManager(ConversableAgent):
         reply that answers a call leaves at least that call.
         """
         wanted = clearing.read(reply["content"], groupchat.agent_names)
-        preserve = max(wanted.preserve, 1) if reply.get("tool_responses") else wanted.preserve
+        preserve = max(wanted.preserve, 1) if tool_responses_of(reply) else wanted.preserve
         for agent in groupchat.agents:
             if isinstance(agent, ConversableAgent) and (not wanted.names or agent.name in wanted.names):
                 agent.clear_history(nr_messages_to_preserve=preserve)

@@ -13,6 +13,7 @@ from agentkit.agents.group.transitions import Transitions
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.transforms.base import TransformMessages
 from agentkit.errors import UndefinedNextAgent
+from agentkit.messages import Stored
 
 SelectionMethod = Literal["auto", "manual", "random", "round_robin"] | Callable[..., object]
 
@@ -24,7 +25,7 @@ class Group:
     DEFAULT_INTRO_MSG: ClassVar[str] = templates.INTRODUCTION
 
     agents: list[Agent]
-    messages: list[dict[str, Any]]
+    messages: list[Stored]
     max_round: int = 10
     admin_name: str = "Admin"
     func_call_filter: bool = True

@@ -11,6 +11,7 @@ from agentkit.agents.group.settings import method_named
 from agentkit.conversation.agent import Agent
 from agentkit.core.twin import Mode
 from agentkit.errors import NoEligibleSpeaker, WrongArgument
+from agentkit.messages import AnyMessage, functions_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +94,9 @@ def _able(chat: Group) -> list[Agent] | None:
     return able
 
 
-def _called(message: dict[str, Any]) -> list[str]:
+def _called(message: AnyMessage) -> list[str]:
     """Names of the functions that a message calls."""
-    calls = [message.get("function_call"), *(call.get("function") for call in message.get("tool_calls") or ())]
-    return [str(call["name"]) for call in calls if isinstance(call, dict) and call.get("name")]
+    return [str(call["name"]) for call in functions_of(message) if call.get("name")]
 
 
 async def _by_method(

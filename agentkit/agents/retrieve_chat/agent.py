@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from agentkit.core.io import is_quiet
 from agentkit.core.twin import Mode, faces, takes_long, wait_for
 from agentkit.errors import WrongArgument
 from agentkit.events import Retrieved
-from agentkit.messages import text_of
+from agentkit.messages import AnyMessage, has_calls, text_of
 
 if TYPE_CHECKING:
     from agentkit.agents.retrieve_chat.vectordb.base import QueryResults, VectorDB
@@ -69,7 +69,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         self,
         name: str = "RetrieveChatAgent",
         human_input_mode: InputMode = "ALWAYS",
-        is_termination_msg: Callable[[dict[str, Any]], bool] | None = None,
+        is_termination_msg: Callable[..., bool] | None = None,
         retrieve_config: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
@@ -213,17 +213,17 @@ class RetrieveUserProxyAgent(UserProxyAgent):
 
     def _is_termination_msg_retrievechat(self, message: Any) -> bool:
         """Whether a message is an answer: no Python to run, no call, and nothing that other passages are looked up for."""
-        if isinstance(message, dict) and (message.get("content") is None or _calls(message)):
+        if isinstance(message, dict) and (message.get("content") is None or has_calls(message)):
             return False
         has_code = any(language.lower() in _PYTHONS for language, _ in legacy.extract_code(_text(message)))
         return not has_code and not (self._config.update_context and any(self._check_update_context(message)))
 
     async def _retrieve_user_reply(
-        self, mode: Mode, /, messages: list[dict[str, Any]] | None = None, sender: Agent | None = None, config: Any | None = None
+        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: Any | None = None
     ) -> Verdict:
         """Reply function: begin the conversation anew with other passages when the last message makes it necessary."""
         messages = conversation(self, messages, sender)
-        if not self._config.update_context or not messages or _calls(messages[-1]):
+        if not self._config.update_context or not messages or has_calls(messages[-1]):
             return False, None
         asked, incomplete = self._check_update_context(messages[-1])
         if not asked and not incomplete:
@@ -288,10 +288,6 @@ class RetrieveUserProxyAgent(UserProxyAgent):
 
 def _text(message: Any) -> str:
     return text_of(message.get("content") if isinstance(message, dict) else message)
-
-
-def _calls(message: dict[str, Any]) -> bool:
-    return bool(message.get("tool_calls") or message.get("function_call"))
 
 
 def _awaited(result: Any) -> Any:

@@ -15,7 +15,6 @@ from agentkit.agents.rewoo.schema import AgentReturn
 from agentkit.agents.rewoo.workers import CodeAction, RegisteredFunction, Worker
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.conversable import ConversableAgent, Verdict
-from agentkit.conversation.history import Stored
 from agentkit.conversation.human import InputMode
 from agentkit.conversation.model import offered_tools
 from agentkit.conversation.replies import asks_model
@@ -24,7 +23,7 @@ from agentkit.core import bus
 from agentkit.core.twin import Mode, core_of, faces
 from agentkit.errors import WrongArgument
 from agentkit.events import Noted
-from agentkit.messages import text_of
+from agentkit.messages import AnyMessage, text_of
 
 DESCRIPTION = "Plans the steps to an answer, gathers evidence for all of them with its tools, and answers from the evidence."
 
@@ -89,7 +88,7 @@ class ReWOOAgent(ConversableAgent):
 
     @asks_model
     async def _generate_plan_reply(
-        self, mode: Mode, /, messages: list[Stored] | None = None, sender: Agent | None = None, config: Any | None = None
+        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: Any | None = None
     ) -> Verdict:
         """Reply function: plan, gather the evidence, answer; `config` may be another client to ask."""
         client = self.client if config is None else config

@@ -14,13 +14,12 @@ from agentkit.agents.rewoo.actions import BaseAction
 from agentkit.agents.rewoo.describing import Description
 from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.history import Stored, content_of
 from agentkit.core import bus, stopping
 from agentkit.core.fences import unfenced
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import AgentkitError, WrongType
 from agentkit.events import CodeRan
-from agentkit.messages import text_of
+from agentkit.messages import Stored, content_of, has_calls, text_of
 
 if TYPE_CHECKING:
     from agentkit.coding import CodeExecutor
@@ -167,7 +166,7 @@ def _within(agent: ConversableAgent) -> Iterator[None]:
 
 
 def _is_answer(message: Mapping[str, object]) -> bool:
-    return not (message.get("tool_calls") or message.get("function_call"))
+    return not has_calls(message)
 
 
 def _described(schema: Mapping[str, Any]) -> Description:

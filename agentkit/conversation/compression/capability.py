@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_count, check_flag
@@ -21,6 +21,7 @@ from agentkit.conversation.tooling import conversation
 from agentkit.core.twin import Mode, core_of, faces
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.llm.tokens.windows import DEFAULT_MODEL
+from agentkit.messages import Given
 
 
 class Compression:
@@ -109,13 +110,14 @@ class Compression:
         self._failures.put(agent, peer, Failure(list(messages), tokens) if made is None else None)
         return messages if made is None else made
 
-    def apply_transform(self, messages: Messages) -> Messages:
+    def apply_transform(self, messages: list[Given]) -> list[Given]:
         """The same as a message transform, for `TransformMessages`; without an agent a strategy may lack a model."""
-        made = self.compress(self._as_before(None, None, messages))
-        self._views.put(None, None, (messages[:-1], made[:-1]))
-        return list(made)
+        shown = cast(Messages, messages)
+        made = self.compress(self._as_before(None, None, shown))
+        self._views.put(None, None, (shown[:-1], made[:-1]))
+        return cast(list[Given], list(made))
 
-    def get_logs(self, pre_transform_messages: Messages, post_transform_messages: Messages) -> tuple[str, bool]:
+    def get_logs(self, pre_transform_messages: list[Given], post_transform_messages: list[Given]) -> tuple[str, bool]:
         """How many messages became how many, and whether any did."""
         before, after = len(pre_transform_messages), len(post_transform_messages)
         if pre_transform_messages == post_transform_messages:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentkit.conversation.checks import check_count
-from agentkit.conversation.compression.shape import Messages, called
+from agentkit.conversation.compression.shape import Messages
 from agentkit.errors import AgentkitError, WrongArgument, WrongType
+from agentkit.messages import Stored, copied, has_calls, tool_responses_of
 
 MODES = ("TERMINATE", "COMPRESS", "CUSTOMIZED")
 DEFAULT: dict[str, Any] = {
@@ -87,11 +88,11 @@ def result(function: Any, given: Any) -> Messages:
     return [_message(name, message) for message in messages]
 
 
-def _message(name: str, message: Any) -> dict[str, Any]:
+def _message(name: str, message: Any) -> Stored:
     fits = isinstance(message, Mapping) and isinstance(message.get("role"), str)
-    if not fits or (message.get("content") is None and not called(dict(message)) and not message.get("tool_responses")):
+    if not fits or (message.get("content") is None and not has_calls(message) and not tool_responses_of(message)):
         raise AgentkitError(f"{name} gave no message of a chat, which has a role and content or a call: {message!r:.80}")
-    return {"content": None, **message}
+    return copied({"content": None, **message})
 
 
 def _check_leave_last_n(owner: str, value: Any) -> None:

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentkit.conversation.transforms.base import Messages
-
-_RESULTS = ("tool", "function")
+from agentkit.messages import AnyMessage, has_calls, is_result
 
 
 def groups(messages: Messages) -> list[Messages]:
     """The messages in order, a call of tools in one group with its results; a model accepts neither without the other."""
     found: list[Messages] = []
     for message in messages:
-        if found and message.get("role") in _RESULTS and _calls(found[-1][0]):
+        if found and is_result(message) and has_calls(found[-1][0]):
             found[-1].append(message)
         else:
             found.append([message])
@@ -29,7 +28,7 @@ def head_and_rest(messages: Messages, *, keep_first: bool = False) -> tuple[Mess
     return [], found
 
 
-def applies(message: Mapping[str, Any], filter_dict: Mapping[str, Any] | None, exclude_filter: bool) -> bool:
+def applies(message: AnyMessage, filter_dict: Mapping[str, Any] | None, exclude_filter: bool) -> bool:
     """Whether a transform with this filter is to change the message.
 
     `filter_dict` gives for a key of messages the wanted values. With `exclude_filter`, messages that have any of them
@@ -39,10 +38,6 @@ def applies(message: Mapping[str, Any], filter_dict: Mapping[str, Any] | None, e
         return True
     met = [_meets(message.get(key), wanted) for key, wanted in filter_dict.items()]
     return not any(met) if exclude_filter else all(met)
-
-
-def _calls(message: Mapping[str, Any]) -> bool:
-    return bool(message.get("tool_calls") or message.get("function_call"))
 
 
 def _meets(value: Any, wanted: Any) -> bool:

@@ -16,6 +16,7 @@ from agentkit.llm.cache import AbstractCache
 from agentkit.llm.offline.words import stems
 from agentkit.llm.tokens.counting import count_text
 from agentkit.llm.tokens.windows import DEFAULT_MODEL
+from agentkit.messages import Given
 
 
 class TextCompressor(Protocol):
@@ -104,7 +105,7 @@ class TextMessageCompressor:
             return f"{self._saved} tokens saved with text compression.", True
         return "No tokens saved with text compression.", False
 
-    def _of(self, message: dict[str, Any]) -> dict[str, Any]:
+    def _of(self, message: Given) -> Given:
         content = message.get("content")
         if isinstance(content, str) and content.strip():
             return {**message, "content": self._shorter(content)}
