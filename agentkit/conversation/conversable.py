@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from agentkit.coding import legacy
 from agentkit.coding.base import CodeExecutor
@@ -41,9 +41,11 @@ from agentkit.core.io import IOStream, quietly
 from agentkit.core.twin import Mode, faces, threaded
 from agentkit.errors import LimitReached, NoModelConfig, UnknownName, WrongArgument, WrongType
 from agentkit.events import ChatEnded
-from agentkit.llm.cache import AbstractCache
 from agentkit.llm.calls.limits import reason_of
 from agentkit.messages import AnyMessage, Stored, as_dict, copied
+
+if TYPE_CHECKING:
+    from agentkit.llm.cache import AbstractCache
 
 F = TypeVar("F", bound=Callable[..., object])
 Reply = str | AnyMessage | None

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.code import Coder
@@ -19,7 +19,9 @@ from agentkit.conversation.human import Human
 from agentkit.conversation.model import Voice
 from agentkit.conversation.replies import ReplyTable
 from agentkit.conversation.tooling import Toolbox
-from agentkit.llm.cache import AbstractCache
+
+if TYPE_CHECKING:
+    from agentkit.llm.cache import AbstractCache
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentkit.conversation import telling
 from agentkit.conversation.checks import discreet
@@ -15,10 +15,12 @@ from agentkit.conversation.tooling import normalized_name
 from agentkit.core.io import is_quiet
 from agentkit.errors import BadModelReply, WrongArgument
 from agentkit.events import ReplyEnd
-from agentkit.llm.cache import AbstractCache
 from agentkit.llm.calls.client import thinking_of
 from agentkit.llm.calls.ends import cut_by, end_of
 from agentkit.messages import AnyMessage, FunctionCall, Stored, check_reply, has_calls, sendable_form, with_functions
+
+if TYPE_CHECKING:
+    from agentkit.llm.cache import AbstractCache
 
 _EMPTY: tuple[LLMConfig, ...] = ({}, {"config_list": []}, {"config_list": [{"model": ""}]})
 _TOOLS = ("tools", "functions")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentkit.conversation import telling
 from agentkit.conversation.agent import ChatAgent
 from agentkit.conversation.model import model_reply, offered_tools
 from agentkit.errors import InvalidCarryOverType, ModelError, WrongArgument
-from agentkit.llm.cache import AbstractCache
 from agentkit.messages import AnyMessage, content_of, text_of
+
+if TYPE_CHECKING:
+    from agentkit.llm.cache import AbstractCache
 
 SummaryMethod = str | Callable[..., object] | None
 

@@ -6,17 +6,19 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentkit.conversation.transforms.base import Messages
 from agentkit.conversation.transforms.groups import applies
 from agentkit.core.text import sentences
 from agentkit.errors import WrongArgument, WrongType
-from agentkit.llm.cache import AbstractCache
 from agentkit.llm.offline.words import stems
 from agentkit.llm.tokens.counting import count_text
 from agentkit.llm.tokens.windows import DEFAULT_MODEL
 from agentkit.messages import Given
+
+if TYPE_CHECKING:
+    from agentkit.llm.cache import AbstractCache
 
 
 class TextCompressor(Protocol):
