@@ -1,4 +1,4 @@
-"""The requests to models: each message is kept once, by its hash, and a call as the list of its own.
+"""The requests to models: each message is kept once, by its hash, a call as a list of its own.
 
 A list tells what it has in common with an earlier one, its base, by places: `[[0, 40], "4be1..."]`
 are the first 41 messages of that and one that is new. So a chat's log grows with what is new in it.
@@ -36,7 +36,7 @@ class Request:
 
     messages: list[dict[str, Any]]
     around: dict[str, Any]
-    """The rest, in its order, with None where the messages stand; empty for older versions' calls."""
+    """The rest, in its order, with None where the messages stand; empty for old calls."""
 
     @property
     def tools(self) -> list[dict[str, Any]]:
@@ -46,7 +46,8 @@ class Request:
     @property
     def parameters(self) -> dict[str, Any]:
         """All but messages and tools, by name; the model is among them."""
-        return {name: value for name, value in self.around.items() if name not in (*_TOOLS, "messages")}
+        apart = (*_TOOLS, "messages")
+        return {name: value for name, value in self.around.items() if name not in apart}
 
     @property
     def json(self) -> str:
@@ -73,7 +74,7 @@ Told = ChainMap[Key, Listed]
 
 
 class Lists:
-    """The last lists of each agent, of requests that are committed; those of long ago are forgotten."""
+    """The last lists of each agent, of committed requests; those of long ago are forgotten."""
 
     def __init__(self) -> None:
         self._last: dict[Key, Listed] = {}
@@ -135,7 +136,7 @@ def of_run(database: Database, run_id: str) -> dict[int, Request]:
 
 
 def of_call(database: Database, owner: str, call_id: str) -> Request | None:
-    """The last request of an owner's call, which may have had several attempts; None when there is none."""
+    """The request of the last attempt of an owner's call; None when there is none."""
     found = database.row(
         """select e.run_id, e.seq from events e join runs r on r.id = e.run_id
         where r.owner = ? and e.kind = 'ModelCalled' and e.data->>'call_id' = ?
@@ -203,11 +204,15 @@ def _read(
     return {
         place[1]: Request(
             [json.loads(parts[one]) for one in lists[place]],
-            {key: value for one in around[place] if one for key, value in json.loads(parts[one]).items()},
+            _joined(json.loads(parts[one]) for one in around[place] if one),
         )
         for place, some in needed.items()
         if some <= parts.keys()
     }
+
+
+def _joined(objects: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    return {name: value for one in objects for name, value in one.items()}
 
 
 def _resolve(sent: Mapping[Place, Row], place: Place, lists: dict[Place, list[str]]) -> None:
@@ -252,7 +257,7 @@ def _parts(database: Database, hashes: Collection[str]) -> dict[str, str]:
 
 
 def _add(database: Database, scope: str, parts: Mapping[str, str]) -> None:
-    """Keep those parts that are not there yet; of what another chat has, that this one needs it too."""
+    """Keep those parts that are not there yet; of what another chat has, who needs it too."""
     there: dict[str, set[str]] = {}
     for row in _among(database, "select hash, scope from request_parts where", list(parts)):
         there.setdefault(row["hash"], set()).add(row["scope"])

@@ -69,7 +69,7 @@ def test_every_attempt_is_kept_as_the_server_had_it(ledger: Ledger) -> None:
             call(asked, history, agent="A", params={"temperature": 0.5, "tools": [TOOL], "extra_body": {"top_k": 3}})
             history += [message("assistant", "one"), message("user", "And now?")]
             call(asked, history, agent="A", stream=False)
-            made = [{"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
+            made: Any = [{"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
             history += [{"role": "assistant", "content": None, "tool_calls": made}]
             history += [{"role": "tool", "tool_call_id": "c", "content": "word " * 5_000}]  # is shortened
             call(asked, history, agent="A")

@@ -31,6 +31,7 @@ from agentkit.events import (
 from agentkit.llm.calls.limits import in_words
 from agentkit.llm.calls.room import STRATEGY
 from agentkit.llm.offline.passages import parse_passages
+from agentkit.messages import functions_of
 from agentkit.teams.approval import ALWAYS, APPROVE, APPROVE_ALL, EDIT, REJECT
 from agentkit.teams.werewolf.game import MODERATOR
 from agentkit.ui.shared import filters
@@ -277,8 +278,8 @@ def _draw_message(said: MessageSent, *, whole: bool) -> None:
         st.markdown(f":small[:material/forum: {who}]", width="content" if beside else "stretch")
         if text:
             st.caption(text, width="content" if beside else "stretch")
-        for call in said.extra.get("tool_calls", ()) if whole else ():
-            st.caption(f"asks for `{_call(call['function']['name'], call['function']['arguments'])}`")
+        for call in functions_of(said.extra) if whole else ():
+            st.caption(f"asks for `{_call(call['name'], call['arguments'])}`")
 
 
 def _draw_phase(name: str, kind: str, text: str) -> None:

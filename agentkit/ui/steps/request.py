@@ -1,4 +1,4 @@
-"""What was sent to a model, as it was sent: folded below its call, and looked up when somebody unfolds it."""
+"""What was sent to a model, as it was sent: folded below its call, read when it is unfolded."""
 
 from __future__ import annotations
 
@@ -53,9 +53,8 @@ def _draw(call: ModelCalled | ModelReplied) -> None:
     _draw_json("Parameters", request.parameters)
     name = f"request-{call.call_id}"
     ledger, owner = state.workspace().ledger, state.owner()
-    downloads.draw_link(
-        "Download the request", partial(_file, ledger, owner, call.call_id), f"{name}.json", key=name
-    )
+    make = partial(_file, ledger, owner, call.call_id)
+    downloads.draw_link("Download the request", make, f"{name}.json", key=name)
 
 
 def _request(call: ModelCalled | ModelReplied) -> Request:
@@ -71,7 +70,8 @@ def _file(ledger: Ledger, owner: str, call_id: str) -> BinaryIO:
 
 def _draw_message(message: dict[str, Any]) -> None:
     name = f" {markdown.literal(str(message['name']))}" if message.get("name") else ""
-    beside = {key: value for key, value in message.items() if key not in ("role", "name", "content")}
+    told = ("role", "name", "content")
+    beside = {key: value for key, value in message.items() if key not in told}
     with st.container(gap="xsmall"):
         st.caption(f"**{markdown.literal(str(message.get('role', '')))}**{name}")
         if text := text_of(message.get("content")):
