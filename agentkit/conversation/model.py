@@ -15,8 +15,8 @@ from agentkit.conversation.tooling import normalized_name
 from agentkit.core.io import is_quiet
 from agentkit.errors import BadModelReply, WrongArgument
 from agentkit.events import ReplyEnd
-from agentkit.llm.client import thinking_of
-from agentkit.llm.ends import cut_by, end_of
+from agentkit.llm.calls.client import thinking_of
+from agentkit.llm.calls.ends import cut_by, end_of
 from agentkit.messages import AnyMessage, FunctionCall, check_reply, has_calls, sendable_form, with_functions
 
 _EMPTY: tuple[Any, ...] = ({}, {"config_list": []}, {"config_list": [{"model": ""}]})
@@ -62,7 +62,7 @@ class Voice:
         self.client: Any = None
         self._cache: Any = None
         if isinstance(self.config, dict):
-            from agentkit.llm.wrapper import OpenAIWrapper
+            from agentkit.llm.compatible.wrapper import OpenAIWrapper
 
             self.client = OpenAIWrapper(**{key: value for key, value in self.config.items() if key not in _TOOLS})
 

@@ -12,7 +12,7 @@ from agentkit.conversation.model import Voice, model_reply
 from agentkit.errors import WrongArgument
 from agentkit.events import Noted
 from agentkit.llm.cache import Cache
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from agentkit.messages import sendable_form
 from tests.conversation.cast import agent, call, hearing, modelled
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agentkit.errors import UnknownModel
-from agentkit.llm.client import Model
-from agentkit.llm.token_limits import DEFAULT_MODEL, fitting, get_max_token_limit, truncated
-from agentkit.llm.tokens import TokenCounter, counter, counter_of
+from agentkit.llm.model import Model
+from agentkit.llm.tokens.counting import TokenCounter, counter, counter_of
+from agentkit.llm.tokens.windows import DEFAULT_MODEL, fitting, get_max_token_limit, truncated
 from agentkit.messages import AnyMessage, Message, content_of, sendable_form
 
 _PLAIN = {"role", "name", "content"}

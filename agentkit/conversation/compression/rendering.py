@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from agentkit.conversation.compression.shape import HEADING, is_summary
-from agentkit.llm.passages import parse_passages, without_passages
+from agentkit.llm.offline.passages import parse_passages, without_passages
 from agentkit.messages import AnyMessage, content_of, functions_of, responses_of, text_of
 
 Said = tuple[str, str]

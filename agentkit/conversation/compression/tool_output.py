@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentkit.conversation.compression.shape import Messages
 from agentkit.conversation.compression.strategy import Scope
 from agentkit.errors import WrongArgument
-from agentkit.llm.passages import format_passages, parse_passages, without_passages
+from agentkit.llm.offline.passages import format_passages, parse_passages, without_passages
 from agentkit.messages import Stored, text_of, with_contents
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from agentkit.llm.passages import Passage, format_passages
+from agentkit.llm.offline.passages import Passage, format_passages
 from agentkit.messages import FunctionCall, Stored, ToolResponse
 
 Message = Stored
