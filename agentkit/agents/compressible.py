@@ -21,7 +21,9 @@ from agentkit.conversation.compression.rendering import written
 from agentkit.conversation.compression.shape import Messages, divide, is_summary
 from agentkit.conversation.compression.sharing import broadcast, keep
 from agentkit.conversation.conversable import ConversableAgent, Reply, Verdict
+from agentkit.conversation.engine import ended
 from agentkit.conversation.human import InputMode
+from agentkit.conversation.model import offered_tools
 from agentkit.conversation.replies import Continued
 from agentkit.conversation.tooling import conversation
 from agentkit.core.io import IOStream, is_quiet
@@ -220,7 +222,7 @@ class CompressibleAgent(ConversableAgent):
         reason = f"{self.name} has no tokens left: {used} of the {attempt.limit} of {attempt.meter.model} are used"
         telling.note(self.name, reason, is_quiet())
         if sender is not None:
-            self._engine.human.reasons[sender] = reason
+            ended(self, sender, reason)
         return True, None
 
     def _store(self, sender: Agent | None, stored: Messages, before: Messages, made: Messages) -> None:
@@ -238,5 +240,5 @@ class CompressibleAgent(ConversableAgent):
         """What holds for this agent; `limit` counts where the window of the model is not known."""
         model, window = model_of(self) if config is None else model_asked_by(None, config)
         meter = self._meters.get(model) or self._meters.setdefault(model, Meter(model, self.client if config is None else None))
-        fixed = meter.fixed(self._oai_system_message, self._engine.voice.offered())
+        fixed = meter.fixed(self._oai_system_message, offered_tools(self.llm_config))
         return Attempt(self.name, strategy, meter, fixed, window or limit)

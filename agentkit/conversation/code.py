@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit import coding
 from agentkit.coding import legacy
 from agentkit.coding.telling import telling_stops
+from agentkit.conversation.agent import ChatAgent
 from agentkit.conversation.checks import discreet
 from agentkit.core import bus
 from agentkit.core.twin import Mode
 from agentkit.errors import WrongArgument
 from agentkit.events import CodeRan
 from agentkit.messages import Stored, content_of
-
-if TYPE_CHECKING:
-    from agentkit.conversation.conversable import ConversableAgent
 
 _SHELLS, _PYTHONS = ("bash", "shell", "sh"), ("python", "Python", "py")
 
@@ -59,7 +57,7 @@ class Coder:
         """The setting; None when no code is run."""
         return self.config.get("use_docker") if isinstance(self.config, dict) else None
 
-    def reply(self, agent: ConversableAgent, messages: list[Stored], config: Any) -> tuple[bool, str | None]:
+    def reply(self, agent: ChatAgent, messages: list[Stored], config: Any) -> tuple[bool, str | None]:
         """Run the blocks of the newest message that has any, as far back as `last_n_messages` says."""
         settings = self.config if config is None else config
         if not isinstance(settings, dict):
@@ -74,7 +72,7 @@ class Coder:
                 )
         return False, None
 
-    def _run_message(self, agent: ConversableAgent, content: Any) -> tuple[int, str] | None:
+    def _run_message(self, agent: ChatAgent, content: Any) -> tuple[int, str] | None:
         if self.executor is None:
             blocks = legacy.extract_code(content)
             if len(blocks) == 1 and blocks[0][0] == legacy.UNKNOWN:
@@ -94,7 +92,7 @@ class Coder:
         self._told(language, code, result.exit_code, result.output, place, began)
         return result.exit_code, result.output
 
-    def run_blocks(self, agent: ConversableAgent, blocks: Sequence[tuple[str, str]]) -> tuple[int, str]:
+    def run_blocks(self, agent: ChatAgent, blocks: Sequence[tuple[str, str]]) -> tuple[int, str]:
         """Run blocks of (language, code) by the older settings until one fails; the exit code and all output."""
         exit_code, logs = 0, ""
         for language, code in blocks:
@@ -109,7 +107,7 @@ class Coder:
                 break
         return exit_code, logs
 
-    def _run_block(self, agent: ConversableAgent, language: str, code: str) -> tuple[int, str]:
+    def _run_block(self, agent: ChatAgent, language: str, code: str) -> tuple[int, str]:
         settings = {key: value for key, value in self._settings().items() if key != "last_n_messages"}
         if language in _SHELLS:
             exit_code, output, image = agent.run_code(code, lang=language, **settings)
@@ -134,7 +132,7 @@ def _place(use_docker: Any) -> str:
 
 
 async def code_reply(
-    mode: Mode, agent: ConversableAgent, coder: Coder, messages: list[Stored], config: Any
+    mode: Mode, agent: ChatAgent, coder: Coder, messages: list[Stored], config: Any
 ) -> tuple[bool, str | None]:
     """The reply with the output of code; in async mode the code runs on a thread."""
     return await mode.block(coder.reply, agent, messages, config)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack
 from typing import Any, Literal, TypeVar
 
 from agentkit.coding import legacy
@@ -28,11 +27,11 @@ from agentkit.conversation.checks import (
     check_text,
 )
 from agentkit.conversation.code import Coder
-from agentkit.conversation.engine import Engine, part
+from agentkit.conversation.engine import Engine, cache_lent, check_sync, part, why_ended
 from agentkit.conversation.history import History
 from agentkit.conversation.hooks import Hooks
 from agentkit.conversation.human import Human, InputMode
-from agentkit.conversation.model import Voice, model_reply, noting_cuts
+from agentkit.conversation.model import Voice, model_reply, noting_cuts, offered_tools
 from agentkit.conversation.replies import ReplyTable, asks_model
 from agentkit.conversation.summary import SummaryMethod, reflect, summarize, with_carryover
 from agentkit.conversation.tooling import Signatures, Toolbox, conversation
@@ -290,7 +289,7 @@ class ConversableAgent(LLMAgent):
         if client is None:
             return False, None
         asked = self._oai_system_message + conversation(self, messages, sender)
-        reply = await mode.block(model_reply, client, asked, self.client_cache, self, self._engine.voice.offered())
+        reply = await mode.block(model_reply, client, asked, self.client_cache, self, offered_tools(self.llm_config))
         return (False, None) if reply is None else (True, reply)
 
     generate_oai_reply, a_generate_oai_reply = faces(_generate_oai_reply)
@@ -430,11 +429,8 @@ class ConversableAgent(LLMAgent):
         )  # fmt: skip
         pair = _ours(self, recipient)
         if not mode.is_async:
-            for agent in pair:
-                agent._engine.replies.check_sync()
-        with noting_cuts() as cut, ExitStack() as lent:
-            for agent in pair:
-                lent.enter_context(agent._engine.voice.lent(cache))
+            check_sync(pair)
+        with noting_cuts() as cut, cache_lent(pair, cache):
             self._prepare_chat(recipient, clear_history, reply_at_receive=max_turns is None)
             try:
                 reason = await self._converse(mode, recipient, max_turns, message, silent, kwargs)
@@ -468,7 +464,7 @@ class ConversableAgent(LLMAgent):
                 with quietly(bool(self._is_silent(self, silent))):
                     opening = await mode.peer(self, "generate_reply", messages=history, sender=recipient)
             if opening is None:
-                return self._engine.human.reasons.get(recipient) or f"{self.name} gave no reply"
+                return why_ended(self, recipient) or f"{self.name} gave no reply"
             await mode.peer(self, "send", opening, recipient, True, silent)
         return f"the limit of {max_turns} turns was reached"
 
@@ -483,8 +479,7 @@ class ConversableAgent(LLMAgent):
             return ""
 
     def _why_ended(self, recipient: Agent) -> str:
-        theirs = recipient._engine.human.reasons if isinstance(recipient, ConversableAgent) else {}
-        return self._engine.human.reasons.get(recipient) or theirs.get(self) or f"{recipient.name} gave no reply"
+        return why_ended(self, recipient) or why_ended(recipient, self) or f"{recipient.name} gave no reply"
 
     def _prepare_chat(
         self, recipient: Agent, clear_history: bool, prepare_recipient: bool = True, reply_at_receive: bool = True
@@ -680,7 +675,7 @@ class ConversableAgent(LLMAgent):
 
     def _generate_oai_reply_from_client(self, llm_client: Any, messages: Sequence[AnyMessage], cache: Any) -> Any:
         """What a client replies to the messages."""
-        return model_reply(llm_client, messages, cache, self, self._engine.voice.offered())
+        return model_reply(llm_client, messages, cache, self, offered_tools(self.llm_config))
 
     def _reflection_with_llm(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from agentkit import runs
 from agentkit.conversation import telling
@@ -16,9 +16,6 @@ from agentkit.core.twin import Mode
 from agentkit.errors import NobodyToAsk, WrongArgument, WrongType
 from agentkit.events import HumanAnswered, HumanInputRequested
 from agentkit.messages import Stored, interrupted, new_id, with_responses
-
-if TYPE_CHECKING:
-    from agentkit.conversation.conversable import ConversableAgent
 
 InputMode = Literal["ALWAYS", "NEVER", "TERMINATE"]
 INTERRUPTED = "USER INTERRUPTED"
@@ -58,7 +55,7 @@ class Human:
         else:
             self.counters[sender] = 0
 
-    async def check(self, mode: Mode, agent: ConversableAgent, message: Stored, sender: Agent | None) -> tuple[bool, Any]:
+    async def check(self, mode: Mode, agent: Agent, message: Stored, sender: Agent | None) -> tuple[bool, Any]:
         """`(True, None)` ends the chat, `(True, reply)` is what the person said, `(False, None)` goes on without."""
         reply = await self._heard(mode, agent, message, sender)
         if reply == "exit":
@@ -70,7 +67,7 @@ class Human:
         self.counters[sender] += 1
         return False, None
 
-    async def _heard(self, mode: Mode, agent: ConversableAgent, message: Stored, sender: Agent | None) -> str:
+    async def _heard(self, mode: Mode, agent: Agent, message: Stored, sender: Agent | None) -> str:
         """What the person says; `exit` ends the chat, an empty text goes on."""
         who = "the sender" if sender is None else sender.name
         full = self.counters[sender] >= self.limits[sender]
@@ -102,7 +99,7 @@ class Human:
         self.reasons[sender] = f"{who} sent a termination message"
         return "exit"
 
-    async def _ask(self, mode: Mode, agent: ConversableAgent, sender: Agent | None, prompt: str) -> str:
+    async def _ask(self, mode: Mode, agent: Agent, sender: Agent | None, prompt: str) -> str:
         reply: str = await mode.peer(agent, "get_human_input", prompt)
         if reply == "exit":
             self.reasons[sender] = f"the person behind {agent.name} ended the chat"

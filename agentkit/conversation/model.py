@@ -89,11 +89,12 @@ class Voice:
         finally:
             _lent.reset(token)
 
-    def offered(self) -> dict[str, Any]:
-        """The functions that the model is told about, as parameters of a call."""
-        if not isinstance(self.config, dict):
-            return {}
-        return {key: self.config[key] for key in _TOOLS if self.config.get(key)}
+
+def offered_tools(llm_config: Mapping[str, Any] | bool | None) -> dict[str, Any]:
+    """The functions that an agent's model is told about, as parameters of a call."""
+    if not isinstance(llm_config, Mapping):
+        return {}
+    return {key: llm_config[key] for key in _TOOLS if llm_config.get(key)}
 
 
 def model_reply(client: Any, messages: Sequence[AnyMessage], cache: Any, agent: Any, offered: Mapping[str, Any]) -> Any:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from agentkit.conversation.agent import Agent
+from agentkit.conversation.agent import Agent, ChatAgent
 from agentkit.conversation.chats import a_initiate_chats, check_chats, in_order
 from agentkit.conversation.checks import check_flag
 from agentkit.conversation.summary import reflect, with_carryover
 from agentkit.core.twin import SYNC, Mode, faces
 from agentkit.errors import WrongArgument
 from agentkit.messages import AnyMessage, Stored, content_of, text_of
-
-if TYPE_CHECKING:
-    from agentkit.conversation.conversable import ConversableAgent
 
 DEFAULT = "summary_from_nested_chats"
 Queue = list[dict[str, Any]]
@@ -50,7 +47,7 @@ def reply_function(owner: str, queue: Queue, reply_func: str | Callable[..., Any
     return faces(_nested_reply)[1 if use_async else 0]
 
 
-async def _nested_summary(queue: Queue, mode: Mode, /, recipient: ConversableAgent, messages: list[Stored], sender: Agent,
+async def _nested_summary(queue: Queue, mode: Mode, /, recipient: ChatAgent, messages: list[Stored], sender: Agent,
                           config: Any) -> tuple[bool, Any]:  # fmt: skip
     """Run the queue one chat after the other; the reply is the last summary, or None when no chat of it has a message."""
     chats = chats_to_run(queue, recipient, messages, sender, config)
@@ -60,7 +57,7 @@ async def _nested_summary(queue: Queue, mode: Mode, /, recipient: ConversableAge
 nested_summary = faces(_nested_summary)[0]
 
 
-async def a_nested_summary(queue: Queue, recipient: ConversableAgent, messages: list[Stored], sender: Agent,
+async def a_nested_summary(queue: Queue, recipient: ChatAgent, messages: list[Stored], sender: Agent,
                            config: Any) -> tuple[bool, Any]:  # fmt: skip
     """Run the queue by its prerequisites; the reply is the summary of its last chat, or None as above."""
     chats = chats_to_run(queue, recipient, messages, sender, config)
@@ -70,7 +67,7 @@ async def a_nested_summary(queue: Queue, recipient: ConversableAgent, messages: 
     return True, finished[chats[-1]["chat_id"]].summary
 
 
-def chats_to_run(queue: Queue, recipient: ConversableAgent, messages: Sequence[AnyMessage], sender: Agent, config: Any) -> Queue:
+def chats_to_run(queue: Queue, recipient: ChatAgent, messages: Sequence[AnyMessage], sender: Agent, config: Any) -> Queue:
     """The chats of the queue that have a message; the first takes the last message of the outer chat when it has none."""
     chats: Queue = []
     for index, given in enumerate(queue):
@@ -92,7 +89,7 @@ def chats_to_run(queue: Queue, recipient: ConversableAgent, messages: Sequence[A
     return chats
 
 
-def _carryover(config: dict[str, Any], recipient: ConversableAgent, messages: Sequence[AnyMessage], sender: Any) -> str:
+def _carryover(config: dict[str, Any], recipient: ChatAgent, messages: Sequence[AnyMessage], sender: Any) -> str:
     """What of the outer chat, as others know it, goes into the first inner one."""
     method, args = config.get("summary_method"), config.get("summary_args") or {}
     if sender in recipient.chat_messages:

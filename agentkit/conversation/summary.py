@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.conversation import telling
-from agentkit.conversation.model import model_reply
+from agentkit.conversation.agent import ChatAgent
+from agentkit.conversation.model import model_reply, offered_tools
 from agentkit.errors import InvalidCarryOverType, ModelError, WrongArgument
 from agentkit.messages import AnyMessage, content_of, text_of
-
-if TYPE_CHECKING:
-    from agentkit.conversation.conversable import ConversableAgent
 
 SummaryMethod = str | Callable[..., Any] | None
 
 
-def last_message_summary(sender: ConversableAgent, recipient: ConversableAgent, _args: dict[str, Any]) -> str:
+def last_message_summary(sender: ChatAgent, recipient: ChatAgent, _args: dict[str, Any]) -> str:
     """The text of the recipient's last message, without TERMINATE."""
     known = sender in getattr(recipient, "chat_messages", ())  # agents of another make may keep nothing
     last = recipient.last_message(sender) if known else None
@@ -26,7 +24,7 @@ def last_message_summary(sender: ConversableAgent, recipient: ConversableAgent, 
     return content.replace("TERMINATE", "") if isinstance(content, str) else ""
 
 
-def reflection_summary(sender: ConversableAgent, recipient: ConversableAgent, args: dict[str, Any]) -> Any:
+def reflection_summary(sender: ChatAgent, recipient: ChatAgent, args: dict[str, Any]) -> Any:
     """What the model of the recipient, else of the sender, makes of the chat."""
     prompt, role = args.get("summary_prompt"), args.get("summary_role")
     if prompt is None:
@@ -43,19 +41,18 @@ def reflection_summary(sender: ConversableAgent, recipient: ConversableAgent, ar
 
 
 def reflect(
-    agent: ConversableAgent, prompt: str, messages: Sequence[AnyMessage], llm_agent: Any, cache: Any, role: str | None
+    agent: ChatAgent, prompt: str, messages: Sequence[AnyMessage], llm_agent: Any, cache: Any, role: str | None
 ) -> Any:
     """What the model of `llm_agent`, else of the agent, replies to the messages with the prompt behind them."""
-    speaker = next((each for each in (llm_agent, agent) if getattr(each, "client", None) is not None), None)
-    if speaker is None:
+    asked_first = ((each, getattr(each, "client", None)) for each in (llm_agent, agent))
+    speaker, client = next((pair for pair in asked_first if pair[1] is not None), (agent, None))
+    if client is None:
         raise WrongArgument(f"{agent.name}: neither agent has a model to reflect with; give one of them an llm_config.")
     asked = [*messages, {"role": role or "system", "content": prompt}]
-    return model_reply(speaker.client, asked, cache, speaker, speaker._engine.voice.offered())
+    return model_reply(client, asked, cache, speaker, offered_tools(getattr(speaker, "llm_config", False)))
 
 
-def summarize(
-    agent: ConversableAgent, method: SummaryMethod, args: dict[str, Any], recipient: ConversableAgent, cache: Any
-) -> Any:
+def summarize(agent: ChatAgent, method: SummaryMethod, args: dict[str, Any], recipient: ChatAgent, cache: Any) -> Any:
     """The summary of the chat with the recipient; empty without a method."""
     if method is None:
         return ""

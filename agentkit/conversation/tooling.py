@@ -8,9 +8,9 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from agentkit.conversation.agent import Agent
+from agentkit.conversation.agent import Agent, Remembering
 from agentkit.conversation.checks import check_agent, check_kind, check_messages
 from agentkit.core import bus, tools
 from agentkit.core.io import IOStream
@@ -30,9 +30,6 @@ from agentkit.messages import (
     new_id,
     tool_calls_of,
 )
-
-if TYPE_CHECKING:
-    from agentkit.conversation.conversable import ConversableAgent
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -105,7 +102,7 @@ class Toolbox:
         return all(name in self.functions for name in ([names] if isinstance(names, str) else names))
 
 
-async def tool_calls_reply(mode: Mode, agent: ConversableAgent, message: Stored) -> tuple[bool, Stored | None]:
+async def tool_calls_reply(mode: Mode, agent: Agent, message: Stored) -> tuple[bool, Stored | None]:
     """Execute all calls of the message, in async mode side by side, and answer with one tool message."""
     if has_calls(message):
         check_calls(agent.name, message)
@@ -115,14 +112,14 @@ async def tool_calls_reply(mode: Mode, agent: ConversableAgent, message: Stored)
     return True, joined_responses(returns)
 
 
-async def _one_call(mode: Mode, agent: ConversableAgent, call: ToolCall) -> ToolResponse:
+async def _one_call(mode: Mode, agent: Agent, call: ToolCall) -> ToolResponse:
     _, returned = await mode.peer(agent, "execute_function", dict(call.get("function") or {}))
     content = returned.get("content", "")
     response: ToolResponse = {"role": "tool", "content": "" if content is None else content}
     return response if call.get("id") is None else {"tool_call_id": call["id"], **response}
 
 
-async def function_call_reply(mode: Mode, agent: ConversableAgent, message: Stored) -> tuple[bool, Stored | None]:
+async def function_call_reply(mode: Mode, agent: Agent, message: Stored) -> tuple[bool, Stored | None]:
     """Execute the call of the older form, `function_call`."""
     if has_calls(message):
         check_calls(agent.name, message)
@@ -238,7 +235,7 @@ def remember(function: Callable[..., Any], name: str, description: str | None = 
             function._description = description  # type: ignore[union-attr]
 
 
-def conversation(agent: ConversableAgent, messages: Sequence[AnyMessage] | None, sender: Agent | None) -> list[Stored]:
+def conversation(agent: Remembering, messages: Sequence[AnyMessage] | None, sender: Agent | None) -> list[Stored]:
     """The messages that a reply function works on: those given, else the conversation with the sender."""
     if messages is not None:
         if type(messages) is not list or (messages and type(messages[-1]) is not dict):  # each reply function asks

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentkit import ConversableAgent
-from agentkit.conversation.model import Voice, model_reply
+from agentkit.conversation.model import Voice, model_reply, offered_tools
 from agentkit.errors import WrongArgument
 from agentkit.events import Noted
 from agentkit.llm.cache import Cache
@@ -104,7 +104,7 @@ def test_configurations() -> None:
             Voice("ann", empty)
     given: dict[str, Any] = {"config_list": [{"model": scripted_model([])}], "tools": [{"function": {"name": "f"}}]}
     voice = Voice("ann", given)
-    assert voice.offered() == {"tools": [{"function": {"name": "f"}}]}
+    assert offered_tools(voice.config) == {"tools": [{"function": {"name": "f"}}]}
     assert isinstance(voice.config, dict)
     voice.config["tools"].append({"function": {"name": "g"}})
     assert len(given["tools"]) == 1

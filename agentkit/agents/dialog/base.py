@@ -12,7 +12,7 @@ from agentkit.agents.dialog.msg import Msg
 from agentkit.conversation import telling
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.model import model_reply
+from agentkit.conversation.model import model_reply, offered_tools
 from agentkit.conversation.replies import asks_model
 from agentkit.conversation.tooling import conversation
 from agentkit.core import stopping
@@ -171,7 +171,7 @@ class AgentBase(ConversableAgent):
 
     async def _ask_model(self, mode: Mode, client: Any, asked: list[Stored]) -> Any:
         """The model's reply: a text without the reasoning in front of it, or a message; None when it is empty."""
-        reply = await mode.block(model_reply, client, asked, self.client_cache, self, self._engine.voice.offered())
+        reply = await mode.block(model_reply, client, asked, self.client_cache, self, offered_tools(self.llm_config))
         return _spoken(reply) if isinstance(reply, str) else reply
 
     def _heard(self, messages: Sequence[Msg]) -> list[Stored]:

@@ -14,7 +14,7 @@ from agentkit.agents.retrieve_chat.context import Context, as_query_results
 from agentkit.agents.retrieve_chat.prompts import ASK_AGAIN, PROMPTS, filled
 from agentkit.agents.user_proxy import UserProxyAgent
 from agentkit.coding import legacy
-from agentkit.conversation import telling
+from agentkit.conversation import engine, telling
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_count, check_kind
 from agentkit.conversation.conversable import ConversableAgent, Verdict
@@ -232,7 +232,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         self.problem = self.problem or _text(messages[0])  # the chat began without message_generator
         contents = await mode.block(self._other_passages, _text(messages[-1]), asked)
         if sender is not None and not contents and ended:
-            self._engine.human.reasons[sender] = f"{self.name} has no further passages"
+            engine.ended(self, sender, f"{self.name} has no further passages")
             return True, None
         if sender is not None:
             self._note("other passages are looked up; the conversation begins anew")

@@ -16,6 +16,7 @@ from agentkit.agents.rewoo.workers import CodeAction, RegisteredFunction, Worker
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.conversable import ConversableAgent, Verdict
 from agentkit.conversation.human import InputMode
+from agentkit.conversation.model import offered_tools
 from agentkit.conversation.replies import asks_model
 from agentkit.conversation.tooling import conversation
 from agentkit.core import bus
@@ -67,7 +68,7 @@ class ReWOOAgent(ConversableAgent):
         )
         self._tools = tools if isinstance(tools, ActionExecutor) else ActionExecutor(tools)
         self._workers = [Worker(name, each) for each in workers]
-        self._code = [] if self._engine.coder.config is False else [CodeAction(self)]
+        self._code = [] if self._code_execution_config is False else [CodeAction(self)]
         _check_names(name, [*self._tools.actions, *(each.name for each in self._code), *(each.name for each in self._workers)])
         self._settings: dict[str, Any] = {
             "protocol": protocol, "max_turn": max_turn, "name": name, "at_once": at_once, "timeout_s": timeout_s,
@@ -113,7 +114,7 @@ class ReWOOAgent(ConversableAgent):
         return ActionExecutor([*actions, *self._registered()], *special)
 
     def _registered(self) -> Iterator[RegisteredFunction]:
-        offered = self._engine.voice.offered()
+        offered = offered_tools(self.llm_config)
         told = [each["function"] for each in offered.get("tools", ())] + list(offered.get("functions", ()))
         for schema in told:
             function = self.function_map.get(schema["name"])

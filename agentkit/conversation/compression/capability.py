@@ -15,6 +15,7 @@ from agentkit.conversation.compression.shape import Messages, divide
 from agentkit.conversation.compression.sharing import broadcast, keep
 from agentkit.conversation.compression.strategy import Strategy
 from agentkit.conversation.conversable import ConversableAgent
+from agentkit.conversation.model import offered_tools
 from agentkit.conversation.replies import Continued
 from agentkit.conversation.tooling import conversation
 from agentkit.core.twin import Mode, core_of, faces
@@ -97,7 +98,7 @@ class Compression:
         name, window = model_of(agent) if agent is not None else (self._model, window_named(self._model))
         trigger, limit = self._bounds(name, window)
         meter = self._meters.get(name) or self._meters.setdefault(name, Meter(name, agent and agent.client))
-        fixed = 0 if agent is None else meter.fixed(agent._oai_system_message, agent._engine.voice.offered())
+        fixed = 0 if agent is None else meter.fixed(agent._oai_system_message, offered_tools(agent.llm_config))
         attempt = Attempt(agent.name if agent is not None else "", self.name, meter, fixed, limit)
         tokens = attempt.tokens(messages)
         if tokens < trigger or tokens < (trigger := attempt.due_at(trigger, messages)):
