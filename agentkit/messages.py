@@ -143,6 +143,8 @@ def content_of(message: AnyMessage) -> Any:
 
 def has_calls(message: object) -> bool:
     """Whether functions are called; the message may also be an object of a model's client."""
+    if isinstance(message, dict):
+        return bool(message.get("tool_calls") or message.get("function_call"))
     return any(field_of(message, key) for key in CALLS)
 
 
