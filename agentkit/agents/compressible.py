@@ -20,11 +20,11 @@ from agentkit.conversation.compression.recall import Conversations, Failure
 from agentkit.conversation.compression.rendering import written
 from agentkit.conversation.compression.shape import Messages, divide, is_summary
 from agentkit.conversation.compression.sharing import broadcast, keep
-from agentkit.conversation.conversable import ConversableAgent, Reply, Verdict
+from agentkit.conversation.conversable import ConversableAgent, Reply
 from agentkit.conversation.engine import ended
 from agentkit.conversation.human import InputMode
 from agentkit.conversation.model import offered_tools
-from agentkit.conversation.replies import Continued
+from agentkit.conversation.replies import Continued, Verdict
 from agentkit.conversation.tooling import conversation
 from agentkit.core.io import IOStream, is_quiet
 from agentkit.core.twin import Mode, faces

@@ -148,7 +148,7 @@ async def a_initiate_chats(chat_queue: list[Chat]) -> dict[Any, ChatResult]:
     return {chat_id: tasks[chat_id].result() for chat_id in order}
 
 
-def check_chats(owner: str, queue: Any) -> None:
+def check_chats(owner: str, queue: object) -> None:
     """Raise WrongType for what is no list of dicts."""
     check_all(owner, "chat_queue", queue, Mapping, "a dict of the arguments of a chat")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from agentkit import coding
 from agentkit.coding import legacy
@@ -17,6 +17,8 @@ from agentkit.errors import WrongArgument
 from agentkit.events import CodeRan
 from agentkit.messages import Stored, content_of
 
+CodeConfig = dict[str, Any] | Literal[False]
+"""A `code_execution_config`: with an `executor`, or AutoGen's older settings; False for an agent that runs no code."""
 _SHELLS, _PYTHONS = ("bash", "shell", "sh"), ("python", "Python", "py")
 
 
@@ -27,12 +29,12 @@ class Coder:
     machine, an image's name in Docker; otherwise code runs isolated, in a sandbox or in Docker, whichever is there.
     """
 
-    def __init__(self, owner: str, config: Any) -> None:
+    def __init__(self, owner: str, config: CodeConfig | None) -> None:
         """Raises WrongArgument for settings that cannot be, NoIsolation when `use_docker` is asked for and cannot be had."""
         if config is not False and config is not None and not isinstance(config, dict):
             raise WrongArgument(f"{owner}: code_execution_config must be a dict or False, not {discreet(config)}.")
         self.owner = owner
-        self.config: dict[str, Any] | bool = False if config is False else dict(config or {})
+        self.config: CodeConfig = False if config is False else dict(config or {})
         self.executor: coding.CodeExecutor | None = None
         if isinstance(self.config, dict):
             _last_n(owner, self.config)
@@ -57,7 +59,7 @@ class Coder:
         """The setting; None when no code is run."""
         return self.config.get("use_docker") if isinstance(self.config, dict) else None
 
-    def reply(self, agent: ChatAgent, messages: list[Stored], config: Any) -> tuple[bool, str | None]:
+    def reply(self, agent: ChatAgent, messages: list[Stored], config: CodeConfig | None) -> tuple[bool, str | None]:
         """Run the blocks of the newest message that has any, as far back as `last_n_messages` says."""
         settings = self.config if config is None else config
         if not isinstance(settings, dict):
@@ -127,12 +129,12 @@ class Coder:
         bus.emit(CodeRan(self.owner, language, code, exit_code, output, executor, time.monotonic() - began))
 
 
-def _place(use_docker: Any) -> str:
+def _place(use_docker: object) -> str:
     return "this machine" if use_docker is False else "isolated"
 
 
 async def code_reply(
-    mode: Mode, agent: ChatAgent, coder: Coder, messages: list[Stored], config: Any
+    mode: Mode, agent: ChatAgent, coder: Coder, messages: list[Stored], config: CodeConfig | None
 ) -> tuple[bool, str | None]:
     """The reply with the output of code; in async mode the code runs on a thread."""
     return await mode.block(coder.reply, agent, messages, config)

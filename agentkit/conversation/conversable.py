@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from agentkit.coding import legacy
+from agentkit.coding.base import CodeExecutor
 from agentkit.conversation import code, nested, telling, tooling
 from agentkit.conversation.agent import Agent, LLMAgent
 from agentkit.conversation.chats import (
@@ -26,13 +27,13 @@ from agentkit.conversation.checks import (
     check_messages,
     check_text,
 )
-from agentkit.conversation.code import Coder
+from agentkit.conversation.code import CodeConfig, Coder
 from agentkit.conversation.engine import Engine, cache_lent, check_sync, part, why_ended
 from agentkit.conversation.history import History
 from agentkit.conversation.hooks import Hooks
 from agentkit.conversation.human import Human, InputMode
-from agentkit.conversation.model import Voice, model_reply, noting_cuts, offered_tools
-from agentkit.conversation.replies import ReplyTable, asks_model
+from agentkit.conversation.model import LLMConfig, Voice, model_reply, noting_cuts, offered_tools
+from agentkit.conversation.replies import Entry, ReplyTable, Trigger, Verdict, asks_model
 from agentkit.conversation.summary import SummaryMethod, reflect, summarize, with_carryover
 from agentkit.conversation.tooling import Signatures, Toolbox, conversation
 from agentkit.core import stopping, tools
@@ -43,10 +44,11 @@ from agentkit.events import ChatEnded
 from agentkit.llm.calls.limits import reason_of
 from agentkit.messages import AnyMessage, Stored, as_dict, copied
 
-F = TypeVar("F", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from agentkit.llm.cache import AbstractCache
+
+F = TypeVar("F", bound=Callable[..., object])
 Reply = str | AnyMessage | None
-Verdict = tuple[bool, Any]
-"""`(final, reply)`: a reply function says whether its reply is the last word."""
 
 
 class ConversableAgent(LLMAgent):
@@ -56,28 +58,28 @@ class ConversableAgent(LLMAgent):
     `execute_function`, sync or async (the `a_` methods). Source of names, defaults and behaviour: AutoGen 0.2 / AG2 0.6.
     """
 
-    DEFAULT_CONFIG: dict[str, Any] | Literal[False] = False
+    DEFAULT_CONFIG: LLMConfig = False
     """The `llm_config` of agents that are given none."""
     MAX_CONSECUTIVE_AUTO_REPLY = 100
     """How many replies in a row go without a person, unless told otherwise."""
     DEFAULT_SUMMARY_PROMPT = "Summarize the takeaway from the conversation. Do not add any introductory phrases."
     DEFAULT_SUMMARY_METHOD = "last_msg"
 
-    llm_config: dict[str, Any] | Literal[False] = part("voice.config")
+    llm_config: LLMConfig = part("voice.config")
     client: Any = part("voice.client")
-    client_cache: Any = part("voice.cache")
+    client_cache: AbstractCache | None = part("voice.cache")
     human_input_mode: InputMode = part("human.input_mode")
-    hook_lists: dict[str, list[Callable[..., Any]]] = part("hooks.lists")
+    hook_lists: dict[str, list[Callable[..., object]]] = part("hooks.lists")
     _oai_messages: dict[Agent, list[Stored]] = part("history.messages")
-    _reply_func_list: list[dict[str, Any]] = part("replies.entries")
-    _function_map: dict[str, Callable[..., Any]] = part("tools.functions")
+    _reply_func_list: list[Entry] = part("replies.entries")
+    _function_map: dict[str, Callable[..., object]] = part("tools.functions")
     _human_input: list[str] = part("human.inputs")
     _is_termination_msg: Callable[..., bool] = part("human.is_termination_msg")
     _max_consecutive_auto_reply: int = part("human.limit")
     _max_consecutive_auto_reply_dict: dict[Agent | None, int] = part("human.limits")
     _consecutive_auto_reply_counter: dict[Agent | None, int] = part("human.counters")
-    _code_execution_config: dict[str, Any] | Literal[False] = part("coder.config")
-    _code_executor: Any = part("coder.executor")
+    _code_execution_config: CodeConfig = part("coder.config")
+    _code_executor: CodeExecutor | None = part("coder.executor")
 
     def __init__(
         self,
@@ -86,9 +88,9 @@ class ConversableAgent(LLMAgent):
         is_termination_msg: Callable[..., bool] | None = None,
         max_consecutive_auto_reply: int | None = None,
         human_input_mode: InputMode = "TERMINATE",
-        function_map: dict[str, Callable[..., Any]] | None = None,
-        code_execution_config: dict[str, Any] | Literal[False] | None = False,
-        llm_config: dict[str, Any] | Literal[False] | None = None,
+        function_map: dict[str, Callable[..., object]] | None = None,
+        code_execution_config: CodeConfig | None = False,
+        llm_config: LLMConfig | None = None,
         default_auto_reply: str | AnyMessage | None = "",
         description: str | None = None,
         chat_messages: Mapping[Agent, Sequence[AnyMessage]] | None = None,
@@ -123,7 +125,7 @@ class ConversableAgent(LLMAgent):
     def _register_stock_replies(self) -> None:
         """Last registered, first asked: termination and person, function, tools, code, model."""
         kind = ConversableAgent
-        stock: list[Callable[..., Any]] = [kind.generate_oai_reply, kind.a_generate_oai_reply]
+        stock: list[Callable[..., object]] = [kind.generate_oai_reply, kind.a_generate_oai_reply]
         if self._engine.coder.config is not False:
             stock.append(kind.generate_code_execution_reply)
         stock += [
@@ -166,7 +168,7 @@ class ConversableAgent(LLMAgent):
         self._oai_system_message[0]["content"] = system_message
 
     @property
-    def code_executor(self) -> Any:
+    def code_executor(self) -> CodeExecutor | None:
         """What runs code for this agent; None when it runs none, or by the older settings."""
         return self._engine.coder.executor
 
@@ -179,11 +181,11 @@ class ConversableAgent(LLMAgent):
 
     def register_reply(
         self,
-        trigger: Any,
-        reply_func: Callable[..., Any],
+        trigger: Trigger,
+        reply_func: Callable[..., object],
         position: int = 0,
-        config: Any | None = None,
-        reset_config: Callable[..., Any] | None = None,
+        config: object = None,
+        reset_config: Callable[..., object] | None = None,
         *,
         ignore_async_in_sync_chat: bool = False,
         remove_other_reply_funcs: bool = False,
@@ -197,15 +199,15 @@ class ConversableAgent(LLMAgent):
             ignore_async=ignore_async_in_sync_chat, remove_others=remove_other_reply_funcs,
         )  # fmt: skip
 
-    def replace_reply_func(self, old_reply_func: Callable[..., Any], new_reply_func: Callable[..., Any]) -> None:
+    def replace_reply_func(self, old_reply_func: Callable[..., object], new_reply_func: Callable[..., object]) -> None:
         """Exchange a reply function wherever it is registered."""
         self._engine.replies.replace(old_reply_func, new_reply_func)
 
     def register_nested_chats(
         self,
         chat_queue: list[Chat],
-        trigger: Any,
-        reply_func_from_nested_chats: str | Callable[..., Any] = nested.DEFAULT,
+        trigger: Trigger,
+        reply_func_from_nested_chats: str | Callable[..., object] = nested.DEFAULT,
         position: int = 2,
         use_async: bool | None = None,
         **kwargs: Any,
@@ -227,7 +229,7 @@ class ConversableAgent(LLMAgent):
         messages = conversation(self, messages, sender)
         self.update_agent_state_before_reply(messages)
         messages = self.process_all_messages_before_reply(self.process_last_received_message(messages))
-        exclude: Collection[Callable[..., Any]] = kwargs.get("exclude") or ()
+        exclude: Collection[Callable[..., object]] = kwargs.get("exclude") or ()
         if exclude:
             check_kind(self.name, "exclude", exclude, Collection, "a list of reply functions")
         final, reply = await self._engine.replies.answer(mode, self, messages, sender, exclude)
@@ -236,7 +238,7 @@ class ConversableAgent(LLMAgent):
     generate_reply, a_generate_reply = faces(_generate_reply)
 
     async def _check_termination_and_human_reply(
-        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: Any | None = None
+        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: object = None
     ) -> Verdict:
         """Reply function: whether the chat ends here, and what the person says, asked as `human_input_mode` wants it."""
         messages = conversation(self, messages, sender)
@@ -245,7 +247,7 @@ class ConversableAgent(LLMAgent):
     check_termination_and_human_reply, a_check_termination_and_human_reply = faces(_check_termination_and_human_reply)
 
     async def _generate_function_call_reply(
-        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: Any | None = None
+        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: object = None
     ) -> Verdict:
         """Reply function: execute the `function_call` of the last message (the older form of tool calls)."""
         messages = conversation(self, messages, sender)
@@ -254,7 +256,7 @@ class ConversableAgent(LLMAgent):
     generate_function_call_reply, a_generate_function_call_reply = faces(_generate_function_call_reply)
 
     async def _generate_tool_calls_reply(
-        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: Any | None = None
+        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: object = None
     ) -> Verdict:
         """Reply function: execute the `tool_calls` of the last message; in async chats side by side."""
         messages = conversation(self, messages, sender)
@@ -268,7 +270,7 @@ class ConversableAgent(LLMAgent):
         /,
         messages: Sequence[AnyMessage] | None = None,
         sender: Agent | None = None,
-        config: dict[str, Any] | Literal[False] | None = None,
+        config: CodeConfig | None = None,
     ) -> Verdict:
         """Reply function: run the code in the newest messages and reply with its exit code and output."""
         return await code.code_reply(mode, self, self._engine.coder, conversation(self, messages, sender), config)
@@ -282,7 +284,7 @@ class ConversableAgent(LLMAgent):
         /,
         messages: Sequence[AnyMessage] | None = None,
         sender: Agent | None = None,
-        config: Any | None = None,
+        config: object = None,
     ) -> Verdict:
         """Reply function: ask the model, with the system message before the history; `config` may be another client."""
         client = self.client if config is None else config
@@ -407,11 +409,11 @@ class ConversableAgent(LLMAgent):
         recipient: ConversableAgent,
         clear_history: bool = True,
         silent: bool | None = False,
-        cache: Any | None = None,
+        cache: AbstractCache | None = None,
         max_turns: int | None = None,
         summary_method: SummaryMethod = DEFAULT_SUMMARY_METHOD,
-        summary_args: dict[str, Any] | None = {},  # noqa: B006 (AutoGen's default, never written to)
-        message: AnyMessage | str | Callable[..., Any] | None = None,
+        summary_args: Mapping[str, object] | None = {},
+        message: AnyMessage | str | Callable[..., object] | None = None,
         **kwargs: Any,
     ) -> ChatResult:
         """Chat with the recipient until somebody ends it or `max_turns` round trips are over; gives a snapshot of the chat.
@@ -448,8 +450,8 @@ class ConversableAgent(LLMAgent):
 
     initiate_chat, a_initiate_chat = faces(_initiate_chat)
 
-    async def _converse(self, mode: Mode, recipient: ConversableAgent, max_turns: int | None, message: Any,
-                        silent: bool | None, kwargs: dict[str, Any]) -> str:  # fmt: skip
+    async def _converse(self, mode: Mode, recipient: ConversableAgent, max_turns: int | None, message: object,
+                        silent: bool | None, kwargs: Mapping[str, object]) -> str:  # fmt: skip
         """Say the first message, and with `max_turns` the next ones too; the reason why the chat ended."""
         if callable(message):
             opening = await mode.invoke(message, self, recipient, kwargs)
@@ -468,8 +470,8 @@ class ConversableAgent(LLMAgent):
             await mode.peer(self, "send", opening, recipient, True, silent)
         return f"the limit of {max_turns} turns was reached"
 
-    async def _summarized(self, mode: Mode, recipient: ConversableAgent, method: SummaryMethod, args: dict[str, Any],
-                          cache: Any) -> Any:  # fmt: skip
+    async def _summarized(self, mode: Mode, recipient: ConversableAgent, method: SummaryMethod, args: Mapping[str, object],
+                          cache: AbstractCache | None) -> Any:  # fmt: skip
         """The summary of the chat; empty when a limit forbids the call that would make it."""
         try:
             summary = await mode.block(summarize, self, method, args, recipient, cache)
@@ -598,7 +600,7 @@ class ConversableAgent(LLMAgent):
         """(async) Execute a call with `name` and `arguments`; async functions are awaited."""
         return await self._execute_function_async(func_call)
 
-    def register_function(self, function_map: dict[str, Callable[..., Any] | None]) -> None:
+    def register_function(self, function_map: dict[str, Callable[..., object] | None]) -> None:
         """Add or replace functions; a name with None is removed."""
         self._engine.tools.register(function_map)
 
@@ -608,7 +610,7 @@ class ConversableAgent(LLMAgent):
         return self._engine.tools.can_execute(name)
 
     @property
-    def function_map(self) -> dict[str, Callable[..., Any]]:
+    def function_map(self) -> dict[str, Callable[..., object]]:
         """The functions that the agent executes, by name."""
         return self._function_map
 
@@ -673,7 +675,9 @@ class ConversableAgent(LLMAgent):
         check_kind(self.name, "model_client_cls", model_client_cls, type, "a class")
         self.client.register_model_client(model_client_cls, **kwargs)
 
-    def _generate_oai_reply_from_client(self, llm_client: Any, messages: Sequence[AnyMessage], cache: Any) -> Any:
+    def _generate_oai_reply_from_client(
+        self, llm_client: Any, messages: Sequence[AnyMessage], cache: AbstractCache | None
+    ) -> str | AnyMessage | None:
         """What a client replies to the messages."""
         return model_reply(llm_client, messages, cache, self, offered_tools(self.llm_config))
 
@@ -682,7 +686,7 @@ class ConversableAgent(LLMAgent):
         prompt: str,
         messages: Sequence[AnyMessage],
         llm_agent: Agent | None = None,
-        cache: Any = None,
+        cache: AbstractCache | None = None,
         role: str | None = None,
     ) -> Any:
         """What a model makes of the messages, asked by the prompt."""
@@ -709,7 +713,7 @@ class ConversableAgent(LLMAgent):
 
     # Hooks and context
 
-    def register_hook(self, hookable_method: str, hook: Callable[..., Any]) -> None:
+    def register_hook(self, hookable_method: str, hook: Callable[..., object]) -> None:
         """Hang a function into `process_last_received_message`, `process_all_messages_before_reply`,
         `process_message_before_send` or `update_agent_state`."""
         self._engine.hooks.register(hookable_method, hook)
@@ -733,7 +737,7 @@ class ConversableAgent(LLMAgent):
         """A context variable."""
         return self._context_variables.get(key, default)
 
-    def set_context(self, key: str, value: Any) -> None:
+    def set_context(self, key: str, value: object) -> None:
         """Set a context variable."""
         check_kind(self.name, "key", key, str, "a text")
         self._context_variables[key] = value
@@ -756,7 +760,7 @@ class _Flags(dict[Agent, bool]):
 
 
 def register_function(
-    f: Callable[..., Any],
+    f: Callable[..., object],
     *,
     caller: ConversableAgent,
     executor: ConversableAgent,
@@ -772,7 +776,7 @@ def register_function(
     executor.register_for_execution(name=own)(f)
 
 
-def _checked_name(name: Any) -> str:
+def _checked_name(name: object) -> str:
     if not isinstance(name, str):
         raise WrongType(f"An agent's name must be a text, not {name!r}.")
     if not name:
@@ -789,7 +793,7 @@ def _is_terminate(message: AnyMessage) -> bool:
     return telling.shown(message) == "TERMINATE"
 
 
-def _no_message(owner: str, message: Any, peer: str) -> WrongArgument:
+def _no_message(owner: str, message: object, peer: str) -> WrongArgument:
     return WrongArgument(
         f"{owner}: this cannot be a message to or from {peer}: {message!r:.200}. It needs content, function_call or tool_calls."
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.code import Coder
@@ -19,6 +19,9 @@ from agentkit.conversation.human import Human
 from agentkit.conversation.model import Voice
 from agentkit.conversation.replies import ReplyTable
 from agentkit.conversation.tooling import Toolbox
+
+if TYPE_CHECKING:
+    from agentkit.llm.cache import AbstractCache
 
 
 @dataclass(slots=True)
@@ -39,7 +42,7 @@ def part(path: str) -> Any:
     owner, name = path.split(".")
     part_of = attrgetter(f"_engine.{owner}")
 
-    def write(agent: Any, value: Any) -> None:
+    def write(agent: object, value: object) -> None:
         setattr(part_of(agent), name, value)
 
     return property(attrgetter(f"_engine.{path}"), write)
@@ -52,7 +55,7 @@ def check_sync(agents: Iterable[Agent]) -> None:
 
 
 @contextmanager
-def cache_lent(agents: Iterable[Agent], cache: Any) -> Iterator[None]:
+def cache_lent(agents: Iterable[Agent], cache: AbstractCache | None) -> Iterator[None]:
     """Let the models of the agents use the cache of a chat in the block."""
     with ExitStack() as lent:
         for engine in _engines(agents):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentkit.conversation import telling
 from agentkit.conversation.checks import discreet
@@ -17,12 +17,19 @@ from agentkit.errors import BadModelReply, WrongArgument
 from agentkit.events import ReplyEnd
 from agentkit.llm.calls.client import thinking_of
 from agentkit.llm.calls.ends import cut_by, end_of
-from agentkit.messages import AnyMessage, FunctionCall, check_reply, has_calls, sendable_form, with_functions
+from agentkit.messages import AnyMessage, FunctionCall, Stored, check_reply, has_calls, sendable_form, with_functions
 
-_EMPTY: tuple[Any, ...] = ({}, {"config_list": []}, {"config_list": [{"model": ""}]})
+if TYPE_CHECKING:
+    from agentkit.llm.cache import AbstractCache
+
+_EMPTY: tuple[LLMConfig, ...] = ({}, {"config_list": []}, {"config_list": [{"model": ""}]})
 _TOOLS = ("tools", "functions")
 _cut: ContextVar[tuple[list[CutReply], ...]] = ContextVar("agentkit_cut_replies", default=())
-_lent: ContextVar[Mapping[Voice, Any]] = ContextVar("agentkit_lent_caches", default=MappingProxyType({}))
+_lent: ContextVar[Mapping[Voice, AbstractCache | None]] = ContextVar("agentkit_lent_caches", default=MappingProxyType({}))
+
+
+LLMConfig = dict[str, Any] | Literal[False]
+"""What OpenAIWrapper takes, with `tools` and `functions` beside it; False for an agent without a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,7 @@ def noting_cuts() -> Iterator[list[CutReply]]:
 class Voice:
     """The model that speaks for an agent; `client` is None when there is none."""
 
-    def __init__(self, owner: str, config: dict[str, Any] | bool) -> None:
+    def __init__(self, owner: str, config: LLMConfig) -> None:
         """Raises WrongArgument for a configuration that cannot be, and what OpenAIWrapper raises."""
         if config is not False and not isinstance(config, dict):
             raise WrongArgument(f"{owner}: llm_config must be a dict, False or None, not {discreet(config)}.")
@@ -58,21 +65,21 @@ class Voice:
                 "or use llm_config=False for an agent without a model."
             )
         self.owner = owner
-        self.config: dict[str, Any] | bool = _copied(config)
+        self.config: LLMConfig = _copied(config)
         self.client: Any = None
-        self._cache: Any = None
+        self._cache: AbstractCache | None = None
         if isinstance(self.config, dict):
             from agentkit.llm.compatible.wrapper import OpenAIWrapper
 
             self.client = OpenAIWrapper(**{key: value for key, value in self.config.items() if key not in _TOOLS})
 
     @property
-    def cache(self) -> Any:
+    def cache(self) -> AbstractCache | None:
         """The cache of the chat that goes on here, else the agent's own."""
         return _lent.get().get(self, self._cache)
 
     @cache.setter
-    def cache(self, cache: Any) -> None:
+    def cache(self, cache: AbstractCache | None) -> None:
         """Use this cache: inside a chat until the chat ends, else from now on."""
         lent = _lent.get()
         if self in lent:
@@ -81,7 +88,7 @@ class Voice:
             self._cache = cache
 
     @contextmanager
-    def lent(self, cache: Any) -> Iterator[None]:
+    def lent(self, cache: AbstractCache | None) -> Iterator[None]:
         """Use the cache of a chat while it lasts, then the one from before; chats in other tasks or threads have their own."""
         token = _lent.set({**_lent.get(), self: cache})
         try:
@@ -97,7 +104,9 @@ def offered_tools(llm_config: Mapping[str, Any] | bool | None) -> dict[str, Any]
     return {key: llm_config[key] for key in _TOOLS if llm_config.get(key)}
 
 
-def model_reply(client: Any, messages: Sequence[AnyMessage], cache: Any, agent: Any, offered: Mapping[str, Any]) -> Any:
+def model_reply(
+    client: Any, messages: Sequence[AnyMessage], cache: AbstractCache | None, agent: Any, offered: Mapping[str, object]
+) -> str | Stored | None:
     """Ask the client; the reply is a text or a message with calls, None when there was nothing in it.
 
     Raises what the client raises.
@@ -117,7 +126,7 @@ def model_reply(client: Any, messages: Sequence[AnyMessage], cache: Any, agent: 
     return reply
 
 
-def _keep_thinking(agent: Any, reply: str, response: Any) -> None:
+def _keep_thinking(agent: object, reply: str, response: object) -> None:
     """Let the agent's history know what its model thought before it wrote the reply."""
     choices, engine = getattr(response, "choices", None), getattr(agent, "_engine", None)
     thinking = thinking_of(getattr(choices[0], "message", None)) if choices else ""
@@ -131,7 +140,7 @@ def _context(messages: Sequence[AnyMessage]) -> dict[str, Any] | None:
     return {key: value for context in contexts for key, value in context.items()} if contexts else None
 
 
-def _accepted(owner: str, reply: Any) -> Any:
+def _accepted(owner: str, reply: Any) -> Stored | None:
     """A message in a form that servers take back, None for one with nothing in it; raises BadModelReply for what can be none."""
     message = reply.model_dump() if hasattr(reply, "model_dump") else {"content": reply} if isinstance(reply, list) else reply
     if not isinstance(message, Mapping):

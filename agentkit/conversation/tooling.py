@@ -31,20 +31,20 @@ from agentkit.messages import (
     tool_calls_of,
 )
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 class Toolbox:
     """The functions that an agent executes, by the names under which models ask for them."""
 
-    def __init__(self, owner: str, functions: Mapping[str, Callable[..., Any]] | None = None) -> None:
+    def __init__(self, owner: str, functions: Mapping[str, Callable[..., object]] | None = None) -> None:
         self.owner = owner
-        self.functions: dict[str, Callable[..., Any]] = {}
+        self.functions: dict[str, Callable[..., object]] = {}
         if functions is not None:
             self.register(functions)
 
-    def register(self, functions: Mapping[str, Callable[..., Any] | None]) -> None:
+    def register(self, functions: Mapping[str, Callable[..., object] | None]) -> None:
         """Add, replace or (None) remove functions; raises WrongArgument for bad names, WrongType for what is no function."""
         if not isinstance(functions, Mapping):
             raise WrongType(f"{self.owner}: function_map must be a dict of names and functions, not {functions!r}.")
@@ -81,7 +81,7 @@ class Toolbox:
             IOStream.get_default().print(f"\nInput arguments: {arguments}\nOutput:\n{content}", flush=True)
         return ok, {"name": name, "role": "function", "content": content}
 
-    async def _run(self, mode: Mode, name: str, arguments: Any) -> tuple[bool, Any]:
+    async def _run(self, mode: Mode, name: str, arguments: str | Mapping[str, Any] | None) -> tuple[bool, Any]:
         function = self.functions.get(name)
         if function is None:
             known = ", ".join(sorted(self.functions)) or "none"
@@ -132,7 +132,7 @@ async def function_call_reply(mode: Mode, agent: Agent, message: Stored) -> tupl
     return True, result
 
 
-def check_name(owner: str, name: Any) -> str:
+def check_name(owner: str, name: object) -> str:
     """The name, if the APIs take it for a function; raises WrongArgument."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise WrongArgument(f"{owner}: {name!r} cannot be the name of a function; use 1 to 64 letters, digits, '_' and '-'.")
@@ -192,7 +192,7 @@ class Signatures:
         if not kept:
             del config[key]
 
-    def _checked(self, key: str, signature: Any) -> str:
+    def _checked(self, key: str, signature: object) -> str:
         if not isinstance(signature, dict):
             raise WrongArgument(f"{self.owner}: the signature of a function must be a dict, not {signature!r:.80}.")
         name = _name_of(key, signature)
@@ -206,7 +206,7 @@ def _name_of(key: str, signature: Mapping[str, Any]) -> Any:
     return inner.get("name") if isinstance(inner, Mapping) else None
 
 
-def named(function: Callable[..., Any], name: str | None, description: str | None) -> tuple[str, str]:
+def named(function: Callable[..., object], name: str | None, description: str | None) -> tuple[str, str]:
     """The name and the description of a function for the model: those given now, else those of an earlier decorator.
 
     They are remembered on the function where it takes attributes. Raises WrongArgument when nobody described it.
@@ -219,7 +219,7 @@ def named(function: Callable[..., Any], name: str | None, description: str | Non
     return own, text
 
 
-def name_of(function: Callable[..., Any], name: str | None) -> str:
+def name_of(function: Callable[..., object], name: str | None) -> str:
     """The name given now, else that of an earlier decorator, else the function's own; raises WrongArgument without any."""
     own: str | None = name or getattr(function, "_name", None) or getattr(function, "__name__", None)
     if not own:
@@ -227,7 +227,7 @@ def name_of(function: Callable[..., Any], name: str | None) -> str:
     return own
 
 
-def remember(function: Callable[..., Any], name: str, description: str | None = None) -> None:
+def remember(function: Callable[..., object], name: str, description: str | None = None) -> None:
     """Keep the name and the description for the next decorator; bound methods and built-ins cannot keep any."""
     if inspect.isfunction(function) or isinstance(function, functools.partial):
         function._name = name  # type: ignore[union-attr]

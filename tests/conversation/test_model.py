@@ -89,6 +89,7 @@ def test_calls_are_made_acceptable_to_servers() -> None:
                        {"id": "2", "type": "function", "function": {"name": "x" * 80}}],
     }  # fmt: skip
     reply = model_reply(Asked(made), [{"content": "x"}], None, agent("ann"), {})
+    assert isinstance(reply, dict)
     assert reply["function_call"]["name"] == "bad_name_"
     assert reply["tool_calls"] == [
         {"function": {"name": "a_b", "arguments": "{}"}},

@@ -17,8 +17,9 @@ from agentkit.coding import legacy
 from agentkit.conversation import engine, telling
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_count, check_kind
-from agentkit.conversation.conversable import ConversableAgent, Verdict
+from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.human import InputMode
+from agentkit.conversation.replies import Verdict
 from agentkit.conversation.tooling import conversation
 from agentkit.core import bus, stopping
 from agentkit.core.io import is_quiet

@@ -14,10 +14,10 @@ from agentkit.agents.rewoo.rewoo import OnPlan, ReWOO
 from agentkit.agents.rewoo.schema import AgentReturn
 from agentkit.agents.rewoo.workers import CodeAction, RegisteredFunction, Worker
 from agentkit.conversation.agent import Agent
-from agentkit.conversation.conversable import ConversableAgent, Verdict
+from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.human import InputMode
 from agentkit.conversation.model import offered_tools
-from agentkit.conversation.replies import asks_model
+from agentkit.conversation.replies import Verdict, asks_model
 from agentkit.conversation.tooling import conversation
 from agentkit.core import bus
 from agentkit.core.twin import Mode, core_of, faces

@@ -127,7 +127,7 @@ class Compression:
     def _reply_function(self) -> Any:
         async def _compress_history(
             recipient: ConversableAgent, mode: Mode, /, messages: Messages | None = None, sender: Agent | None = None,
-            config: Any = None,
+            config: object = None,
         ) -> tuple[bool, Any]:  # fmt: skip
             """Reply function: never final; those asked after it see the shortened history."""
             stored = list(recipient.chat_messages.get(sender) or ()) if sender is not None else []
@@ -189,7 +189,7 @@ def before_the_model(agent: ConversableAgent) -> int:
     return next((place for place, core in enumerate(cores) if getattr(core, "asks_model", False)), 0)
 
 
-def checked_trigger(owner: str, argument: str, value: Any) -> float:
+def checked_trigger(owner: str, argument: str, value: object) -> float:
     """A trigger: a share (float up to 1) or tokens (int); raises WrongType or WrongArgument for what is neither."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise WrongType(f"{owner}: {argument} must be a share up to 1.0 or a number of tokens, not {value!r:.80}.")

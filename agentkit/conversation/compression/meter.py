@@ -57,7 +57,7 @@ def model_of(agent: Any) -> tuple[str, int | None]:
     return model_asked_by(agent.client, agent.llm_config)
 
 
-def model_asked_by(client: Any, config: Any = None) -> tuple[str, int | None]:
+def model_asked_by(client: Any, config: object = None) -> tuple[str, int | None]:
     """The same of a client; `config` is looked into for a client that does not say."""
     model = _first(client) or _named_in(config)
     name = getattr(model, "name", model)

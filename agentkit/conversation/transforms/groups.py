@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from agentkit.conversation.transforms.base import Messages
 from agentkit.messages import AnyMessage, has_calls, is_result
@@ -28,7 +27,7 @@ def head_and_rest(messages: Messages, *, keep_first: bool = False) -> tuple[Mess
     return [], found
 
 
-def applies(message: AnyMessage, filter_dict: Mapping[str, Any] | None, exclude_filter: bool) -> bool:
+def applies(message: AnyMessage, filter_dict: Mapping[str, object] | None, exclude_filter: bool) -> bool:
     """Whether a transform with this filter is to change the message.
 
     `filter_dict` gives for a key of messages the wanted values. With `exclude_filter`, messages that have any of them
@@ -40,7 +39,7 @@ def applies(message: AnyMessage, filter_dict: Mapping[str, Any] | None, exclude_
     return not any(met) if exclude_filter else all(met)
 
 
-def _meets(value: Any, wanted: Any) -> bool:
+def _meets(value: object, wanted: object) -> bool:
     values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
     allowed = wanted if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
     return any(item is not None and item in allowed for item in values)

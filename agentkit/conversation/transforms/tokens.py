@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from agentkit.conversation.transforms.base import Messages
@@ -37,7 +38,7 @@ class MessageTokenLimiter:
         max_tokens: int | None = None,
         min_tokens: int | None = None,
         model: str = DEFAULT_MODEL,
-        filter_dict: dict[str, Any] | None = None,
+        filter_dict: Mapping[str, object] | None = None,
         exclude_filter: bool = True,
     ) -> None:
         self._model = model
