@@ -49,7 +49,7 @@ def imports_of(root: Path) -> Imports:
     for name, file in files.items():
         tree = ast.parse(file.read_text(encoding="utf-8"), str(file))
         package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-        found[name] = [imported for node in ast.walk(tree) for imported in _targets(node, package, files)]
+        found[name] = [each for node in ast.walk(tree) for each in _targets(node, package, files)]
     return found
 
 
@@ -107,7 +107,7 @@ def misplaced(imports: Imports) -> list[str]:
 
 
 def cycles(imports: Imports) -> list[str]:
-    """Every circle of modules that import one another, also for types only or inside functions, as `a -> b -> a`."""
+    """Every circle of modules, also one for types only or inside functions, as `a -> b -> a`."""
     edges = {name: sorted({t for t, _ in targets if t in imports and t != name}) for name, targets in imports.items()}
     found: list[str] = []
     done: set[str] = set()
@@ -126,8 +126,9 @@ def cycles(imports: Imports) -> list[str]:
 
 
 def folder_cycles(imports: Imports) -> list[str]:
-    """The same for the folders of each package: a folder counts as a whole, a file beside it for itself."""
-    packages = sorted({".".join(parts[:depth]) for parts in map(_parts, imports) for depth in range(1, len(parts) - 1)})
+    """The same for each package: its folders count as a whole, the files beside them for themselves."""
+    known = map(_parts, imports)
+    packages = sorted({".".join(parts[:n]) for parts in known for n in range(1, len(parts) - 1)})
     return [circle for package in packages for circle in cycles(_rooms(package, imports))]
 
 
@@ -138,23 +139,31 @@ def _parts(name: str) -> list[str]:
 def _rooms(package: str, imports: Imports) -> Imports:
     """What the folders and files of one package import of each other."""
     depth = len(_parts(package)) + 1
-    inside = {name: ".".join(_parts(name)[:depth]) for name in imports if f"{name}.".startswith(f"{package}.")}
+    known = (name for name in imports if f"{name}.".startswith(f"{package}."))
+    inside = {name: ".".join(_parts(name)[:depth]) for name in known}
     rooms: Imports = {room: [] for room in inside.values()}
     for name, room in inside.items():
-        rooms[room] += [(inside[target], line) for target, line in imports[name] if target in inside]
+        rooms[room] += [(inside[there], line) for there, line in imports[name] if there in inside]
     return rooms
 
 
 def engines_touched(root: Path) -> list[str]:
-    """One sentence for each place outside of agentkit.conversation that reaches into an agent's engine."""
+    """One sentence for each place outside of agentkit.conversation that reaches into an engine."""
     return [
-        f"{name}:{node.lineno} touches `_engine`; agentkit.conversation.engine has functions for what others need of it."
+        f"{name}:{line} touches `_engine`; agentkit.conversation.engine has what others need of it."
         for name, file in sorted(modules_of(root).items())
         if member(name) != "agentkit.conversation"
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"), str(file)))
-        if (isinstance(node, ast.Attribute) and node.attr == "_engine")
-        or (isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split(".")[0] == "_engine")
+        for line in _lines_with_engine(ast.parse(file.read_text(encoding="utf-8"), str(file)))
     ]
+
+
+def _lines_with_engine(tree: ast.AST) -> Iterator[int]:
+    """As an attribute, or as a text for `getattr` and `attrgetter`."""
+    for node in ast.walk(tree):
+        named = node.attr if isinstance(node, ast.Attribute) else None
+        written = node.value if isinstance(node, ast.Constant) else None
+        if "_engine" in (named, str(written).split(".")[0]):
+            yield getattr(node, "lineno", 0)
 
 
 def test_imports_run_downward() -> None:

@@ -18,7 +18,7 @@ from agentkit.events import CodeRan
 from agentkit.messages import Stored, content_of
 
 CodeConfig = dict[str, Any] | Literal[False]
-"""A `code_execution_config`: with an `executor`, or AutoGen's older settings; False for an agent that runs no code."""
+"""A `code_execution_config`: with an `executor`, or AutoGen's older settings; False for no code."""
 _SHELLS, _PYTHONS = ("bash", "shell", "sh"), ("python", "Python", "py")
 
 

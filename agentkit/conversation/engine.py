@@ -1,4 +1,4 @@
-"""What an agent is made of, how AutoGen's attribute names reach it, and what else is asked of the parts of several agents.
+"""What an agent is made of, how AutoGen's attribute names reach it, and what is asked of several.
 
 The functions leave out agents of another make, which have no such parts.
 """
@@ -49,7 +49,8 @@ def part(path: str) -> Any:
 
 
 def check_sync(agents: Iterable[Agent]) -> None:
-    """Raise AsyncReplyInSyncChat when one has a reply function that a sync chat may neither call nor ignore."""
+    """Raise AsyncReplyInSyncChat when one has a reply function that a sync chat can neither call
+    nor ignore."""
     for engine in _engines(agents):
         engine.replies.check_sync()
 
@@ -64,7 +65,7 @@ def cache_lent(agents: Iterable[Agent], cache: AbstractCache | None) -> Iterator
 
 
 def ended(agent: Agent, peer: Agent, reason: str) -> None:
-    """Note why the agent stops replying to the other one; it becomes the `stop_reason` of their chat."""
+    """Note why the agent stops replying to the other one: the `stop_reason` of their chat."""
     for engine in _engines([agent]):
         engine.human.reasons[peer] = reason
 

@@ -29,7 +29,7 @@ _lent: ContextVar[Mapping[Voice, AbstractCache | None]] = ContextVar("agentkit_l
 
 
 LLMConfig = dict[str, Any] | Literal[False]
-"""What OpenAIWrapper takes, with `tools` and `functions` beside it; False for an agent without a model."""
+"""What OpenAIWrapper takes, with `tools` and `functions` beside it; False for no model."""
 
 
 @dataclass(frozen=True, slots=True)

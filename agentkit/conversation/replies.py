@@ -23,8 +23,8 @@ Entry = dict[str, Any]
 
 
 Trigger: TypeAlias = "type | str | Agent | Callable[..., object] | Sequence[Trigger] | None"
-"""Whose messages a reply function answers: a class of agents, a name, an agent, a callable on the sender, None (nobody's),
-or a list of these."""
+"""Whose messages a reply function answers: a class of agents, a name, an agent, a callable on the
+sender, None (nobody's), or a list of these."""
 
 
 class Continued(tuple[bool, None]):
