@@ -305,7 +305,7 @@ def _storable(values: Values) -> Values:
     return [_utf8(value) for value in values]
 
 
-def _utf8(value: Any) -> Any:
+def _utf8(value: object) -> Any:
     return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
 
 

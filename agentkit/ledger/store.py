@@ -116,14 +116,14 @@ class Ledger:
             self._settings[key] = (revision, values)
         return dict(values)
 
-    def set(self, owner: str, chat_id: str, name: str, value: Any) -> None:
+    def set(self, owner: str, chat_id: str, name: str, value: object) -> None:
         """Set a value in a chat, None to remove it; raises NotFound."""
         if chat_id:
             self.chat(owner, chat_id)
         with self.database.transaction():
             self._set(owner, chat_id, name, value)
 
-    def exchange(self, owner: str, chat_id: str, name: str, before: Any, after: Any) -> bool:
+    def exchange(self, owner: str, chat_id: str, name: str, before: object, after: object) -> bool:
         """Set a value in place of another; False when it is no longer the one that it was.
 
         Of several that want to take the same thing out of a chat, such as a waiting question,
@@ -139,7 +139,7 @@ class Ledger:
             self._set(owner, chat_id, name, after)
             return True
 
-    def _set(self, owner: str, chat_id: str, name: str, value: Any) -> None:
+    def _set(self, owner: str, chat_id: str, name: str, value: object) -> None:
         self.database.execute(
             "delete from chat_settings where owner = ? and chat_id = ? and name = ?",
             [owner, chat_id, name],

@@ -227,7 +227,7 @@ def tools_in(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [definition for definition in given if isinstance(definition, Mapping)]
 
 
-def message_of(retrieved: Any, who: str) -> Message:
+def message_of(retrieved: object, who: str) -> Message:
     """A retrieved message as one for a history; its content is the refusal where there is one.
 
     It may be a text, a dict, or an object of the SDK or of anybody with attributes of those names. Raises BadModelReply, in
@@ -249,14 +249,14 @@ def message_of(retrieved: Any, who: str) -> Message:
     return cast(Message, message)
 
 
-def thinking_of(retrieved: Any) -> str:
+def thinking_of(retrieved: object) -> str:
     """What was thought before a retrieved message, by its own field or by tags in its text."""
     content = retrieved if isinstance(retrieved, str) else field_of(retrieved, "content")
     beside = "" if isinstance(retrieved, str) else thought_in(retrieved).strip()
     return beside or (split(content)[0] if isinstance(content, str) else "")
 
 
-def _plain(made: Any) -> Any:
+def _plain(made: object) -> Any:
     """A call as a dict: of the SDK, or any object with attributes; what is neither as it is."""
     if isinstance(made, Mapping):
         return dict(made)

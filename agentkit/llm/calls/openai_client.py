@@ -112,7 +112,7 @@ class OpenAIClient:
                 )
         return len(vector)
 
-    def beside(self, path: str, asked: Mapping[str, Any] | None = None) -> Any:
+    def beside(self, path: str, asked: Mapping[str, object] | None = None) -> Any:
         """The JSON value that the same server has at a path beside its `/v1`; `asked` is posted.
 
         None when there is none; raises ModelUnreachable and Stopped.
@@ -160,7 +160,7 @@ class OpenAIClient:
     def _sender(self, model: str) -> Sender:
         return Sender(self._shown, model, self._api_key)
 
-    def _ask(self, request: dict[str, Any]) -> ModelResponse:
+    def _ask(self, request: Mapping[str, object]) -> ModelResponse:
         """Ask once. The SDK sends; what comes back is read here, since it takes whatever comes, of any size."""
         sender = self._sender(str(request["model"]))
         if "http_client" in self._options:
@@ -311,13 +311,13 @@ def _schema_of(model: type[Any]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": model.__name__, "schema": schema, "strict": True}}
 
 
-def _context_window(extra: Mapping[str, Any]) -> int | None:
+def _context_window(extra: Mapping[str, object]) -> int | None:
     """As vLLM and hosted servers tell it in their lists; a model may be trained for more."""
     size = extra.get("max_model_len") or extra.get("context_length") or extra.get("context_window")
     return size if isinstance(size, int) and size > 0 else None
 
 
-def _entries(value: Any) -> list[Mapping[str, Any]] | None:
+def _entries(value: object) -> list[Mapping[str, Any]] | None:
     """The `data` of a list; None for what is none."""
     data = value.get("data") if isinstance(value, Mapping) else None
     return [one for one in data if isinstance(one, Mapping)] if isinstance(data, list) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import streamlit as st
 
@@ -307,7 +307,7 @@ def _draw_fields(parsed: ReplyParsed) -> None:
                 st.caption(f"{markdown.literal(name)}: {markdown.literal(text)}")
 
 
-def _in_words(value: Any) -> str:
+def _in_words(value: object) -> str:
     """A value of a reply in one line, without the signs of JSON."""
     match value:
         case None:
