@@ -71,13 +71,13 @@ class Question:
     go_on: bool = False
     """Whether it is asked once more so that its first answer is gone on with."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """As it is stored: its team, and the fields that are not as they are by default."""
-        fields: dict[str, Any] = _adapter().dump_python(self, mode="json", exclude_defaults=True)
+        fields: dict[str, object] = _adapter().dump_python(self, mode="json", exclude_defaults=True)
         return fields | {"team_id": self.team_id}
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Question:
+    def from_json(cls, stored: Mapping[str, object]) -> Question:
         """What `to_json` made, now or in an older version; what is none of its fields is left out."""
         return _adapter().validate_python(_renamed(stored))
 
@@ -87,13 +87,12 @@ class Question:
         return cls.from_json({"team_id": team_id, **said.extra, "text": said.content})
 
 
-def scope_to_json(scope: Scope) -> dict[str, Any]:
-    """The fields that narrow; empty when none does."""
-    narrows: dict[str, Any] = Question("", scope=scope).to_json().get("scope", {})
-    return narrows
+def scope_to_json(scope: Scope) -> object:
+    """The fields that narrow, by name; empty when none does."""
+    return Question("", scope=scope).to_json().get("scope", {})
 
 
-def scope_from_json(stored: Mapping[str, Any]) -> Scope:
+def scope_from_json(stored: object) -> Scope:
     """What `scope_to_json` made."""
     return Question.from_json({"text": "", "scope": stored}).scope
 
@@ -123,5 +122,5 @@ def _renamed(stored: Mapping[str, Any]) -> dict[str, Any]:
     return {_EARLIER_NAMES.get(name, name): value for name, value in known.items()}
 
 
-def _file(stored: Any) -> Any:
+def _file(stored: object) -> object:
     return Source(stored, Path(), f"upload:{stored}") if isinstance(stored, str) else stored

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,13 +56,13 @@ def advised(error: Exception, run: Run[Any]) -> Exception:
 
 
 def say_question(
-    question: Question, thread: Sequence[StoredMessage], facts: dict[str, Any]
+    question: Question, thread: Sequence[StoredMessage], facts: Mapping[str, object]
 ) -> str:
     """The person says it, after the thread; gives the message's id."""
     asked, before = new_id(), thread[-1].id if thread else None
-    stored = question.to_json()
-    text = stored.pop("text")
-    bus.emit(MessageSent(asked, before, "user", "team", "user", text, extra=stored | facts))
+    extra = {**question.to_json(), **facts}
+    del extra["text"]  # it is what the message says
+    bus.emit(MessageSent(asked, before, "user", "team", "user", question.text, extra=extra))
     return asked
 
 

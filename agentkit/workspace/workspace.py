@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from typing import TypeVar, Unpack
 
 from agentkit import private, runs
 from agentkit.core import bus
@@ -405,7 +405,7 @@ class _Asking:
     thread: Sequence[StoredMessage]
     """What was said before it."""
     attach: Callable[[], None]
-    facts: dict[str, Any]
+    facts: Mapping[str, object]
     """What travels with it when it is asked once more."""
 
 

@@ -139,7 +139,9 @@ def _draw_steps(turn: Turn, *, unfolded: bool) -> None:
     if folded.open:
         with folded:
             try:
-                draw.draw_steps(steps(queries.events(state.workspace().ledger, state.owner(), turn.run_id)), level)
+                ledger, owner = state.workspace().ledger, state.owner()
+                heard = queries.events(ledger, owner, turn.run_id, with_requests=False)
+                draw.draw_steps(steps(heard), level)
             except NotFound as error:
                 st.caption(markdown.literal(str(error)))
 
@@ -174,7 +176,7 @@ def _draw_result(turn: Turn) -> None:
             st.warning(f"The app was closed {when}", icon=":material/warning:")
 
 
-def _draw_downloads(answer_id: str, data: Mapping[str, Any]) -> None:
+def _draw_downloads(answer_id: str, data: Mapping[str, object]) -> None:
     """A button for each format of the table that an answer brings; a file is made when it is asked for."""
     def text() -> bytes:
         return Table.from_json(data).to_csv().encode("utf-8-sig")  # spreadsheets take it for UTF-8 by that mark
