@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadFileScheduling
 
 BROWSER = "tests/browser/"
+
+# A busy machine is slow, which is no fault of what is tested.
+settings.register_profile("any machine", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 class OneBrowser(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types

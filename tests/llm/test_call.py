@@ -27,6 +27,7 @@ from agentkit.llm.client import Model, Reply, call
 from agentkit.llm.openai_client import OpenAIClient
 from agentkit.messages import message
 from tests.servers.openai_server import Answer, OpenAIServer, usage
+from tests.timing import Clock
 
 KEY = "sk-verysecret-0123456789"
 ASK = [message("system", "Be brief."), message("user", "hello")]
@@ -142,16 +143,10 @@ def test_passing_trouble_is_tried_again_with_a_row_for_each_attempt(ask: Asking,
 
 
 def test_retry_after_is_honoured(ask: Asking) -> None:
-    waited: list[float] = []
-
-    class Noting(stopping.StopSignal):
-        def wait(self, seconds: float) -> bool:
-            waited.append(seconds)
-            return False
-
-    with stopping.stoppable(Noting()):
+    clock = Clock()
+    with stopping.stoppable(clock):
         ask(Answer(status=429, error={"message": "slow down"}, headers={"retry-after": "7"}), Answer("ok"))
-    assert waited == [7.0]
+    assert clock.waited == [7.0]
 
 
 def test_it_gives_up_after_three_attempts(ask: Asking) -> None:
