@@ -15,7 +15,6 @@ from agentkit import runs
 from agentkit.errors import AgentkitError, ConfigError, ModelError, NotFound, Stopped
 from agentkit.events import DocumentDone, Event, MessageSent, ModelReplied, RunStopped, TokenDelta
 from agentkit.ledger import queries
-from agentkit.messages import new_id
 from agentkit.retrieval import FakeEmbedder, Source
 from agentkit.runs import Run
 from agentkit.settings import Settings
@@ -25,17 +24,6 @@ from tests.servers.openai_server import Answer, OpenAIServer, answer_from_passag
 
 DANUBE = "The Danube is 2,850 kilometres long and ends in the Black Sea."
 PUMP = "The warranty of the pump lasts three years."
-
-
-@pytest.fixture
-def owner() -> str:
-    return new_id()
-
-
-@pytest.fixture(scope="module")
-def shared_server() -> Iterator[OpenAIServer]:
-    with OpenAIServer() as server:
-        yield server
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from agentkit.llm.passages import parse_passages
 from agentkit.messages import text_of
 from tests.browser import driver, papers
-from tests.browser.serving import App, serving
+from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer, usage, words
 
 BEGUN = f"{papers.FERRY} [1] Then the pier"
@@ -30,13 +29,6 @@ def _halfway(body: dict[str, Any]) -> Answer:
 def server() -> Iterator[OpenAIServer]:
     with OpenAIServer(_halfway) as running:
         yield running
-
-
-@pytest.fixture
-def app(tmp_path: Path, server: OpenAIServer) -> Iterator[App]:
-    environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-browser", "OPENAI_MODEL": "test-model"}
-    with serving(tmp_path, environment) as served:
-        yield served
 
 
 def test_an_answer_survives_a_reload_and_another_is_stopped(app: App, page: Page, server: OpenAIServer) -> None:

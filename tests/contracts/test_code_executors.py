@@ -13,18 +13,13 @@ from agentkit.coding import (
     CodeBlock,
     CodeExecutor,
     JupyterCodeExecutor,
-    LocalCommandLineCodeExecutor,
     SandboxCommandLineCodeExecutor,
 )
 from agentkit.core.stopping import StopSignal, stoppable
 from agentkit.errors import Stopped
+from tests.coding.unconfined import local
 
 Factory = Callable[[Path, float], CodeExecutor]
-
-
-def local(folder: Path, timeout: float) -> CodeExecutor:
-    with pytest.warns(UserWarning, match="without isolation"):
-        return LocalCommandLineCodeExecutor(timeout=timeout, work_dir=folder)
 
 
 def sandbox(folder: Path, timeout: float) -> CodeExecutor:

@@ -17,7 +17,6 @@ from agentkit.retrieval import FakeEmbedder
 from agentkit.retrieval.vectordb import ChromaVectorDB, Document, DuckDBVectorDB, PGVectorDB, VectorDB, embedding_function_of
 from agentkit.retrieval.vectordb.checked import CheckedVectorDB
 from tests.servers.chroma import chroma
-from tests.servers.postgres import postgres
 
 DB = CheckedVectorDB[Any]
 Opened = Callable[..., DB]
@@ -38,12 +37,6 @@ FRUIT: list[Document] = [
 def chroma_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     with chroma(tmp_path_factory.mktemp("chroma") / "data") as port:
         yield port
-
-
-@pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    with postgres() as url:
-        yield url
 
 
 @pytest.fixture(params=KINDS)
