@@ -3,7 +3,8 @@
 import streamlit as st
 
 from agentkit.api import Held
-from agentkit.ui import server, state
+from agentkit.ui.shared import state
+from agentkit.ui.shell import server
 
 state.open_with(Held)  # commands and scripts work on the same folder through this process
 app = st.App(

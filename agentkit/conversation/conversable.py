@@ -40,7 +40,7 @@ from agentkit.core.io import IOStream, quietly
 from agentkit.core.twin import Mode, faces, threaded
 from agentkit.errors import LimitReached, NoModelConfig, UnknownName, WrongArgument, WrongType
 from agentkit.events import ChatEnded
-from agentkit.llm.limits import reason_of
+from agentkit.llm.calls.limits import reason_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 Reply = str | dict[str, Any] | None

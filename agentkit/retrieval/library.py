@@ -14,24 +14,25 @@ from agentkit.database import Database
 from agentkit.documents import DocumentText, Jail, Limits
 from agentkit.errors import ConfigError, NotFound
 from agentkit.events import DocumentDone, DocumentProgress, Event
-from agentkit.retrieval.embed import Embedder
-from agentkit.retrieval.embedders import Embedders
-from agentkit.retrieval.finding import Match, find, find_passages
-from agentkit.retrieval.gate import Gate
-from agentkit.retrieval.indexes import Indexes
-from agentkit.retrieval.ingest import GroupWriter, Ingest, chunk_tokens
+from agentkit.retrieval.embedding.embed import Embedder
+from agentkit.retrieval.embedding.embedders import Embedders
+from agentkit.retrieval.embedding.rerank import Rerankers
+from agentkit.retrieval.index.indexes import Indexes
+from agentkit.retrieval.ingest.gate import Gate
+from agentkit.retrieval.ingest.ingest import GroupWriter, Ingest, chunk_tokens
+from agentkit.retrieval.ingest.rebuild import Readings
+from agentkit.retrieval.ingest.versions import Versions
 from agentkit.retrieval.names import checked_name, utf8
 from agentkit.retrieval.options import SearchOptions
-from agentkit.retrieval.originals import Originals
-from agentkit.retrieval.questions import Questions
-from agentkit.retrieval.rebuild import Readings
-from agentkit.retrieval.rerank import Rerankers
-from agentkit.retrieval.search import Search
-from agentkit.retrieval.sections import within_pages
-from agentkit.retrieval.store import Store
-from agentkit.retrieval.transfer import Transfer
+from agentkit.retrieval.search.search import Search
+from agentkit.retrieval.store.finding import Match, find, find_passages
+from agentkit.retrieval.store.originals import Originals
+from agentkit.retrieval.store.questions import Questions
+from agentkit.retrieval.store.sections import within_pages
+from agentkit.retrieval.store.store import Store
+from agentkit.retrieval.transfer.transfer import Transfer
 from agentkit.retrieval.types import Chunk, Collection, Hit, IndexVersion, Mode, Problem, Scope, Source, StoredDocument
-from agentkit.retrieval.versions import Versions
+from agentkit.retrieval.web.fetching import source_at
 from agentkit.settings import Settings
 
 
@@ -220,7 +221,7 @@ class Library:
         """
         with self._gate.shared(collection.id):
             version = self.store.version(collection.id)
-            yield GroupWriter(self.store, self.indexes, self.versions.embedder(version), version, self._turn)
+            yield GroupWriter(self.store, self.indexes, self.versions.embedders.of(version), version, self._turn)
 
     def retry(self, owner: str, ids: Sequence[str]) -> list[DocumentDone]:
         """Take documents in once more, from where they came or from the kept original; ids that are not there are passed over."""
@@ -229,7 +230,12 @@ class Library:
         done: list[DocumentDone] = []
         for collection_id in dict.fromkeys(document.collection_id for document in documents):
             sources = [self._source(document) for document in documents if document.collection_id == collection_id]
-            done += self.ingest(owner, names[collection_id], sources)
+            try:
+                done += self.ingest(owner, names[collection_id], sources)
+            finally:
+                for source in sources:
+                    if source.path.parent == self.settings.data / "fetched":
+                        source.path.unlink(missing_ok=True)
         return done
 
     def interrupt_orphans(self) -> int:
@@ -264,7 +270,7 @@ class Library:
             versions = [self._one_of(versions, self.versions.one(owner, version_id), names)]
         chosen = options or searched[0][1]
         given = {name: value for name, value in (("top_k", top_k), ("mode", mode)) if value is not None}
-        parts = (self.store.chunk_table, self.indexes, self.versions, self.rerankers)
+        parts = (self.store.chunk_table, self.indexes, self.versions.embedders, self.rerankers)
         search = Search(*parts, versions, scope or Scope(), falls_back)
         return search.run(utf8(query), replace(chosen, **given), ", ".join(names))  # type: ignore[arg-type]  # by their own names
 
@@ -374,6 +380,8 @@ class Library:
 
     def _source(self, document: StoredDocument) -> Source:
         path = Path(document.source)
+        if not document.sha256 and document.source.lower().startswith(("http://", "https://")):
+            return source_at(document.source, self.settings)
         if not (path.is_absolute() and path.is_file()):
             path = self.originals.path(self.store.pending_content(document.id) or document.sha256 or "none")
         return Source(document.name, path, document.source)

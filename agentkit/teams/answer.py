@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from agentkit.core import bus, stopping
 from agentkit.errors import AgentkitError, ContextTooLong
 from agentkit.events import Noted
-from agentkit.llm.client import Reply, call
-from agentkit.llm.ends import cut_by
-from agentkit.llm.passages import format_passages
-from agentkit.llm.room import shortened
+from agentkit.llm.calls.client import call
+from agentkit.llm.calls.ends import cut_by
+from agentkit.llm.calls.room import shortened
+from agentkit.llm.model import Reply
+from agentkit.llm.offline.passages import format_passages
 from agentkit.messages import Message, message, text_of
 from agentkit.retrieval import Hit
 from agentkit.teams.task import Answer, Citation, Task, Team, passages

@@ -23,8 +23,8 @@ from agentkit.events import (
     ToolCalled,
     ToolReturned,
 )
-from agentkit.llm.ends import cut_by
-from agentkit.llm.limits import in_words
+from agentkit.llm.calls.ends import cut_by
+from agentkit.llm.calls.limits import in_words
 from agentkit.messages import Message, text_of
 from agentkit.teams.answer import HISTORY, Result, answer_from
 from agentkit.teams.ending import without_ending

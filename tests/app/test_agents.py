@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from agentkit import coding, runs
 from agentkit.errors import ModelAuthFailed, NotFound
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from agentkit.retrieval import Source
 from agentkit.runs import Run
 from agentkit.teams import Answer
@@ -315,6 +315,13 @@ def test_without_a_language_model_a_team_says_so_and_leads_to_the_settings(kitch
     ]  # fmt: skip
     stored = kitchen.ledger.thread(OWNER, str(run.chat_id))
     assert [(said.role, said.status) for said in stored] == [("user", "complete"), ("assistant", "failed")]
+
+
+def test_with_a_language_model_no_team_says_that_it_needs_one(kitchen: ScriptableWorkspace) -> None:
+    scripted(kitchen, "Tea.")
+    options = open_page("chat").selectbox(key="team-new").options
+    assert len(options) > 3
+    assert not [option for option in options if "needs a language model" in option]
 
 
 def test_an_error_in_the_middle_keeps_what_was_said_before(kitchen: ScriptableWorkspace) -> None:

@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 
 from agentkit import runs
 from agentkit.retrieval import FakeEmbedder, Library, Source
-from agentkit.retrieval.embedders import Embedders
-from agentkit.retrieval.versions import VersionStatus
+from agentkit.retrieval.embedding.embedders import Embedders
+from agentkit.retrieval.ingest.versions import VersionStatus
 from agentkit.settings import Settings
-from agentkit.ui import state
+from agentkit.ui.shared import state
 from agentkit.workspace import Workspace
 from tests.app.driver import OWNER, open_page, settle, texts
 
@@ -88,7 +88,7 @@ def test_a_cut_is_looked_at_before_anything_is_built(workspace: Workspace, inges
     facts = {metric.label: metric for metric in app.metric}
     assert int(facts["Chunks of this document"].value) > before[0].chunks
     assert "more than now" in facts["Chunks of this document"].delta
-    assert "The first 10 chunks" in texts(app)
+    assert "**The first 10 of " in texts(app)
     assert "· Brewing · 18 tokens · 37 characters repeated" in texts(app)
     assert not app.button(key="build-cut").disabled
     assert listed(workspace) == before, "a preview must store nothing"

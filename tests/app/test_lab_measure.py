@@ -11,9 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from agentkit.errors import ConfigError
-from agentkit.retrieval.questions import Question, QuestionResult
-from agentkit.ui.lab_questions import questions_of, table
-from agentkit.ui.lab_results import by_question
+from agentkit.retrieval.store.questions import Question, QuestionResult
+from agentkit.ui.lab.questions import questions_of, table
+from agentkit.ui.lab.results import by_question
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle, texts
 
@@ -133,7 +133,7 @@ def test_a_data_set_is_loaded_with_its_questions(kitchen: ScriptableWorkspace, t
     app.text_input(key="dataset-path").set_value(str(folder))
     app.button(key="load-dataset").click().run()
     settle(app)
-    assert "3 indexed" in texts(app)
+    assert "3 added" in texts(app)
     assert app.selectbox(key="set").value == "topics"
     assert app.selectbox(key="collection").value == "topics"
     assert {one.name for one in kitchen.library.documents(OWNER, "topics")} == {"d0", "d1", "d2"}

@@ -31,11 +31,11 @@ sys.path.insert(0, str(ROOT))
 from agentkit.database import Database  # noqa: E402 - the project is run from its folder, not installed
 from agentkit.documents import Piece  # noqa: E402
 from agentkit.retrieval import Library  # noqa: E402
-from agentkit.retrieval.indexes import CollectionIndex, VersionChanges  # noqa: E402
-from agentkit.retrieval.ingest import GroupWriter  # noqa: E402
-from agentkit.retrieval.intake import Ready  # noqa: E402
-from agentkit.retrieval.near import NearIndex  # noqa: E402
-from agentkit.retrieval.store import Store  # noqa: E402
+from agentkit.retrieval.index.indexes import CollectionIndex, VersionChanges  # noqa: E402
+from agentkit.retrieval.index.near import NearIndex  # noqa: E402
+from agentkit.retrieval.ingest.ingest import GroupWriter  # noqa: E402
+from agentkit.retrieval.ingest.intake import Ready  # noqa: E402
+from agentkit.retrieval.store.store import Store  # noqa: E402
 from agentkit.retrieval.types import IndexVersion, StoredDocument  # noqa: E402
 from agentkit.settings import Settings  # noqa: E402
 
@@ -161,7 +161,7 @@ def ready(version: IndexVersion, name: str, contents: Sequence[str]) -> Ready:
     text, pieces = "\n".join(contents), []
     for start, content in zip(np.cumsum([0] + [len(one) + 1 for one in contents]).tolist(), contents, strict=False):
         pieces.append(Piece(content, start, start + len(content), "", None, "", WORDS))
-    return Ready(document, text, pieces, time.perf_counter())
+    return Ready(document, text, pieces, 0.0)
 
 
 class Comparison:

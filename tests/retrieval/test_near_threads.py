@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agentkit.retrieval.near import NearIndex
+from agentkit.retrieval.index.near import NearIndex
 from tests.retrieval.near_table import Table, vectors
 from tests.soak import TIMES
 

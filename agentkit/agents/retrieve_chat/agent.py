@@ -28,7 +28,7 @@ from agentkit.events import Retrieved
 from agentkit.messages import text_of
 
 if TYPE_CHECKING:
-    from agentkit.retrieval.vectordb.base import QueryResults, VectorDB
+    from agentkit.agents.retrieve_chat.vectordb.base import QueryResults, VectorDB
 
 END = "TERMINATE"
 _PYTHONS = ("python", "py")

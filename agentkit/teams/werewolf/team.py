@@ -9,7 +9,7 @@ from agentkit.conversation import telling
 from agentkit.core.io import IOStream
 from agentkit.errors import LimitReached, Stopped
 from agentkit.events import MessageStatus
-from agentkit.llm.limits import reason_of
+from agentkit.llm.calls.limits import reason_of
 from agentkit.teams.conversing import Quiet, voice
 from agentkit.teams.task import Answer, Task, Team
 from agentkit.teams.werewolf.game import MODERATOR, Game

@@ -10,7 +10,6 @@ import pytest
 
 from agentkit import (
     Agent,
-    AgentBase,
     Compression,
     DialogAgent,
     DictDialogAgent,
@@ -21,13 +20,14 @@ from agentkit import (
     msghub,
     register_function,
 )
+from agentkit.agentscope import AgentBase
 from agentkit.conversation.compression import SlidingWindow
 from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.compression.model_summary import INSTRUCTION
 from agentkit.conversation.transforms import MessageHistoryLimiter, MessageTokenLimiter, MessageTransform, TransformMessages
 from agentkit.events import Compressed
-from agentkit.llm.client import Model
-from agentkit.llm.scripted import ScriptedClient
+from agentkit.llm.calls.scripted import ScriptedClient
+from agentkit.llm.model import Model
 from tests.agents.dialog.cast import asked_last, discussion, hearing, says, thinker, turn
 from tests.conversation.cast import agent as plain
 

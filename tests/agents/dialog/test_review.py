@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 import agentkit
 from agentkit import (
-    AgentBase,
     ConversableAgent,
     DialogAgent,
     GroupChat,
@@ -19,13 +18,13 @@ from agentkit import (
     JsonParsingError,
     MarkdownJsonDictParser,
     Msg,
-    TemporaryMemory,
     initiate_chats,
     msghub,
     register_function,
 )
+from agentkit.agentscope import AgentBase, TemporaryMemory
 from agentkit.errors import BadModelReply, WrongArgument, WrongType
-from agentkit.llm.scripted import ScriptedClient, scripted_model
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.teams.extraction import extract, from_text
 from tests.agents.dialog.cast import asked_last, fenced, hearing, says, thinker, turn
 from tests.conversation.cast import Console

@@ -34,7 +34,7 @@ HOMES = {
             ".models",
         )
     ),
-    OURS: ("agentkit", "agentkit.parsers", "agentkit.errors", "agentkit.agents.dialog"),
+    OURS: ("agentkit.agentscope", "agentkit.parsers", "agentkit.errors", "agentkit.agents.dialog"),
 }
 # Parameters that only one of the two has, none of them needed: ours say more, the oracle's distribute an agent.
 EXTRAS = {"json_schema", "keys_to_speak", "keys_to_return", "llm_config", "fault_handler", "to_dist"}
@@ -101,7 +101,8 @@ class Kit:
             agent = getattr(self, kind)(name, model_config_name=None, **options)
             agent.model = self._oracle_model(answer)
         else:
-            model = importlib.import_module("agentkit.llm.scripted").scripted_model(lambda params: answer(params["messages"]))
+            scripted = importlib.import_module("agentkit.llm.calls.scripted")
+            model = scripted.scripted_model(lambda params: answer(params["messages"]))
             config = {"config_list": [{"model": model}], "cache_seed": None}
             agent = getattr(self, kind)(name, model_config_name=None, llm_config=config, **options)
         if parser is not None:

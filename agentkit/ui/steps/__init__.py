@@ -1,0 +1,1 @@
+"""What happens in a run, told step by step, live and stored."""
