@@ -206,7 +206,8 @@ def test_the_data_folder_is_the_users_unless_another_is_named(installed: Install
 PAGES = """
 from pathlib import Path
 from streamlit.testing.v1 import AppTest
-from agentkit.ui import server, state
+from agentkit.ui.shared import state
+from agentkit.ui.shell import server
 
 app = AppTest.from_file(str(server.SCRIPT), default_timeout=120).run()
 for name in ("documents", "retrieval_lab", "usage", "settings", "chat"):

@@ -300,7 +300,7 @@ def test_a_chat_answers_one_question_at_a_time(workspace: Workspace, owner: str,
     assert run.chat_id
     assert workspace.ledger.chat(owner, run.chat_id).team == "answer"
     workspace.delete_chat(owner, run.chat_id)
-    assert run.wait(10)
+    assert run.wait(60)
     assert workspace.ledger.count_chats(owner) == 0
 
 

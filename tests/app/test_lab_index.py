@@ -170,7 +170,7 @@ def test_while_one_is_built_nothing_else_is_begun(workspace: Workspace, ingest: 
     keys = ("build-cut", f"build-{made.id}", f"use-{made.id}", f"discard-{made.id}")
     assert all(app.button(key=key).disabled for key in keys)
     go_on.set()
-    assert run.wait(10)
+    assert run.wait(60)
     app.run()
     assert not app.button(key="build-cut").disabled
 

@@ -75,7 +75,7 @@ def _stopped_in_the_middle(page: Page, server: OpenAIServer) -> None:
     assert not server.broken_off.is_set()
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(turn).to_contain_text("Stopped. What had been written by then is kept.")
-    assert server.broken_off.wait(10), "the server was left writing"
+    assert server.broken_off.wait(60), "the server was left writing"
     page.reload()
     turn = page.locator("[class*='st-key-turn-']").last
     expect(turn).to_contain_text("Stopped.")

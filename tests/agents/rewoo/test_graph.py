@@ -84,7 +84,7 @@ def test_independent_steps_run_side_by_side_up_to_the_bound() -> None:
     together = threading.Barrier(4)
 
     def call(tool: str, arguments: Any) -> str:
-        together.wait(5)  # breaks unless four run at once
+        together.wait(60)  # breaks unless four run at once
         return "ok"
 
     assert all(each.ok for each in execute(independent(4), call, at_once=4).values())
@@ -95,7 +95,7 @@ def test_a_step_does_not_wait_for_what_it_does_not_need() -> None:
 
     def call(tool: str, arguments: Any) -> str:
         if tool == "slow":
-            assert late.wait(5)
+            assert late.wait(60)
         if tool == "last":
             late.set()
         return "ok"
@@ -275,7 +275,7 @@ def test_from_async_code_a_cancelled_task_stops_the_steps() -> None:
         return "ok"
 
     asyncio.run(_cancelled(independent(1), call, begun))
-    assert told.wait(2)
+    assert told.wait(60)
 
 
 def test_the_same_call_is_made_once_and_a_failed_one_is_not_kept() -> None:
