@@ -19,8 +19,7 @@ from agentkit.ui.lab import parts as lab
 from agentkit.ui.lab.hits import mark_words, shift
 from agentkit.ui.text import times
 from tests.app.conftest import ScriptableWorkspace
-from tests.app.driver import OWNER, open_page
-from tests.app.test_documents import texts
+from tests.app.driver import OWNER, open_page, texts
 from tests.app.test_usage import metrics
 from tests.servers.openai_server import Answer, OpenAIServer
 

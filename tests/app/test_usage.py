@@ -24,6 +24,7 @@ from agentkit.ui.text import figures
 from agentkit.ui.usage import usage
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
+from tests.soak import TIMES
 
 Ingest = Callable[[str, dict[str, str]], None]
 
@@ -100,8 +101,9 @@ def test_costs_are_numbers_that_sort_and_are_read_however_small(workspace: Scrip
         assert {"$5.05", "$15.65", "$4.99", "$0.00004", "$0.00"} < set(read["cost"].astype(str)), name
 
 
+@pytest.mark.soak
 def test_all_calls_can_be_taken_away(workspace: ScriptableWorkspace) -> None:
-    many = 120_000
+    many = 120_000 * TIMES
     workspace.database.execute(
         """insert into llm_calls select 'c' || i, 1, ?, null, null, null, '=Agent', 'openai', 'gpt', 'chat', 'ok', '', '',
         i, 0, 0, 0, 0, false, 0.5, 1, null, '{}', timestamp '2026-03-01' + interval (i) second from range(?) r(i)""",

@@ -84,10 +84,10 @@ def test_a_live_turn_shows_the_answering_agent_alone_and_each_step_once() -> Non
         bus.emit(TokenDelta("80 ", "Assistant", "c2"))
         bus.emit(TokenDelta("degrees", "Assistant", "c2"))
         halted.set()
-        assert halt.wait(10)
+        assert halt.wait(60)
 
     run = runs.start(work, kind="chat", owner="turns", chat_id="chat")
-    assert halted.wait(10)
+    assert halted.wait(60)
     turn = live_turn(run, "Assistant")
     halt.set()
     run.result()
@@ -156,13 +156,13 @@ def test_a_live_answer_is_not_what_was_written_for_another_agent() -> None:
         bus.emit(TokenDelta("print(1)", "Assistant", "c1"))
         bus.emit(said("Assistant", "print(1)"))
         halted.set()
-        assert halt.wait(10)
+        assert halt.wait(60)
         halted.clear()
         bus.emit(ModelCalled("c2", "Assistant", "p", "m"))
         bus.emit(TokenDelta("It is 1.\nTERMINATE", "Assistant", "c2"))
 
     run = runs.start(work, kind="chat", owner="turns", chat_id="chat")
-    assert halted.wait(10)
+    assert halted.wait(60)
     assert live_turn(run, "Assistant").text == ""
     halt.set()
     run.result()

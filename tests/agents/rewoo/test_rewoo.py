@@ -294,7 +294,7 @@ def test_a_stop_ends_the_chat_and_what_runs() -> None:
 
     agent = ReWOO(Replies("Plan: p\n#E1 = wait[x]", "never"), ActionExecutor([wait]))
     run = runs.start(lambda: agent.chat("Who?"), kind="test")
-    assert begun.wait(5)
+    assert begun.wait(60)
     run.stop()
     with pytest.raises(Stopped):
         run.result()
