@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agentkit.errors import AgentkitError
+from agentkit.reasons import EndReason, end_from_json
 
 MessageStatus = Literal["complete", "stopped", "failed", "interrupted"]
 CallStatus = Literal["ok", "failed", "stopped", "cached"]
@@ -326,6 +327,8 @@ class ChatEnded:
     messages: int = 0
     silent: bool = False
     """Whether the chat was not meant to be shown, as the inner one that chooses a speaker."""
+    end: EndReason | None = None
+    """The reason as a value; None in what older versions stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +337,10 @@ class Noted:
 
     agent: str
     text: str
+    end: EndReason | None = None
+    """Why a group is over, when that is what it tells."""
+    document_id: str = ""
+    """The document that the agent is done with, when that is what it tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,6 +470,8 @@ def from_json(data: dict[str, Any]) -> Event:
     for field_name, inner in (("usage", Usage), ("thinking", Thinking), ("fallback", Fallback)):
         if isinstance(values.get(field_name), dict):
             values[field_name] = inner(**_known(inner, values[field_name]))
+    if isinstance(values.get("end"), dict):
+        values["end"] = end_from_json(values["end"])
     return kind(**values)  # type: ignore[no-any-return]  # one of the union
 
 

@@ -21,12 +21,14 @@ from agentkit.conversation.compression.rendering import written
 from agentkit.conversation.compression.shape import Messages, divide, is_summary
 from agentkit.conversation.compression.sharing import broadcast, keep
 from agentkit.conversation.conversable import ConversableAgent, Reply, Verdict
+from agentkit.conversation.ends import stop_reason
 from agentkit.conversation.human import InputMode
 from agentkit.conversation.replies import Continued
 from agentkit.conversation.tooling import conversation
 from agentkit.core.io import IOStream, is_quiet
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import AgentkitError, Stopped, WrongArgument
+from agentkit.reasons import EndReason
 
 _STRATEGIES = {"COMPRESS": ModelSummary.name, "CUSTOMIZED": "compress_function"}
 
@@ -216,10 +218,10 @@ class CompressibleAgent(ConversableAgent):
         attempt = self._attempt("", config=config)
         if (used := attempt.tokens(messages)) < attempt.limit:
             return False, None
-        reason = f"{self.name} has no tokens left: {used} of the {attempt.limit} of {attempt.meter.model} are used"
-        telling.note(self.name, reason, is_quiet())
+        end = EndReason("window", self.name, attempt.limit, used=used, model=attempt.meter.model)
+        telling.note(self.name, stop_reason(end), is_quiet())
         if sender is not None:
-            self._engine.human.reasons[sender] = reason
+            self._engine.human.reasons[sender] = end
         return True, None
 
     def _store(self, sender: Agent | None, stored: Messages, before: Messages, made: Messages) -> None:

@@ -27,6 +27,7 @@ from agentkit.conversation.checks import (
     check_text,
 )
 from agentkit.conversation.code import Coder
+from agentkit.conversation.ends import stop_reason
 from agentkit.conversation.engine import Engine, part
 from agentkit.conversation.history import History, Stored, as_dict
 from agentkit.conversation.hooks import Hooks
@@ -40,7 +41,8 @@ from agentkit.core.io import IOStream, quietly
 from agentkit.core.twin import Mode, faces, threaded
 from agentkit.errors import LimitReached, NoModelConfig, UnknownName, WrongArgument, WrongType
 from agentkit.events import ChatEnded
-from agentkit.llm.limits import reason_of
+from agentkit.llm.limits import end_of
+from agentkit.reasons import EndReason
 
 F = TypeVar("F", bound=Callable[..., Any])
 Reply = str | dict[str, Any] | None
@@ -343,7 +345,7 @@ class ConversableAgent(LLMAgent):
             reply = await mode.peer(self, "generate_reply", messages=self._oai_messages[sender], sender=sender)
         if reply is not None:
             return mode.tail(self, "send", reply, sender, silent=silent)  # type: ignore[no-any-return]
-        self._engine.human.reasons.setdefault(sender, f"{self.name} gave no reply")
+        self._engine.human.reasons.setdefault(sender, EndReason("silent", self.name))
         return None
 
     receive, a_receive = faces(_receive)
@@ -435,23 +437,23 @@ class ConversableAgent(LLMAgent):
                 lent.enter_context(agent._engine.voice.lent(cache))
             self._prepare_chat(recipient, clear_history, reply_at_receive=max_turns is None)
             try:
-                reason = await self._converse(mode, recipient, max_turns, message, silent, kwargs)
+                end = await self._converse(mode, recipient, max_turns, message, silent, kwargs)
             except LimitReached as error:
-                reason = reason_of(error)
+                end = end_of(error)
             summary = await self._summarized(mode, recipient, summary_method, summary_args or {}, cache)
         history = self._oai_messages[recipient]
-        is_silent = bool(self._is_silent(self, silent))
-        ended = ChatEnded(self.name, recipient.name, reason, len(history), is_silent)
+        is_silent, reason = bool(self._is_silent(self, silent)), stop_reason(end)
+        ended = ChatEnded(self.name, recipient.name, reason, len(history), is_silent, end)
         telling.tell(ended, f"{self.name} and {recipient.name} are done: {reason}.", is_silent)
         return ChatResult(
             kwargs.get("chat_id"), [dict(each) for each in history], summary, gather_usage_summary(pair),
-            list(self._human_input), reason, list(cut),
+            list(self._human_input), reason, list(cut), end,
         )  # fmt: skip
 
     initiate_chat, a_initiate_chat = faces(_initiate_chat)
 
     async def _converse(self, mode: Mode, recipient: ConversableAgent, max_turns: int | None, message: Any,
-                        silent: bool | None, kwargs: dict[str, Any]) -> str:  # fmt: skip
+                        silent: bool | None, kwargs: dict[str, Any]) -> EndReason:  # fmt: skip
         """Say the first message, and with `max_turns` the next ones too; the reason why the chat ended."""
         if callable(message):
             opening = await mode.invoke(message, self, recipient, kwargs)
@@ -466,9 +468,9 @@ class ConversableAgent(LLMAgent):
                 with quietly(bool(self._is_silent(self, silent))):
                     opening = await mode.peer(self, "generate_reply", messages=history, sender=recipient)
             if opening is None:
-                return self._engine.human.reasons.get(recipient) or f"{self.name} gave no reply"
+                return self._engine.human.reasons.get(recipient) or EndReason("silent", self.name)
             await mode.peer(self, "send", opening, recipient, True, silent)
-        return f"the limit of {max_turns} turns was reached"
+        return EndReason("turns", limit=max_turns)
 
     async def _summarized(self, mode: Mode, recipient: ConversableAgent, method: SummaryMethod, args: dict[str, Any],
                           cache: Any) -> Any:  # fmt: skip
@@ -477,12 +479,12 @@ class ConversableAgent(LLMAgent):
             summary = await mode.block(summarize, self, method, args, recipient, cache)
             return await mode.invoke(lambda: summary)  # an async summary_method gave something to wait for
         except LimitReached as error:
-            telling.note(self.name, f"no summary, {reason_of(error)}")
+            telling.note(self.name, f"no summary, {stop_reason(end_of(error))}")
             return ""
 
-    def _why_ended(self, recipient: Agent) -> str:
+    def _why_ended(self, recipient: Agent) -> EndReason:
         theirs = recipient._engine.human.reasons if isinstance(recipient, ConversableAgent) else {}
-        return self._engine.human.reasons.get(recipient) or theirs.get(self) or f"{recipient.name} gave no reply"
+        return self._engine.human.reasons.get(recipient) or theirs.get(self) or EndReason("silent", recipient.name)
 
     def _prepare_chat(
         self, recipient: Agent, clear_history: bool, prepare_recipient: bool = True, reply_at_receive: bool = True

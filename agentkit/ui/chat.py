@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +13,11 @@ from agentkit.errors import NotFound
 from agentkit.events import DocumentDone, DocumentProgress, MessageSent
 from agentkit.ledger import Chat, queries
 from agentkit.ledger.queries import Totals
+from agentkit.reasons import end_from_json
 from agentkit.runs import Run
 from agentkit.teams import Team, team
 from agentkit.ui import asking, composer, doubts, draw, figures, markdown, source, state, table
+from agentkit.ui.steps import wording
 from agentkit.ui.turns import Asked, Turn, last_turns, lately, live_turn, steps, stored_turns
 from agentkit.workspace import EVERYTHING, attachment_collection, scope_of
 
@@ -181,8 +184,14 @@ def _draw_remarks(turn: Turn) -> None:
         st.warning(markdown.literal(draw.why_words(turn.fallback)), icon=":material/cloud_off:")
     if turn.cut in draw.CUT:
         st.warning(f"The answer is not whole: {draw.CUT[turn.cut]}.", icon=":material/content_cut:")
-    if turn.status == "complete" and extra.get("ended"):
-        st.caption(f":material/flag: Ended: {markdown.literal(extra['ended'])}.")
+    if turn.status == "complete" and (why := _ended(extra)):
+        st.caption(f":material/flag: Ended: {markdown.literal(why)}.")
+
+
+def _ended(extra: Mapping[str, Any]) -> str:
+    """Why the agents' chat ended; older versions stored it in words."""
+    end = end_from_json(extra.get("end"))
+    return wording.ended(end) if end else str(extra.get("ended") or "")
 
 
 def _draw_no_evidence(turn: Turn) -> None:

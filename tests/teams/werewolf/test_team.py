@@ -48,7 +48,7 @@ def test_the_answer_says_who_has_won_who_was_who_and_what_happened(capsys: pytes
     assert "was killed by the werewolves; nobody was voted out (0 of 5 voted)." in days[0]
     assert final.extra["winner"] == "werewolves"
     assert sorted(final.extra["roles"]) == list(PLAYERS)
-    assert played.result == Answer(final.content, (), "answered")
+    assert played.result == Answer(final.content, ())
     assert capsys.readouterr().out == ""
 
 
@@ -79,7 +79,9 @@ def test_stopped_in_the_middle_it_tells_how_far_the_game_came() -> None:
             run.stop()
 
     played = watch(scripted_model(players(), delay_s=0.002), stop)
-    assert (played.final.status, played.final.extra["ended"], played.final.extra["winner"]) == ("stopped", "stopped", None)
+    assert (played.final.status, played.final.extra["end"], played.final.extra["winner"]) == (
+        "stopped", {"kind": "stopped"}, None,
+    )  # fmt: skip
     assert played.final.content.startswith("**The game was stopped on day 1; nobody has won.**")
     assert "was killed by the werewolves" in played.final.content
     assert len([event for event in played.of(ReplyParsed) if "vote" in str(event.fields)]) == 2  # the wolves' only
