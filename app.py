@@ -1,13 +1,14 @@
-"""agentkit in the browser: `streamlit run app.py`. The pages are under pages/, their navigation in agentkit/ui/router.py."""
+"""agentkit in the browser: `streamlit run app.py`. The pages lie in pages/, their navigation in agentkit/ui/shell/."""
 
 import streamlit as st
 
 from agentkit.api import Held
-from agentkit.ui import server, state
+from agentkit.ui.shared import state
+from agentkit.ui.shell import server
 
 state.open_with(Held)  # commands and scripts work on the same folder through this process
 app = st.App(
-    "agentkit/ui/router.py",
+    "agentkit/ui/shell/router.py",
     routes=server.ROUTES,
     middleware=server.middleware(),
     lifespan=server.lifespan,

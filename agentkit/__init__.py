@@ -95,7 +95,8 @@ if TYPE_CHECKING:
     from agentkit.ledger import Ledger
     from agentkit.llm import Model, ModelClient, call
     from agentkit.llm.cache import Cache
-    from agentkit.llm.config_list import (
+    from agentkit.llm.calls.limits import Limit, Used, limited
+    from agentkit.llm.compatible.config_list import (
         config_list_from_dotenv,
         config_list_from_json,
         config_list_from_models,
@@ -103,8 +104,7 @@ if TYPE_CHECKING:
         filter_config,
         get_config_list,
     )
-    from agentkit.llm.limits import Limit, Used, limited
-    from agentkit.llm.wrapper import OpenAIWrapper
+    from agentkit.llm.compatible.wrapper import OpenAIWrapper
     from agentkit.parsers import (
         DictFilterMixin,
         MarkdownCodeBlockParser,
@@ -169,7 +169,7 @@ _HOME = {
     "LLMAgent": "agentkit.conversation",
     "Ledger": "agentkit.ledger",
     "Library": "agentkit.retrieval",
-    "Limit": "agentkit.llm.limits",
+    "Limit": "agentkit.llm.calls.limits",
     "MarkdownCodeBlockParser": "agentkit.parsers",
     "MarkdownJsonDictParser": "agentkit.parsers",
     "MarkdownJsonObjectParser": "agentkit.parsers",
@@ -184,7 +184,7 @@ _HOME = {
     "MultiTaggedContentParser": "agentkit.parsers",
     "NoAction": "agentkit.agents.rewoo",
     "NoEligibleSpeaker": "agentkit.errors",
-    "OpenAIWrapper": "agentkit.llm.wrapper",
+    "OpenAIWrapper": "agentkit.llm.compatible.wrapper",
     "PLANNER_PROMPT_CN": "agentkit.agents.rewoo",
     "PLANNER_PROMPT_EN": "agentkit.agents.rewoo",
     "ParserBase": "agentkit.parsers",
@@ -216,7 +216,7 @@ _HOME = {
     "TextMessageContentName": "agentkit.conversation.transforms",
     "TransformMessages": "agentkit.conversation.transforms",
     "UndefinedNextAgent": "agentkit.errors",
-    "Used": "agentkit.llm.limits",
+    "Used": "agentkit.llm.calls.limits",
     "UserAgent": "agentkit.agents.dialog",
     "UserProxyAgent": "agentkit.agents",
     "WORKER_PROMPT_CN": "agentkit.agents.rewoo",
@@ -225,19 +225,19 @@ _HOME = {
     "a_initiate_chats": "agentkit.conversation",
     "a_sequential_pipeline": "agentkit.agents.dialog",
     "call": "agentkit.llm",
-    "config_list_from_dotenv": "agentkit.llm.config_list",
-    "config_list_from_json": "agentkit.llm.config_list",
-    "config_list_from_models": "agentkit.llm.config_list",
-    "config_list_openai_aoai": "agentkit.llm.config_list",
+    "config_list_from_dotenv": "agentkit.llm.compatible.config_list",
+    "config_list_from_json": "agentkit.llm.compatible.config_list",
+    "config_list_from_models": "agentkit.llm.compatible.config_list",
+    "config_list_openai_aoai": "agentkit.llm.compatible.config_list",
     "effects": "agentkit.core.tools",
     "evaluate": "agentkit.retrieval",
     "fetch": "agentkit.retrieval",
-    "filter_config": "agentkit.llm.config_list",
+    "filter_config": "agentkit.llm.compatible.config_list",
     "gather_usage_summary": "agentkit.conversation",
-    "get_config_list": "agentkit.llm.config_list",
+    "get_config_list": "agentkit.llm.compatible.config_list",
     "init": "agentkit.agents.dialog",
     "initiate_chats": "agentkit.conversation",
-    "limited": "agentkit.llm.limits",
+    "limited": "agentkit.llm.calls.limits",
     "load_settings": "agentkit.settings",
     "msghub": "agentkit.agents.dialog",
     "record": "agentkit.api",

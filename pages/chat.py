@@ -4,7 +4,9 @@ import streamlit as st
 
 from agentkit.errors import NotFound
 from agentkit.teams import team
-from agentkit.ui import chat, chat_list, components, composer, markdown, source, state, welcome
+from agentkit.ui.chat import chat, chat_list, composer, source, welcome
+from agentkit.ui.shared import components, state
+from agentkit.ui.text import markdown
 
 try:
     current, problem = chat.current_chat(), ""

@@ -3,7 +3,8 @@
 import streamlit as st
 
 from agentkit import runs
-from agentkit.ui import adding, chunks, collections, documents, progress, state, transfer
+from agentkit.ui.documents import adding, chunks, collections, documents, progress, transfer
+from agentkit.ui.shared import state
 from agentkit.workspace import DEFAULT_COLLECTION
 
 state.page_head("Documents", "What your chats answer from. The documents of a collection are searched together.")

@@ -2,19 +2,21 @@
 
 import streamlit as st
 
-from agentkit.ui import collections, lab, lab_adding, lab_index, lab_measure, lab_try, progress, state
+from agentkit.ui.documents import collections, progress
+from agentkit.ui.lab import index, measure, new_sets, parts, query
+from agentkit.ui.shared import state
 
 state.page_head("Retrieval lab", "Try, measure and tune how passages are found. Searches here are the ones that chats make.")
 known = state.workspace().library.collections(state.owner())
 if not known:
-    lab_adding.draw_first()
+    new_sets.draw_first()
     st.stop()
 chosen = collections.draw_select(known)
 progress.draw_progress()
-match lab.draw_views():
-    case lab.TRY:
-        lab_try.draw_try(chosen)
-    case lab.MEASURE:
-        lab_measure.draw_measure(chosen)
+match parts.draw_views():
+    case parts.TRY:
+        query.draw_try(chosen)
+    case parts.MEASURE:
+        measure.draw_measure(chosen)
     case _:
-        lab_index.draw_index(chosen)
+        index.draw_index(chosen)

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from agentkit.ui import allowed, connections, installation, limits, state
+from agentkit.ui.settings import allowed, connections, installation, limits
+from agentkit.ui.shared import state
 
 state.page_head("Settings", "Which models answer, and what this installation stands on.")
 with st.container(width=736):

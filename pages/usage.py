@@ -3,8 +3,9 @@
 import streamlit as st
 
 from agentkit.ledger import queries
-from agentkit.ui import state, usage, usage_tables
-from agentkit.ui.state import PAGES
+from agentkit.ui.shared import state
+from agentkit.ui.shared.state import PAGES
+from agentkit.ui.usage import tables, usage
 
 state.page_head("Usage", "What was asked of models, what it cost and how long it took, in days of your time zone.")
 if not queries.totals(state.workspace().ledger, queries.CallFilter(state.owner())).calls:
@@ -14,7 +15,7 @@ if not queries.totals(state.workspace().ledger, queries.CallFilter(state.owner()
 chosen = usage.draw_filters()
 if usage.draw_totals(chosen).calls:
     usage.draw_charts(chosen)
-    usage_tables.draw_tables(chosen)
-    usage_tables.draw_export(chosen)
+    tables.draw_tables(chosen)
+    tables.draw_export(chosen)
 else:
     st.info("No calls fit these filters. Choose more days, or clear the models and agents.", icon=":material/filter_alt_off:")

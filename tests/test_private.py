@@ -17,10 +17,11 @@ import pytest
 from agentkit import private
 from agentkit.cli import main
 from agentkit.llm import Connection, save_connection
-from agentkit.retrieval import FakeEmbedder, Source, index_files
-from agentkit.retrieval.index import ExactIndex, Graph
+from agentkit.retrieval import FakeEmbedder, Source
+from agentkit.retrieval.index import index_files
+from agentkit.retrieval.index.nearest import ExactIndex, Graph
 from agentkit.settings import Settings
-from agentkit.ui.uploads import to_disk
+from agentkit.ui.shared.uploads import to_disk
 from agentkit.workspace import Workspace
 from tests.data.contents import OWNER
 

@@ -16,7 +16,7 @@ from agentkit.errors import AgentkitError, ModelAuthFailed
 from agentkit.events import Compressed, ModelCalled
 from agentkit.ledger import queries
 from agentkit.llm import Model
-from agentkit.llm.scripted import ScriptedClient, scripted_model
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.retrieval import FakeEmbedder
 from agentkit.runs import Run
 from agentkit.settings import Settings

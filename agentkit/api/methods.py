@@ -9,9 +9,9 @@ from agentkit.api.wire import Method
 from agentkit.ledger import Ledger
 from agentkit.ledger.figures import Figures
 from agentkit.retrieval import Library
-from agentkit.retrieval.questions import Questions
-from agentkit.retrieval.transfer import Transfer
-from agentkit.retrieval.versions import Versions
+from agentkit.retrieval.ingest.versions import Versions
+from agentkit.retrieval.store.questions import Questions
+from agentkit.retrieval.transfer.transfer import Transfer
 from agentkit.workspace import Workspace
 
 PARTS: dict[str, type[Any]] = {

@@ -125,8 +125,8 @@ def _embedder(workspace: Workspace) -> Check:
 
 
 def _model(settings: Settings) -> Check:
-    from agentkit.llm.config import default_connection
-    from agentkit.llm.discover import probe
+    from agentkit.llm.connections.config import default_connection
+    from agentkit.llm.connections.discover import probe
 
     connection = default_connection(settings)
     if connection is None:

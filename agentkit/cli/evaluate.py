@@ -68,7 +68,7 @@ def _of_folder(context: typer.Context, directory: Path | None, mode: Any, quiet:
 
 
 def _of_set(context: typer.Context, set_name: str, collection: str | None, mode: Any) -> dict[str, Any]:
-    from agentkit.retrieval.measuring import measure
+    from agentkit.retrieval.evaluation.measuring import measure
 
     with opened(context) as workspace:
         owner, library = workspace.settings.owner, workspace.library

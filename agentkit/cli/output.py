@@ -53,7 +53,7 @@ def plain(text: str) -> str:
 
 def dollars(cost: float | None, unpriced: int = 0) -> str:
     """A cost as people read it; a part that is unknown is said, never counted as nothing."""
-    from agentkit.ui import figures
+    from agentkit.ui.text import figures
 
     known = "unknown" if cost is None else figures.dollars(cost)
     return f"{known} + {unpriced} unpriced" if cost is not None and unpriced else known

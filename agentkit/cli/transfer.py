@@ -47,7 +47,7 @@ def export(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Write a collection to one file: originals, texts, chunks and vectors of the version that answers."""
-    from agentkit.retrieval.bundle import file_name
+    from agentkit.retrieval.transfer.bundle import file_name
 
     with opened(context) as workspace:
         owner = workspace.settings.owner

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentkit.events import ReplyEnd
-from agentkit.llm.limits import amount
+from agentkit.llm.calls.limits import amount
 from agentkit.reasons import EndKind, EndReason
 
 CUT: dict[ReplyEnd, str] = {

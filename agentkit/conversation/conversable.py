@@ -41,7 +41,7 @@ from agentkit.core.io import IOStream, quietly
 from agentkit.core.twin import Mode, faces, threaded
 from agentkit.errors import LimitReached, NoModelConfig, UnknownName, WrongArgument, WrongType
 from agentkit.events import ChatEnded
-from agentkit.llm.limits import end_of
+from agentkit.llm.calls.limits import end_of
 from agentkit.reasons import EndReason
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentkit.llm.limits import amount
+from agentkit.llm.calls.limits import amount
 from agentkit.reasons import EndKind, EndReason
 
 _WORDS: dict[EndKind, str] = {

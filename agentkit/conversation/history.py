@@ -9,7 +9,7 @@ from typing import Any
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_all, check_conversations, check_kind
 from agentkit.errors import UnknownName, WrongArgument, WrongType
-from agentkit.llm.thinking import FIELD
+from agentkit.llm.calls.thinking import FIELD
 
 Stored = dict[str, Any]
 """A message as it is stored: an OpenAI chat dict with AutoGen's `tool_responses` and `context` beside the usual keys."""

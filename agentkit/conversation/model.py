@@ -16,9 +16,9 @@ from agentkit.conversation.tooling import normalized_name
 from agentkit.core.io import is_quiet
 from agentkit.errors import BadModelReply, WrongArgument
 from agentkit.events import ReplyEnd
-from agentkit.llm.client import check_reply, thinking_of
-from agentkit.llm.ends import cut_by, end_of
-from agentkit.llm.thinking import UNSENT
+from agentkit.llm.calls.client import check_reply, thinking_of
+from agentkit.llm.calls.ends import cut_by, end_of
+from agentkit.llm.calls.thinking import UNSENT
 
 _EMPTY: tuple[Any, ...] = ({}, {"config_list": []}, {"config_list": [{"model": ""}]})
 _TOOLS = ("tools", "functions")
@@ -64,7 +64,7 @@ class Voice:
         self.client: Any = None
         self._cache: Any = None
         if isinstance(self.config, dict):
-            from agentkit.llm.wrapper import OpenAIWrapper
+            from agentkit.llm.compatible.wrapper import OpenAIWrapper
 
             self.client = OpenAIWrapper(**{key: value for key, value in self.config.items() if key not in _TOOLS})
 

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from agentkit.llm.client import Model, ModelClient, Reply, call
-from agentkit.llm.config import Connection, available_models, connections, delete_connection, model_by_id, save_connection
+from agentkit.llm.calls.client import call
+from agentkit.llm.connections.config import (
+    Connection,
+    available_models,
+    connections,
+    delete_connection,
+    model_by_id,
+    save_connection,
+)
+from agentkit.llm.model import Model, ModelClient, Reply
 
 __all__ = [
     "Connection", "Model", "ModelClient", "Reply", "available_models", "call", "connections", "delete_connection", "model_by_id",

@@ -1,17 +1,17 @@
 """Chunks to answers: embedding, the store, its indexes, taking documents in and finding passages in them."""
 
-from agentkit.retrieval.embed import Embedder, FakeEmbedder, MiniLMEmbedder
-from agentkit.retrieval.evaluation import Evaluation, evaluate, evaluate_modes
-from agentkit.retrieval.fetching import fetch
-from agentkit.retrieval.finding import Match
+from agentkit.retrieval.embedding.embed import Embedder, FakeEmbedder, MiniLMEmbedder
+from agentkit.retrieval.evaluation.evaluation import Evaluation, evaluate, evaluate_modes
+from agentkit.retrieval.evaluation.measuring import measure
+from agentkit.retrieval.index.near import IndexFigures
+from agentkit.retrieval.ingest.versions import VersionStatus
 from agentkit.retrieval.library import Library
-from agentkit.retrieval.measuring import measure
-from agentkit.retrieval.near import IndexFigures
 from agentkit.retrieval.options import SearchOptions
-from agentkit.retrieval.originals import sources_from_paths
-from agentkit.retrieval.questions import Measurement, Question, QuestionSet
+from agentkit.retrieval.store.finding import Match
+from agentkit.retrieval.store.originals import sources_from_paths
+from agentkit.retrieval.store.questions import Measurement, Question, QuestionSet
 from agentkit.retrieval.types import Chunk, Collection, Hit, IndexVersion, Mode, Problem, Scope, Source, StoredDocument
-from agentkit.retrieval.versions import VersionStatus
+from agentkit.retrieval.web.fetching import fetch
 
 __all__ = [
     "Chunk", "Collection", "Embedder", "Evaluation", "FakeEmbedder", "Hit", "IndexFigures", "IndexVersion", "Library", "Match",

@@ -14,24 +14,24 @@ from agentkit.database import Database
 from agentkit.documents import DocumentText, Jail, Limits
 from agentkit.errors import ConfigError, NotFound
 from agentkit.events import DocumentDone, DocumentProgress, Event
-from agentkit.retrieval.embed import Embedder
-from agentkit.retrieval.embedders import Embedders
-from agentkit.retrieval.finding import Match, find, find_passages
-from agentkit.retrieval.gate import Gate
-from agentkit.retrieval.indexes import Indexes
-from agentkit.retrieval.ingest import GroupWriter, Ingest, chunk_tokens
+from agentkit.retrieval.embedding.embed import Embedder
+from agentkit.retrieval.embedding.embedders import Embedders
+from agentkit.retrieval.embedding.rerank import Rerankers
+from agentkit.retrieval.index.indexes import Indexes
+from agentkit.retrieval.ingest.gate import Gate
+from agentkit.retrieval.ingest.ingest import GroupWriter, Ingest, chunk_tokens
+from agentkit.retrieval.ingest.rebuild import Readings
+from agentkit.retrieval.ingest.versions import Versions
 from agentkit.retrieval.names import checked_name, utf8
 from agentkit.retrieval.options import SearchOptions
-from agentkit.retrieval.originals import Originals
-from agentkit.retrieval.questions import Questions
-from agentkit.retrieval.rebuild import Readings
-from agentkit.retrieval.rerank import Rerankers
-from agentkit.retrieval.search import Search
-from agentkit.retrieval.sections import within_pages
-from agentkit.retrieval.store import Store
-from agentkit.retrieval.transfer import Transfer
+from agentkit.retrieval.search.search import Search
+from agentkit.retrieval.store.finding import Match, find, find_passages
+from agentkit.retrieval.store.originals import Originals
+from agentkit.retrieval.store.questions import Questions
+from agentkit.retrieval.store.sections import within_pages
+from agentkit.retrieval.store.store import Store
+from agentkit.retrieval.transfer.transfer import Transfer
 from agentkit.retrieval.types import Chunk, Collection, Hit, IndexVersion, Mode, Problem, Scope, Source, StoredDocument
-from agentkit.retrieval.versions import Versions
 from agentkit.settings import Settings
 
 
@@ -220,7 +220,7 @@ class Library:
         """
         with self._gate.shared(collection.id):
             version = self.store.version(collection.id)
-            yield GroupWriter(self.store, self.indexes, self.versions.embedder(version), version, self._turn)
+            yield GroupWriter(self.store, self.indexes, self.versions.embedders.of(version), version, self._turn)
 
     def retry(self, owner: str, ids: Sequence[str]) -> list[DocumentDone]:
         """Take documents in once more, from where they came or from the kept original; ids that are not there are passed over."""
@@ -264,7 +264,7 @@ class Library:
             versions = [self._one_of(versions, self.versions.one(owner, version_id), names)]
         chosen = options or searched[0][1]
         given = {name: value for name, value in (("top_k", top_k), ("mode", mode)) if value is not None}
-        parts = (self.store.chunk_table, self.indexes, self.versions, self.rerankers)
+        parts = (self.store.chunk_table, self.indexes, self.versions.embedders, self.rerankers)
         search = Search(*parts, versions, scope or Scope(), falls_back)
         return search.run(utf8(query), replace(chosen, **given), ", ".join(names))  # type: ignore[arg-type]  # by their own names
 

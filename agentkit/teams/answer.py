@@ -9,10 +9,11 @@ from agentkit.conversation.ends import stop_reason
 from agentkit.core import bus, stopping
 from agentkit.errors import AgentkitError, ContextTooLong
 from agentkit.events import Noted
-from agentkit.llm.client import Reply, call
-from agentkit.llm.ends import cut_by
-from agentkit.llm.passages import format_passages
-from agentkit.llm.room import shortened
+from agentkit.llm.calls.client import call
+from agentkit.llm.calls.ends import cut_by
+from agentkit.llm.calls.room import shortened
+from agentkit.llm.model import Reply
+from agentkit.llm.offline.passages import format_passages
 from agentkit.messages import Message, message, text_of
 from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED, EndKind, EndReason
 from agentkit.retrieval import Hit

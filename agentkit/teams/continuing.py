@@ -8,9 +8,9 @@ from typing import Any
 
 from agentkit.core import bus
 from agentkit.events import MessageSent, Retrieved
-from agentkit.llm.client import call
-from agentkit.llm.ends import cut_by
-from agentkit.llm.passages import Passage, format_passages
+from agentkit.llm.calls.client import call
+from agentkit.llm.calls.ends import cut_by
+from agentkit.llm.offline.passages import Passage, format_passages
 from agentkit.messages import Message, message
 from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED
 from agentkit.teams.answer import HISTORY, INSTRUCTIONS, NOTHING

@@ -22,8 +22,8 @@ from agentkit.events import (
     ToolCalled,
     ToolReturned,
 )
-from agentkit.llm.ends import cut_by
-from agentkit.llm.limits import in_words
+from agentkit.llm.calls.ends import cut_by
+from agentkit.llm.calls.limits import in_words
 from agentkit.messages import Message, text_of
 from agentkit.reasons import ANSWERED, STOPPED, EndKind, EndReason
 from agentkit.teams.answer import HISTORY, Result, answer_from, no_answer

@@ -9,7 +9,7 @@ from typing import Annotated
 from agentkit.conversation import ConversableAgent, register_function
 from agentkit.core import stopping
 from agentkit.core.tools import effects
-from agentkit.llm.passages import Passage, format_passages
+from agentkit.llm.offline.passages import Passage, format_passages
 from agentkit.retrieval import Hit
 from agentkit.teams.task import Task, covers, source_line
 

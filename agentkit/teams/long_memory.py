@@ -14,9 +14,9 @@ from agentkit.conversation.compression import Compression, ModelSummary, Sliding
 from agentkit.conversation.compression.recall import grown
 from agentkit.conversation.compression.shape import Messages
 from agentkit.core.io import IOStream
-from agentkit.llm.client import Model
-from agentkit.llm.room import room_in
-from agentkit.llm.token_limits import window_of
+from agentkit.llm.calls.room import room_in
+from agentkit.llm.model import Model
+from agentkit.llm.tokens.windows import window_of
 from agentkit.messages import Message, message
 from agentkit.teams.conversing import Quiet, earlier, voice
 from agentkit.teams.task import Task

@@ -15,9 +15,10 @@ from agentkit.core import bus
 from agentkit.core.tools import to_text
 from agentkit.errors import AgentkitError, ResponseParsingError, Stopped
 from agentkit.events import MessageStatus, Noted, PlanMade, ReplyEnd, Thinking
-from agentkit.llm.client import Reply, call
-from agentkit.llm.ends import cut_by
-from agentkit.llm.extract import question as questions
+from agentkit.llm.calls.client import call
+from agentkit.llm.calls.ends import cut_by
+from agentkit.llm.model import Reply
+from agentkit.llm.offline import question as questions
 from agentkit.messages import Message, message, new_id
 from agentkit.reasons import ANSWERED, STOPPED
 from agentkit.teams.answer import answer_from, standalone_question

@@ -8,7 +8,7 @@ from typing import Annotated
 from agentkit.agents.rewoo import BaseAction, FunctionAction
 from agentkit.core.tools import effects
 from agentkit.errors import Stopped
-from agentkit.llm.client import call
+from agentkit.llm.calls.client import call
 from agentkit.messages import message
 from agentkit.teams.findings import DESCRIPTION_FIND, FIND, SEARCH, Findings
 from agentkit.teams.planning_calculator import calculate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from agentkit.core import stopping
-from agentkit.llm.client import call
+from agentkit.llm.calls.client import call
 from agentkit.messages import message
 from agentkit.retrieval import Hit
 from agentkit.teams.answer import HISTORY, answer_from, standalone_question

@@ -21,8 +21,8 @@ from agentkit.events import (
     Thinking,
     ToolReturned,
 )
-from agentkit.llm.client import Model
-from agentkit.llm.passages import Passage, parse_passages
+from agentkit.llm.model import Model
+from agentkit.llm.offline.passages import Passage, parse_passages
 from agentkit.llm.support import Checked, Embed, check
 from agentkit.messages import Message, new_id
 from agentkit.reasons import ANSWERED, EndReason

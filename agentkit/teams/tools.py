@@ -16,7 +16,7 @@ from agentkit.core import bus
 from agentkit.core.tools import effects
 from agentkit.errors import ExecutionError, NoIsolation, WrongArgument
 from agentkit.events import CodeRan, Noted
-from agentkit.llm.room import shortened
+from agentkit.llm.calls.room import shortened
 from agentkit.messages import text_of
 from agentkit.teams import answer, findings, long_memory
 from agentkit.teams.approval import Allowed, Approval, readable, rejected

@@ -15,7 +15,7 @@ from agentkit.events import (
     TokenDelta,
     ToolReturned,
 )
-from agentkit.llm.passages import Passage, parse_passages
+from agentkit.llm.offline.passages import Passage, parse_passages
 from agentkit.messages import text_of
 from agentkit.teams.ending import without_ending
 from agentkit.teams.task import Citation, markers

@@ -11,7 +11,7 @@ from agentkit.documents import DocumentText
 from agentkit.errors import LimitReached, Stopped
 from agentkit.events import Compressed, LimitTold, MessageSent
 from agentkit.ledger import Chat, Ledger, StoredMessage, queries
-from agentkit.llm.limits import Used, in_words
+from agentkit.llm.calls.limits import Used, in_words
 from agentkit.messages import Message, message, new_id
 from agentkit.retrieval import Library
 from agentkit.retrieval.types import Scope

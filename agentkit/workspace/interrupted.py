@@ -14,8 +14,8 @@ from agentkit.events import (
     TokenDelta,
 )
 from agentkit.ledger import Ledger, RunKey, queries
+from agentkit.llm.calls.usage import estimated_usage
 from agentkit.llm.prices import price
-from agentkit.llm.usage import estimated_usage
 from agentkit.messages import new_id
 from agentkit.teams import team
 from agentkit.teams.written import citations_in, streamed, written

@@ -9,13 +9,18 @@ from pathlib import Path
 
 from agentkit.events import Usage
 from agentkit.llm import connections
-from agentkit.llm.config import provider_to
+from agentkit.llm.connections.config import provider_to
 from agentkit.llm.prices import price
 from agentkit.retrieval import Embedder
-from agentkit.retrieval.embed_folder import FolderEmbedder
-from agentkit.retrieval.embed_server import ServerEmbedder
-from agentkit.retrieval.embedders import Embedders
-from agentkit.retrieval.rerank import CrossEncoderReranker, Reranker, Rerankers, ServerReranker
+from agentkit.retrieval.embedding.embedders import Embedders
+from agentkit.retrieval.embedding.folders import FolderEmbedder
+from agentkit.retrieval.embedding.rerank import (
+    CrossEncoderReranker,
+    Reranker,
+    Rerankers,
+    ServerReranker,
+)
+from agentkit.retrieval.embedding.servers import ServerEmbedder
 from agentkit.settings import Settings
 
 

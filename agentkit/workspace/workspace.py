@@ -22,11 +22,11 @@ from agentkit.events import DocumentDone, Purpose
 from agentkit.ledger import CallWriter, Chat, Ledger, StoredMessage
 from agentkit.ledger.figures import Figures
 from agentkit.llm import Model, available_models, model_by_id
-from agentkit.llm.limits import Limit, Used, limited
-from agentkit.llm.tokens import count_text
+from agentkit.llm.calls.limits import Limit, Used, limited
+from agentkit.llm.tokens.counting import count_text
 from agentkit.retrieval import Collection, Embedder, Hit, Library, MiniLMEmbedder, Source, fetch, sources_from_paths
-from agentkit.retrieval.bundle import file_name
 from agentkit.retrieval.names import shown_name
+from agentkit.retrieval.transfer.bundle import file_name
 from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
 from agentkit.settings import Settings

@@ -15,7 +15,7 @@ from agentkit import AssistantAgent, UserProxyAgent, record
 from agentkit.api import Held, Workspace
 from agentkit.events import MessageSent
 from agentkit.ledger.queries import CallFilter, RunTotals
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from agentkit.retrieval import FakeEmbedder
 from agentkit.settings import Settings
 from tests.api.doors import WHERE

@@ -12,12 +12,12 @@ import pytest
 from agentkit.core import stopping
 from agentkit.errors import ModelUnreachable, Stopped
 from agentkit.llm import Model
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
+from agentkit.llm.calls.stream import delta
 from agentkit.llm.response import Response
-from agentkit.llm.scripted import ScriptedClient, scripted_model
-from agentkit.llm.stream import delta
 from agentkit.retrieval import FakeEmbedder, Source
 from agentkit.settings import Settings
-from agentkit.ui import state
+from agentkit.ui.shared import state
 from agentkit.workspace import Workspace
 from tests.app.driver import OWNER
 

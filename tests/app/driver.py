@@ -14,7 +14,7 @@ OWNER = "local"
 
 def open_page(name: str, **address: str) -> AppTest:
     """The app at a page of the navigation (`chat`, `documents`, ...), with these values in its address, run once."""
-    app = AppTest.from_file(str(ROOT / "agentkit/ui/router.py"), default_timeout=30)
+    app = AppTest.from_file(str(ROOT / "agentkit/ui/shell/router.py"), default_timeout=30)
     for key, value in address.items():
         app.query_params[key] = value
     if name != "chat":

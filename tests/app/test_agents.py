@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from agentkit import coding, runs
 from agentkit.errors import ModelAuthFailed, NotFound
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from agentkit.retrieval import Source
 from agentkit.runs import Run
 from agentkit.teams import Answer

@@ -17,7 +17,7 @@ from agentkit.events import MessageSent, from_json
 from agentkit.ledger import Chat, StoredMessage
 from agentkit.ledger.store import utc_now
 from agentkit.teams import Citation
-from agentkit.ui.composer import Choice, Draft
+from agentkit.ui.chat.composer import Choice, Draft
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 

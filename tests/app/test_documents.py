@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from agentkit.errors import NotFound
 from agentkit.ledger.export import table_csv
 from agentkit.retrieval import StoredDocument
-from agentkit.ui.documents import table
+from agentkit.ui.documents.documents import table
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 

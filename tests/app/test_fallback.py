@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from agentkit.errors import ModelUnreachable
 from agentkit.events import Fallback, Retrieved
 from agentkit.retrieval import FakeEmbedder
-from agentkit.ui import draw
+from agentkit.ui.steps import draw
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 

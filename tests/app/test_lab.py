@@ -13,10 +13,11 @@ from streamlit.testing.v1 import AppTest
 from agentkit.ledger import queries
 from agentkit.llm import Connection, save_connection
 from agentkit.retrieval import FakeEmbedder, Hit
+from agentkit.retrieval.embedding.rerank import Reranker, Rerankers
 from agentkit.retrieval.options import DEFAULT, SearchOptions
-from agentkit.retrieval.rerank import Reranker, Rerankers
-from agentkit.ui import lab, times
-from agentkit.ui.lab_hits import mark_words, shift
+from agentkit.ui.lab import parts as lab
+from agentkit.ui.lab.hits import mark_words, shift
+from agentkit.ui.text import times
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page
 from tests.app.test_documents import texts
@@ -246,10 +247,10 @@ def test_of_very_many_documents_a_part_of_the_name_is_asked_for(workspace: Scrip
 
         import streamlit
 
-        from agentkit.ui import lab_filters, state
+        from agentkit.ui.shared import filters, state
 
         collection = state.workspace().library.collection("local", "Kitchen")
-        scope = lab_filters.draw_filters(dataclasses.replace(collection, documents=5_000))
+        scope = filters.draw_filters(dataclasses.replace(collection, documents=5_000))
         streamlit.json(scope.document_ids)
 
     app = AppTest.from_function(script).run()

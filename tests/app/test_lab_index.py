@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 
 from agentkit import runs
 from agentkit.retrieval import FakeEmbedder, Library, Source
-from agentkit.retrieval.embedders import Embedders
-from agentkit.retrieval.versions import VersionStatus
+from agentkit.retrieval.embedding.embedders import Embedders
+from agentkit.retrieval.ingest.versions import VersionStatus
 from agentkit.settings import Settings
-from agentkit.ui import state
+from agentkit.ui.shared import state
 from agentkit.workspace import Workspace
 from tests.app.driver import OWNER, open_page, settle
 

@@ -11,9 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from agentkit.errors import ConfigError
-from agentkit.retrieval.questions import Question, QuestionResult
-from agentkit.ui.lab_questions import questions_of, table
-from agentkit.ui.lab_results import by_question
+from agentkit.retrieval.store.questions import Question, QuestionResult
+from agentkit.ui.lab.questions import questions_of, table
+from agentkit.ui.lab.results import by_question
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 

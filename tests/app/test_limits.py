@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from agentkit import cli
 from agentkit.errors import ConfigError, LimitReached, WrongArgument
 from agentkit.events import LimitTold, ModelReplied
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from agentkit.runs import Run
 from agentkit.settings import Settings, load_settings
 from agentkit.teams import Answer

@@ -15,11 +15,11 @@ from agentkit.errors import ModelAuthFailed
 from agentkit.events import Compressed, LimitTold, ModelReplied, Recorded
 from agentkit.ledger import Chat
 from agentkit.ledger.store import utc_now
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from agentkit.messages import new_id
 from agentkit.runs import Run
-from agentkit.ui.draw import describe
-from agentkit.ui.turns import steps
+from agentkit.ui.steps.draw import describe
+from agentkit.ui.steps.turns import steps
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 

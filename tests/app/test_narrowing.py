@@ -12,10 +12,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from agentkit.events import MessageSent, Retrieved
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from agentkit.retrieval.options import DEFAULT
 from agentkit.retrieval.types import Scope
-from agentkit.ui import draw, lab_filters
+from agentkit.ui.shared import filters
+from agentkit.ui.steps import draw
 from agentkit.workspace import EVERYTHING, scope_of, scope_to_json
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
@@ -161,10 +162,10 @@ def test_what_is_narrowed_survives_the_way_through_the_ledger() -> None:
     said = MessageSent("1", None, "user", "team", "user", "?", extra={"scope": scope_to_json(scope)})
     assert scope_of(said) == scope
     assert scope_to_json(EVERYTHING) == {}
-    assert lab_filters.in_words(scope) == (
+    assert filters.in_words(scope) == (
         "2 documents, PDF, tag \\*x\\*, added from 2 Jan 2026, added to 3 Jan 2026, from page 2, to page 9"
     )
-    assert lab_filters.in_words(EVERYTHING) == ""
+    assert filters.in_words(EVERYTHING) == ""
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from agentkit import runs
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from agentkit.runs import Run
 from agentkit.teams import Answer
 from tests.app.conftest import ScriptableWorkspace

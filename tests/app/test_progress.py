@@ -12,7 +12,7 @@ from agentkit.core import bus
 from agentkit.errors import FetchFailed
 from agentkit.events import DocumentDone, DocumentProgress, Event
 from agentkit.runs import Run
-from agentkit.ui.tally import Tally, summary
+from agentkit.ui.documents.tally import Tally, summary
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 
@@ -122,7 +122,7 @@ def ending_between() -> None:
     """The script of a page that reads what it shows just before a run ends that is watched further down."""
     import streamlit as st
 
-    from agentkit.ui import progress
+    from agentkit.ui.documents import progress
     from tests.app.test_progress import LATE
 
     st.markdown("after" if LATE[0].run.ended else "before")
@@ -144,7 +144,7 @@ def test_a_page_that_was_read_before_the_end_is_drawn_anew(workspace: Scriptable
 
 def index_view() -> None:
     """The script of a page that shows how indexes are built."""
-    from agentkit.ui import progress
+    from agentkit.ui.documents import progress
 
     progress.draw_progress("index")
 

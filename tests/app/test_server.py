@@ -12,7 +12,8 @@ from starlette.testclient import TestClient
 
 from agentkit.database import Database, Values
 from agentkit.errors import ConfigError
-from agentkit.ui import server, state
+from agentkit.ui.shared import state
+from agentkit.ui.shell import server
 from agentkit.workspace import Workspace
 from tests.servers.openai_server import OpenAIServer
 

@@ -16,8 +16,8 @@ from agentkit.errors import LimitReached
 from agentkit.llm import Connection, connections, save_connection
 from agentkit.retrieval import Source
 from agentkit.settings import CHOOSABLE, Settings
-from agentkit.ui import state
-from agentkit.ui.limits import LIMITS
+from agentkit.ui.settings.limits import LIMITS
+from agentkit.ui.shared import state
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 from tests.app.test_documents import TEA, Ingest, texts

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from agentkit import runs
 from agentkit.core import stopping
 from agentkit.errors import Stopped
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from agentkit.runs import Run
 from agentkit.teams import Answer
 from tests.app.conftest import ScriptableWorkspace

@@ -18,7 +18,10 @@ from streamlit.testing.v1 import AppTest
 from agentkit.ledger import queries
 from agentkit.ledger.queries import CallFilter
 from agentkit.messages import new_id
-from agentkit.ui import charts, figures, server, usage
+from agentkit.ui.shared import charts
+from agentkit.ui.shell import server
+from agentkit.ui.text import figures
+from agentkit.ui.usage import usage
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 
@@ -209,7 +212,7 @@ def test_charts_say_in_words_what_they_show(draw: Callable[[pandas.DataFrame], N
     def page(name: str) -> None:
         import pandas
 
-        from agentkit.ui import charts
+        from agentkit.ui.shared import charts
 
         days = {
             "day": ["2026-03-01", "2026-03-02"],

@@ -19,7 +19,7 @@ from agentkit.conversation.compression.extraction import extract
 from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.transforms import MessageHistoryLimiter, TransformMessages
 from agentkit.core.io import IOConsole, IOStream
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 
 MODEL = "gpt-4o"
 METER = Meter(MODEL)

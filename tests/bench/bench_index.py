@@ -31,11 +31,11 @@ sys.path.insert(0, str(ROOT))
 from agentkit.database import Database  # noqa: E402 - the project is run from its folder, not installed
 from agentkit.documents import Piece  # noqa: E402
 from agentkit.retrieval import Library  # noqa: E402
-from agentkit.retrieval.indexes import CollectionIndex, VersionChanges  # noqa: E402
-from agentkit.retrieval.ingest import GroupWriter  # noqa: E402
-from agentkit.retrieval.intake import Ready  # noqa: E402
-from agentkit.retrieval.near import NearIndex  # noqa: E402
-from agentkit.retrieval.store import Store  # noqa: E402
+from agentkit.retrieval.index.indexes import CollectionIndex, VersionChanges  # noqa: E402
+from agentkit.retrieval.index.near import NearIndex  # noqa: E402
+from agentkit.retrieval.ingest.ingest import GroupWriter  # noqa: E402
+from agentkit.retrieval.ingest.intake import Ready  # noqa: E402
+from agentkit.retrieval.store.store import Store  # noqa: E402
 from agentkit.retrieval.types import IndexVersion, StoredDocument  # noqa: E402
 from agentkit.settings import Settings  # noqa: E402
 

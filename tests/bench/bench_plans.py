@@ -24,9 +24,9 @@ from agentkit import runs
 from agentkit.agents.rewoo import PLANNER_PROMPT_EN, ActionExecutor, ReWOO, ReWOOProtocol
 from agentkit.database import Database
 from agentkit.ledger import Ledger, queries
-from agentkit.llm.client import Model
-from agentkit.llm.scripted import ScriptedClient
-from agentkit.llm.token_counter import TokenCounter
+from agentkit.llm.calls.scripted import ScriptedClient
+from agentkit.llm.model import Model
+from agentkit.llm.tokens.counting import TokenCounter
 from tests.bench.line_chart import Line, svg
 from tests.bench.react import ReAct
 

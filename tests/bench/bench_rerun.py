@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentkit.settings import Settings
-from agentkit.ui import state
+from agentkit.ui.shared import state
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import open_page
 from tests.app.test_chat import long_chat

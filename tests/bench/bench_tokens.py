@@ -10,7 +10,7 @@ import statistics
 import time
 from typing import Any
 
-from agentkit.llm.tokens import TokenCounter
+from agentkit.llm.tokens.counting import TokenCounter
 
 MODEL = "gpt-4o"
 LIMIT_MS = 2.0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from agentkit.ui import markdown
+from agentkit.ui.text import markdown
 
 for number, text in enumerate(json.loads(Path(os.environ["TEXTS"]).read_text(encoding="utf-8"))):
     with st.container(key=f"prose-{number}"):

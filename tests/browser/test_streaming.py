@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from agentkit.llm.passages import parse_passages
+from agentkit.llm.offline.passages import parse_passages
 from agentkit.messages import text_of
 from tests.browser import driver, papers
 from tests.browser.serving import App, serving

@@ -19,7 +19,7 @@ from agentkit.database import Database
 from agentkit.events import Usage
 from agentkit.ledger import Chat, Ledger
 from agentkit.ledger.export import table_csv
-from agentkit.retrieval.questions import Question
+from agentkit.retrieval.store.questions import Question
 from agentkit.settings import load_settings
 from agentkit.workspace import Workspace
 from tests.cli.conftest import PROJECT, Cli, program

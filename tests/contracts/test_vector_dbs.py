@@ -12,10 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from agentkit.agents.retrieve_chat.vectordb import (
+    ChromaVectorDB,
+    Document,
+    DuckDBVectorDB,
+    PGVectorDB,
+    VectorDB,
+    embedding_function_of,
+)
+from agentkit.agents.retrieve_chat.vectordb.checked import CheckedVectorDB
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.retrieval import FakeEmbedder
-from agentkit.retrieval.vectordb import ChromaVectorDB, Document, DuckDBVectorDB, PGVectorDB, VectorDB, embedding_function_of
-from agentkit.retrieval.vectordb.checked import CheckedVectorDB
 from tests.servers.chroma import chroma
 from tests.servers.postgres import postgres
 

@@ -12,7 +12,7 @@ from agentkit.coding import CodeBlock, CodeResult, MarkdownCodeExtractor
 from agentkit.core import bus
 from agentkit.core.io import IOStream
 from agentkit.events import Event
-from agentkit.llm.scripted import ScriptedClient, scripted_model
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 
 CALL_ADD = {"id": "1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1, "b": 2}'}}
 

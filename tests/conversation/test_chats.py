@@ -14,7 +14,7 @@ from agentkit.conversation.chats import a_initiate_chats
 from agentkit.errors import UnknownName, WrongArgument
 from agentkit.events import ChatEnded
 from agentkit.llm.cache import Cache
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from agentkit.reasons import EndReason
 from tests.conversation.cast import agent, call, chat, hearing, modelled, said, speaker
 

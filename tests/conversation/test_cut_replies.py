@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentkit.conversation.model import CutReply
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from tests.conversation.cast import agent, chat
 
 BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])

@@ -10,9 +10,9 @@ import pytest
 
 from agentkit import Agent, ChatResult, ConversableAgent, GroupChat, GroupChatManager
 from agentkit.events import ChatEnded, LimitTold
-from agentkit.llm.client import call as ask_model
-from agentkit.llm.limits import Limit, limited
-from agentkit.llm.scripted import ScriptedClient, scripted_model
+from agentkit.llm.calls.client import call as ask_model
+from agentkit.llm.calls.limits import Limit, limited
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from tests.conversation.cast import agent, chat, hearing, modelled, said
 
 BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])

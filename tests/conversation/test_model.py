@@ -12,7 +12,7 @@ from agentkit.conversation.model import Voice, model_reply, sendable
 from agentkit.errors import WrongArgument
 from agentkit.events import Noted
 from agentkit.llm.cache import Cache
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from tests.conversation.cast import agent, call, hearing, modelled
 
 BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])

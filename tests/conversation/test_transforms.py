@@ -22,7 +22,7 @@ from agentkit.core import bus
 from agentkit.core.io import IOStream
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.events import Event, Noted
-from agentkit.llm.tokens import count_text
+from agentkit.llm.tokens.counting import count_text
 
 Messages = list[dict[str, Any]]
 

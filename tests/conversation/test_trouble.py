@@ -15,8 +15,8 @@ from agentkit.core import bus, stopping
 from agentkit.errors import AsyncReplyInSyncChat, BadModelReply, ModelUnreachable, Stopped
 from agentkit.events import Event, ModelReplied, TokenDelta, ToolCalled, ToolReturned
 from agentkit.llm.cache import Cache
-from agentkit.llm.scripted import scripted_model
-from agentkit.llm.stream import delta
+from agentkit.llm.calls.scripted import scripted_model
+from agentkit.llm.calls.stream import delta
 from tests.conversation.cast import CALL_ADD, Executor, agent, chat, hearing, modelled, said, speaker
 
 BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])

@@ -12,7 +12,7 @@ from typing import Any
 from agentkit.ledger import queries
 from agentkit.llm import connections
 from agentkit.retrieval import Collection, Library
-from agentkit.retrieval.vectordb import Document, DuckDBVectorDB
+from agentkit.agents.retrieve_chat.vectordb import Document, DuckDBVectorDB
 from agentkit.workspace import Workspace
 
 OWNER = "ann"

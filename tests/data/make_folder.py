@@ -27,13 +27,14 @@ from agentkit.core import stopping
 from agentkit.errors import AgentkitError, Stopped
 from agentkit.events import HumanInputRequested, TokenDelta
 from agentkit.llm import Connection, Model, save_connection
-from agentkit.llm.openai_client import OpenAIClient
-from agentkit.retrieval import FakeEmbedder, Source, indexes
-from agentkit.retrieval.measuring import measure
+from agentkit.llm.calls.openai_client import OpenAIClient
+from agentkit.retrieval import FakeEmbedder, Source
+from agentkit.retrieval.index import indexes
+from agentkit.retrieval.evaluation.measuring import measure
 from agentkit.retrieval.options import SearchOptions
-from agentkit.retrieval.questions import Question
+from agentkit.retrieval.store.questions import Question
 from agentkit.retrieval.types import Scope
-from agentkit.retrieval.vectordb import DuckDBVectorDB
+from agentkit.agents.retrieve_chat.vectordb import DuckDBVectorDB
 from agentkit.settings import Settings
 from agentkit.workspace import Workspace
 from tests.data.contents import OWNER, VECTORS, contents, measured

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from agentkit.agents.retrieve_chat.vectordb import default_embedding_function
 from agentkit.core import bus
 from agentkit.events import Event, Retrieved
-from agentkit.retrieval.vectordb import default_embedding_function
 from tests.examples.page import blocks, one_after_the_other, roles, run
 from tests.servers.openai_server import Answer, OpenAIServer
 

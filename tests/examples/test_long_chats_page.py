@@ -12,8 +12,9 @@ import agentkit
 from agentkit import errors, events
 from agentkit.agents.compressible import CompressibleAgent
 from agentkit.conversation import compression
-from agentkit.llm import token_families, token_limits
-from agentkit.llm.limits import Limit
+from agentkit.llm.calls.limits import Limit
+from agentkit.llm.tokens import families
+from agentkit.llm.tokens import windows as token_limits
 from agentkit.teams import long_memory
 from tests.bench import bench_compression
 from tests.examples.page import PAGE as AGENTS
@@ -113,7 +114,7 @@ def test_what_the_page_says_of_defaults_and_names_is_so() -> None:
     assert (defaults["mode"], defaults["broadcast"], defaults["leave_last_n"]) == ("TERMINATE", True, 0)
     assert (long_memory.LONGEST, long_memory.SHARE) == (16_000, 3)
     assert bench_compression.LIMIT == 8_000
-    assert callable(token_families.register_token_counter)
+    assert callable(families.register_token_counter)
     named = set(re.findall(r"`([A-Z][a-z]+[A-Z]\w+)[`(.]", TEXT))
     assert len(named) > 6
     places = [agentkit, compression, errors, events]

@@ -11,7 +11,7 @@ import pytest
 import agentkit
 from agentkit import coding, errors, events
 from agentkit.conversation import transforms
-from agentkit.llm import entries
+from agentkit.llm.compatible import entries
 from tests.examples.page import PAGE, blocks, one_after_the_other, run
 from tests.servers.openai_server import PROMPT_TOKENS, Answer, OpenAIServer
 

@@ -17,11 +17,11 @@ import pytest
 
 import agentkit
 from agentkit import retrieval
+from agentkit.agents.retrieve_chat import vectordb as databases
+from agentkit.agents.retrieve_chat.vectordb import VectorDBFactory
 from agentkit.api import Held
 from agentkit.retrieval import Scope, SearchOptions
-from agentkit.retrieval import vectordb as databases
-from agentkit.retrieval.near import EXACT_BELOW, TARGET
-from agentkit.retrieval.vectordb import VectorDBFactory
+from agentkit.retrieval.index.near import EXACT_BELOW, TARGET
 from agentkit.settings import Settings
 from tests.examples.page import PAGE as AGENTS
 from tests.examples.page import blocks

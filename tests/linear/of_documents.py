@@ -10,16 +10,21 @@ from agentkit.documents.detection import detect
 from agentkit.documents.document import DocumentText, Section
 from agentkit.documents.reading import read_here
 from agentkit.documents.split import split as splitting
-from agentkit.retrieval import finding, names, question_files, terms
-from agentkit.retrieval import passages as found_passages
-from agentkit.retrieval.embed import FakeEmbedder
+from agentkit.retrieval import names
+from agentkit.retrieval.embedding.embed import FakeEmbedder
+from agentkit.retrieval.evaluation import question_files
+from agentkit.retrieval.index import terms
+from agentkit.retrieval.search import passages as found_passages
+from agentkit.retrieval.store import finding
 from agentkit.teams import ending, research, task
 from agentkit.teams.extraction import forms, labels, literal, quoting, team, values
 from agentkit.teams.extraction import question as table_question
 from agentkit.teams.extraction.ask import _pieces
 from agentkit.teams.werewolf import parsers as game
-from agentkit.ui import draw, markdown, passage, turns
-from agentkit.ui import words as drawn_words
+from agentkit.ui.shared import passage
+from agentkit.ui.steps import draw, turns
+from agentkit.ui.text import markdown
+from agentkit.ui.text import words as drawn_words
 from tests.linear.feeding import Eater, Worst
 from tests.linear.signs import (
     ASIAN,

@@ -17,12 +17,12 @@ from agentkit.core import fences, normal, unseen
 from agentkit.core import text as core_text
 from agentkit.core.address import without_login
 from agentkit.core.tools import parse_arguments, to_text
-from agentkit.llm import failures, passages
-from agentkit.llm.extract import question as asked_question
-from agentkit.llm.extract import request, units, words
+from agentkit.llm.calls import failures
+from agentkit.llm.offline import passages, request, units, words
+from agentkit.llm.offline import question as asked_question
 from agentkit.llm.support import check, doubt_of
-from agentkit.llm.token_limits import truncated
-from agentkit.llm.tokens import count_text
+from agentkit.llm.tokens.counting import count_text
+from agentkit.llm.tokens.windows import truncated
 from agentkit.parsers import (
     MarkdownCodeBlockParser,
     MarkdownJsonDictParser,
@@ -285,13 +285,13 @@ EATERS = [
         PASSAGES,
     ),
     Eater(
-        "llm.extract.request",
+        "llm.offline.request",
         lambda text: request.read([{"role": "user", "content": text}]),
         PASSAGES,
         worst=[Worst("\n ", "question: "), Worst(" ", "context:\n", "x\n"), "question:"],
     ),
     Eater(
-        "llm.extract.units",
+        "llm.offline.units",
         lambda text: units.cut([passages.Passage(1, "a.pdf, p. 3, A", text)]),
         [*SENTENCES, *TABLES],
         worst=[
@@ -306,19 +306,19 @@ EATERS = [
         ],
     ),
     Eater(
-        "llm.extract.units source",
+        "llm.offline.units source",
         lambda text: units.cut([passages.Passage(1, text, "A sentence.")]),
         [", ", "p. ", "1", " | ", ": ", "page"],
         worst=[Worst("p. 1, ", "a, "), Worst("1", "a, p. ", "x,y")],
     ),
     Eater(
-        "llm.extract.stems",
+        "llm.offline.stems",
         words.stems,
         ["-", ".", "'", "a", "b-", "\u0301", "’s", "1", "ing"],
         worst=["\u0301\u0327", "a-"],
     ),
     Eater(
-        "llm.extract.question",
+        "llm.offline.question",
         lambda text: asked_question.parse(text, ""),
         QUESTIONS,
         worst=[
@@ -330,7 +330,7 @@ EATERS = [
         ],
     ),
     Eater(
-        "llm.extract.small_talk",
+        "llm.offline.small_talk",
         lambda text: (asked_question.is_small_talk(text), asked_question.asks_for_summary(text)),
         QUESTIONS,
     ),

@@ -14,12 +14,13 @@ import numpy.typing as npt
 import pytest
 
 from agentkit.database import Database
-from agentkit.llm.client import Model, call
-from agentkit.llm.config import offline_model
-from agentkit.llm.passages import format_passages
+from agentkit.llm.calls.client import call
+from agentkit.llm.connections.config import offline_model
+from agentkit.llm.model import Model
+from agentkit.llm.offline.passages import format_passages
 from agentkit.messages import message
 from agentkit.retrieval import Library, MiniLMEmbedder, sources_from_paths
-from agentkit.retrieval.embed import InProcess
+from agentkit.retrieval.embedding.embed import InProcess
 from agentkit.settings import Settings
 from agentkit.teams.task import passages
 

@@ -23,8 +23,9 @@ from agentkit.errors import (
     Stopped,
 )
 from agentkit.events import Event, ModelCalled, ModelReplied, TokenDelta
-from agentkit.llm.client import Model, Reply, call
-from agentkit.llm.openai_client import OpenAIClient
+from agentkit.llm.calls.client import call
+from agentkit.llm.calls.openai_client import OpenAIClient
+from agentkit.llm.model import Model, Reply
 from agentkit.messages import message
 from tests.servers.openai_server import Answer, OpenAIServer, usage
 

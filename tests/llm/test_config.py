@@ -16,7 +16,7 @@ from agentkit.llm import (
     model_by_id,
     save_connection,
 )
-from agentkit.llm.config import keep_found, key_for
+from agentkit.llm.connections.config import keep_found, key_for
 from agentkit.settings import Settings
 
 

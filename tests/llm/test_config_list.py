@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkit.errors import WrongArgument, WrongType
-from agentkit.llm.config_list import (
+from agentkit.llm.compatible.config_list import (
     config_list_from_dotenv,
     config_list_from_json,
     config_list_from_models,

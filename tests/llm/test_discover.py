@@ -13,8 +13,8 @@ import pytest
 from agentkit import runs
 from agentkit.errors import Stopped
 from agentkit.llm import Connection
-from agentkit.llm.contexts import Context
-from agentkit.llm.discover import PROBE_S, discover, probe, reachable
+from agentkit.llm.connections.contexts import Context
+from agentkit.llm.connections.discover import PROBE_S, discover, probe, reachable
 from tests.servers.openai_server import Answer, OpenAIServer
 from tests.servers.raw_server import RawServer, measured, reply
 

@@ -16,11 +16,12 @@ from agentkit.errors import BadModelReply, ModelError, ModelUnreachable
 from agentkit.events import Event, ModelReplied, ReplyEnd, TokenDelta, from_json, to_json
 from agentkit.ledger import Ledger, queries
 from agentkit.llm.cache import Cache
-from agentkit.llm.client import Model, Reply, call
-from agentkit.llm.ends import cut_by, end_of
-from agentkit.llm.openai_client import OpenAIClient
-from agentkit.llm.scripted import scripted_model
-from agentkit.llm.wrapper import OpenAIWrapper
+from agentkit.llm.calls.client import call
+from agentkit.llm.calls.ends import cut_by, end_of
+from agentkit.llm.calls.openai_client import OpenAIClient
+from agentkit.llm.calls.scripted import scripted_model
+from agentkit.llm.compatible.wrapper import OpenAIWrapper
+from agentkit.llm.model import Model, Reply
 from agentkit.messages import message
 from tests.servers.openai_server import Answer, OpenAIServer
 

@@ -10,11 +10,11 @@ import pytest
 from agentkit.core import bus, stopping
 from agentkit.errors import Stopped
 from agentkit.events import Event, TokenDelta
-from agentkit.llm.client import call
-from agentkit.llm.config import offline_model
-from agentkit.llm.extract.question import parse
-from agentkit.llm.extractive import INTRODUCTION, NO_PASSAGES
-from agentkit.llm.passages import Passage, format_passages
+from agentkit.llm.calls.client import call
+from agentkit.llm.connections.config import offline_model
+from agentkit.llm.offline.extractive import INTRODUCTION, NO_PASSAGES
+from agentkit.llm.offline.passages import Passage, format_passages
+from agentkit.llm.offline.question import parse
 from agentkit.messages import Message, message
 
 LEASE = (

@@ -17,11 +17,12 @@ from agentkit.core import bus, stopping
 from agentkit.errors import LimitReached, ModelUnreachable, WrongArgument, WrongType
 from agentkit.events import Event, LimitTold, ModelReplied, TokenDelta, Usage
 from agentkit.llm.cache import Cache
-from agentkit.llm.client import Model, call
-from agentkit.llm.limits import Limit, Used, end_of, in_words, limited
+from agentkit.llm.calls.client import call
+from agentkit.llm.calls.limits import Limit, Used, end_of, in_words, limited
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
+from agentkit.llm.model import Model
 from agentkit.llm.response import Response
-from agentkit.llm.scripted import ScriptedClient, scripted_model
-from agentkit.llm.tokens import count_messages, count_text
+from agentkit.llm.tokens.counting import count_messages, count_text
 from agentkit.messages import message
 from agentkit.reasons import EndReason
 

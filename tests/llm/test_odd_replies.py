@@ -17,9 +17,10 @@ from agentkit import runs
 from agentkit.database import Database
 from agentkit.errors import AgentkitError, BadModelReply, ModelUnreachable
 from agentkit.ledger import Ledger
-from agentkit.llm.checked import LONGEST_REPLY, MOST_CALLS
-from agentkit.llm.client import Model, Reply, call
-from agentkit.llm.openai_client import OpenAIClient
+from agentkit.llm.calls.checked import LONGEST_REPLY, MOST_CALLS
+from agentkit.llm.calls.client import call
+from agentkit.llm.calls.openai_client import OpenAIClient
+from agentkit.llm.model import Model, Reply
 from agentkit.messages import message
 from tests.servers.openai_server import Answer, OpenAIServer
 
@@ -94,7 +95,9 @@ def is_told(outcome: Outcome) -> None:
     assert (outcome.reply is None) != (outcome.error is None)
     if outcome.reply is not None:
         assert outcome.row["status"] == "ok"
-        assert outcome.reply.text.encode() or outcome.reply.message.get("tool_calls")
+        said = outcome.reply.message
+        called = said.get("tool_calls") or said.get("function_call")
+        assert outcome.reply.text.encode() or called
         return
     assert isinstance(outcome.error, BadModelReply | ModelUnreachable)
     words = str(outcome.error)

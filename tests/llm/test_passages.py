@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentkit.llm.passages import Passage, format_passages, parse_passages, without_passages
+from agentkit.llm.offline.passages import Passage, format_passages, parse_passages, without_passages
 
 # Pieces that look like the format itself are what could break it.
 TEXT = st.lists(

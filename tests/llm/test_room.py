@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from agentkit.core import bus
 from agentkit.errors import ContextTooLong
 from agentkit.events import Compressed, Event, ModelCalled
-from agentkit.llm.client import Model, call
-from agentkit.llm.openai_client import OpenAIClient
-from agentkit.llm.room import STRATEGY, fitted, room_in, shortened
-from agentkit.llm.scripted import scripted_model
-from agentkit.llm.tokens import count_messages
+from agentkit.llm.calls.client import call
+from agentkit.llm.calls.openai_client import OpenAIClient
+from agentkit.llm.calls.room import STRATEGY, fitted, room_in, shortened
+from agentkit.llm.calls.scripted import scripted_model
+from agentkit.llm.model import Model
+from agentkit.llm.tokens.counting import count_messages
 from agentkit.messages import Message, message
 from tests.servers.openai_server import Answer, OpenAIServer
 

@@ -7,8 +7,8 @@ import pytest
 from agentkit.core import bus, stopping
 from agentkit.errors import BadModelReply, RateLimited
 from agentkit.events import Event, ModelReplied, TokenDelta
-from agentkit.llm.client import call
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.client import call
+from agentkit.llm.calls.scripted import scripted_model
 from agentkit.messages import message
 
 ASK = [message("user", "hello")]

@@ -15,11 +15,12 @@ from agentkit.agents import AssistantAgent, UserProxyAgent
 from agentkit.core import bus
 from agentkit.errors import BadModelReply
 from agentkit.events import Event, ModelReplied, ThinkingDelta, TokenDelta, from_json, to_json
-from agentkit.llm.client import Model, Reply, call
-from agentkit.llm.openai_client import OpenAIClient
-from agentkit.llm.scripted import scripted_model
-from agentkit.llm.thinking import Part, Splitter, split
-from agentkit.llm.wrapper import OpenAIWrapper
+from agentkit.llm.calls.client import call
+from agentkit.llm.calls.openai_client import OpenAIClient
+from agentkit.llm.calls.scripted import scripted_model
+from agentkit.llm.calls.thinking import Part, Splitter, split
+from agentkit.llm.compatible.wrapper import OpenAIWrapper
+from agentkit.llm.model import Model, Reply
 from agentkit.messages import message
 from tests.servers.openai_server import Answer, OpenAIServer
 

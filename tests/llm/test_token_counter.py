@@ -9,12 +9,18 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentkit.llm import token_counter
-from agentkit.llm.client import Model
-from agentkit.llm.scripted import ScriptedClient
-from agentkit.llm.token_families import family_of, register_token_counter
-from agentkit.llm.token_limits import count_token, truncated
-from agentkit.llm.tokens import TokenCounter, count_messages, count_text, counter, counter_of
+from agentkit.llm.calls.scripted import ScriptedClient
+from agentkit.llm.model import Model
+from agentkit.llm.tokens import counting
+from agentkit.llm.tokens.counting import (
+    TokenCounter,
+    count_messages,
+    count_text,
+    counter,
+    counter_of,
+)
+from agentkit.llm.tokens.families import family_of, register_token_counter
+from agentkit.llm.tokens.windows import count_token, truncated
 
 MODEL = "gpt-4o"
 TEXTS = st.text(max_size=12)
@@ -100,7 +106,7 @@ def test_what_is_remembered_is_bounded() -> None:
         one.prompt([{"role": "system", "content": str(number)}, *map(said, range(40))])
         one.prompt([said(0), said(number), *map(said, range(40))])
     assert len(one._young) + len(one._old) <= 2 * 8192
-    assert len(one._prompts) == token_counter._PROMPTS
+    assert len(one._prompts) == counting._PROMPTS
 
 
 def test_long_texts_are_told_apart_without_being_kept() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentkit.llm.token_images import image_size, image_tokens
+from agentkit.llm.tokens.images import image_size, image_tokens
 
 
 def url(data: bytes, kind: str = "png") -> str:

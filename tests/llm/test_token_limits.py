@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkit.errors import UnknownModel, WrongArgument
-from agentkit.llm.client import Model
-from agentkit.llm.scripted import ScriptedClient
-from agentkit.llm.token_limits import (
+from agentkit.llm.calls.scripted import ScriptedClient
+from agentkit.llm.model import Model
+from agentkit.llm.tokens.windows import (
     count_token,
     get_max_token_limit,
     num_tokens_from_functions,

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from agentkit.llm.tokens import count_messages, count_text, encoding
-from agentkit.llm.usage import estimated_usage, usage_from
+from agentkit.llm.calls.usage import estimated_usage, usage_from
+from agentkit.llm.tokens.counting import count_messages, count_text
+from agentkit.llm.tokens.families import encoding
 from agentkit.messages import message
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from agentkit.llm.token_families import family_of
-from agentkit.llm.token_images import image_size
-from agentkit.llm.tokens import TokenCounter, count_messages, count_text
+from agentkit.llm.tokens.counting import TokenCounter, count_messages, count_text
+from agentkit.llm.tokens.families import family_of
+from agentkit.llm.tokens.images import image_size
 
 RECORDED = Path(__file__).parent / "recorded_usage"
 CALLS: list[dict[str, Any]] = [call for file in sorted(RECORDED.glob("openai_*.json")) for call in json.loads(file.read_text())]

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from agentkit.core.address import on_this_machine
 from agentkit.events import Usage
-from agentkit.llm.assembly import assembled
+from agentkit.llm.calls.assembly import assembled
+from agentkit.llm.calls.usage import estimated_usage, usage_from
+from agentkit.llm.calls.wire import Sender
 from agentkit.llm.prices import price
-from agentkit.llm.usage import estimated_usage, usage_from
-from agentkit.llm.wire import Sender
 
 RECORDED = Path(__file__).parent / "recorded_usage"
 SHAPES: list[dict[str, Any]] = json.loads((RECORDED / "usage_shapes.json").read_text())

@@ -25,10 +25,10 @@ from agentkit.errors import (
     WrongType,
 )
 from agentkit.events import Event, ModelCalled, ModelReplied, Noted, TokenDelta
-from agentkit.llm.client import Model
-from agentkit.llm.openai_client import OpenAIClient
-from agentkit.llm.scripted import scripted_model
-from agentkit.llm.wrapper import OpenAIWrapper
+from agentkit.llm.calls.openai_client import OpenAIClient
+from agentkit.llm.calls.scripted import scripted_model
+from agentkit.llm.compatible.wrapper import OpenAIWrapper
+from agentkit.llm.model import Model
 from tests.llm.wrapper_kit import ASK, CALLS, COST, KEY, PRICE, Console, by_model, config, texts, wrapper
 from tests.servers.openai_server import OpenAIServer, usage
 

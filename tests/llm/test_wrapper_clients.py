@@ -18,8 +18,8 @@ from agentkit.errors import (
 )
 from agentkit.events import Event, ModelCalled, ModelReplied
 from agentkit.llm.cache import Cache
-from agentkit.llm.scripted import scripted_model
-from agentkit.llm.wrapper import OpenAIWrapper
+from agentkit.llm.calls.scripted import scripted_model
+from agentkit.llm.compatible.wrapper import OpenAIWrapper
 from tests.llm.wrapper_kit import ASK, COST, KEY, PRICE, Console, by_model, config, texts, wrapper
 from tests.servers.openai_server import OpenAIServer
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from agentkit.core.io import IOStream
-from agentkit.llm.wrapper import OpenAIWrapper
+from agentkit.llm.compatible.wrapper import OpenAIWrapper
 from tests.servers.openai_server import Answer, OpenAIServer
 
 KEY = "sk-verysecret-0123456789"

@@ -14,8 +14,8 @@ import pytest
 
 from agentkit.errors import ConfigError
 from agentkit.retrieval import Library, StoredDocument
-from agentkit.retrieval.bundle import writing
-from agentkit.retrieval.bundle_tables import TableWriter, schema
+from agentkit.retrieval.transfer.bundle import writing
+from agentkit.retrieval.transfer.bundle_tables import TableWriter, schema
 from tests.retrieval.conftest import OWNER, Shelf
 
 

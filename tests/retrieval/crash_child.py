@@ -29,7 +29,9 @@ from agentkit.documents import DocumentText, Limits
 from agentkit.documents.content import content_of
 from agentkit.documents.reading import read_here
 from agentkit.events import DocumentDone, Event
-from agentkit.retrieval import FakeEmbedder, Library, index, indexes, ingest, intake, lexical, rebuild, shown, sources_from_paths
+from agentkit.retrieval import FakeEmbedder, Library, sources_from_paths
+from agentkit.retrieval.index import indexes, lexical, nearest, shown
+from agentkit.retrieval.ingest import ingest, intake, rebuild
 from agentkit.settings import Settings
 
 OWNER, DOCS = "ann", "Docs"
@@ -93,8 +95,8 @@ class Points:
         self.around(shutil, "rmtree", "remove folder", "removed folder")
         self.around(lexical.LexicalIndex, "commit", "commit words", "committed words")
         self.around(shown.ShownChunks, "commit", "commit shown", "committed shown")
-        self.around(index.Graph, "add", "add to graph")
-        self.around(index.Graph, "save", "save graph", "saved graph")
+        self.around(nearest.Graph, "add", "add to graph")
+        self.around(nearest.Graph, "save", "save graph", "saved graph")
         self.around(Database, "close", "close database")
         cursor = Database._cursor
         Database._cursor = lambda database: WatchedCursor(cursor(database), self)  # type: ignore[method-assign, return-value, assignment]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from agentkit.retrieval.index import Metric
-from agentkit.retrieval.near import NearIndex
+from agentkit.retrieval.index.near import NearIndex
+from agentkit.retrieval.index.nearest import Metric
 
 SIZE = 16
 

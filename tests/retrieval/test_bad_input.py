@@ -18,7 +18,9 @@ import pytest
 from agentkit.database import Database
 from agentkit.errors import BadModelReply, ConfigError, StoreError
 from agentkit.events import DocumentDone
-from agentkit.retrieval import FakeEmbedder, Library, Source, indexes, ingest
+from agentkit.retrieval import FakeEmbedder, Library, Source
+from agentkit.retrieval.index import indexes
+from agentkit.retrieval.ingest import ingest
 from tests.retrieval.conftest import OWNER, Shelf
 from tests.retrieval.full_disk import at_most
 

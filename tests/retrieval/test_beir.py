@@ -14,8 +14,8 @@ from agentkit.core.stopping import StopSignal
 from agentkit.errors import ConfigError, Stopped
 from agentkit.events import DocumentDone, Event
 from agentkit.retrieval import Library
-from agentkit.retrieval.beir import Dataset, load
-from agentkit.retrieval.questions import Question
+from agentkit.retrieval.evaluation.beir import Dataset, load
+from agentkit.retrieval.store.questions import Question
 from tests.retrieval.conftest import OWNER, Shelf
 
 TOPICS = ["volcano lava", "violin strings", "tax return"]

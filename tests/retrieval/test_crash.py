@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from agentkit.database import Database
-from agentkit.retrieval import FakeEmbedder, Library, indexes
-from agentkit.retrieval.ingest import chunk_tokens
+from agentkit.retrieval import FakeEmbedder, Library
+from agentkit.retrieval.index import indexes
+from agentkit.retrieval.ingest.ingest import chunk_tokens
 from agentkit.retrieval.options import SearchOptions
 from agentkit.settings import Settings
 from tests.retrieval.crash_child import DOCS, EXACT_BELOW, OWNER

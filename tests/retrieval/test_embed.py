@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from agentkit.errors import ConfigError
-from agentkit.retrieval import Embedder, FakeEmbedder, MiniLMEmbedder, embed
-from agentkit.retrieval.embed_folder import FolderEmbedder
-from agentkit.retrieval.embed_server import ServerEmbedder
-from agentkit.retrieval.minilm import MiniLM, fastest
+from agentkit.retrieval import Embedder, FakeEmbedder, MiniLMEmbedder
+from agentkit.retrieval.embedding import embed
+from agentkit.retrieval.embedding.folders import FolderEmbedder
+from agentkit.retrieval.embedding.minilm import MiniLM, fastest
+from agentkit.retrieval.embedding.servers import ServerEmbedder
 from tests.servers.openai_server import OpenAIServer
 
 TEXTS = [

@@ -24,9 +24,9 @@ from agentkit.errors import (
 )
 from agentkit.events import DocumentDone, Event, ModelReplied
 from agentkit.retrieval import Embedder, FakeEmbedder, Library
-from agentkit.retrieval.embed_folder import FolderEmbedder
-from agentkit.retrieval.embed_server import ServerEmbedder
-from agentkit.retrieval.embedders import Embedders
+from agentkit.retrieval.embedding.embedders import Embedders
+from agentkit.retrieval.embedding.folders import FolderEmbedder
+from agentkit.retrieval.embedding.servers import ServerEmbedder
 from tests.retrieval.conftest import OWNER, Shelf
 from tests.servers.openai_server import Answer, OpenAIServer
 from tests.servers.raw_server import RawServer, measured
@@ -155,7 +155,7 @@ def test_a_long_wait_is_told_and_a_stop_ends_a_short_one(server: OpenAIServer) -
 
 
 def test_a_server_that_is_not_there(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentkit.retrieval.embed_server._FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr("agentkit.retrieval.embedding.servers._FIRST_WAIT_S", 0.001)
     gone = ServerEmbedder("http://127.0.0.1:9/v1", KEY, "embedder")
     with pytest.raises(ModelUnreachable, match="cannot be reached"):
         gone.embed(["a"])

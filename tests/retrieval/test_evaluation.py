@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agentkit.errors import ConfigError
 from agentkit.retrieval import FakeEmbedder, MiniLMEmbedder, evaluate, evaluate_modes
-from agentkit.retrieval.evaluation import METRICS, scores
+from agentkit.retrieval.evaluation.evaluation import METRICS, scores
 
 TOPICS = ["volcano lava", "violin strings", "tax return", "goal keeper"]
 

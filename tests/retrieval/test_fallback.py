@@ -21,11 +21,11 @@ from agentkit.errors import (
 )
 from agentkit.events import Event, Fallback, ModelReplied, Retrieved, Usage
 from agentkit.retrieval import FakeEmbedder, Hit, Library
-from agentkit.retrieval.embed_server import ServerEmbedder, hurried
-from agentkit.retrieval.embedders import Embedders
-from agentkit.retrieval.measuring import measure
+from agentkit.retrieval.embedding.embedders import Embedders
+from agentkit.retrieval.embedding.servers import ServerEmbedder, hurried
+from agentkit.retrieval.evaluation.measuring import measure
 from agentkit.retrieval.options import MODES, SearchOptions
-from agentkit.retrieval.questions import Question
+from agentkit.retrieval.store.questions import Question
 from tests.retrieval.conftest import OWNER, Shelf
 from tests.servers.openai_server import Answer, OpenAIServer
 

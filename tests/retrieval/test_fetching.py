@@ -16,7 +16,7 @@ import pytest
 from agentkit.core import stopping
 from agentkit.errors import FetchFailed, Stopped
 from agentkit.retrieval import fetch as fetch_function
-from agentkit.retrieval.fetching import fetch
+from agentkit.retrieval.web.fetching import fetch
 from agentkit.settings import Settings
 
 PAGE = b"<html><title>Hello</title><p>Hello from the server.</p></html>"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentkit.retrieval.evaluation import scores
-from agentkit.retrieval.fusion import POOL, fuse
+from agentkit.retrieval.evaluation.evaluation import scores
+from agentkit.retrieval.search.fusion import POOL, fuse
 
 
 def apart(count: int) -> np.ndarray:

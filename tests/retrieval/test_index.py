@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentkit.errors import StoreError
-from agentkit.retrieval.index import BLOCK, ExactIndex, Graph, Metric
+from agentkit.retrieval.index.nearest import BLOCK, ExactIndex, Graph, Metric
 
 SIZE = 24
 METRICS: Sequence[Metric] = ("cosine", "l2", "ip")

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentkit.documents import Piece
-from agentkit.retrieval import indexes as indexes_module
-from agentkit.retrieval.indexes import CollectionIndex
-from agentkit.retrieval.store import Finished
+from agentkit.retrieval.index import indexes as indexes_module
+from agentkit.retrieval.index.indexes import CollectionIndex
+from agentkit.retrieval.store.store import Finished
 from agentkit.retrieval.types import IndexVersion, StoredDocument
 from tests.retrieval.conftest import OWNER, Shelf
 from tests.retrieval.full_disk import at_most

@@ -12,9 +12,9 @@ import tantivy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentkit.retrieval.chunk_table import IndexRow
-from agentkit.retrieval.lexical import LexicalIndex
-from agentkit.retrieval.terms import _PARTICLES, _without_particles, asked_pairs, language
+from agentkit.retrieval.index.lexical import LexicalIndex
+from agentkit.retrieval.index.terms import _PARTICLES, _without_particles, asked_pairs, language
+from agentkit.retrieval.store.chunk_table import IndexRow
 
 
 def row(number: int, heading: str, text: str) -> IndexRow:

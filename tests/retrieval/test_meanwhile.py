@@ -15,8 +15,8 @@ from agentkit.core import bus
 from agentkit.errors import ConfigError, NotFound, StoreError
 from agentkit.events import DocumentDone, DocumentProgress, Event
 from agentkit.retrieval import FakeEmbedder, Source
-from agentkit.retrieval import indexes as indexes_module
-from agentkit.retrieval.indexes import CollectionIndex, Indexes
+from agentkit.retrieval.index import indexes as indexes_module
+from agentkit.retrieval.index.indexes import CollectionIndex, Indexes
 from agentkit.retrieval.options import MODES, SearchOptions
 from agentkit.retrieval.types import IndexVersion
 from tests.retrieval.conftest import OWNER, Shelf

@@ -8,9 +8,9 @@ from agentkit.core import bus, stopping
 from agentkit.core.stopping import StopSignal
 from agentkit.errors import ConfigError, NotFound, Stopped
 from agentkit.events import Event, ModelReplied, Retrieved
-from agentkit.retrieval.measuring import measure, unknown_documents
+from agentkit.retrieval.evaluation.measuring import measure, unknown_documents
 from agentkit.retrieval.options import SearchOptions
-from agentkit.retrieval.questions import Question, QuestionSet
+from agentkit.retrieval.store.questions import Question, QuestionSet
 from tests.retrieval.conftest import OWNER, Shelf
 
 TEXTS = {

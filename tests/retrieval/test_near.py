@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentkit.errors import StoreError
-from agentkit.retrieval import index_files
-from agentkit.retrieval.index import Metric
-from agentkit.retrieval.near import NearIndex
+from agentkit.retrieval.index import index_files
+from agentkit.retrieval.index.near import NearIndex
+from agentkit.retrieval.index.nearest import Metric
 from tests.retrieval.full_disk import at_most
 from tests.retrieval.near_table import SIZE, Table, vectors
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from agentkit.retrieval.near import NearIndex
+from agentkit.retrieval.index.near import NearIndex
 from tests.retrieval.near_table import Table, vectors
 
 

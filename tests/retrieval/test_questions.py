@@ -14,10 +14,17 @@ from hypothesis import strategies as st
 from agentkit.database import Database
 from agentkit.errors import ConfigError, NotFound
 from agentkit.messages import new_id
+from agentkit.retrieval.evaluation.question_files import (
+    entries,
+    question_of,
+    read_questions,
+    sample_questions,
+    to_csv,
+    to_json_lines,
+)
 from agentkit.retrieval.options import SearchOptions
-from agentkit.retrieval.question_files import entries, question_of, read_questions, sample_questions, to_csv, to_json_lines
-from agentkit.retrieval.questions import Measurement, Question, QuestionResult, Questions
-from agentkit.retrieval.schema import MIGRATIONS
+from agentkit.retrieval.store.questions import Measurement, Question, QuestionResult, Questions
+from agentkit.retrieval.store.schema import MIGRATIONS
 from agentkit.retrieval.types import utc_now
 from agentkit.settings import Settings
 

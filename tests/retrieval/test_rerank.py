@@ -15,7 +15,7 @@ import pytest
 from agentkit.core import bus
 from agentkit.errors import BadModelReply, ConfigError, ModelAuthFailed, ModelError, ModelNotFound, ModelUnreachable, RateLimited
 from agentkit.events import Event, ModelCalled, ModelReplied
-from agentkit.retrieval.rerank import CrossEncoderReranker, Rerankers, ServerReranker
+from agentkit.retrieval.embedding.rerank import CrossEncoderReranker, Rerankers, ServerReranker
 
 TEXTS = ["Tea is green.", "Coffee is black.", "Milk is white."]
 

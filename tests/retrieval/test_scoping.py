@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentkit.database import Database
-from agentkit.retrieval.chunk_table import ChunkTable
-from agentkit.retrieval.schema import MIGRATIONS
-from agentkit.retrieval.scoping import allowed_chunks
+from agentkit.retrieval.store.chunk_table import ChunkTable
+from agentkit.retrieval.store.schema import MIGRATIONS
+from agentkit.retrieval.store.scoping import allowed_chunks
 from agentkit.retrieval.types import IndexVersion, Scope
 
 NOW = datetime.fromisoformat("2026-05-01T12:00")

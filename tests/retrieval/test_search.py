@@ -17,10 +17,10 @@ from agentkit.database import Database
 from agentkit.errors import ConfigError
 from agentkit.events import Event, ModelReplied, Retrieved
 from agentkit.retrieval import FakeEmbedder, Hit, Library, Mode
-from agentkit.retrieval.embedders import Embedders
+from agentkit.retrieval.embedding.embedders import Embedders
+from agentkit.retrieval.embedding.rerank import Rerankers
 from agentkit.retrieval.options import SearchOptions
-from agentkit.retrieval.passages import MOST_CHUNKS, diversify, same_content
-from agentkit.retrieval.rerank import Rerankers
+from agentkit.retrieval.search.passages import MOST_CHUNKS, diversify, same_content
 from agentkit.retrieval.types import Scope
 from agentkit.settings import Settings
 from tests.retrieval.conftest import OWNER, Shelf
@@ -379,7 +379,7 @@ def test_a_scope_narrows_every_mode(shelf: Shelf, mode: Mode) -> None:
 
 
 def test_many_allowed_chunks_are_found_among_by_words(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentkit.retrieval.candidates._FEW", 3)
+    monkeypatch.setattr("agentkit.retrieval.search.candidates._FEW", 3)
     texts = {f"d{n}.txt": f"river r{n}" + " pebble" * (n % 5) for n in range(60)}
     library = filled(shelf, texts)
     options = SearchOptions(mode="lexical", top_k=2, depth=4, collapse=1.0)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agentkit.retrieval.chunk_table import IndexRow
-from agentkit.retrieval.shown import ShownChunks
+from agentkit.retrieval.index.shown import ShownChunks
+from agentkit.retrieval.store.chunk_table import IndexRow
 from tests.retrieval.conftest import OWNER, Shelf
 from tests.retrieval.full_disk import at_most
 

@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 from agentkit.core.stopping import StopSignal, stoppable
 from agentkit.errors import AgentkitError, ConfigError, NotFound, Stopped, StoreError
 from agentkit.retrieval import Library, StoredDocument
-from agentkit.retrieval.bundle import CHUNKS, DOCUMENTS, Bundle, file_name, reading
-from agentkit.retrieval.bundle_tables import groups, schema
 from agentkit.retrieval.options import SearchOptions
+from agentkit.retrieval.transfer.bundle import CHUNKS, DOCUMENTS, Bundle, file_name, reading
+from agentkit.retrieval.transfer.bundle_tables import groups, schema
 from tests.retrieval.bundles import changed, documents, forged, members, pack, parquet, refuse, resealed, untouched
 from tests.retrieval.conftest import OWNER, Shelf
 

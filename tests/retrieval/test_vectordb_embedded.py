@@ -14,19 +14,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentkit.agents.retrieve_chat.vectordb import Document, DuckDBVectorDB
+from agentkit.agents.retrieve_chat.vectordb.checked import Rows
+from agentkit.agents.retrieve_chat.vectordb.neighbours import Neighbours
+from agentkit.agents.retrieve_chat.vectordb.tables import EVERYTHING, Collection, Tables, with_ids
 from agentkit.database import Database
 from agentkit.errors import DatabaseDamaged, DatabaseInUse, StoreError
-from agentkit.retrieval.vectordb import Document, DuckDBVectorDB
-from agentkit.retrieval.vectordb.checked import Rows
-from agentkit.retrieval.vectordb.neighbours import Neighbours
-from agentkit.retrieval.vectordb.tables import EVERYTHING, Collection, Tables, with_ids
 from tests.retrieval.full_disk import at_most
 
 ROUNDS = 6
 _ROOT = Path(__file__).resolve().parents[2]
 CHILD = """
 import sys
-from agentkit.retrieval.vectordb import DuckDBVectorDB
+from agentkit.agents.retrieve_chat.vectordb import DuckDBVectorDB
 
 start, edition = int(sys.argv[2]), int(sys.argv[3])
 db = DuckDBVectorDB(path=sys.argv[1], embedding_function=lambda texts: [[1.0, len(text)] for text in texts])

@@ -12,10 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentkit.core import stopping
-from agentkit.errors import ConfigError, Stopped, StoreError, WrongArgument
-from agentkit.retrieval import FakeEmbedder
-from agentkit.retrieval.vectordb import (
+from agentkit.agents.retrieve_chat.vectordb import (
     ChromaVectorDB,
     DuckDBVectorDB,
     PGVectorDB,
@@ -24,7 +21,10 @@ from agentkit.retrieval.vectordb import (
     default_embedding_function,
     embedding_function_of,
 )
-from agentkit.retrieval.vectordb.embedding import as_vectors, embedded
+from agentkit.agents.retrieve_chat.vectordb.embedding import as_vectors, embedded
+from agentkit.core import stopping
+from agentkit.errors import ConfigError, Stopped, StoreError, WrongArgument
+from agentkit.retrieval import FakeEmbedder
 from tests.servers.postgres import postgres
 
 

@@ -14,7 +14,7 @@ from agentkit.core import bus, stopping
 from agentkit.errors import ConfigError, DocumentError, NotFound, Stopped
 from agentkit.events import DocumentDone, DocumentProgress, Event
 from agentkit.retrieval import FakeEmbedder, Library
-from agentkit.retrieval.embedders import Embedders
+from agentkit.retrieval.embedding.embedders import Embedders
 from agentkit.retrieval.types import IndexVersion
 from tests.retrieval.conftest import OWNER, Shelf
 
@@ -355,7 +355,7 @@ def test_a_model_that_changed_is_noticed(filled: Shelf) -> None:
     for ask in (
         lambda: library.retrieve(OWNER, "Docs", "cats"),
         lambda: library.ingest(OWNER, "Docs", [filled.source("elks.md", about("elks"))]),
-        lambda: library.versions.embedder(library.versions.listed(OWNER, "Docs")[0].version),
+        lambda: library.versions.embedders.of(library.versions.listed(OWNER, "Docs")[0].version),
     ):
         with pytest.raises(ConfigError, match=r"fake answers differently .*retrieval lab"):
             ask()
@@ -376,7 +376,7 @@ def test_a_store_without_a_probe_gets_one_at_its_first_use(filled: Shelf) -> Non
         filled.database.execute("update index_versions set details = '{}'")
     library = opened(filled)
     (version,) = [one.version for one in library.versions.listed(OWNER, "Docs")]
-    assert library.versions.embedder(version).name == "fake"
+    assert library.versions.embedders.of(version).name == "fake"
     library = opened(filled, default=TurnedEmbedder())
     with pytest.raises(ConfigError, match="differently"):
         library.versions.check_model(version)

@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from agentkit.core.text import sentences
-from agentkit.llm.passages import parse_passages
+from agentkit.llm.offline.passages import parse_passages
 from agentkit.messages import text_of
 
 PROMPT_TOKENS, CACHED_TOKENS, REASONING_TOKENS = 120, 20, 5

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from agentkit import runs
 from agentkit.events import Event, HumanInputRequested, MessageSent
 from agentkit.llm import Model
-from agentkit.llm.scripted import ScriptedClient
+from agentkit.llm.calls.scripted import ScriptedClient
 from agentkit.retrieval import Hit
 from agentkit.teams import Answer, Task, team
 from agentkit.teams.approval import Allowed

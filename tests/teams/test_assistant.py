@@ -10,8 +10,8 @@ import pytest
 from agentkit import runs
 from agentkit.errors import AgentkitError, ModelAuthFailed, Stopped
 from agentkit.events import Event, MessageSent, TokenDelta, ToolCalled, ToolReturned
-from agentkit.llm.config import offline_model
-from agentkit.llm.scripted import ScriptedClient, scripted_model
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
+from agentkit.llm.connections.config import offline_model
 from agentkit.messages import message
 from agentkit.reasons import end_from_json
 from agentkit.retrieval import Hit

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentkit.events import SpeakerSelected, ToolCalled
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from agentkit.messages import message
 from agentkit.reasons import EndReason
 from agentkit.teams import group

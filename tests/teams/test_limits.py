@@ -8,8 +8,8 @@ import pytest
 
 from agentkit.errors import LimitReached
 from agentkit.events import LimitTold, ModelReplied
-from agentkit.llm.limits import Limit, limited
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.limits import Limit, limited
+from agentkit.llm.calls.scripted import scripted_model
 from tests.teams.stage import DANUBE, Played, asked, call, play
 
 LONG = "The river was measured in many ways by many people over many years. " * 40

@@ -15,9 +15,9 @@ from agentkit.conversation.compression.shape import HEADING
 from agentkit.errors import ModelAuthFailed, Stopped
 from agentkit.events import Compressed, ModelCalled, ModelReplied, ToolReturned
 from agentkit.llm import Model
-from agentkit.llm.config import offline_model
-from agentkit.llm.passages import parse_passages
-from agentkit.llm.scripted import ScriptedClient, scripted_model
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
+from agentkit.llm.connections.config import offline_model
+from agentkit.llm.offline.passages import parse_passages
 from agentkit.messages import Message, message
 from agentkit.retrieval import Hit
 from agentkit.teams import Task, team

@@ -14,9 +14,9 @@ from agentkit import runs
 from agentkit.core.tools import effects
 from agentkit.errors import AgentkitError, ModelAuthFailed, Stopped, WrongArgument
 from agentkit.events import Event, ModelCalled, Noted, PlanMade, StepDone, TokenDelta, ToolCalled, ToolReturned
-from agentkit.llm.config import offline_model
-from agentkit.llm.passages import parse_passages
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
+from agentkit.llm.connections.config import offline_model
+from agentkit.llm.offline.passages import parse_passages
 from agentkit.messages import message, text_of
 from agentkit.runs import Run
 from agentkit.settings import Settings

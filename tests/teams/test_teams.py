@@ -12,8 +12,8 @@ from agentkit.core import bus
 from agentkit.core.stopping import StopSignal, stoppable
 from agentkit.errors import ModelAuthFailed, NotFound, Stopped
 from agentkit.events import Event, MessageSent, ModelReplied, TokenDelta
-from agentkit.llm.config import offline_model
-from agentkit.llm.scripted import ScriptedClient, scripted_model
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
+from agentkit.llm.connections.config import offline_model
 from agentkit.messages import message
 from agentkit.retrieval import Hit
 from agentkit.teams import TEAMS, Answer, Task, answer, research, team

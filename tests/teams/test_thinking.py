@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from agentkit.messages import text_of
 from tests.teams.stage import asked, call, play
 

@@ -14,8 +14,8 @@ from agentkit import coding
 from agentkit.core.tools import effects
 from agentkit.errors import ConfigError, Stopped
 from agentkit.events import CodeRan, Compressed, Noted, ToolCalled, ToolReturned
-from agentkit.llm.scripted import scripted_model
-from agentkit.llm.tokens import count_messages
+from agentkit.llm.calls.scripted import scripted_model
+from agentkit.llm.tokens.counting import count_messages
 from agentkit.teams import tools
 from agentkit.teams.allowed import AllowedTools
 from tests.teams.stage import asked, call, play

@@ -10,9 +10,9 @@ import pytest
 from agentkit import runs
 from agentkit.errors import ContextTooLong
 from agentkit.events import Compressed, Noted
-from agentkit.llm.room import STRATEGY
-from agentkit.llm.scripted import scripted_model
-from agentkit.llm.tokens import count_messages
+from agentkit.llm.calls.room import STRATEGY
+from agentkit.llm.calls.scripted import scripted_model
+from agentkit.llm.tokens.counting import count_messages
 from agentkit.messages import message
 from agentkit.retrieval import Hit
 from agentkit.teams import Task, team

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from agentkit.events import Compressed
-from agentkit.llm.room import STRATEGY
-from agentkit.ui import draw
+from agentkit.llm.calls.room import STRATEGY
+from agentkit.ui.steps import draw
 
 
 def test_what_was_not_sent_is_told() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentkit.ledger.queries import Totals
-from agentkit.ui import figures
+from agentkit.ui.text import figures
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from streamlit.file_util import get_static_dir
 
-from agentkit.ui.guard import (
+from agentkit.ui.shell.guard import (
     Doorkeeper,
     SecurityHeaders,
     content_security_policy,

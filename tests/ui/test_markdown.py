@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentkit.ui import markdown
+from agentkit.ui.text import markdown
 
 PICTURE = "![x](http://evil/y)"
 

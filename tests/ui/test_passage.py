@@ -13,7 +13,7 @@ from agentkit.retrieval import FakeEmbedder, Hit, Library, sources_from_paths
 from agentkit.settings import Settings
 from agentkit.teams import Citation
 from agentkit.teams.task import cited
-from agentkit.ui.passage import find_place, leaning, mark_sentence, page_span
+from agentkit.ui.shared.passage import find_place, leaning, mark_sentence, page_span
 
 OWNER = "local"
 

@@ -27,7 +27,16 @@ from agentkit.events import (
 )
 from agentkit.ledger import StoredMessage
 from agentkit.ledger.store import utc_now
-from agentkit.ui.turns import LIVE, Asked, ToolUse, last_turns, lately, live_turn, steps, stored_turns
+from agentkit.ui.steps.turns import (
+    LIVE,
+    Asked,
+    ToolUse,
+    last_turns,
+    lately,
+    live_turn,
+    steps,
+    stored_turns,
+)
 
 
 def stored(key: str, role: str, run: str, *, inner: bool = False) -> StoredMessage:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agentkit.errors import StoreError
 from agentkit.settings import Settings
-from agentkit.ui.uploads import to_disk
+from agentkit.ui.shared.uploads import to_disk
 
 
 class Upload(BytesIO):

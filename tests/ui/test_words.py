@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentkit.ui.words import LONGEST, breakable
+from agentkit.ui.text.words import LONGEST, breakable
 
 SPACE = "\u200b"
 

@@ -29,7 +29,7 @@ from agentkit.messages import text_of
 from agentkit.reasons import EndReason
 
 if TYPE_CHECKING:
-    from agentkit.retrieval.vectordb.base import QueryResults, VectorDB
+    from agentkit.agents.retrieve_chat.vectordb.base import QueryResults, VectorDB
 
 END = "TERMINATE"
 _PYTHONS = ("python", "py")

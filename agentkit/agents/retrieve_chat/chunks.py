@@ -11,7 +11,7 @@ from agentkit.core import bus
 from agentkit.documents import Jail, Limits
 from agentkit.errors import DocumentError, EmptyDocument, WrongArgument
 from agentkit.events import Noted
-from agentkit.llm.token_limits import count_token, truncated
+from agentkit.llm.tokens.windows import count_token, truncated
 from agentkit.settings import load_settings
 
 CHUNK_MODES = ("multi_lines", "one_line")

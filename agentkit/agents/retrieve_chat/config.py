@@ -12,7 +12,7 @@ from agentkit.agents.retrieve_chat.files import TEXT_FORMATS
 from agentkit.agents.retrieve_chat.prompts import PROMPTS, filled
 from agentkit.conversation.checks import check_kind
 from agentkit.errors import WrongArgument
-from agentkit.llm.token_limits import count_token
+from agentkit.llm.tokens.windows import count_token
 
 _TEXT, _FLAG, _CALL = (str, "a text"), (bool, "True or False"), (Callable, "callable")
 _KINDS: dict[str, tuple[Any, str]] = {

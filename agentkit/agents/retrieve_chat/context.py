@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentkit.errors import WrongType
 
 if TYPE_CHECKING:
-    from agentkit.retrieval.vectordb.base import Document, QueryResults
+    from agentkit.agents.retrieve_chat.vectordb.base import Document, QueryResults
 
 
 @dataclass

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from agentkit.documents import Limits, read_document
 from agentkit.documents.readers.web import read_html
 from agentkit.errors import DamagedDocument, WrongArgument, WrongType
-from agentkit.retrieval.fetching import fetch
+from agentkit.retrieval.web.fetching import fetch
 from agentkit.settings import load_settings
 
 UNSTRUCTURED_FORMATS = ["docx", "epub", "odt", "org", "pdf", "pptx", "rst", "rtf", "xlsx"]

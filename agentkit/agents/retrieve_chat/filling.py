@@ -11,7 +11,7 @@ from agentkit.agents.retrieve_chat.config import RetrieveConfig
 from agentkit.agents.retrieve_chat.files import get_files_from_dir
 
 if TYPE_CHECKING:
-    from agentkit.retrieval.vectordb.base import Document, VectorDB
+    from agentkit.agents.retrieve_chat.vectordb.base import Document, VectorDB
 
 _ID_LENGTH = 8
 """Of the digits of the hash, as in AutoGen, so that its collections are gone on with."""

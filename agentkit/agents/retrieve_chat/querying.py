@@ -10,7 +10,7 @@ from agentkit.agents.retrieve_chat.config import RetrieveConfig
 from agentkit.errors import ConfigError, WrongType
 
 if TYPE_CHECKING:
-    from agentkit.retrieval.vectordb.base import EmbeddingFunction, QueryResults, VectorDB
+    from agentkit.agents.retrieve_chat.vectordb.base import EmbeddingFunction, QueryResults, VectorDB
 
 _NEEDED = ("create_collection", "insert_docs", "retrieve_docs", "get_docs_by_ids")
 _PACKAGED_MODEL = "all-MiniLM-L6-v2"
@@ -29,7 +29,7 @@ def database_of(owner: str, config: RetrieveConfig) -> VectorDB:
                 f"it lacks {', '.join(lacking)}."
             )
         return given  # type: ignore[no-any-return]  # it has what is asked of it
-    from agentkit.retrieval.vectordb.factory import VectorDBFactory
+    from agentkit.agents.retrieve_chat.vectordb.factory import VectorDBFactory
 
     settings = dict(config.db_config)
     if function := config.embedding_function or _named(config.embedding_model):
@@ -60,7 +60,7 @@ def _loaded(model: str) -> Any:
 def query(database: VectorDB, config: RetrieveConfig, texts: Sequence[str], n_results: int, search_string: str,
           options: dict[str, Any]) -> QueryResults:  # fmt: skip
     """The nearest documents to each text, nearer than the threshold, that contain the search string (any, when it is empty)."""
-    from agentkit.retrieval.vectordb.checked import CheckedVectorDB
+    from agentkit.agents.retrieve_chat.vectordb.checked import CheckedVectorDB
 
     if search_string and isinstance(database, CheckedVectorDB):
         wanted = {"$contains": search_string}

@@ -8,7 +8,8 @@ from typing import Any, cast
 
 from agentkit.core.twin import wait_for
 from agentkit.errors import BadModelReply, Stopped, WrongType
-from agentkit.llm.client import Model, call
+from agentkit.llm.calls.client import call
+from agentkit.llm.model import Model
 from agentkit.messages import Message, text_of
 
 

@@ -19,7 +19,7 @@ from agentkit.conversation.replies import Continued
 from agentkit.conversation.tooling import conversation
 from agentkit.core.twin import Mode, core_of, faces
 from agentkit.errors import WrongArgument, WrongType
-from agentkit.llm.token_limits import DEFAULT_MODEL
+from agentkit.llm.tokens.windows import DEFAULT_MODEL
 
 
 class Compression:

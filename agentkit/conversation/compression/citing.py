@@ -9,7 +9,7 @@ from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.compression.rendering import STILL_CITED
 from agentkit.conversation.compression.shape import Messages, is_summary, summary_message
 from agentkit.conversation.history import Stored
-from agentkit.llm.passages import Passage, format_passages, parse_passages, without_passages
+from agentkit.llm.offline.passages import Passage, format_passages, parse_passages, without_passages
 from agentkit.messages import text_of
 
 _CITED = re.compile(r"\[(\d{1,6}(?:\s*,\s*\d{1,6})*)\]")

@@ -14,7 +14,7 @@ from agentkit.conversation.compression.shape import Messages, summary_message
 from agentkit.conversation.compression.strategy import Scope
 from agentkit.core.text import sentences
 from agentkit.errors import AgentkitError
-from agentkit.llm.extract.words import stems
+from agentkit.llm.offline.words import stems
 
 _NUMBER = re.compile(r"\d")
 _NAME = re.compile(r"(?<=[^.!?:\s] )[A-Z][\w-]+")

@@ -8,9 +8,9 @@ from typing import Any
 from agentkit.conversation.history import Stored, content_of
 from agentkit.conversation.model import sendable
 from agentkit.errors import UnknownModel
-from agentkit.llm.client import Model
-from agentkit.llm.token_limits import DEFAULT_MODEL, fitting, get_max_token_limit, truncated
-from agentkit.llm.tokens import TokenCounter, counter, counter_of
+from agentkit.llm.model import Model
+from agentkit.llm.tokens.counting import TokenCounter, counter, counter_of
+from agentkit.llm.tokens.windows import DEFAULT_MODEL, fitting, get_max_token_limit, truncated
 
 _PLAIN = {"role", "name", "content"}
 """A message with no other keys is sent as it is stored."""

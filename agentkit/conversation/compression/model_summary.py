@@ -11,8 +11,8 @@ from agentkit.conversation.compression.rendering import written
 from agentkit.conversation.compression.shape import HEADING, Messages, summary_message
 from agentkit.conversation.compression.strategy import Scope
 from agentkit.errors import AgentkitError, BadModelReply
-from agentkit.llm.client import Model
-from agentkit.llm.room import room_in
+from agentkit.llm.calls.room import room_in
+from agentkit.llm.model import Model
 
 INSTRUCTION = """You shorten conversations. Somebody goes on with this one and will read your summary in place of the messages.
 Each message begins with who speaks: ##USER##, ##ASSISTANT##, often with a name; ##FUNCTION_CALL## is a function that was called,
@@ -40,7 +40,7 @@ class ModelSummary:
         self._instruction = instruction
         self._client: Any = None
         if llm_config is not None:
-            from agentkit.llm.wrapper import OpenAIWrapper
+            from agentkit.llm.compatible.wrapper import OpenAIWrapper
 
             self._client = OpenAIWrapper(**{key: value for key, value in llm_config.items() if key not in ("tools", "functions")})
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from agentkit.conversation.compression.shape import HEADING, is_summary
 from agentkit.conversation.history import Stored, content_of
-from agentkit.llm.passages import parse_passages, without_passages
+from agentkit.llm.offline.passages import parse_passages, without_passages
 from agentkit.messages import text_of
 
 Said = tuple[str, str]

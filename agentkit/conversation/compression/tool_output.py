@@ -8,7 +8,7 @@ from agentkit.conversation.compression.shape import Messages
 from agentkit.conversation.compression.strategy import Scope
 from agentkit.conversation.history import Stored
 from agentkit.errors import WrongArgument
-from agentkit.llm.passages import format_passages, parse_passages, without_passages
+from agentkit.llm.offline.passages import format_passages, parse_passages, without_passages
 from agentkit.messages import text_of
 
 

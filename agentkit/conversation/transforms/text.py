@@ -13,9 +13,9 @@ from agentkit.conversation.transforms.groups import applies
 from agentkit.core.text import sentences
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.llm.cache import AbstractCache
-from agentkit.llm.extract.words import stems
-from agentkit.llm.token_limits import DEFAULT_MODEL
-from agentkit.llm.tokens import count_text
+from agentkit.llm.offline.words import stems
+from agentkit.llm.tokens.counting import count_text
+from agentkit.llm.tokens.windows import DEFAULT_MODEL
 
 
 class TextCompressor(Protocol):

@@ -9,8 +9,8 @@ from typing import Any
 from agentkit.conversation.transforms.base import Messages
 from agentkit.conversation.transforms.groups import applies, head_and_rest
 from agentkit.errors import UnknownModel, WrongArgument, WrongType
-from agentkit.llm.token_limits import DEFAULT_MODEL, get_max_token_limit, truncated
-from agentkit.llm.tokens import count_text
+from agentkit.llm.tokens.counting import count_text
+from agentkit.llm.tokens.windows import DEFAULT_MODEL, get_max_token_limit, truncated
 
 log = logging.getLogger(__name__)
 

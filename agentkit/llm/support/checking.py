@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentkit.core.text import sentences
-from agentkit.llm.extract.words import alike, stems
+from agentkit.llm.offline.words import alike, stems
 from agentkit.llm.support import dates, names
 from agentkit.llm.support.claims import bare, claims
 from agentkit.llm.support.language import language_of

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agentkit.core.text import sentences
-from agentkit.llm.extract.words import stems
+from agentkit.llm.offline.words import stems
 
 MARKER = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\](?!\()")
 _CODE = re.compile(r"(?s)(```|~~~).*?(?:\1|\Z)|(`+)[^`\n](?:.*?[^`\n])?\2(?!`)")

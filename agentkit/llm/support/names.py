@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Collection, Iterator
 
 from agentkit.core.normal import normalized
-from agentkit.llm.extract.words import STOP, stem
+from agentkit.llm.offline.words import STOP, stem
 from agentkit.llm.support.dates import MONTHS, WEEKDAYS
 
 _CODE = re.compile(

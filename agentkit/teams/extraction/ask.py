@@ -11,8 +11,8 @@ from agentkit.agents.dialog import DictDialogAgent, Msg
 from agentkit.core import stopping
 from agentkit.core.io import quietly
 from agentkit.errors import ContextTooLong, JsonDictValidationError
-from agentkit.llm.client import Model
-from agentkit.llm.tokens import count_text
+from agentkit.llm.model import Model
+from agentkit.llm.tokens.counting import count_text
 from agentkit.parsers import MarkdownJsonDictParser, ModelResponse
 from agentkit.teams.extraction import values
 from agentkit.teams.extraction.quoting import Paper, holds

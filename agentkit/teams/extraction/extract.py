@@ -17,7 +17,7 @@ from agentkit.errors import (
     Stopped,
 )
 from agentkit.events import DocumentProgress, Noted
-from agentkit.llm.client import Model
+from agentkit.llm.model import Model
 from agentkit.teams.extraction.ask import AGENT, asked
 from agentkit.teams.extraction.literal import literal
 from agentkit.teams.extraction.quoting import Paper

@@ -8,7 +8,7 @@ import re
 from agentkit.agents.dialog import DictDialogAgent, Msg
 from agentkit.core.io import quietly
 from agentkit.errors import ConfigError, JsonDictValidationError
-from agentkit.llm.client import Model
+from agentkit.llm.model import Model
 from agentkit.parsers import MarkdownJsonDictParser, ModelResponse
 from agentkit.teams.extraction.forms import from_json_schema, from_text
 from agentkit.teams.extraction.schema import Schema

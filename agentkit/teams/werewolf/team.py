@@ -9,7 +9,7 @@ from agentkit.conversation import telling
 from agentkit.core.io import IOStream
 from agentkit.errors import LimitReached, Stopped
 from agentkit.events import MessageStatus
-from agentkit.llm.limits import end_of
+from agentkit.llm.calls.limits import end_of
 from agentkit.reasons import ANSWERED, STOPPED, EndReason
 from agentkit.teams.conversing import Quiet, voice
 from agentkit.teams.task import Answer, Task, Team

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agentkit.events import DocumentStatus, LimitTold, MessageStatus, ReplyEnd
-from agentkit.llm.limits import amount
+from agentkit.events import MessageStatus, ReplyEnd
+from agentkit.llm.calls.limits import amount
 from agentkit.reasons import EndKind, EndReason
 from agentkit.teams.approval import ALWAYS, APPROVE, APPROVE_ALL, EDIT, REJECT
 

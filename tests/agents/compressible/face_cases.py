@@ -8,7 +8,7 @@ from typing import Any
 from agentkit import GroupChat, GroupChatManager
 from agentkit.agents.compressible import CompressibleAgent
 from agentkit.errors import ModelUnreachable
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from tests.contracts.faces import Face, case
 
 LONG = "The invoice of March names Berlin and 1,200 euros. "

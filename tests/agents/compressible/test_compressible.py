@@ -12,7 +12,7 @@ from agentkit.agents.compressible import CompressibleAgent
 from agentkit.conversation.compression.shape import HEADING
 from agentkit.errors import ModelUnreachable, WrongArgument, WrongType
 from agentkit.events import Compressed
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from tests.agents.compressible import face_cases
 from tests.agents.compressible.face_cases import LONG, agent
 from tests.agents.dialog.cast import thinker, turn

@@ -12,15 +12,15 @@ import pytest
 from agentkit import ConversableAgent, RetrieveAssistantAgent, RetrieveUserProxyAgent
 from agentkit.agents.compressible import CompressibleAgent
 from agentkit.agents.retrieve_chat import split_files_to_chunks
+from agentkit.agents.retrieve_chat.vectordb import DuckDBVectorDB
 from agentkit.conversation.compression import Compression, Extraction, ModelSummary, SlidingWindow, ToolOutput
 from agentkit.conversation.compression.citing import cited, passages
 from agentkit.conversation.compression.meter import Meter
 from agentkit.core.io import IOStream
 from agentkit.events import Compressed
-from agentkit.llm.client import Model
-from agentkit.llm.passages import Passage, format_passages, parse_passages
-from agentkit.llm.scripted import ScriptedClient, scripted_model
-from agentkit.retrieval.vectordb import DuckDBVectorDB
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
+from agentkit.llm.model import Model
+from agentkit.llm.offline.passages import Passage, format_passages, parse_passages
 from agentkit.teams.conversing import Quiet
 from tests.agents.retrieve_chat.desk import embed
 from tests.bench.bench_compression import summarising

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agentkit import DictDialogAgent, MarkdownJsonDictParser
-from agentkit.llm.scripted import Script, ScriptedClient, scripted_model
+from agentkit.llm.calls.scripted import Script, ScriptedClient, scripted_model
 from tests.conversation.cast import hearing
 
 __all__ = ["asked_last", "discussion", "fenced", "hearing", "says", "thinker", "turn"]

@@ -26,8 +26,8 @@ from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.compression.model_summary import INSTRUCTION
 from agentkit.conversation.transforms import MessageHistoryLimiter, MessageTokenLimiter, MessageTransform, TransformMessages
 from agentkit.events import Compressed
-from agentkit.llm.client import Model
-from agentkit.llm.scripted import ScriptedClient
+from agentkit.llm.calls.scripted import ScriptedClient
+from agentkit.llm.model import Model
 from tests.agents.dialog.cast import asked_last, discussion, hearing, says, thinker, turn
 from tests.conversation.cast import agent as plain
 

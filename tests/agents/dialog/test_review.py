@@ -26,7 +26,7 @@ from agentkit import (
     register_function,
 )
 from agentkit.errors import BadModelReply, WrongArgument, WrongType
-from agentkit.llm.scripted import ScriptedClient, scripted_model
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.teams.extraction import extract, from_text
 from tests.agents.dialog.cast import asked_last, fenced, hearing, says, thinker, turn
 from tests.conversation.cast import Console

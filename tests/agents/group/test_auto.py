@@ -12,7 +12,7 @@ from agentkit.conversation.transforms import MessageHistoryLimiter, TransformMes
 from agentkit.core import bus
 from agentkit.core.io import IOStream
 from agentkit.events import Event, Noted, SpeakerSelected
-from agentkit.llm.scripted import ScriptedClient, scripted_model
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from tests.agents.group.members import chat_with, group, members, speakers
 from tests.agents.group.test_selection import Console
 

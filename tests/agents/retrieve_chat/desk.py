@@ -6,8 +6,8 @@ import zlib
 from typing import Any
 
 from agentkit import RetrieveAssistantAgent, RetrieveUserProxyAgent
-from agentkit.llm.scripted import scripted_model
-from agentkit.retrieval.vectordb import DuckDBVectorDB
+from agentkit.agents.retrieve_chat.vectordb import DuckDBVectorDB
+from agentkit.llm.calls.scripted import scripted_model
 
 PROMPT = "Q {input_question} C {input_context}"
 DIMENSION = 512

@@ -22,7 +22,7 @@ from agentkit.agents.retrieve_chat import (
 )
 from agentkit.errors import DocumentError, FetchFailed, WrongArgument
 from agentkit.events import Noted
-from agentkit.llm.token_limits import count_token
+from agentkit.llm.tokens.windows import count_token
 from tests.conversation.cast import hearing
 
 TEXTS = st.text(alphabet=st.sampled_from("ab é\n\n "), max_size=300)

@@ -9,7 +9,7 @@ import pytest
 
 from agentkit.agents.retrieve_chat import filling
 from agentkit.agents.retrieve_chat.config import RetrieveConfig
-from agentkit.retrieval.vectordb import DuckDBVectorDB
+from agentkit.agents.retrieve_chat.vectordb import DuckDBVectorDB
 from tests.agents.retrieve_chat.desk import database, embed
 
 

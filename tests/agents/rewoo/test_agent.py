@@ -14,7 +14,7 @@ from agentkit.conversation.compression import Compression, SlidingWindow
 from agentkit.core import stopping
 from agentkit.errors import ModelUnreachable, Stopped, WrongArgument, WrongType
 from agentkit.events import ModelReplied, Noted, PlanMade, StepDone, ToolCalled, ToolReturned
-from agentkit.llm.scripted import ScriptedClient, scripted_model
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from tests.conversation import cast
 from tests.conversation.cast import hearing, speaker
 

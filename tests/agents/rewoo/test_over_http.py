@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from agentkit.agents.rewoo import ActionExecutor, AgentStatusCode, Plan, ReWOO
-from agentkit.llm.client import Model
-from agentkit.llm.openai_client import OpenAIClient
+from agentkit.llm.calls.openai_client import OpenAIClient
+from agentkit.llm.model import Model
 from tests.servers.openai_server import Answer, OpenAIServer
 
 FAILING = "Plan: find Ann\n#E1 = search[Ann]\nPlan: find N\n#E2 = search[nobody]"

@@ -29,7 +29,7 @@ from agentkit.core import bus, stopping
 from agentkit.core.tools import effects
 from agentkit.errors import ResponseParsingError, WrongArgument, WrongType
 from agentkit.events import Event, PlanMade, StepDone, ToolReturned
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from agentkit.teams.own_tools import own_tools
 from tests.conversation.cast import Executor
 

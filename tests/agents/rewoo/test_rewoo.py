@@ -15,7 +15,7 @@ from agentkit.core import bus, stopping
 from agentkit.core.tools import effects
 from agentkit.errors import BadModelReply, ModelUnreachable, ResponseParsingError, Stopped, WrongArgument, WrongType
 from agentkit.events import Event, ModelReplied, PlanMade, StepDone, ToolCalled, ToolReturned
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 
 PLAN = "Plan: find Ann\n#E1 = search[Ann]\nPlan: find Bob\n#E2 = search[Bob]\nPlan: compare\n#E3 = compare[#E1 | #E2]\n"
 

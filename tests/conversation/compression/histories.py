@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from agentkit.llm.passages import Passage, format_passages
+from agentkit.llm.offline.passages import Passage, format_passages
 
 Message = dict[str, Any]
 WORDS = ["the", "price", "of", "Berlin", "is", "42", "euros", "[1]", "and", "so", "Anna", "signed", "it.", "Why?", "[2],", "[7]."]

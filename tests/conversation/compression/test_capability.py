@@ -16,8 +16,8 @@ from agentkit.conversation.transforms import MessageHistoryLimiter, TextMessageC
 from agentkit.core import stopping
 from agentkit.errors import ModelUnreachable, Stopped, WrongArgument, WrongType
 from agentkit.events import Compressed
-from agentkit.llm.client import Model
-from agentkit.llm.scripted import ScriptedClient, scripted_model
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
+from agentkit.llm.model import Model
 from tests.conversation import cast
 from tests.conversation.cast import Console, hearing
 

@@ -9,7 +9,7 @@ import pytest
 from agentkit.conversation.compression import Compression, Extraction, SlidingWindow, Strategy, ToolOutput
 from agentkit.conversation.compression.meter import Meter
 from agentkit.events import Compressed
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from tests.conversation import cast
 from tests.conversation.cast import hearing
 

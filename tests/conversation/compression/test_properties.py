@@ -14,7 +14,7 @@ from agentkit.conversation.compression.citing import cited, passages
 from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.compression.shape import HEADING, answered, blocks, broken, called, divide
 from agentkit.events import Compressed
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 from tests.conversation.cast import hearing
 from tests.conversation.compression.histories import TEXTS, histories
 

@@ -20,7 +20,7 @@ from agentkit.conversation.compression.shape import HEADING
 from agentkit.conversation.transforms import TransformMessages
 from agentkit.errors import AgentkitError, ModelUnreachable
 from agentkit.events import Compressed
-from agentkit.llm.scripted import ScriptedClient, scripted_model
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from tests.conversation import cast
 from tests.conversation.cast import hearing
 

@@ -18,8 +18,8 @@ from agentkit.conversation.transforms import TransformMessages
 from agentkit.errors import WrongArgument
 from agentkit.events import Compressed, LimitTold
 from agentkit.llm import Model
-from agentkit.llm.limits import Limit, limited
-from agentkit.llm.scripted import ScriptedClient, scripted_model
+from agentkit.llm.calls.limits import Limit, limited
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.messages import Role, message
 from agentkit.teams.long_memory import NOTES
 from tests.conversation import cast

@@ -12,7 +12,7 @@ from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.compression.rendering import written
 from agentkit.conversation.compression.shape import HEADING, is_summary
 from agentkit.errors import AgentkitError, WrongArgument
-from agentkit.llm.passages import parse_passages
+from agentkit.llm.offline.passages import parse_passages
 from tests.conversation.cast import hearing
 from tests.conversation.compression.histories import call, passage, result
 

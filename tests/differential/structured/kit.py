@@ -102,7 +102,8 @@ class Kit:
             agent = getattr(self, kind)(name, model_config_name=None, **options)
             agent.model = self._oracle_model(answer)
         else:
-            model = importlib.import_module("agentkit.llm.scripted").scripted_model(lambda params: answer(params["messages"]))
+            scripted = importlib.import_module("agentkit.llm.calls.scripted")
+            model = scripted.scripted_model(lambda params: answer(params["messages"]))
             config = {"config_list": [{"model": model}], "cache_seed": None}
             agent = getattr(self, kind)(name, model_config_name=None, llm_config=config, **options)
         if parser is not None:

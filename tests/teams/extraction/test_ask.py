@@ -15,9 +15,9 @@ from agentkit.core import bus, stopping
 from agentkit.core.stopping import StopSignal
 from agentkit.errors import ContextTooLong, ModelAuthFailed, RateLimited
 from agentkit.events import DocumentProgress, Event, ModelReplied, Noted, ReplyParsed
-from agentkit.llm.client import Model
-from agentkit.llm.scripted import ScriptedClient, scripted_model
-from agentkit.llm.tokens import count_text
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
+from agentkit.llm.model import Model
+from agentkit.llm.tokens.counting import count_text
 from agentkit.settings import Settings
 from agentkit.teams.extraction import Row, Schema, Table, extract, from_class, from_text
 from agentkit.workspace import Workspace

@@ -11,14 +11,14 @@ from agentkit import runs
 from agentkit.errors import ConfigError
 from agentkit.events import Event, MessageSent
 from agentkit.llm import Model
-from agentkit.llm.config import offline_model
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
+from agentkit.llm.connections.config import offline_model
 from agentkit.teams import Answer, Task
 from agentkit.teams.extraction import TEAM
 from agentkit.teams.extraction.question import asked_for
 from agentkit.teams.extraction.team import plain
 from agentkit.teams.task import MARKER, Readable
-from agentkit.ui import markdown
+from agentkit.ui.text import markdown
 from tests.teams.extraction.papers import Broken, Typed
 
 A, B = Typed("a.txt", "Total: 12.50 EUR\nDate: 2025-03-03", 1), Typed("b.txt", "Total: 7 EUR", 4)

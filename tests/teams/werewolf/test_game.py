@@ -13,7 +13,7 @@ from agentkit.core.io import IOConsole, IOStream
 from agentkit.errors import WrongArgument
 from agentkit.events import Event, MessageSent, Noted, ReplyParsed
 from agentkit.llm import Model
-from agentkit.llm.scripted import ScriptedClient, scripted_model
+from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.messages import text_of
 from agentkit.teams.werewolf import Death, Outcome, play
 from agentkit.teams.werewolf.game import ROUNDS

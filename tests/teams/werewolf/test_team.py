@@ -11,8 +11,8 @@ from agentkit import runs
 from agentkit.errors import ConfigError, ModelUnreachable, Stopped
 from agentkit.events import Event, MessageSent, ReplyParsed
 from agentkit.llm import Model
-from agentkit.llm.config import offline_model
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
+from agentkit.llm.connections.config import offline_model
 from agentkit.teams import Answer, Task
 from agentkit.teams.werewolf import TEAM
 from agentkit.teams.werewolf.rules import PLAYERS

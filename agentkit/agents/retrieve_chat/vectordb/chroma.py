@@ -1,0 +1,188 @@
+"""Chroma as vector database, in this process or as a server; an extra: `pip install chromadb`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from agentkit.agents.retrieve_chat.vectordb.base import Document, EmbeddingFunction
+from agentkit.agents.retrieve_chat.vectordb.checked import CheckedVectorDB, Rows, as_document
+from agentkit.agents.retrieve_chat.vectordb.filters import Filters
+from agentkit.errors import ConfigError, StoreError, WrongArgument
+from agentkit.retrieval.index.nearest import Metric
+
+if TYPE_CHECKING:
+    import chromadb
+    import numpy as np
+    from chromadb.api import ClientAPI
+    from chromadb.api.types import Include
+
+_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
+_EFFORT = 128
+"""Chroma's ef_search: candidates looked at when searching."""
+
+
+class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
+    """A Chroma database: `client` (any client of Chroma), else a server at `host`, else the folder `path`, else in memory.
+
+    All in-memory databases of a process are one, as Chroma has it. Keys of `metadata` other than `hnsw:space` are for Chroma
+    (`hnsw:M`, `hnsw:construction_ef`). Names of collections are 3 to 512 of the characters a-z, A-Z, 0-9, `.`, `_` and `-`.
+    Raises ConfigError when chromadb is not installed, StoreError when no server answers.
+    """
+
+    type = "chroma"
+
+    def __init__(
+        self,
+        *,
+        client: ClientAPI | None = None,
+        path: str | None = "tmp/db",
+        host: str | None = None,
+        port: int = 8000,
+        embedding_function: EmbeddingFunction | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(embedding_function, metadata)
+        self._owned = client is None
+        self.client: Any = client if client is not None else _client(path, host, port)
+
+    def close(self) -> None:
+        """Close the client, unless it was given."""
+        if self._owned:
+            sides = [self.client, getattr(self.client, "_admin_client", None)]
+            sessions = [getattr(getattr(side, "_server", None), "_session", None) for side in sides]
+            self.client.close()
+            for session in sessions:
+                if session is not None:
+                    session.close()  # Chroma leaves the connections to its server open
+
+    def _find(self, name: str) -> chromadb.Collection | None:
+        from chromadb.errors import NotFoundError
+
+        with _translated():
+            try:
+                found: chromadb.Collection = self.client.get_collection(name, embedding_function=None)
+            except NotFoundError:
+                return None
+        return found
+
+    def _make(self, name: str) -> chromadb.Collection:
+        if not _NAME.fullmatch(name):
+            raise WrongArgument(
+                f"{name!r} cannot be the name of a collection in Chroma; use 3 to 512 of the characters a-z A-Z 0-9 . _ -, "
+                "a letter or digit at both ends."
+            )
+        with _translated():
+            made: chromadb.Collection = self.client.get_or_create_collection(
+                name, metadata={"hnsw:search_ef": _EFFORT, **self.metadata}, embedding_function=None
+            )
+        return made
+
+    def _drop(self, collection: chromadb.Collection) -> None:
+        with _translated():
+            self.client.delete_collection(collection.name)
+
+    def _metric(self, collection: chromadb.Collection) -> Metric:
+        return (collection.configuration.get("hnsw") or {}).get("space") or "l2"
+
+    def _dimension(self, collection: chromadb.Collection) -> int | None:
+        with _translated():
+            found = collection.get(limit=1, include=["embeddings"])["embeddings"]
+        return len(found[0]) if found is not None and len(found) else None
+
+    def _put(self, collection: chromadb.Collection, rows: Rows) -> None:
+        before = {str(doc["id"]): doc.get("metadata") or {} for doc in self._take(collection, rows.ids, vectors=False)}
+        # Chroma adds new entries to old ones; those that are not to stay must be None.
+        entries: list[Any] = [
+            {**dict.fromkeys(before.get(one, {})), **(new or {})} or None
+            for one, new in zip(rows.ids, rows.metadatas, strict=True)
+        ]
+        for part in self._batches(len(rows.ids)):
+            with _translated():
+                collection.upsert(
+                    rows.ids[part], embeddings=rows.vectors[part], metadatas=entries[part], documents=rows.contents[part]
+                )
+
+    def _take(self, collection: chromadb.Collection, ids: list[str] | None, vectors: bool) -> list[Document]:
+        parts = [None] if ids is None else [ids[part] for part in self._batches(len(ids))]
+        found: list[Document] = []
+        for part in parts:
+            with _translated():
+                got: Any = collection.get(part, include=_included(vectors))
+            found += _documents(got["ids"], got["documents"], got["metadatas"], got["embeddings"])
+        return found
+
+    def _delete(self, collection: chromadb.Collection, ids: list[str]) -> None:
+        for part in self._batches(len(ids)):
+            with _translated():
+                collection.delete(ids[part])
+
+    def _near(
+        self, collection: chromadb.Collection, vector: np.ndarray, n: int, filters: Filters, vectors: bool
+    ) -> list[tuple[Document, float]]:
+        with _translated():
+            got: Any = collection.query(
+                query_embeddings=[vector],
+                n_results=n,
+                where=filters.where,  # type: ignore[arg-type]
+                where_document=filters.where_document,  # type: ignore[arg-type]
+                include=[*_included(vectors), "distances"],
+            )
+        vectors_found = got["embeddings"][0] if vectors else None
+        documents = _documents(got["ids"][0], got["documents"][0], got["metadatas"][0], vectors_found)
+        floor = -float("inf") if self._metric(collection) == "ip" else 0.0
+        return [(document, max(floor, distance)) for document, distance in zip(documents, got["distances"][0], strict=True)]
+
+    def _batches(self, count: int) -> list[slice]:
+        size = self.client.get_max_batch_size()
+        return [slice(start, start + size) for start in range(0, count, size)]
+
+
+def _included(vectors: bool) -> Include:
+    return ["documents", "metadatas", "embeddings"] if vectors else ["documents", "metadatas"]
+
+
+def _documents(ids: list[str], contents: list[str | None], metadatas: list[Any], vectors: Any) -> list[Document]:
+    return [
+        as_document(number, contents[row] or "", metadatas[row], None if vectors is None else vectors[row])
+        for row, number in enumerate(ids)
+    ]
+
+
+def _client(path: str | None, host: str | None, port: int) -> ClientAPI:
+    try:
+        import chromadb
+        from chromadb.config import Settings
+    except ImportError as error:
+        raise ConfigError("Chroma is not installed; run `pip install chromadb`, or use the vector database duckdb.") from error
+    settings = Settings(anonymized_telemetry=False)
+    with _translated():
+        if host:
+            try:
+                return chromadb.HttpClient(host, port, settings=settings)
+            except ValueError as error:
+                raise StoreError(f"No Chroma server answers at {host}:{port} ({error}); start it with `chroma run`.") from error
+        try:
+            return chromadb.PersistentClient(path, settings=settings) if path else chromadb.EphemeralClient(settings)
+        except ValueError as error:
+            raise ConfigError(
+                f"Chroma cannot open {path or 'its memory'} ({error}); give the client in use as client=."
+            ) from error
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Chroma's errors as ours."""
+    import httpx
+    from chromadb.errors import ChromaError, InvalidArgumentError, InvalidDimensionException
+
+    try:
+        yield
+    except (InvalidArgumentError, InvalidDimensionException) as error:
+        raise WrongArgument(f"Chroma refuses this: {error}.") from error
+    except httpx.TransportError as error:
+        raise StoreError(f"The Chroma server does not answer ({error}); check that it runs.") from error
+    except ChromaError as error:
+        raise StoreError(f"Chroma failed: {error}.") from error

@@ -1,0 +1,33 @@
+"""A vector database by the name of its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from agentkit.agents.retrieve_chat.vectordb.base import VectorDB
+from agentkit.agents.retrieve_chat.vectordb.chroma import ChromaVectorDB
+from agentkit.agents.retrieve_chat.vectordb.embedded import DuckDBVectorDB
+from agentkit.agents.retrieve_chat.vectordb.pgvector import PGVectorDB
+from agentkit.errors import WrongArgument
+
+
+class VectorDBFactory:
+    """Makes vector databases."""
+
+    PREDEFINED_VECTOR_DB: ClassVar[list[str]] = ["duckdb", "chroma", "pgvector"]
+
+    @staticmethod
+    def create_vector_db(db_type: str, **kwargs: Any) -> VectorDB:
+        """The vector database of that kind; the rest is for its class. Raises WrongArgument (a ValueError) and ConfigError."""
+        kind = _KINDS.get(str(db_type).lower())
+        if kind is None:
+            known = VectorDBFactory.PREDEFINED_VECTOR_DB
+            raise WrongArgument(f"Unsupported vector database type: {db_type}. Valid types are {known}.")
+        return kind(**kwargs)
+
+
+_KINDS: dict[str, Callable[..., VectorDB]] = {
+    "duckdb": DuckDBVectorDB, "chroma": ChromaVectorDB, "chromadb": ChromaVectorDB, "pgvector": PGVectorDB,
+    "pgvectordb": PGVectorDB,
+}  # fmt: skip

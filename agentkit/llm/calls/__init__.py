@@ -1,0 +1,1 @@
+"""The one way to a model: requests, replies, streams, limits, prices."""

@@ -1,0 +1,230 @@
+"""Limits of a run and of a chat, in tokens or US dollars: what is nearly used up is told, what would go beyond is not asked.
+
+They hold for all calls of language models in the enclosed work, in its threads and tasks too. Embedding and reranking are not
+counted: what they take follows from the documents and the questions, and mostly they run on this machine.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from agentkit.core import bus
+from agentkit.errors import LimitReached, WrongArgument, WrongType
+from agentkit.events import LimitTold, Usage
+from agentkit.llm.model import Model
+from agentkit.llm.tokens.counting import counter_of
+from agentkit.reasons import EndReason, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What may be taken at most; None for any amount. Raises WrongType, or WrongArgument for amounts that cannot be."""
+
+    tokens: int | None = None
+    """Of prompts and replies together."""
+    dollars: float | None = None
+    warn_at: float = 0.8
+    """The share at which it counts as nearly used up."""
+
+    def __post_init__(self) -> None:
+        for name, value in (("tokens", self.tokens), ("dollars", self.dollars), ("warn_at", self.warn_at)):
+            if isinstance(value, bool) or not isinstance(value, int | float | None):
+                raise WrongType(f"{name} of a limit is {value!r:.80}; it must be a number.")
+            if value is not None and not 0 < value < math.inf:
+                raise WrongArgument(f"{name} of a limit is {value!r}; it must be a number above 0.")
+        if self.warn_at > 1:
+            raise WrongArgument(f"warn_at of a limit is {self.warn_at!r}; it is a share of the limit, at most 1.")
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What calls have taken."""
+
+    tokens: int = 0
+    dollars: float | None = 0.0
+    """None when the price of one of them is unknown."""
+
+
+@contextmanager
+def limited(run: Limit | None = None, chat: Limit | None = None, used_before: Used | None = None) -> Iterator[None]:
+    """Hold the enclosed work to a limit for itself (`run`), and to one for a `chat` that has `used_before` what is given.
+
+    Before each call stands what was taken so far, the prompt of the call with its tools, and its `max_tokens` where given. At
+    `warn_at` that is told once for each limit; beyond the limit the call is not made: LimitTold with `reached`, and LimitReached.
+    A chat of agents ends by that, with the reason. Calls that are made side by side count in one another with what is known
+    before them. What a cache answers takes nothing. With a limit in dollars, a call of unknown price raises LimitReached too.
+    Limits around these ones go on to hold. Raises WrongType for what is no Limit.
+    """
+    before = used_before or Used()
+    meters = [*_meters("run", run, Used()), *_meters("chat", chat, before)]
+    token = _active.set((*_active.get(), *meters))
+    try:
+        yield
+    finally:
+        _active.reset(token)
+
+
+def in_words(told: LimitTold) -> str:
+    """What a LimitTold says, in a sentence."""
+    if told.reached:
+        who = f" of {told.agent}" if told.agent else ""
+        needed = amount(told.unit, told.used)
+        return f"The {_limit(told)} was reached: with the next call{who}, the {told.scope} would take at least {needed}."
+    return (
+        f"The {told.scope} has nearly used up the {_limit(told)}: {amount(told.unit, told.used)} with the call that is made now."
+    )
+
+
+def end_of(error: LimitReached) -> EndReason:
+    """Why no call was made, as the reason for the end of a chat."""
+    return error.end or EndReason("other", told=str(error).rstrip("."))
+
+
+@dataclass(slots=True, eq=False)
+class _Meter:
+    """One limit in one unit and what has been taken of it."""
+
+    scope: Literal["run", "chat"]
+    unit: Unit
+    limit: float
+    warn_at: float
+    taken: float | None
+    """None when the price of an earlier call is unknown."""
+    pending: dict[Reservation, float] = field(default_factory=dict)
+    """What is known of the calls that are under way."""
+    has_warned: bool = False
+
+    def with_call(self, needed: float) -> float:
+        """What is taken, by the calls under way, and by another one."""
+        return (self.taken or 0) + sum(self.pending.values()) + needed
+
+    def allows(self, used: float) -> bool:
+        """Whether that is within the limit; sums of prices may miss it by a rounding error."""
+        return used <= self.limit or math.isclose(used, self.limit)
+
+    def told(self, agent: str, used: float, reached: bool) -> LimitTold:
+        """The event."""
+        return LimitTold(agent, self.scope, self.unit, used, self.limit, reached)
+
+
+class Reservation:
+    """What a call will take at least, kept free of other calls until it is over."""
+
+    def __init__(self, model: Model, meters: Sequence[_Meter]) -> None:
+        self._model = model
+        self._meters = meters
+
+    def settle(self, usage: Usage, cost: float | None) -> None:
+        """Replace it by what the call took; a cost of None is looked up."""
+        with _lock:
+            for meter in self._meters:
+                price = self._model.price(usage) if cost is None and meter.unit == "dollars" else cost
+                spent = usage.total if meter.unit == "tokens" else price
+                meter.taken = None if meter.taken is None or spent is None else meter.taken + spent
+                meter.pending.pop(self, None)
+
+    def release(self) -> None:
+        """Give back what was not settled."""
+        with _lock:
+            for meter in self._meters:
+                meter.pending.pop(self, None)
+
+
+@contextmanager
+def reserved(
+    model: Model, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], params: Mapping[str, Any], agent: str
+) -> Iterator[Reservation]:
+    """Keep free what a call will take at least, until it is settled or fails; raises LimitReached beyond a limit."""
+    meters = _active.get()
+    held = Reservation(model, meters)
+    if meters:
+        _reserve(held, meters, _needs(meters, model, messages, tools, params), agent)
+    try:
+        yield held
+    finally:
+        held.release()
+
+
+def _reserve(held: Reservation, meters: Sequence[_Meter], needs: Mapping[Unit, float], agent: str) -> None:
+    with _lock:
+        wanted = [(meter, meter.with_call(needs[meter.unit])) for meter in meters]
+        beyond = next(((meter, used) for meter, used in wanted if not meter.allows(used)), None)
+        warnings = []
+        if beyond is None:
+            for meter, used in wanted:
+                meter.pending[held] = needs[meter.unit]
+                if used >= meter.warn_at * meter.limit and not meter.has_warned:
+                    meter.has_warned = True
+                    warnings.append(meter.told(agent, used, reached=False))
+    for warning in warnings:
+        bus.emit(warning)
+    if beyond is not None:
+        reached = beyond[0].told(agent, beyond[1], reached=True)
+        bus.emit(reached)
+        end = EndReason("allowance", agent, reached.limit, reached.unit)
+        raise _refusal(f"{in_words(reached)} Allow more, or let the conversation be shorter.", end)
+
+
+def _needs(
+    meters: Sequence[_Meter], model: Model, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]],
+    params: Mapping[str, Any],
+) -> dict[Unit, float]:  # fmt: skip
+    """What is known of a call before it, by unit; raises LimitReached when that is no price but one is needed."""
+    prompt, _ = counter_of(model).prompt(messages, tools)
+    allowed = params.get("max_completion_tokens") or params.get("max_tokens")
+    reply = allowed if isinstance(allowed, int) else 0
+    priced = [meter for meter in meters if meter.unit == "dollars"]
+    if not priced:
+        return {"tokens": prompt + reply}
+    dollars = model.price(Usage(input=prompt, output=reply))
+    limit = amount("dollars", priced[0].limit)
+    end = EndReason("price", limit=priced[0].limit, unit="dollars")
+    if dollars is None:
+        raise _refusal(
+            f"The price of the model {model.name} is unknown, so a limit of {limit} cannot be kept: choose a model of known "
+            'price, limit the tokens instead, or add "price" to the entry of a config_list.',
+            replace(end, model=model.name),
+        )
+    if any(meter.taken is None for meter in priced):
+        raise _refusal(
+            f"The price of earlier calls is unknown, so a limit of {limit} cannot be kept: begin a new chat, or limit the tokens "
+            "instead.",
+            end,
+        )
+    return {"tokens": prompt + reply, "dollars": dollars}
+
+
+def _meters(scope: Literal["run", "chat"], limit: Limit | None, before: Used) -> Iterator[_Meter]:
+    if not isinstance(limit, Limit | None):
+        raise WrongType(f"The limit of a {scope} must be a Limit, such as Limit(tokens=10_000), not {limit!r}.")
+    if limit and limit.tokens is not None:
+        yield _Meter(scope, "tokens", limit.tokens, limit.warn_at, before.tokens)
+    if limit and limit.dollars is not None:
+        yield _Meter(scope, "dollars", limit.dollars, limit.warn_at, before.dollars)
+
+
+def _refusal(message: str, end: EndReason) -> LimitReached:
+    error = LimitReached(message)
+    error.end = end
+    return error
+
+
+def _limit(told: LimitTold) -> str:
+    return f"limit of {amount(told.unit, told.limit)}"
+
+
+def amount(unit: Unit, value: float) -> str:
+    """So many tokens or US dollars."""
+    if unit == "tokens":
+        return f"{value:,.0f} tokens"
+    return f"${value:,.2f}" if value >= 1 or math.isclose(value, round(value, 2)) else f"${value:.6f}".rstrip("0")
+
+
+_active: ContextVar[tuple[_Meter, ...]] = ContextVar("agentkit_limits", default=())
+_lock = threading.Lock()

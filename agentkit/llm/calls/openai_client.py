@@ -1,0 +1,378 @@
+"""Any server with OpenAI's chat API, through the official SDK."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+
+from agentkit.core import bus, stopping
+from agentkit.core.address import without_login
+from agentkit.errors import BadModelReply, ModelError, ModelNotFound, Stopped
+from agentkit.events import CallStatus, ModelCalled, ModelReplied, Usage
+from agentkit.llm.calls.assembly import assembled
+from agentkit.llm.calls.checked import chat_completion, completion
+from agentkit.llm.calls.failures import mapped, of_http
+from agentkit.llm.calls.stream import delta, thought
+from agentkit.llm.calls.thinking import FIELD
+from agentkit.llm.calls.usage import credible, usage_from
+from agentkit.llm.calls.wire import Sender, body, decoded, events
+from agentkit.llm.prices import price
+from agentkit.llm.response import ModelResponse
+from agentkit.messages import new_id
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx2
+    import openai
+
+OPENAI_URL = "https://api.openai.com/v1"
+_LARGEST_ERROR = 65_536  # bytes
+_NO_KEY = "none"  # the SDK insists on one; local servers ignore it
+
+
+class OpenAIClient:
+    """Asks the server at `base_url`; the key is never shown. Times are in seconds; `read_timeout_s` is the longest silence.
+
+    `options` are further arguments of the SDK's own client, such as `organization` or `default_headers`; a stop cannot cut
+    the connections of an `http_client` given there, its reply is awaited.
+    """
+
+    takes_response_format = True
+    """Whether a reply may be wished for by `response_format`; servers that cannot say so."""
+
+    def __init__(self, base_url: str = OPENAI_URL, api_key: str = "", *, connect_timeout_s: float = 10.0,
+                 read_timeout_s: float = 300.0, options: Mapping[str, Any] | None = None) -> None:  # fmt: skip
+        self.base_url = base_url.rstrip("/")
+        self._shown = without_login(base_url)
+        self._options = dict(options or {})
+        self.provider = provider_of(base_url)
+        self._api_key = api_key
+        self._timeouts = (connect_timeout_s, read_timeout_s)
+        self._asks_for_usage = True
+        self._default_model = ""
+
+    def __repr__(self) -> str:
+        return f"OpenAIClient({self.provider})"
+
+    def create(self, params: Mapping[str, Any]) -> ModelResponse:
+        """Ask; an empty model name means the first that the server lists. Raises ModelError and Stopped.
+
+        A `prompt` goes to the older completions API, unstreamed. `response_format` may be a pydantic model.
+        """
+        request = {**params, "model": params.get("model") or self._first_model()}
+        if isinstance(request.get("response_format"), type):
+            request["response_format"] = _schema_of(request["response_format"])
+        if "prompt" in request:
+            request = {key: value for key, value in request.items() if key not in ("messages", "stream")}
+        if not request.get("stream"):
+            return self._ask(request)
+        if self._asks_for_usage and "stream_options" not in request:
+            try:
+                return self._ask({**request, "stream_options": {"include_usage": True}})
+            except ModelError as error:
+                if "stream_options" not in str(error) and "include_usage" not in str(error):
+                    raise
+                self._asks_for_usage = False  # this server does not know the option: ask without, now and from now on
+        return self._ask(request)
+
+    def models(self) -> dict[str, int | None]:
+        """The models that the server lists, in its order, with their context in tokens where it tells; raises ModelError."""
+        sender = self._sender("")
+        with self._connected(sender) as server, server.models.with_streaming_response.list() as response:
+            listed = _entries(decoded(body(response.iter_bytes(), sender), sender))
+        if listed is None:
+            raise BadModelReply(
+                f"{self._shown} answers, but lists no models as OpenAI does; the address usually ends in /v1."
+            )
+        return {one["id"]: _context_window(one) for one in listed if isinstance(one.get("id"), str)}
+
+    def dimension(self, model: str) -> int:
+        """Numbers in a vector of that embedding model, which is heard as a call of it; raises ModelError."""
+        sender = self._sender(model)
+        with _heard(self.provider, model) as answered, self._connected(sender) as server:
+            made = server.embeddings.with_streaming_response.create(model=model, input="ready", encoding_format="float")
+            with made as response:
+                value = decoded(body(response.iter_bytes(), sender), sender)
+            answered(value)
+            listed = _entries(value)
+            vector = listed[0].get("embedding") if listed else None
+            if not isinstance(vector, list) or not vector:
+                raise BadModelReply(
+                    f"{self._shown} answers, but sends no vector for {model!r}; choose another embedding model."
+                )
+        return len(vector)
+
+    def beside(self, path: str, asked: Mapping[str, Any] | None = None) -> Any:
+        """The JSON value that the same server has at a path beside its `/v1`; `asked` is posted.
+
+        None when there is none; raises ModelUnreachable and Stopped.
+        """
+        sender = self._sender("")
+        address = self.base_url.removesuffix("/v1") + path
+        headers = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
+        method = "GET" if asked is None else "POST"
+        with (
+            self._guarded(sender) as http,
+            http.stream(method, address, json=asked, headers=headers) as answer,
+        ):
+            if answer.status_code != 200:
+                return None
+            try:
+                return decoded(body(answer.iter_bytes(), sender), sender)
+            except BadModelReply:
+                return None
+
+    def message_retrieval(self, response: ModelResponse) -> list[Any]:
+        """The messages of the choices; texts where a prompt was completed."""
+        return [getattr(choice, "message", None) or getattr(choice, "text", None) for choice in response.choices]
+
+    def cost(self, response: ModelResponse) -> float | None:
+        """US dollars by the price list; None when it does not know the model."""
+        return price(response.model, self.provider, usage_from(self.get_usage(response)))
+
+    @staticmethod
+    def get_usage(response: ModelResponse) -> Mapping[str, Any]:
+        """The server's figures; empty when it sent none."""
+        usage = getattr(response, "usage", None)
+        if usage is None or isinstance(usage, Mapping):
+            return usage or {}
+        dumped: dict[str, Any] = usage.model_dump(exclude_none=True)
+        return dumped
+
+    def _first_model(self) -> str:
+        if not self._default_model:
+            listed = self.models()
+            if not listed:
+                raise ModelNotFound(f"{self._shown} lists no models; load one there, or name one in the settings.")
+            self._default_model = next(iter(listed))
+        return self._default_model
+
+    def _sender(self, model: str) -> Sender:
+        return Sender(self._shown, model, self._api_key)
+
+    def _ask(self, request: dict[str, Any]) -> ModelResponse:
+        """Ask once. The SDK sends; what comes back is read here, since it takes whatever comes, of any size."""
+        sender = self._sender(str(request["model"]))
+        with self._connected(sender) as server:
+            asked: Any = server.completions if "prompt" in request else server.chat.completions
+            with asked.with_streaming_response.create(**request) as response:
+                kind = response.headers.get("content-type", "")
+                if request.get("stream") and "json" not in kind:
+                    return assembled(events(response.iter_bytes(), sender), sender)
+                value = decoded(body(response.iter_bytes(), sender), sender)
+        if "prompt" in request:
+            return cast(ModelResponse, completion(value, sender))
+        made = chat_completion(value, sender)
+        if request.get("stream"):  # asked for a stream, this server sends all at once
+            first = made.choices[0].message
+            thought(getattr(first, FIELD, ""))
+            delta(first.content or "")
+        return cast(ModelResponse, made)
+
+    @contextmanager
+    def _connected(self, sender: Sender) -> Iterator[openai.OpenAI]:
+        """The SDK over a connection of its own."""
+        with self._guarded(sender) as http:
+            yield self._sdk(http)
+
+    @contextmanager
+    def _guarded(self, sender: Sender) -> Iterator[httpx2.Client]:
+        """A connection of its own for one request, so that a stop can cut it at any moment; errors come out as ours."""
+        import openai
+
+        wire = _Wire()
+        failures: tuple[type[Exception], ...] = (
+            openai.OpenAIError,
+            OSError,
+            *of_http("HTTPError", "StreamError"),
+        )
+        with self._http(wire) as http, stopping.current().on_stop(wire.cut):
+            try:
+                yield http
+            except ModelError:
+                if wire.is_cut:  # what came was cut by the stop
+                    raise Stopped("stopped by the user") from None
+                raise
+            except failures as error:
+                if wire.is_cut:
+                    raise Stopped("stopped by the user") from None
+                # Not chained: the original may quote the key.
+                raise mapped(error, sender.server, sender.model, self._api_key) from None
+        if wire.is_cut:
+            raise Stopped("stopped by the user")
+
+    @contextmanager
+    def _http(self, wire: _Wire) -> Iterator[httpx2.Client]:
+        import httpx2
+
+        if given := self._options.get("http_client"):
+            yield given
+            return
+        timeout = httpx2.Timeout(self._timeouts[1], connect=self._timeouts[0])
+        verify = _certificates() if self.base_url.startswith("https") else False
+        own = _is_loopback(self.base_url)
+        hooks: dict[str, list[Callable[..., Any]]] = {"request": [wire.watch], "response": [_without_end]}
+        with httpx2.Client(timeout=timeout, verify=verify, trust_env=not own, event_hooks=hooks) as http:
+            yield http
+
+    def _sdk(self, http: httpx2.Client) -> openai.OpenAI:
+        import openai
+
+        own = {"api_key": self._api_key or _NO_KEY, "base_url": self.base_url, "max_retries": 0, "http_client": http}
+        return openai.OpenAI(**{**self._options, **own})
+
+
+class AzureClient(OpenAIClient):
+    """Asks a deployment at an Azure endpoint.
+
+    `options` hold `api_version` and, for sign-in, `azure_ad_token` or a provider. Without a
+    `deployment` each request goes to the one that its model names.
+    """
+
+    def __init__(self, endpoint: str, api_key: str = "", *, deployment: str = "",
+                 connect_timeout_s: float = 10.0, read_timeout_s: float = 300.0,
+                 options: Mapping[str, Any] | None = None) -> None:  # fmt: skip
+        super().__init__(endpoint, api_key, connect_timeout_s=connect_timeout_s, read_timeout_s=read_timeout_s, options=options)
+        self.provider = "azure"
+        self._deployment = deployment
+
+    def _sdk(self, http: httpx2.Client) -> openai.OpenAI:
+        import openai
+
+        own = {"azure_endpoint": self.base_url, "max_retries": 0, "http_client": http}
+        key = {"azure_deployment": self._deployment or None, "api_key": self._api_key or None}
+        return openai.AzureOpenAI(**{**self._options, **own, **key})
+
+
+class _Wire:
+    """The socket of one request; cutting it wakes whoever waits for data, which closing does not."""
+
+    def __init__(self) -> None:
+        self.is_cut = False
+        self._sockets: list[socket.socket] = []
+        self._lock = threading.Lock()
+
+    def watch(self, request: httpx2.Request) -> None:
+        request.extensions["trace"] = self._traced
+
+    def cut(self) -> None:
+        with self._lock:
+            self.is_cut = True
+            for one in self._sockets:
+                _shut(one)
+
+    def _traced(self, event: str, info: Mapping[str, Any]) -> None:
+        if event not in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            return
+        opened = info["return_value"].get_extra_info("socket")
+        with self._lock:
+            self._sockets.append(opened)
+            if self.is_cut:
+                _shut(opened)
+
+
+def _shut(opened: socket.socket) -> None:
+    try:
+        opened.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # the other side was faster, or TLS took the socket over
+
+
+def _schema_of(model: type[Any]) -> dict[str, Any]:
+    """The `response_format` that asks for JSON of a pydantic model."""
+    import openai
+
+    schema = openai.pydantic_function_tool(model)["function"]["parameters"]
+    return {"type": "json_schema", "json_schema": {"name": model.__name__, "schema": schema, "strict": True}}
+
+
+def _context_window(extra: Mapping[str, Any]) -> int | None:
+    """As vLLM and hosted servers tell it in their lists; a model may be trained for more."""
+    size = extra.get("max_model_len") or extra.get("context_length") or extra.get("context_window")
+    return size if isinstance(size, int) and size > 0 else None
+
+
+def _entries(value: Any) -> list[Mapping[str, Any]] | None:
+    """The `data` of a list; None for what is none."""
+    data = value.get("data") if isinstance(value, Mapping) else None
+    return [one for one in data if isinstance(one, Mapping)] if isinstance(data, list) else None
+
+
+def _without_end(response: httpx2.Response) -> None:
+    """Keep only the beginning of what a server sends with an error: the SDK reads all of it, however much comes."""
+    import httpx2
+
+    if response.status_code < 300 or not isinstance(response.stream, httpx2.SyncByteStream):
+        return
+    head = bytearray()
+    for piece in response.stream:
+        head += piece
+        if len(head) > _LARGEST_ERROR:
+            break
+    response.stream.close()
+    response.stream = httpx2.ByteStream(bytes(head[:_LARGEST_ERROR]))
+
+
+@contextmanager
+def _heard(provider: str, model: str) -> Iterator[Callable[[Any], None]]:
+    """Let the block be heard as a call that embeds; it hands over what the server answers."""
+    call_id, began, usage = new_id(), time.monotonic(), [Usage()]
+
+    def answered(value: Any) -> None:
+        usage[0] = usage_from(credible(value.get("usage") if isinstance(value, Mapping) else None))
+
+    def report(status: CallStatus, error: BaseException | None = None) -> None:
+        said, kind = (str(error), type(error).__name__) if error else ("", "")
+        seconds, cost = time.monotonic() - began, price(model, provider, usage[0])
+        if error and not usage[0].total:
+            cost = 0.0
+        bus.emit(
+            ModelReplied(
+                call_id, "", provider, model, "embedding", status, usage=usage[0], seconds=seconds,
+                cost=cost, error=said, error_type=kind,
+            )
+        )  # fmt: skip
+
+    bus.emit(ModelCalled(call_id, "", provider, model, "embedding"))
+    try:
+        yield answered
+    except Stopped:
+        report("stopped")
+        raise
+    except ModelError as error:
+        report("failed", error)
+        raise
+    report("ok")
+
+
+def provider_of(base_url: str) -> str:
+    """`openai` for OpenAI itself, else the server's host and port."""
+    parts = urlsplit(base_url)
+    host = parts.hostname or base_url
+    if host == "api.openai.com":
+        return "openai"
+    return f"{host}:{parts.port}" if parts.port else host
+
+
+def _is_loopback(base_url: str) -> bool:
+    host = urlsplit(base_url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Loaded once: that takes longer than the rest of a connection."""
+    import httpx2
+
+    return httpx2.create_ssl_context()

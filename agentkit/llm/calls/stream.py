@@ -1,0 +1,116 @@
+"""The text of a model call while it is on its way: clients say it piece by piece, `call` adds whose it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from agentkit.core import bus
+from agentkit.events import ThinkingDelta, TokenDelta
+from agentkit.llm.calls.thinking import Part, Splitter
+
+
+@dataclass(slots=True)
+class Streamed:
+    """What one call has streamed so far."""
+
+    agent: str = ""
+    call_id: str = ""
+    began: float = field(default_factory=time.monotonic)
+    first_token_s: float | None = None
+    seconds: float = 0.0
+    """Until the client was done, whichever way."""
+    pieces: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
+    """What the model thought before it answered."""
+    thinking_s: float | None = None
+    """How long; None when nothing was thought."""
+    _began_thinking: float | None = None
+    _splitter: Splitter = field(default_factory=Splitter)
+
+    @property
+    def text(self) -> str:
+        """All pieces so far."""
+        return "".join(self.pieces)
+
+    @property
+    def thinking(self) -> str:
+        """All that was thought so far."""
+        return "".join(self.thoughts).strip()
+
+    def add(self, text: str) -> None:
+        """Take the next piece of the reply, in which tags may tell thinking from the answer."""
+        self._tell(self._splitter.feed(text))
+
+    def think(self, text: str) -> None:
+        """Take the next piece of thinking, which came beside the text."""
+        self._splitter.thought_elsewhere()
+        self._tell([Part("thinking", text)])
+
+    def close(self) -> None:
+        """Nothing more comes: tell what was held back, since it might have become a tag."""
+        self._tell(self._splitter.close())
+        self.seconds = time.monotonic() - self.began
+        self._end_thinking()
+
+    def _tell(self, parts: list[Part]) -> None:
+        for part in parts:
+            if part.kind == "text":
+                self._end_thinking()
+                if self.first_token_s is None:
+                    self.first_token_s = time.monotonic() - self.began
+                self.pieces.append(part.text)
+                bus.emit(TokenDelta(part.text, self.agent, self.call_id))
+                continue
+            if part.kind == "was_thinking":
+                self._began_thinking = self.began + (self.first_token_s or 0.0)
+                self.thoughts, self.pieces = self.thoughts + self.pieces, []
+                self.first_token_s = None
+            else:
+                self._began_thinking = self._began_thinking or time.monotonic()
+                self.thoughts.append(part.text)
+            was_text = part.kind == "was_thinking"
+            bus.emit(ThinkingDelta(part.text, self.agent, self.call_id, was_text))
+
+    def _end_thinking(self) -> None:
+        if self.thinking_s is None and self._began_thinking is not None:
+            self.thinking_s = time.monotonic() - self._began_thinking
+
+
+_streamed: ContextVar[Streamed | None] = ContextVar("agentkit_streamed", default=None)
+
+
+def delta(text: str) -> None:
+    """Send the next piece of a reply on; a ModelClient calls this for what it streams."""
+    if not text:
+        return
+    streamed = _streamed.get()
+    if streamed is None:
+        bus.emit(TokenDelta(text))
+    else:
+        streamed.add(text)
+
+
+def thought(text: str) -> None:
+    """Send the next piece of thinking on, which came beside the text; also for a ModelClient."""
+    if not text:
+        return
+    streamed = _streamed.get()
+    if streamed is None:
+        bus.emit(ThinkingDelta(text))
+    else:
+        streamed.think(text)
+
+
+@contextmanager
+def streaming(agent: str, call_id: str) -> Iterator[Streamed]:
+    """While the block runs, pieces belong to this call and are collected."""
+    streamed = Streamed(agent, call_id)
+    token = _streamed.set(streamed)
+    try:
+        yield streamed
+    finally:
+        _streamed.reset(token)

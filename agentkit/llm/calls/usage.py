@@ -1,0 +1,125 @@
+"""Token counts of a call from what the server says, or from our own count when it says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeGuard
+
+from agentkit.events import Usage
+from agentkit.llm.tokens.counting import count_messages, count_text
+
+# Where servers put the same figure; the first one there counts. A dot leads into a part of the object.
+_PROMPT = ("prompt_tokens", "input_tokens", "prompt_eval_count")
+_COMPLETION = ("completion_tokens", "output_tokens", "eval_count")
+_READ = (
+    "prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens", "cache_read_input_tokens",
+    "prompt_cache_hit_tokens", "cached_tokens",
+)  # fmt: skip
+_WRITTEN = (
+    "prompt_tokens_details.cache_write_tokens", "input_tokens_details.cache_write_tokens", "cache_creation_input_tokens",
+    "prompt_tokens_details.cache_creation_tokens",
+)  # fmt: skip
+_REASONING = (
+    "completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens", "reasoning_tokens",
+)  # fmt: skip
+_LONGEST = 200  # characters of anything else in there
+_MOST = 10**12
+"""Tokens that no call can have; a server that says so counts something else."""
+
+
+def credible(raw: Any) -> dict[str, Any]:
+    """A server's `usage` object as it can be kept: empty when there is none, or when a count of tokens in it cannot be."""
+    return _kept(raw) if isinstance(raw, Mapping) and _can_be(raw) else {}
+
+
+def usage_from(raw: Mapping[str, Any]) -> Usage:
+    """A server's `usage` object in exclusive buckets; missing and impossible counts are 0.
+
+    It may be that of OpenAI's chat or responses API, of a server that follows them in its own way, or Anthropic's. Cached and
+    reasoning tokens are parts of the prompt and of the completion, except where the server counts them beside: in Anthropic's
+    object the cached ones, and where the total is larger than both, the reasoning.
+    """
+    prompt, read, written = (_first(raw, names) for names in (_PROMPT, _READ, _WRITTEN))
+    output, reasoning = _output(raw, prompt)
+    if "prompt_tokens" not in raw and ("cache_read_input_tokens" in raw or "cache_creation_input_tokens" in raw):
+        return Usage(input=prompt, cache_read=read, cache_write=written, output=output, reasoning=reasoning)
+    read = min(read, prompt)
+    written = min(written, prompt - read)
+    return Usage(input=prompt - read - written, cache_read=read, cache_write=written, output=output, reasoning=reasoning)
+
+
+def estimated_usage(
+    messages: Iterable[Mapping[str, Any]], text: str, model: str, tools: Sequence[Mapping[str, Any]] = (),
+    thinking: str = "",
+) -> Usage:  # fmt: skip
+    """Our own count of a prompt with its tools and of a reply, marked as an estimate."""
+    prompt, _ = count_messages(messages, model, tools)
+    completion, _ = count_text(text, model)
+    reasoning = count_text(thinking, model)[0] if thinking else 0
+    return Usage(input=prompt, output=completion, reasoning=reasoning, estimated=True)
+
+
+def with_reasoning(usage: Usage, thinking: str, model: str) -> Usage:
+    """The usage with the part of the completion that was thinking, where the server did not say."""
+    if usage.reasoning or not thinking:
+        return usage
+    reasoning = min(usage.output, count_text(thinking, model)[0])
+    return replace(usage, output=usage.output - reasoning, reasoning=reasoning)
+
+
+def _output(raw: Mapping[str, Any], prompt: int) -> tuple[int, int]:
+    """Completion tokens without reasoning, and reasoning tokens."""
+    completion, reasoning, total = _first(raw, _COMPLETION), _first(raw, _REASONING), _first(raw, ("total_tokens",))
+    beside = total - prompt - completion if prompt else 0
+    if beside > 0 and reasoning in (0, beside):  # xAI and Gemini's compatible address; the latter names only the total
+        return completion, beside
+    return (completion - reasoning, reasoning) if reasoning <= completion else (completion, reasoning)
+
+
+def _first(raw: Mapping[str, Any], names: Sequence[str]) -> int:
+    """The first of the figures that is a number other than 0."""
+    return next((number for name in names if (number := _number(raw, name))), 0)
+
+
+def _number(raw: Mapping[str, Any], name: str) -> int:
+    outer, _, inner = name.rpartition(".")
+    part = raw.get(outer) if outer else raw
+    value = part.get(inner) if isinstance(part, Mapping) else None
+    return int(value) if _is_count(value) else 0
+
+
+def _can_be(raw: Mapping[str, Any]) -> bool:
+    """Whether every count of tokens is one; null says nothing."""
+    parts = [value for value in raw.values() if isinstance(value, Mapping)]
+    counts = [value for name, value in raw.items() if _names_count(name) and value is not None]
+    return all(map(_is_count, counts)) and all(map(_can_be, parts))
+
+
+def _kept(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Counts as whole numbers, and of the rest what the ledger can hold."""
+    kept: dict[str, Any] = {}
+    for name, value in raw.items():
+        if isinstance(value, Mapping):
+            kept[name] = _kept(value)
+        elif _names_count(name) and value is not None:
+            kept[name] = int(value)
+        elif _is_note(value) and not str(name).endswith("_details"):
+            kept[name] = value
+    return kept
+
+
+def _is_note(value: Any) -> bool:
+    """Whether the ledger can hold what a server adds to its counts."""
+    if isinstance(value, str):
+        return len(value) <= _LONGEST
+    return isinstance(value, int | float) and -_MOST <= value <= _MOST
+
+
+def _names_count(name: Any) -> bool:
+    return str(name).endswith("_tokens") or name in (*_PROMPT, *_COMPLETION)
+
+
+def _is_count(value: Any) -> TypeGuard[int | float]:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= value <= _MOST and value % 1 == 0

@@ -1,0 +1,1 @@
+"""AutoGen's ways to models: OpenAIWrapper and lists of configurations."""

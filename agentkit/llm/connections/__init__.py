@@ -1,0 +1,1 @@
+"""Which model servers there are, and whether they work."""

@@ -1,0 +1,1 @@
+"""The model without a server: it quotes the passages that answer."""

@@ -1,0 +1,116 @@
+"""The offline model: no language model, it quotes the sentences of the passages that answer, and says so when none does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from agentkit.core import stopping
+from agentkit.errors import Stopped
+from agentkit.llm.calls.stream import delta
+from agentkit.llm.offline import question as questions
+from agentkit.llm.offline.answer import chosen, written
+from agentkit.llm.offline.question import Question
+from agentkit.llm.offline.rank import Ranker, Scored
+from agentkit.llm.offline.request import Asked, read
+from agentkit.llm.offline.summary import central
+from agentkit.llm.offline.units import Unit, cut
+from agentkit.llm.offline.words import stems
+from agentkit.llm.response import Response, ResponseMessage, text_response
+
+NAME = "extractive"
+SUMMARY_UNITS = 4
+_SUMMARY_WORDS = frozenset(
+    stems("summarise summary overview main key points ideas topics gist nutshell short brief about content whole")
+)
+
+INTRODUCTION = (
+    "I am no language model: I look for the sentences in your documents that answer a question and quote them with their source. "
+    "Ask me about something that your documents say, or choose a language model in the settings."
+)
+NO_PASSAGES = (
+    "There is nothing to quote from: no passage was found that fits this question. Ask in other words, add documents to the "
+    "collection, or configure a language model in the settings."
+)
+
+
+class ExtractiveClient:
+    """Answers by quoting. `similarity` gives the closeness in meaning of a question to each of some texts, up to 1.
+
+    Without it words alone decide. Deterministic, and never asks the network.
+    """
+
+    def __init__(self, similarity: Callable[[str, Sequence[str]], Sequence[float]] | None = None) -> None:
+        self._similarity = similarity
+
+    def create(self, params: Mapping[str, Any]) -> Response:
+        """Answer the last question of the messages from the passages in them; Stopped when the run was stopped."""
+        messages = params["messages"]
+        text = self._answer(read(messages))
+        if params.get("stream"):
+            _stream(text)
+        return text_response(text, NAME)
+
+    def message_retrieval(self, response: Response) -> list[ResponseMessage]:
+        """The messages of the choices."""
+        return [choice.message for choice in response.choices]
+
+    def cost(self, response: Response) -> float:
+        """Nothing: it runs here."""
+        return 0.0
+
+    @staticmethod
+    def get_usage(response: Response) -> Mapping[str, Any]:
+        """Nothing: there are no tokens here, `call` estimates what a language model would have read."""
+        return response.usage
+
+    def _answer(self, asked: Asked) -> str:
+        if questions.is_small_talk(asked.question):
+            return INTRODUCTION
+        if not asked.passages:
+            return asked.refusal or NO_PASSAGES
+        units = cut(asked.passages)
+        if questions.asks_for_summary(asked.question):
+            return self._summary(asked, units)
+        ranker = Ranker(units, self._similarity)
+        parts = questions.parse(asked.question, asked.earlier)
+        found = [(part, ranked, chosen(part, ranked, units)) for part in parts for ranked in [ranker.rank(part)]]
+        if not any(picked for _, _, picked in found):
+            return asked.refusal or _nothing([ranked for _, ranked, _ in found])
+        return _joined(found, asked.cites)
+
+    def _summary(self, asked: Asked, units: Sequence[Unit]) -> str:
+        topic = [one for one in stems(asked.question) if one not in _SUMMARY_WORDS]
+        picked = central(units, SUMMARY_UNITS, topic)
+        return written(picked, asked.cites) if picked else asked.refusal or NO_PASSAGES
+
+
+def _joined(found: Sequence[tuple[Question, Sequence[Scored], Sequence[Unit]]], cites: bool) -> str:
+    """One paragraph for each part; a part that nothing answers is named, and nothing is quoted twice."""
+    said: set[int] = set()
+    paragraphs: list[str] = []
+    for part, _, picked in found:
+        new = [unit for unit in picked if unit.index not in said]
+        said.update(unit.index for unit in new)
+        if new:
+            paragraphs.append(written(new, cites, (*part.stems, *part.borrowed)))
+        elif not picked:
+            paragraphs.append(f"The documents do not answer this part: {part.text.rstrip('?.! ')}.")
+    return "\n\n".join(paragraphs)
+
+
+def _nothing(ranked: Sequence[Sequence[Scored]]) -> str:
+    """That nothing answers, with the nearest heading, which is no citation."""
+    near = next((some[0].unit for some in ranked if some), None)
+    where = f" The nearest part is “{near.heading}”." if near is not None and near.heading and " | " not in near.heading else ""
+    return f"The documents do not answer this question.{where}"
+
+
+def _stream(text: str) -> None:
+    """Word by word; there is nothing to wait for, but a stop is honoured."""
+    signal = stopping.current()
+    for word in re.findall(r"\s*\S+|\s+", text):
+        if signal.is_set:
+            raise Stopped("stopped by the user")
+        delta(word)

@@ -1,0 +1,1 @@
+"""Counting tokens of texts, messages, tools and pictures."""

@@ -1,0 +1,208 @@
+"""Counting tokens: exact for models whose tokenizer is known, else an estimate that says so; never asks the network.
+
+In a conversation that grows, each message is counted once and remembered by what is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+from weakref import WeakKeyDictionary, WeakMethod
+
+from agentkit.llm.model import Model
+from agentkit.llm.tokens.families import Family, TextCounter, family_of, register_token_counter
+from agentkit.llm.tokens.messages import Counted, message_tokens
+from agentkit.llm.tokens.tools import definition_tokens, with_system_message
+from agentkit.messages import text_of
+
+__all__ = ["TokenCounter", "count_messages", "count_text", "counter", "counter_of", "register_token_counter"]
+
+_REMEMBERED = 8192
+_PROMPTS = 8
+_SHORT = 32  # messages; a shorter prompt is looked up message by message
+_LONG = 10_000  # characters; of a longer text only its hash is kept
+
+
+@dataclass(frozen=True, slots=True)
+class _Prompt:
+    """The messages of a prompt behind its first one, as they were when they were counted, and what they took together."""
+
+    messages: list[Any]
+    tokens: int
+    is_estimate: bool
+    system: str | None
+    """What the first system message says; None without one."""
+
+
+class TokenCounter:
+    """Counts prompts for one model; a prompt that goes on where one of the last eight ended costs what is new in it.
+
+    The first message may be another one each time. The result is the same as counting anew: messages are compared by what is in
+    them, so that one that was changed in place is a new one. Those that moved are looked up: at least the latest 8,192 are
+    remembered, at most twice as many. Several threads may count at once. `count_text` replaces the tokenizer.
+    """
+
+    def __init__(self, model: str, count_text: TextCounter | None = None) -> None:
+        self.model = model
+        family = family_of(model)
+        self._family = family if count_text is None else replace(family, own=count_text, text_is_known=True, chat_is_known=False)
+        self._is_estimate = not (self._family.text_is_known and self._family.chat_is_known)
+        self._nothing = _Prompt([], self._family.reply, self._is_estimate, None)
+        self._prompts: tuple[_Prompt, ...] = ()
+        # Two generations: the young one becomes the old one when it is full, and what is used moves to the young one.
+        self._young: dict[Hashable, Counted] = {}
+        self._old: dict[Hashable, Counted] = {}
+
+    def text(self, text: str) -> Counted:
+        """Tokens of a text, and whether that is an estimate."""
+        return self._family.count(text), not self._family.text_is_known
+
+    def message(self, message: Mapping[str, Any]) -> Counted:
+        """Tokens of one message, and whether that is an estimate."""
+        tokens, is_estimate = self._counted(message)
+        return tokens, is_estimate or self._is_estimate
+
+    def prompt(self, messages: Iterable[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] = ()) -> Counted:
+        """Tokens of a whole prompt with the definitions of tools (or functions), and whether that is an estimate."""
+        asked = list(messages)
+        total, is_estimate = self._counted(asked[0]) if asked else (0, False)
+        system, rest = _system(asked[0]) if asked else None, asked[1:]
+        known = self._known(rest)
+        if len(rest) > len(known.messages):
+            known = self._grown(known, rest[len(known.messages) :])
+        total, is_estimate = total + known.tokens, is_estimate or known.is_estimate
+        if tools:
+            tokens, guessed = self._tools(tools, known.system if system is None else system)
+            total, is_estimate = total + tokens, is_estimate or guessed
+        return total, is_estimate
+
+    def _known(self, rest: list[Mapping[str, Any]]) -> _Prompt:
+        """The longest of the last prompts that this one begins with."""
+        found = self._nothing
+        for prompt in self._prompts:
+            size = len(prompt.messages)
+            if size > len(found.messages) and rest[:size] == prompt.messages:
+                found = prompt
+        return found
+
+    def _grown(self, known: _Prompt, new: list[Mapping[str, Any]]) -> _Prompt:
+        tokens, is_estimate, system = known.tokens, known.is_estimate, known.system
+        for message in new:
+            counted, guessed = self._counted(message)
+            tokens += counted
+            is_estimate = is_estimate or guessed
+            system = _system(message) if system is None else system
+        if len(known.messages) + len(new) < _SHORT:
+            return _Prompt([], tokens, is_estimate, system)
+        grown = _Prompt(known.messages + [_copied(message) for message in new], tokens, is_estimate, system)
+        self._prompts = (grown, *[prompt for prompt in self._prompts if prompt is not known][: _PROMPTS - 1])
+        return grown
+
+    def _counted(self, message: Mapping[str, Any]) -> Counted:
+        try:
+            return self._young[tuple(message.items())]
+        except (KeyError, TypeError):  # not seen lately, or with lists in it
+            return self._remembered(_key(message), lambda: message_tokens(message, self._family, self.model))
+
+    def _tools(self, tools: Sequence[Mapping[str, Any]], system: str | None) -> Counted:
+        tokens, is_estimate = self._remembered(("tools", _frozen(tools)), lambda: definition_tokens(tools, self._family))
+        if system is None:
+            return tokens, is_estimate
+        joined = self._remembered(("system", _frozen(system)), lambda: (with_system_message(system, self._family), False))
+        return tokens + joined[0], is_estimate
+
+    def _remembered(self, key: Hashable, count: Callable[[], Counted]) -> Counted:
+        found = self._young.get(key)
+        if found is None:
+            found = self._old.get(key) or count()
+            if len(self._young) >= _REMEMBERED:
+                self._old, self._young = self._young, {}
+            self._young[key] = found
+        return found
+
+
+def count_text(text: str, model: str) -> tuple[int, bool]:
+    """Tokens of `text` for `model`, and whether that is an estimate."""
+    family = family_of(model)
+    return family.count(text), not family.text_is_known
+
+
+def count_messages(
+    messages: Iterable[Mapping[str, Any]], model: str, tools: Sequence[Mapping[str, Any]] = ()
+) -> tuple[int, bool]:
+    """Tokens of a prompt for `model` with the definitions of its tools or functions, and whether that is an estimate.
+
+    Messages that were counted before are only looked up.
+    """
+    return counter(model).prompt(messages, tools)
+
+
+def counter(model: str) -> TokenCounter:
+    """The counter that all prompts for a model of this name share."""
+    return _shared(model, family_of(model))
+
+
+def counter_of(model: Model) -> TokenCounter:
+    """A counter for a model: by its client's `count_tokens(text) -> int` where there is one, else the shared one of its name."""
+    own = getattr(model.client, "count_tokens", None)
+    if not callable(own):
+        return counter(model.name)
+    try:
+        known = _of_clients.setdefault(model.client, {})
+    except TypeError:  # a client that cannot be looked up by
+        return TokenCounter(model.name, own)
+    return known.setdefault(model.name, TokenCounter(model.name, _weak(own)))
+
+
+def _weak(count: TextCounter) -> TextCounter:
+    """The same without a hold on the object that it is a method of: counters live as long as it."""
+    if getattr(count, "__self__", None) is None:
+        return count
+    method = WeakMethod(count)
+
+    def counted(text: str) -> int:
+        alive = method()
+        assert alive is not None, "the client lives as long as its counter is asked for"
+        return int(alive(text))
+
+    return counted
+
+
+_of_clients: WeakKeyDictionary[Any, dict[str, TokenCounter]] = WeakKeyDictionary()
+
+
+@cache
+def _shared(model: str, family: Family) -> TokenCounter:
+    """One for each family too, so that a tokenizer registered later counts."""
+    return TokenCounter(model, family.own)
+
+
+def _system(message: Mapping[str, Any]) -> str | None:
+    return text_of(message.get("content")) if message.get("role") in ("system", "developer") else None
+
+
+def _copied(value: Any) -> Any:
+    """A copy that a change in place does not reach; texts are shared."""
+    if isinstance(value, dict):
+        return {key: inner if type(inner) is str else _copied(inner) for key, inner in value.items()}
+    return [_copied(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _key(message: Mapping[str, Any]) -> Hashable:
+    """What is in a message; its own items where they can be looked up as they are."""
+    if all(value is None or (isinstance(value, str) and len(value) <= _LONG) for value in message.values()):
+        return tuple(message.items())
+    return _frozen(dict(message))
+
+
+def _frozen(value: Any) -> Hashable:
+    """A hashable equal of JSON; `1`, `1.0` and `True`, which Python takes for equal, stay different."""
+    if isinstance(value, str):
+        return value if len(value) <= _LONG else (len(value), hash(value))
+    if isinstance(value, dict):
+        return (dict, *[(key, _frozen(inner)) for key, inner in value.items()])
+    if isinstance(value, list | tuple):
+        return (list, *[_frozen(inner) for inner in value])
+    return (type(value), value if value is None or isinstance(value, int | float) else repr(value))

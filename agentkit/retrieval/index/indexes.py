@@ -1,0 +1,329 @@
+"""The indexes of one collection and what hits show, kept up with the database; and the set of those that are open."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentkit.errors import AgentkitError, NotFound, StoreError
+from agentkit.retrieval.index.lexical import LexicalIndex
+from agentkit.retrieval.index.near import EXACT_BELOW, IndexFigures, NearIndex
+from agentkit.retrieval.index.shown import ShownChunks
+from agentkit.retrieval.store.chunk_table import CHANGES, ChunkTable, IndexRow
+from agentkit.retrieval.store.scoping import allowed_chunks
+from agentkit.retrieval.store.version_table import VersionTable
+from agentkit.retrieval.types import IndexVersion, Problem, Scope
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["EXACT_BELOW", "CollectionIndex", "IndexFigures", "Indexes"]
+
+log = logging.getLogger(__name__)
+
+_SLICE = 2_000
+_FAR = 5_000
+"""So many changes after the last save make it worth to save at the end of an ingest, and not only when closing."""
+_FAR_SHARE = 0.1
+"""In large indexes, so many changes for each vector."""
+
+
+_MOST_WASTE = 0.3
+"""With a greater share of removed chunks the words are indexed again, as the scores still count those."""
+MOST_OPEN = 128
+"""So many indexes stay open."""
+_KEPT = 8
+"""Scopes whose chunks are remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionChanges:
+    """The changes to the chunks of one version, as the vector index follows them."""
+
+    chunks: ChunkTable
+    version: IndexVersion
+
+    def last_change(self) -> int:
+        """The number of the last change."""
+        return self.chunks.last_change(self.version)
+
+    def removed(self, after: int, until: int) -> list[int]:
+        """Ids removed after one change and until another."""
+        return self.chunks.removed(self.version, after, until)
+
+    def added(self, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
+        """Ids (n), rising, and vectors (n, dimension) of the first `limit` added after one change and until another."""
+        return self.chunks.vectors_added(self.version, after, until, limit)
+
+    def stored(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Ids (n) and vectors (n, dimension) of those of the ids that are there."""
+        return self.chunks.vectors(self.version, ids)
+
+
+class CollectionIndex:
+    """The indexes of one index version; safe to share between threads."""
+
+    def __init__(self, chunks: ChunkTable, version: IndexVersion, folder: Path, exact_below: int) -> None:
+        self.version = version
+        self._chunks = chunks
+        self._folder = folder
+        self._lock, self._reading = threading.RLock(), threading.Lock()
+        self._abandoned = threading.Event()
+        self._words, self._shown = LexicalIndex(folder / "lexical"), ShownChunks(folder / "shown.sqlite")
+        self._rows_problem = ""
+        self._revision = -1
+        """The database's revision that the indexes have caught up with; -1 when they have to look anew."""
+        self._near = NearIndex(VersionChanges(chunks, version), version.dimension, "cosine", folder, exact_below)
+        for cache in (self._words, self._shown):
+            if cache.change > chunks.last_change(version):
+                cache.clear()  # the database is an older copy: what the files contain is of another history
+
+    def refresh(self) -> None:
+        """Take in what changed in the database since the last time; raises StoreError for vectors that cannot be.
+
+        Within a transaction nothing is taken in, as what it shows may yet be taken back.
+        """
+        database = self._chunks.database
+        revision = database.revision(CHANGES)
+        if revision == self._revision or database.in_transaction or self._abandoned.is_set():
+            return
+        self._near.refresh()
+        with self._lock:
+            if self._abandoned.is_set():
+                return
+            until = self._chunks.last_change(self.version)
+            if until > min(self._words.change, self._shown.change):
+                self._follow_rows(until)
+            if min(self._near.change, self._words.change, self._shown.change) >= until:
+                self._revision = revision
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it follows changes."""
+        return not self._abandoned.is_set()
+
+    def nearest(self, query: np.ndarray, k: int, allowed: np.ndarray | None = None) -> tuple[list[int], list[float]]:
+        """Ids and cosines of the at most `k` chunks, of those in `allowed` (rising ids), nearest to the vector, best first."""
+        ids, distances = self._near.search(query, k, allowed)
+        return ids.tolist(), (1 - distances).tolist()
+
+    def matching(self, query: str, k: int, allowed: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
+        """Ids and BM25 scores of the at most `k` chunks, of those that are allowed, that share words with the query."""
+        return self._words.search(query, k, allowed)
+
+    def passages(self, ids: Sequence[int]) -> dict[int, IndexRow]:
+        """What hits show of the chunks, of those that are there."""
+        with self._reading:
+            found = {} if self._abandoned.is_set() else self._shown.get(ids)
+        if self._rows_problem:  # then it may still have what was removed
+            found = {number: found[number] for number in self._near.vectors(list(found))[0]}
+        missing = [number for number in ids if number not in found]  # the file is behind, or they were just removed
+        if missing and not self._shown.change:
+            self._revision = -1  # it was damaged and begun anew
+        return found | self._chunks.passages(self.version, missing) if missing else found
+
+    def ceiling(self, query: str) -> float:
+        """The BM25 score that no chunk can exceed for the query."""
+        return self._words.ceiling(query)
+
+    def vectors(self, ids: list[int]) -> tuple[list[int], np.ndarray]:
+        """Those of the chunks that are there and their vectors (n, dimension)."""
+        return self._near.vectors(ids)
+
+    def figures(self) -> IndexFigures:
+        """How the vectors are searched, and what that was measured to find."""
+        return self._near.figures()
+
+    def settle(self) -> None:
+        """After an ingest: free what only writing needs, and save if much would have to be caught up with."""
+        with self._lock:
+            if self._abandoned.is_set():
+                return
+            self._words.settle()
+            if self._near.change - self._near.saved >= max(_FAR, _FAR_SHARE * len(self._near)):
+                self._near.save()
+
+    def close(self) -> None:
+        """Write what is not yet in the files, and let go of them."""
+        self.refresh()
+        with self._lock:
+            self.put_away()  # which makes it durable: only then may what it contains be forgotten elsewhere
+            try:
+                self._chunks.forget_removed(self.version, min(self._near.saved, self._words.change, self._shown.change))
+            except StoreError as error:  # they are only in the way; the next time will do
+                log.warning("Notes of removed chunks of version %s stay in the database: %s", self.version.id, error)
+
+    def put_away(self) -> None:
+        """Write what it contains, and let go of the files."""
+        with self._lock:
+            self._words.settle()
+            self._near.save()
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Let go of the files; searches that are under way end well, but changes are not followed any more."""
+        with self._lock, self._reading:
+            self._abandoned.set()
+            self._shown.close()
+
+    def check(self) -> list[Problem]:
+        """Whether the indexes have exactly the chunks that the database has, and could be saved."""
+        if self._shown.mend():
+            self._revision = -1
+        self.refresh()
+        with self._lock:
+            if self._near.problem:
+                self._near.save()  # there may be space again
+            stored = set(self._chunks.chunk_ids(self.version))
+            found = {"vector": set(self._near.ids.tolist())}
+            if not self._rows_problem:  # which explains why they are behind
+                found |= {"lexical": self._words.ids(), "passage": self._shown.ids()}
+            counts = {"vector": len(self._near), "lexical": len(self._words), "passage": len(found.get("passage", ()))}
+        problems = [
+            Problem(
+                f"The {kind} index of version {self.version.id} has {counts[kind]} chunks, the database {len(stored)}.",
+                f"Stop the program, remove the folder {self._folder} and start again: the index is built anew.",
+            )
+            for kind in found
+            if found[kind] != stored or counts[kind] != len(stored)
+        ]
+        unwritten = [what for what in (self._near.problem, self._rows_problem) if what]
+        return problems + [Problem(what, "Free some space on the disk; the documents are safe.") for what in unwritten]
+
+    def _follow_rows(self, until: int) -> None:
+        """Where writing fails, what was there before goes on answering, and the next time tries again."""
+        try:
+            behind = [cache for cache in (self._words, self._shown) if cache.change < until]
+            for known in {cache.change for cache in behind}:
+                self._write_rows([cache for cache in behind if cache.change == known], known, until)
+            if self._words.waste > _MOST_WASTE:
+                self._words.empty()
+                self._write_rows([self._words], 0, until)
+            self._rows_problem = ""
+        except Exception as error:
+            self._shown.roll_back()
+            self._words = LexicalIndex(self._folder / "lexical")
+            if not isinstance(error, (OSError, ValueError, RuntimeError)):  # tantivy says ValueError when the disk is full
+                raise
+            self._rows_problem = f"The index of words in {self._folder} could not be written ({error})."
+            log.warning("%s Words of the newest documents are not found until it can be.", self._rows_problem)
+
+    def _write_rows(self, caches: Sequence[LexicalIndex | ShownChunks], known: int, until: int) -> None:
+        if known:
+            removed = self._chunks.removed(self.version, known, until)
+            for cache in caches:
+                cache.remove(removed)
+        while rows := self._chunks.texts_added(self.version, known, until, _SLICE):
+            for cache in caches:
+                cache.add(rows)
+            known = rows[-1]["id"]
+        for cache in caches:
+            cache.commit(until)
+
+
+class Indexes:
+    """The open indexes of all collections; each is opened when it is used, and those used last stay open."""
+
+    def __init__(self, chunks: ChunkTable, folder: Path) -> None:
+        self._chunks = chunks
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._open: dict[str, CollectionIndex] = {}
+        """By version, the one that was used last at the end."""
+        self._turns: dict[str, threading.Lock] = {}
+        self._allowed: dict[tuple[int, str, str], np.ndarray | None] = {}
+
+    def of(self, version: IndexVersion) -> CollectionIndex:
+        """The indexes of that version, up to date.
+
+        Raises NotFound when the version was removed meanwhile, and StoreError when their files can be neither opened nor made.
+        """
+        while True:  # once more when it was put away meanwhile
+            index = self._used(version) or self._open_again(version)
+            index.refresh()
+            if index.is_open:
+                return index
+
+    def allowed(self, version: IndexVersion, scope: Scope) -> np.ndarray | None:
+        """See `allowed_chunks`. The last ones are kept: whoever narrows a search asks for the same again and again."""
+        database = self._chunks.database
+        if database.in_transaction:
+            return allowed_chunks(self._chunks, version, scope)
+        asked, kept = (database.revision(CHANGES), version.id, repr(scope)), self._allowed
+        if asked in kept:
+            return kept[asked]
+        found = allowed_chunks(self._chunks, version, scope)
+        self._allowed = dict([*kept.items(), (asked, found)][-_KEPT:])  # never changed in place, so no lock is needed
+        return found
+
+    def drop(self, version: IndexVersion) -> None:
+        """Remove the indexes of a version that is no more."""
+        with self._turn(version):
+            if index := self._taken_out(version):
+                index.abandon()
+            shutil.rmtree(self._folder / version.id, ignore_errors=True)
+
+    def sweep(self, versions: Sequence[IndexVersion]) -> None:
+        """Remove what is left of versions other than these, all that there are; call once after opening."""
+        known = {version.id for version in versions}
+        for folder in self._folder.iterdir() if self._folder.is_dir() else ():
+            if folder.name not in known:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Save all; what cannot be saved is brought up to date from the database at the next start."""
+        while self._open:
+            version_id, index = self._open.popitem()
+            try:
+                index.close()
+            except (AgentkitError, OSError, ValueError) as error:  # the others are to be saved all the same
+                log.warning("The indexes of version %s could not be saved: %s", version_id, error)
+
+    def _open_again(self, version: IndexVersion) -> CollectionIndex:
+        with self._turn(version):
+            index = self._used(version) or self._opened(version)
+            with self._lock:
+                self._open[version.id] = index
+        self._make_room()
+        return index
+
+    def _taken_out(self, version: IndexVersion) -> CollectionIndex | None:
+        with self._lock:
+            return self._open.pop(version.id, None)
+
+    def _used(self, version: IndexVersion) -> CollectionIndex | None:
+        with self._lock:
+            index = self._open.pop(version.id, None)
+            if index is not None:
+                self._open[version.id] = index
+            return index
+
+    def _make_room(self) -> None:
+        """Put those away that were not used for the longest time: each has some open files and a thread."""
+        with self._lock:
+            unused = [index.version for index in self._open.values()][:-MOST_OPEN]
+        for version in unused:
+            with self._turn(version):
+                if index := self._taken_out(version):
+                    index.put_away()
+
+    def _turn(self, version: IndexVersion) -> threading.Lock:
+        """Of one version alone: to open a large index takes seconds, in which others are to be searched."""
+        return self._turns.setdefault(version.id, threading.Lock())
+
+    def _opened(self, version: IndexVersion) -> CollectionIndex:
+        if not VersionTable(self._chunks.database).known(version):
+            raise NotFound("The collection, or this version of its index, was deleted meanwhile.")
+        folder = self._folder / version.id
+        try:
+            return CollectionIndex(self._chunks, version, folder, EXACT_BELOW)
+        except (OSError, ValueError, RuntimeError) as error:  # ValueError is tantivy's
+            raise StoreError(
+                f"The indexes in {folder} can be neither opened nor made ({error}); check free space and permissions. "
+                "The documents are safe."
+            ) from error

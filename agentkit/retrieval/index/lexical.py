@@ -1,0 +1,254 @@
+"""The lexical index of one collection: BM25 by tantivy over title, heading and text. A cache: the truth is in the database.
+
+A chunk is indexed as English or as German, whichever it looks like, with title and heading as part of it; a query is analysed
+both ways, and each of its words counts once, with the better match. Exact words of any other language are found as they are. What
+is written without spaces is found by its pairs of characters; see `terms`.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from agentkit import private
+from agentkit.retrieval.index.terms import (
+    analyzer,
+    asked_pairs,
+    language,
+    normal,
+    pairs,
+    parts,
+    spaced,
+)
+from agentkit.retrieval.store.chunk_table import IndexRow
+
+_MEMORY = 15_000_000
+_MOST_WORDS = 256
+_MOST_CHARACTERS = 20_000
+"""Of a query; what is beyond is not looked for."""
+_K1 = 1.2
+"""BM25's constant for saturation, as tantivy has it."""
+_SHARED_PARTS = 3
+"""Parts that a German word and a compound must share: a stretch of six letters, or all of a shorter word."""
+
+Term = tuple[str, str]
+"""A field and what stands in it."""
+
+
+class LexicalIndex:
+    """Chunks by their words. Writing is for one thread at a time; reading is safe beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._writer: Any = None
+        self._last: tuple[str, Any, list[list[Term]]] | None = None
+        self._open()
+
+    def __len__(self) -> int:
+        return max(0, int(self._searcher.num_docs) - (1 if self.change else 0))
+
+    @property
+    def waste(self) -> float:
+        """The share of removed chunks that are still in the files, where every score counts them, 0 to 1."""
+        return 1 - len(self) / self._held if self._held else 0.0
+
+    def clear(self) -> None:
+        """Start anew with nothing."""
+        self.settle()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._open()
+
+    def add(self, rows: Sequence[IndexRow]) -> None:
+        """Add chunks under new ids; seen by searches after `commit`."""
+        import tantivy
+
+        writer = self._writing()
+        for row in rows:
+            # Title and heading count twice, as fields of more weight do in BM25F (Robertson, Zaragoza and Taylor 2004).
+            head = f"{row['document']} {row['title']} {row['heading']}"
+            text = normal(f"{head} {head} {row['text']}")
+            words = spaced(text)
+            document = tantivy.Document(id=row["id"])
+            if language(words) == "german":
+                stems = self._german.analyze(words)
+                document.extend({"parts": " ".join(parts(stems)), "kind": "german"}, self._schema)
+                document.add_pre_tokenized_text("terms", _tokens([*stems, *pairs(text)]))
+            elif words is text:
+                document.add_text("terms", text)
+            else:
+                document.add_pre_tokenized_text("terms", _tokens([*self._english.analyze(words), *pairs(text)]))
+            document.add_text("kind", "chunk")
+            writer.add_document(document)
+
+    def empty(self) -> None:
+        """Remove all chunks and what is left of removed ones. Seen by searches after `commit`."""
+        self._writing().delete_all_documents()
+
+    def remove(self, ids: Sequence[int]) -> None:
+        """Remove chunks; ids that are not there are passed over. Seen by searches after `commit`."""
+        writer = self._writing()
+        for number in ids:
+            writer.delete_documents_by_term("id", number)
+
+    def commit(self, change: int) -> None:
+        """Make all since the last commit durable and visible, as containing every change up to that number."""
+        import tantivy
+
+        writer = self._writing()
+        # The number is a document of the index itself, so that both are written in one step.
+        writer.delete_documents_by_term("kind", "state")
+        writer.add_document(tantivy.Document(kind="state", change=change))
+        writer.commit()
+        private.close_files(self._folder)
+        self._refresh()
+
+    def settle(self) -> None:
+        """Let background merges end and free the writer; the next change opens another."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.wait_merging_threads()
+            private.close_files(self._folder)
+
+    def search(self, query: str, k: int, allowed: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
+        """Ids and BM25 scores of the at most `k` best chunks that share a word with the query, best first."""
+        import tantivy
+
+        searcher = self._searcher
+        clauses = [self._clause(choices) for choices in self._asked(query, searcher)]
+        if not clauses or not k or (allowed is not None and not len(allowed)):
+            return [], []
+        words = tantivy.Query.boolean_query([(tantivy.Occur.Should, clause) for clause in clauses])
+        if allowed is not None:
+            inside = tantivy.Query.const_score_query(tantivy.Query.term_set_query(self._schema, "id", list(allowed)), 0.0)
+            words = tantivy.Query.boolean_query([(tantivy.Occur.Must, words), (tantivy.Occur.Must, inside)])
+        hits = searcher.search(words, k, count=False).hits
+        ids = searcher.fast_field_values("id", [address for _, address in hits])
+        found = sorted(zip((score for score, _ in hits), ids, strict=True), key=lambda hit: (-hit[0], hit[1]))
+        return [int(number) for _, number in found], [float(score) for score, _ in found]
+
+    def ceiling(self, query: str) -> float:
+        """About the highest BM25 score that a chunk can have for the query, so that shares of it are comparable between queries.
+
+        It is the sum of idf * (k1 + 1) over the query's words; one that is nowhere counts as if it were rare. 0 without words.
+        """
+        searcher = self._searcher
+        total = max(self._held, searcher.num_docs)  # as the scores have it, with removed chunks until segments are merged
+        bound = 0.0
+        for choices in self._asked(query, searcher):
+            held = [found for field, term in choices if field != "parts" and (found := searcher.doc_freq(field, term))]
+            rarest = min(held, default=0)
+            bound += math.log(1 + (max(total, rarest) - rarest + 0.5) / (rarest + 0.5)) * (_K1 + 1)
+        return bound
+
+    def ids(self) -> set[int]:
+        """Ids of all chunks in it, for checks."""
+        import tantivy
+
+        searcher = self._searcher
+        everything = searcher.search(tantivy.Query.all_query(), max(1, searcher.num_docs), count=False).hits
+        return {int(number) for number in searcher.fast_field_values("id", [at for _, at in everything]) if number is not None}
+
+    def _open(self) -> None:
+        import tantivy
+
+        self._schema = _schema()
+        self._english, self._german = analyzer("english"), analyzer("german")
+        self._content = {language: analyzer(language, stop=True) for language in ("english", "german")}
+        self._plain = analyzer()
+        private.make_folder(self._folder)
+        try:
+            self._index = self._opened(tantivy)
+        except (ValueError, OSError, RuntimeError):  # damaged, or of another layout: a cache is built again
+            shutil.rmtree(self._folder, ignore_errors=True)
+            private.make_folder(self._folder)
+            self._index = self._opened(tantivy)
+
+    def _opened(self, tantivy: Any) -> Any:
+        self._index = tantivy.Index(self._schema, path=str(self._folder))
+        self._index.register_tokenizer("english", self._english)
+        self._refresh()
+        return self._index
+
+    def _refresh(self) -> None:
+        import tantivy
+
+        self._index.reload()
+        self._searcher = self._index.searcher()
+        found = self._searcher.search(tantivy.Query.term_query(self._schema, "kind", "state"), 1).hits
+        self.change = int(self._searcher.fast_field_values("change", [found[0][1]])[0]) if found else 0
+        """The number of the last change that is in the index; 0 when it is empty."""
+        self._held = int(self._searcher.doc_freq("kind", "chunk"))
+        """Chunks in the files, removed ones included; 0 in files from before this was counted."""
+
+    def _writing(self) -> Any:
+        if self._writer is None:
+            self._writer = self._index.writer(_MEMORY, 1)
+            self._writer.garbage_collect_files()  # of a commit that was killed: the next one would write files of the same names
+        return self._writer
+
+    def _asked(self, query: str, searcher: Any) -> list[list[Term]]:
+        """For each word of the query the terms that it may match; kept, as after the best chunks their ceiling is asked for."""
+        asked_before = self._last
+        if asked_before is None or asked_before[:2] != (query, searcher):
+            self._last = asked_before = query, searcher, self._understood(query, searcher)
+        return asked_before[2]
+
+    def _understood(self, query: str, searcher: Any) -> list[list[Term]]:
+        """For each word of the query the terms that it may match, and for each pair of characters that one."""
+        text = normal(query[:_MOST_CHARACTERS])
+        words = list(dict.fromkeys(self._plain.analyze(spaced(text))))[:_MOST_WORDS]
+        tongue = language(text)
+        content = self._content[tongue or "english"]
+        words = [word for word in words if content.analyze(word)] or words
+        with_german = searcher.doc_freq("kind", "german") > 0
+        # An English question is not after German compounds, and looking for parts takes longer than looking for words.
+        found = [self._choices(word, with_german, compounds=with_german and tongue != "english") for word in words]
+        return [*filter(None, found), *([("terms", pair)] for pair in asked_pairs(text)[:_MOST_WORDS])]
+
+    def _choices(self, word: str, with_german: bool, compounds: bool) -> list[Term]:
+        german = self._german.analyze(word) if with_german else []
+        found = [("terms", stem) for stem in dict.fromkeys([*self._english.analyze(word), *german])]
+        return found + [("parts", stem) for stem in german if compounds]
+
+    def _clause(self, choices: Sequence[Term]) -> Any:
+        """The best of the choices, so that a word counts once."""
+        import tantivy
+
+        clauses = [
+            self._compound(stem) if field == "parts" else tantivy.Query.term_query(self._schema, field, stem, "freq")
+            for field, stem in choices
+        ]
+        return clauses[0] if len(clauses) == 1 else tantivy.Query.disjunction_max_query(clauses)
+
+    def _compound(self, stem: str) -> Any:
+        """Compounds with the German word in them, or what the word is composed of; scored as its mean part."""
+        import tantivy
+
+        found = list(dict.fromkeys(parts([stem])))
+        if not found:
+            return tantivy.Query.empty_query()
+        terms = [(tantivy.Occur.Should, tantivy.Query.term_query(self._schema, "parts", part, "freq")) for part in found]
+        shared = tantivy.Query.boolean_query(terms, minimum_number_should_match=min(_SHARED_PARTS, len(found)))
+        return tantivy.Query.boost_query(shared, 1 / len(found))
+
+
+def _schema() -> Any:
+    import tantivy
+
+    builder = tantivy.SchemaBuilder()
+    # One field for all languages: BM25's mean length would be wrong for a language that only some chunks have.
+    builder.add_text_field("terms", tokenizer_name="english", index_option="freq")
+    builder.add_text_field("parts", tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("kind", tokenizer_name="raw", index_option="basic")
+    builder.add_integer_field("id", indexed=True, fast=True)
+    builder.add_integer_field("change", fast=True)
+    return builder.build()
+
+
+def _tokens(terms: Sequence[str]) -> Any:
+    from tantivy import PreTokenizedString, Token
+
+    return PreTokenizedString("", [Token(term, position, 0, 0) for position, term in enumerate(terms)])

@@ -1,0 +1,1 @@
+"""Taking documents in, and building index versions from what is there."""

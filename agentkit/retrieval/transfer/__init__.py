@@ -1,0 +1,1 @@
+"""Collections as files, there and back."""

@@ -1,0 +1,1 @@
+"""The chat page: its turns, the composer, sources, and the list of chats."""

@@ -1,0 +1,151 @@
+"""What a run asks the person, and how they answer: free text, one of several options, or the approval of what is to run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from agentkit.errors import NotFound
+from agentkit.events import HumanInputRequested
+from agentkit.runs import Run
+from agentkit.teams.approval import ALWAYS, APPROVE, APPROVE_ALL, EDIT, REJECT
+from agentkit.ui.text import markdown
+from agentkit.ui.text.listing import draw_runnable, draw_warning
+
+ICONS = {
+    APPROVE: ":material/check:",
+    APPROVE_ALL: ":material/done_all:",
+    ALWAYS: ":material/verified_user:",
+    EDIT: ":material/edit:",
+    REJECT: ":material/block:",
+}
+_CODE_FONT = "<style>[class*='st-key-draft-'] textarea { font-family: monospace; font-size: 0.875rem; }</style>"
+HELP = {
+    APPROVE_ALL: "Run this, and everything of this kind until the answer is there, without asking again.",
+    ALWAYS: "Run this, and never ask about this tool again, in no chat. The settings take it back.",
+}
+
+
+def draw_question(run: Run[Any], request: HumanInputRequested) -> None:
+    """The question that the run waits with; it is drawn again and again, and keeps what was typed."""
+    with st.container(border=True, key=f"asks-{request.request_id}", gap="small"):
+        who = f"**{markdown.literal(request.agent)}** asks: " if request.agent else ""
+        st.markdown(f":material/contact_support: {who}{markdown.prose(request.prompt)}")
+        if request.draft:
+            _draw_approval(run, request)
+        elif request.options:
+            _draw_options(run, request)
+        else:
+            _draw_text(run, request)
+
+
+def _draw_approval(run: Run[Any], request: HumanInputRequested) -> None:
+    match st.session_state.get(_key("mode", request)):
+        case "edit":
+            _draw_edit(run, request)
+        case "reject":
+            _draw_reject(run, request)
+        case _:
+            draw_runnable(request.draft, request.language, counted=True)
+            _draw_options(run, request)
+
+
+def _draw_options(run: Run[Any], request: HumanInputRequested) -> None:
+    with st.container(horizontal=True, gap="small"):
+        for number, option in enumerate(request.options):
+            opens = {EDIT: "edit", REJECT: "reject"}.get(option) if request.draft else None
+            st.button(
+                markdown.literal(option),
+                key=_key(f"option-{number}", request),
+                type="primary" if number == 0 and request.draft else "secondary",
+                icon=ICONS.get(option) if request.draft else None,
+                help=HELP.get(option) if request.draft else None,
+                on_click=_open if opens else _give,
+                args=(request, opens) if opens else (run, request, option),
+            )
+
+
+def _draw_edit(run: Run[Any], request: HumanInputRequested) -> None:
+    lines = request.draft.count("\n") + 1
+    with st.form(_key("edit", request), border=False, enter_to_submit=False):
+        st.html(_CODE_FONT)
+        draw_warning(request.draft)
+        label = {"json": "Arguments", "text": "Input"}.get(request.language, "Code")
+        st.text_area(label, request.draft, height=min(500, 50 + 26 * max(lines, 3)), key=_key("draft", request))
+        if problem := st.session_state.get(_key("problem", request)):
+            st.error(problem, icon=":material/error:")
+        with st.container(horizontal=True, gap="small"):
+            _draw_submit("Run this", ":material/play_arrow:", _key("run", request), _give_edited, run, request)
+            st.form_submit_button("Back", key=_key("back", request), on_click=_open, args=(request, ""))
+
+
+def _draw_reject(run: Run[Any], request: HumanInputRequested) -> None:
+    draw_runnable(request.draft, request.language, counted=True)
+    with st.form(_key("reject", request), border=False):
+        st.text_input("Why not? The model is told, and can try another way.", key=_key("reason", request))
+        with st.container(horizontal=True, gap="small"):
+            _draw_submit("Reject", ICONS[REJECT], _key("no", request), _give_reason, run, request)
+            st.form_submit_button("Back", key=_key("back", request), on_click=_open, args=(request, ""))
+
+
+def _draw_submit(
+    label: str,
+    icon: str,
+    key: str,
+    give: Callable[[Run[Any], HumanInputRequested], None],
+    run: Run[Any],
+    request: HumanInputRequested,
+) -> None:
+    st.form_submit_button(label, type="primary", icon=icon, key=key, on_click=give, args=(run, request))
+
+
+def _draw_text(run: Run[Any], request: HumanInputRequested) -> None:
+    with st.form(f"human-{request.request_id}", border=False):
+        text = st.text_input("Your answer", key=f"answer-{run.id}")
+        if st.form_submit_button("Answer", type="primary", icon=":material/reply:", key=f"give-{run.id}"):
+            _give(run, request, text)
+
+
+def _give(run: Run[Any], request: HumanInputRequested, text: str) -> None:
+    try:
+        run.answer(text, request.request_id)
+    except NotFound as error:  # answered in another window meanwhile
+        st.toast(str(error))
+
+
+def _give_edited(run: Run[Any], request: HumanInputRequested) -> None:
+    draft = str(st.session_state.get(_key("draft", request), request.draft))
+    if problem := _problem(draft, request.language):
+        st.session_state[_key("problem", request)] = problem
+        return
+    _give(run, request, f"{EDIT}\n{draft}")
+
+
+def _give_reason(run: Run[Any], request: HumanInputRequested) -> None:
+    reason = " ".join(str(st.session_state.get(_key("reason", request), "")).split())
+    _give(run, request, f"{REJECT}\n{reason}" if reason else REJECT)
+
+
+def _problem(draft: str, language: str) -> str:
+    """Why a draft cannot be run; empty when it can."""
+    if not draft.strip():
+        return "There is nothing left to run; reject it instead."
+    if language == "json":
+        try:
+            if not isinstance(json.loads(draft), dict):
+                return "The arguments must be a JSON object: names and values in braces."
+        except ValueError as error:
+            return f"This is no JSON: {error}."
+    return ""
+
+
+def _open(request: HumanInputRequested, mode: str) -> None:
+    st.session_state[_key("mode", request)] = mode
+    st.session_state.pop(_key("problem", request), None)
+
+
+def _key(what: str, request: HumanInputRequested) -> str:
+    return f"{what}-{request.request_id}"

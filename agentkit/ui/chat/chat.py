@@ -1,0 +1,303 @@
+"""The body of a chat: its turns, the one that is being answered, and what can be done about one that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from agentkit import runs
+from agentkit.errors import NotFound
+from agentkit.events import DocumentDone, DocumentProgress, MessageSent
+from agentkit.ledger import Chat, queries
+from agentkit.ledger.queries import Totals
+from agentkit.reasons import end_from_json
+from agentkit.runs import Run
+from agentkit.teams import Team, team
+from agentkit.ui.chat import asking, composer, doubts, source, table
+from agentkit.ui.shared import state
+from agentkit.ui.steps import draw, wording
+from agentkit.ui.steps.turns import Asked, Turn, last_turns, lately, live_turn, steps, stored_turns
+from agentkit.ui.text import figures, markdown
+from agentkit.workspace import EVERYTHING, attachment_collection, scope_of
+
+_KEPT = "What had been written by then is kept."
+SHOWN = 30  # messages; more come with "Earlier messages"
+POLL_S = 0.3
+_SETTINGS_HELP = frozenset({"ModelUnreachable", "ModelAuthFailed", "ModelNotFound", "ConfigError", "RateLimited"})
+
+
+def current_chat() -> Chat | None:
+    """The chat in the page's address, None for a new one; raises NotFound for one that is not there."""
+    chat_id = st.query_params.get("chat")
+    return state.workspace().ledger.chat(state.owner(), chat_id) if chat_id else None
+
+
+def live_run(chat: Chat) -> Run[Any] | None:
+    """The run that is answering in this chat."""
+    run = next(iter(runs.live(state.owner(), chat_id=chat.id)), None)
+    if run:
+        for _ in range(100):  # a run says the question first: wait that moment, then it is drawn in its place from the start
+            if any(isinstance(recorded.event, MessageSent) for recorded in run.events()) or run.wait(0.01):
+                break
+    return run
+
+
+def draw_chat(chat: Chat, chosen: composer.Choice, run: Run[Any] | None) -> None:
+    """The turns of a chat, the last ones first to be shown, and the live one."""
+    ledger, owner = state.workspace().ledger, state.owner()
+    thread = [said for said in ledger.thread(owner, chat.id) if run is None or said.run_id != run.id]
+    turns = stored_turns(thread)
+    shown = last_turns(turns, st.session_state.get(f"shown-{chat.id}", SHOWN))
+    hidden = len(turns) - len(shown)
+    if hidden:
+        st.button(
+            f"Earlier messages ({figures.count(hidden, 'question')})",
+            key="earlier",
+            icon=":material/expand_less:",
+            type="tertiary",
+            on_click=_show_more,
+            args=(chat.id,),
+        )
+    took = queries.of_messages(ledger, owner, [turn.answer.id for turn in shown if turn.answer])
+    labels = {model.id: model.label for model in state.workspace().models()}
+    for turn in shown:
+        with st.container(key=f"turn-{turn.run_id}"):
+            again = chosen if turn is shown[-1] and run is None else None
+            _draw_stored(turn, took.get(turn.answer.id) if turn.answer else None, labels, again)
+    if run:
+        with st.container(key=f"turn-{run.id}", width=composer.WIDTH):
+            _draw_live(run, team(chat.team))
+
+
+def draw_unknown(problem: str) -> None:
+    """Instead of a chat that is not there."""
+    st.markdown(f":material/search_off: {markdown.literal(problem)}")
+
+
+def _show_more(chat_id: str) -> None:
+    key = f"shown-{chat_id}"
+    st.session_state[key] = st.session_state.get(key, SHOWN) + SHOWN
+
+
+def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again: composer.Choice | None) -> None:
+    marker = source.opened(turn.answer.id) if turn.answer else None
+    cited = next((citation for citation in turn.citations if citation["marker"] == marker), None)
+
+    def answer() -> None:
+        _draw_unread(turn)
+        lost = turn.status != "complete" and bool(turn.inner)
+        _draw_steps(turn, unfolded=again is not None and lost)
+        if turn.thought:
+            draw.draw_thinking(turn.thought)
+        _draw_result(turn)
+        if turn.answer and took and took.prompt_tokens + took.completion_tokens:
+            st.caption(markdown.literal(figures.took(took, labels.get(turn.answer.extra.get("model", ""), ""))))
+        if again and (turn.status != "complete" or turn.cut):
+            _draw_again(again, turn)
+
+    if turn.answer is None or cited is None:
+        has_table = turn.answer is not None and turn.answer.extra.get("table")
+        with st.container(width="stretch" if has_table else composer.WIDTH):
+            draw.draw_turn(turn, answer)
+        return
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        draw.draw_turn(turn, answer)
+    with right:
+        source.draw_source(turn.answer.id, cited, turn.answer.content, doubts.of_marker(turn.checks, cited["marker"]))
+
+
+def _draw_unread(turn: Turn) -> None:
+    """Attached files that could not be read: the answer cannot know them."""
+    if turn.status == "failed" or not (turn.question and turn.question.extra.get("attachments")):
+        return
+    ledger, owner = state.workspace().ledger, state.owner()
+    done = [event for _, event in queries.told(ledger, owner, [turn.run_id], DocumentDone)]
+    for event in reversed(done):
+        if event.status == "failed":
+            st.warning(draw.describe(event))
+
+
+def _draw_steps(turn: Turn, *, unfolded: bool) -> None:
+    """What was done; `unfolded` where the work of those who had finished is all there is."""
+    level = composer.level()
+    if level == "answer":
+        return
+    folded = st.expander(
+        "Steps",
+        type="compact",
+        icon=":material/account_tree:",
+        key=f"steps-{turn.run_id}",
+        on_change="rerun",
+        expanded=unfolded,
+    )
+    if folded.open:
+        with folded:
+            try:
+                draw.draw_steps(steps(queries.events(state.workspace().ledger, state.owner(), turn.run_id)), level)
+            except NotFound as error:
+                st.caption(markdown.literal(str(error)))
+
+
+def _draw_result(turn: Turn) -> None:
+    if turn.answer and turn.answer.content:
+        markers = {int(citation["marker"]) for citation in turn.citations}
+        with st.container(key=f"with-table-{turn.answer.id}" if turn.answer.extra.get("table") else None):
+            marked = doubts.places(turn.checks)
+            st.markdown(markdown.answer(turn.answer.content, turn.answer.id, markers, marked))
+    if turn.answer and turn.answer.extra.get("table"):  # with a source for every value: the markers lead there
+        table.draw_downloads(turn.answer.id, turn.answer.extra["table"])
+    elif turn.citations and turn.answer:
+        source.draw_chips(turn.answer.id, turn.citations, doubts.wholly_doubtful(turn.checks))
+    doubts.draw_legend(turn.checks)
+    _draw_remarks(turn)
+    if turn.status == "complete" and not turn.citations:
+        _draw_no_evidence(turn)
+    written = turn.answer is not None and turn.answer.content
+    match turn.status:
+        case "stopped":
+            kept = _KEPT if written else "Nothing had been written yet."
+            st.caption(f":material/stop_circle: Stopped. {kept}")
+        case "failed" if turn.answer:
+            what = f"The answer broke off. {_KEPT}" if written else "No answer."
+            why = markdown.literal(turn.answer.extra.get("error", ""))
+            st.error(f"{what} {why}", icon=":material/error:")
+            if turn.answer.extra.get("error_type") in _SETTINGS_HELP:
+                st.page_link(state.PAGES / "settings.py", label="Look at the model's settings", icon=":material/tune:")
+        case "interrupted":
+            when = f"in the middle of this answer. {_KEPT}" if written else "before this was answered."
+            st.warning(f"The app was closed {when}", icon=":material/warning:")
+
+
+def _draw_remarks(turn: Turn) -> None:
+    """What the agents want the person to know, and why their chat ended, unless they were simply done."""
+    extra = turn.answer.extra if turn.answer else {}
+    for note in extra.get("notes", ()):
+        first, _, rest = str(note).partition("\n")
+        if rest:
+            with st.expander(markdown.literal(first), icon=":material/info:"):
+                st.code(rest, language=None, wrap_lines=True)
+        else:
+            st.caption(f":material/info: {markdown.literal(first)}")
+    if turn.fallback:
+        st.warning(markdown.literal(draw.why_words(turn.fallback)), icon=":material/cloud_off:")
+    if turn.cut in draw.CUT:
+        st.warning(f"The answer is not whole: {draw.CUT[turn.cut]}.", icon=":material/content_cut:")
+    if turn.status == "complete" and (why := _ended(extra)):
+        st.caption(f":material/flag: Ended: {markdown.literal(why)}.")
+
+
+def _ended(extra: Mapping[str, Any]) -> str:
+    """Why the agents' chat ended; older versions stored it in words."""
+    end = end_from_json(extra.get("end"))
+    return wording.ended(end) if end else str(extra.get("ended") or "")
+
+
+def _draw_no_evidence(turn: Turn) -> None:
+    """Says why there was nothing to answer from, when every search came back empty; an answer alone may not tell."""
+    searches = queries.searches(state.workspace().ledger, state.owner(), turn.run_id)
+    if not searches or any(search.hits for search in searches):
+        return
+    first = next((search for search in searches if search.weak), searches[0])
+    if first.weak:
+        found = f"{figures.count(first.weak, 'passage')} scored below {first.min_score:g}"
+        text = f"**Weak evidence only.** {found}, where this collection draws the line; none of them was used."
+        ways = "Ask in other words, or see in the retrieval lab what lies below the line."
+    else:
+        text, ways = "**No passage was found.**", "Ask in other words, or choose another collection."
+    if turn.question and scope_of(turn.question) != EVERYTHING:
+        ways = f"Clear what the question is narrowed to. {ways}"
+    st.info(f"{text} {ways}", icon=":material/search_off:")
+    collection = first.collection.partition(f", {attachment_collection('')}")[0]
+    st.page_link(
+        state.PAGES / "retrieval_lab.py", label="See this search in the retrieval lab", icon=":material/science:",
+        query_params={"collection": collection, "q": first.query},
+    )  # fmt: skip
+
+
+def _draw_again(chosen: composer.Choice, turn: Turn) -> None:
+    """Ask the same in place of a turn that has no whole answer; the old turn stays in the chat's tree."""
+    if turn.question is None:
+        return
+    said = turn.question
+    draft = composer.Draft(st.query_params["chat"], said.content, chosen, again=said.id)
+    with st.container(horizontal=True, gap="small"):
+        if _can_go_on(chosen, turn):
+            st.button(
+                "Continue",
+                key=f"go-on-{turn.run_id}",
+                icon=":material/play_arrow:",
+                help="Go on from what is there: nothing of it is done again.",
+                on_click=composer.send,
+                args=(replace(draft, go_on=True),),
+            )
+        st.button(
+            "Try again",
+            key=f"again-{turn.run_id}",
+            icon=":material/refresh:",
+            help="Ask the same from the beginning: same documents, same files.",
+            on_click=composer.send,
+            args=(draft,),
+        )
+
+
+def _can_go_on(chosen: composer.Choice, turn: Turn) -> bool:
+    """Whether there is something to go on from, and a language model that can."""
+    asked = team(str(turn.question.extra.get("team") or chosen.team) if turn.question else "")
+    written = bool(turn.answer and turn.answer.content) or bool(turn.inner)
+    return written and asked.goes_on and state.workspace().model(chosen.model).is_language_model
+
+
+@st.fragment(run_every=POLL_S)
+def _draw_live(run: Run[Any], asked: Team) -> None:
+    """The one part of the page that looks again and again; at the end the page is drawn once with what is stored."""
+    if run.ended:
+        st.rerun()
+    turn = live_turn(run, asked.agents[-1])
+    draw.draw_turn(turn, lambda: _draw_progress(run, turn, unfolded=asked.watched))
+
+
+def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
+    request = run.waiting_for  # looked at once: the run goes on meanwhile
+    label, level = "Stopping" if run.stopping else _doing(turn), composer.level()
+    if level == "answer":
+        st.caption(f":material/hourglass_top: {markdown.literal(label)}")
+    else:
+        icon = ":material/pending:" if request else "spinner"
+        with st.expander(label, type="compact", icon=icon, expanded=unfolded):
+            draw.draw_steps([step for step in turn.steps if not request or step != Asked(request)], level)
+    if turn.thinking:
+        draw.draw_growing_thinking(turn.thinking, unfolded=not turn.text)
+    hidden, text = lately(turn.text)
+    if hidden:
+        st.caption(f":material/more_horiz: {figures.count(hidden, 'character')} before this are shown when the answer is there.")
+    for part in markdown.finished(text):
+        if part:
+            st.markdown(markdown.answer(part, run.message_id, ()))
+    if request:
+        _draw_said_last(turn, whole=not request.draft)
+        asking.draw_question(run, request)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Stop", key=f"stop-{run.id}", icon=":material/stop_circle:", on_click=run.stop, disabled=run.stopping)
+        if unfolded and level != "answer" and not request:  # the label above is out of sight by then
+            st.caption(markdown.literal(label), width="stretch")
+
+
+def _draw_said_last(turn: Turn, *, whole: bool) -> None:
+    """What the person has to know to answer: what was said last."""
+    said = next((step for step in reversed(turn.steps) if isinstance(step, MessageSent)), None)
+    if said and (whole or draw.excerpt(said)):
+        draw.draw(said, "everything" if whole else "calls")
+
+
+def _doing(turn: Turn) -> str:
+    if turn.steps and draw.doing(turn.steps[-1]) == "Waiting for you":
+        return "Waiting for you"
+    if turn.text:
+        return "Writing the answer"
+    if reading := next((step for step in turn.steps if isinstance(step, DocumentProgress) and step.stage != "waiting"), None):
+        return draw.doing(reading)  # also while the model is asked about it
+    return draw.doing(turn.steps[-1]) if turn.steps else "Looking up passages"

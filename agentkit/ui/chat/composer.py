@@ -1,0 +1,401 @@
+"""The composer at the foot of a chat: what is asked, of whom, over which documents, with which files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import streamlit as st
+
+from agentkit import runs
+from agentkit.documents import SUPPORTED
+from agentkit.errors import AgentkitError, StoreError
+from agentkit.ledger import Chat, queries
+from agentkit.messages import new_id
+from agentkit.retrieval import Source
+from agentkit.retrieval.types import Scope
+from agentkit.runs import Run
+from agentkit.teams import TEAMS, Answer, team, variants
+from agentkit.ui.chat import narrowing
+from agentkit.ui.shared import components, kept, state, uploads
+from agentkit.ui.steps import draw
+from agentkit.ui.text import figures, markdown
+from agentkit.workspace import DEFAULT_COLLECTION, EVERYTHING, scope_from_json, scope_to_json
+
+_LONGEST_DRAFT = 100_000  # characters
+WIDTH = 736  # pixels: the reading column
+_BEGUN = "begun-chat"
+_LEVELS: dict[draw.Level, str] = {
+    "answer": "Answer only",
+    "calls": "Calls",
+    "everything": "Everything",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Whom and what the next question asks."""
+
+    collection: str
+    team: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A question that is ready to be asked; `parent_id` as in `Workspace.ask`."""
+
+    chat_id: str | None
+    text: str
+    choice: Choice
+    files: tuple[Source, ...] = ()
+    keep: bool = False
+    parent_id: str | None = None
+    scope: Scope = EVERYTHING
+    again: str = ""
+    """The id of a question that is asked once more, with what it had then."""
+    go_on: bool = False
+    """Whether its answer is to be gone on with."""
+    id: str = field(default_factory=new_id)
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is kept in its chat."""
+        return {
+            "id": self.id,
+            "text": self.text,
+            "choice": asdict(self.choice),
+            "files": [kept.source_to_json(one) for one in self.files],
+            "keep": self.keep,
+            "parent_id": self.parent_id,
+            "scope": scope_to_json(self.scope),
+            "again": self.again,
+            "go_on": self.go_on,
+        }
+
+
+def draft_of(chat_id: str | None, given: dict[str, Any]) -> Draft:
+    """What `Draft.to_json` made."""
+    return Draft(
+        chat_id,
+        given["text"],
+        Choice(**given["choice"]),
+        tuple(kept.source_of(one) for one in given["files"]),
+        given["keep"],
+        given["parent_id"],
+        scope_from_json(given["scope"]),
+        given["again"],
+        given["go_on"],
+        given["id"],
+    )
+
+
+def send(draft: Draft) -> None:
+    """Ask, or queue the question while the chat is still answering; a problem is kept for the page to show."""
+    kept.put(draft.chat_id, "not_asked", None)
+    if draft.chat_id and runs.live(state.owner(), chat_id=draft.chat_id):
+        _wait(draft)
+        return
+    try:
+        run = _asked(draft)
+    except AgentkitError as error:
+        kept.put(draft.chat_id, "not_asked", {**draft.to_json(), "problem": str(error)})
+        return
+    if run.chat_id:
+        st.query_params["chat"] = run.chat_id
+        if draft.chat_id is None:
+            narrowing.follow(run.chat_id)
+            st.session_state[_BEGUN] = run.chat_id
+
+
+def _asked(draft: Draft) -> Run[Answer]:
+    workspace, owner, chosen = state.workspace(), state.owner(), draft.choice
+    if draft.chat_id and draft.again:
+        return workspace.ask_again(
+            owner,
+            draft.chat_id,
+            draft.again,
+            team_id=chosen.team,
+            model_id=chosen.model,
+            go_on=draft.go_on,
+        )
+    if chosen.collection not in collections():
+        workspace.library.create_collection(owner, chosen.collection)
+    return workspace.ask(
+        owner,
+        draft.text,
+        collection=chosen.collection,
+        team_id=chosen.team,
+        model_id=chosen.model,
+        chat_id=draft.chat_id,
+        parent_id=draft.parent_id,
+        attachments=draft.files,
+        keep_attachments=draft.keep,
+        scope=draft.scope,
+    )
+
+
+def send_queued(chat: Chat) -> None:
+    """Ask the first of what was typed while the chat was answering, once it has answered.
+
+    When the app was closed in the middle of that answer, the person says when.
+    """
+    waiting = _queue(chat.id)
+    if waiting and not _is_held(chat.id) and not runs.live(state.owner(), chat_id=chat.id):
+        _ask_now(chat.id, waiting[0])
+
+
+def draw_pending(chat_id: str | None) -> None:
+    """What waits to be asked in this chat, and what could not be asked."""
+    waiting = _queue(chat_id)
+    held = bool(chat_id and waiting) and _is_held(chat_id or "")
+    for number, queued in enumerate(waiting):
+        _draw_waiting(chat_id, number, queued, held=held)
+    if not_asked := kept.get(chat_id, "not_asked"):
+        text, problem = markdown.literal(not_asked["text"]), markdown.literal(not_asked["problem"])
+        st.error(f"**Not asked:** {text}\n\n{problem}", icon=":material/error:")
+        with st.container(horizontal=True, gap="small"):
+            again = (draft_of(chat_id, not_asked),)
+            icon = ":material/refresh:"
+            st.button("Try again", key="send-again", icon=icon, on_click=send, args=again)
+            st.button(
+                "Forget it",
+                key="forget-question",
+                type="tertiary",
+                icon=":material/close:",
+                on_click=kept.put,
+                args=(chat_id, "not_asked", None),
+            )
+
+
+def _draw_waiting(
+    chat_id: str | None, number: int, queued: dict[str, Any], *, held: bool
+) -> None:
+    when = "Still to be asked" if held else "Asked after this answer"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        text = f"{when}: {markdown.literal(queued['text'])}"
+        st.caption(f":material/schedule: {text}", width="stretch")
+        if held and number == 0:
+            st.button(
+                "Ask now",
+                key="ask-now",
+                type="tertiary",
+                icon=":material/send:",
+                on_click=_ask_now,
+                args=(chat_id, queued),
+            )
+        st.button(
+            "Take back",
+            key=f"unqueue-{number}",
+            type="tertiary",
+            icon=":material/undo:",
+            on_click=_take_back,
+            args=(chat_id, queued),
+        )
+
+
+def choice(chat: Chat | None, known: Mapping[str, int]) -> Choice:
+    """What is chosen for this chat now: in the composer, else in the chat, else in the latest one.
+
+    What does not exist any more is passed over. A new chat takes the default model, if one was
+    chosen, before that of the latest one.
+    """
+    latest = chat or next(iter(state.workspace().ledger.chats(state.owner(), limit=1)), None)
+    models = [model.id for model in state.workspace().models()]
+    default = state.workspace().settings.default_model
+    fullest = max(known, key=known.__getitem__, default=DEFAULT_COLLECTION)
+
+    def first_known(what: str, options: Sequence[str], otherwise: str) -> str:
+        chosen = default if what == "model" and chat is None else None
+        candidates = (st.session_state.get(_key(what, chat)), chosen, getattr(latest, what, None))
+        return next((str(value) for value in candidates if value in options), otherwise)
+
+    return Choice(
+        first_known("collection", list(known), fullest),
+        first_known("team", [one.id for one in TEAMS], TEAMS[0].id),
+        first_known("model", models, models[0]),
+    )
+
+
+def forget_model() -> None:
+    """Let the next new chat begin with the default model, whatever this session had chosen."""
+    st.session_state.pop(_key("model", None), None)
+
+
+def collections() -> dict[str, int]:
+    """The owner's collections with their number of documents."""
+    return {found.name: found.documents for found in state.workspace().library.collections(state.owner())}
+
+
+def draw_composer(chat: Chat | None, known: Mapping[str, int], *, answering: bool) -> None:
+    """The row of choices and the input, at the foot of the page."""
+    settings, chat_id, collection = state.workspace().settings, chat.id if chat else None, choice(chat, known).collection
+    with st.bottom, st.container(width=WIDTH, gap="xsmall"):
+        place = st.container()  # filled last: the dialog below says what stands there
+        with st.container(horizontal=True, vertical_alignment="center"):
+            _draw_choice(chat, known)
+            narrowing.draw_button(chat_id, collection)
+            st.toggle(
+                "Keep attached files in the collection",
+                key="keep-files",
+                help="Off: files attached here are used in this chat only and are deleted with it. "
+                "On: they are added to the collection, for all chats.",
+            )
+        with place:
+            narrowing.draw_line(chat_id, collection)
+        st.chat_input(
+            "Answering; what you send now is asked next" if answering else "Ask your documents, or attach files",
+            key="composer",
+            accept_file="multiple",
+            file_type=sorted(SUPPORTED),
+            max_upload_size=settings.max_file_mb,
+            on_submit=_submit,
+            args=(chat,),
+        )
+
+
+def _submit(chat: Chat | None) -> None:
+    value: Any = st.session_state["composer"]
+    if not value or not (value.text.strip() or value.files):
+        return
+    try:
+        files = tuple(uploads.to_disk(value.files, state.workspace().settings))
+    except StoreError as error:
+        st.toast(markdown.literal(str(error)), icon=":material/error:", duration="infinite")
+        return
+    text = value.text.strip() or f"What is in {', '.join(source.name for source in files)}?"
+    asked, chat_id, keep = choice(chat, collections()), chat.id if chat else None, bool(st.session_state.get("keep-files"))
+    kept.put(chat_id, "draft", None)
+    send(Draft(chat_id, text, asked, files, keep, scope=narrowing.chosen(chat_id, asked.collection)))
+
+
+@st.fragment
+def keep_draft(chat_id: str | None) -> None:
+    """Keep what is being typed, and bring it back; to be drawn after the composer."""
+
+    def typed(of: str, text: str) -> None:
+        kept.put(of or None, "draft", text[:_LONGEST_DRAFT] or None)
+
+    draft = kept.get(chat_id, "draft") or ""
+    begun = chat_id is not None and st.session_state.get(_BEGUN) == chat_id
+    components.draft(typed, chat_id or "", str(draft), begun=begun)
+
+
+def _draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:
+    now, models = choice(chat, known), {model.id: model.label for model in state.workspace().models()}
+    chosen = team(now.team)
+    label = " · ".join(markdown.literal(part) for part in (now.collection, chosen.title, models[now.model]))
+    with st.popover(label, icon=":material/tune:", type="tertiary", key="choice"):
+        names = list(known) or [now.collection]
+        for what, value in asdict(now).items():
+            st.session_state[_key(what, chat)] = value
+        _select("Collection", "collection", chat, names, lambda name: f"{name} ({figures.count(known.get(name, 0), 'document')})")
+        _draw_team(chat, now)
+        _select("Model", "model", chat, list(models), models.__getitem__)
+        if now.model == "offline":
+            st.caption("This is no language model: it quotes the sentences that answer, word for word.")
+        _draw_level()
+
+
+def _draw_team(chat: Chat | None, now: Choice) -> None:
+    """One entry for each kind of team, and below it the variants of the chosen one."""
+    chosen = team(now.team)
+    kinds = [chosen.id if known.kind == chosen.kind else known.id for known in TEAMS if team(known.kind) is known]
+
+    def named(team_id: str) -> str:
+        # The same whatever the model is: a browser knows the chosen option by its text.
+        return team(team_id).name + (" (needs a language model)" if team(team_id).needs_language_model else "")
+
+    _select("Team", "team", chat, kinds, named)
+    st.caption(chosen.description)
+    if chosen.variant:
+        st.session_state[_key("variant", chat)] = chosen.id
+        others = [known.id for known in variants(chosen.kind)]
+        st.selectbox(
+            "Who speaks next", others, format_func=lambda team_id: team(team_id).variant, key=_key("variant", chat),
+            on_change=_keep_variant, args=(chat,),
+        )  # fmt: skip
+    if now.model == "offline" and chosen.needs_language_model:
+        st.warning("This team needs a language model. Choose one below, or connect one first.", icon=":material/warning:")
+        st.page_link(state.PAGES / "settings.py", label="Connect a model", icon=":material/tune:")
+
+
+def level() -> draw.Level:
+    """How much of the steps is shown in the chat on the page; a new one is shown as it was chosen last."""
+    chat_id = st.query_params.get("chat")
+    chosen = kept.get(chat_id, "level") or kept.get(None, "level")
+    return chosen if chosen in _LEVELS else "calls"
+
+
+def _draw_level() -> None:
+    st.session_state["level-choice"] = level()
+    st.segmented_control(
+        "What is shown above an answer",
+        list(_LEVELS),
+        format_func=_LEVELS.__getitem__,
+        key="level-choice",
+        on_change=_keep_level,
+        required=True,
+    )
+
+
+def _keep_level() -> None:
+    chosen = st.session_state["level-choice"]
+    for chat_id in (st.query_params.get("chat"), None):
+        kept.put(chat_id, "level", chosen)
+
+
+def _select(label: str, what: str, chat: Chat | None, options: list[str], show: Any) -> None:
+    st.selectbox(label, options, format_func=show, key=_key(what, chat), on_change=_keep, args=(what, chat))
+
+
+def _keep(what: str, chat: Chat | None) -> None:
+    if chat:
+        state.workspace().ledger.update_chat(state.owner(), chat.id, **{what: st.session_state[_key(what, chat)]})
+
+
+def _keep_variant(chat: Chat | None) -> None:
+    st.session_state[_key("team", chat)] = st.session_state[_key("variant", chat)]
+    _keep("team", chat)
+
+
+def _key(what: str, chat: Chat | None) -> str:
+    return f"{what}-{chat.id if chat else 'new'}"
+
+
+def _queue(chat_id: str | None) -> list[dict[str, Any]]:
+    """The questions that wait for an answer to end, in the order in which they were sent."""
+    return list(kept.get(chat_id, "queue") or [])
+
+
+def _wait(draft: Draft) -> None:
+    """Put it at the end of the queue of its chat."""
+    while True:  # until no other tab has changed it meanwhile
+        before = kept.get(draft.chat_id, "queue")
+        if kept.exchange(draft.chat_id, "queue", before, [*(before or []), draft.to_json()]):
+            return
+
+
+def _take_back(chat_id: str | None, queued: dict[str, Any]) -> None:
+    _taken(chat_id, queued)
+
+
+def _taken(chat_id: str | None, queued: dict[str, Any]) -> bool:
+    """Take a question out of the queue; False when another tab was faster."""
+    while True:
+        before = _queue(chat_id)
+        left = [one for one in before if one["id"] != queued["id"]]
+        if len(left) == len(before):
+            return False
+        if kept.exchange(chat_id, "queue", before, left or None):
+            return True
+
+
+def _ask_now(chat_id: str, queued: dict[str, Any]) -> None:
+    if _taken(chat_id, queued):
+        send(draft_of(chat_id, queued))
+
+
+def _is_held(chat_id: str) -> bool:
+    """Whether the app was closed in the middle of the last answer: nobody waits for what comes next."""
+    return queries.last_state(state.workspace().ledger, state.owner(), chat_id) == "interrupted"

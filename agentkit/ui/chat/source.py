@@ -1,0 +1,146 @@
+"""The source of a citation beside its answer: where it stands, the passage in its text, the page's picture, the original."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from agentkit.documents import Limits, render_page
+from agentkit.errors import AgentkitError, NotFound
+from agentkit.retrieval import StoredDocument
+from agentkit.retrieval.names import file_name
+from agentkit.ui.shared import components, state
+from agentkit.ui.shared.passage import find_place, page_span, unwrapped
+from agentkit.ui.text import markdown
+
+_OPEN = "open_source"
+_AS_IT_WAS = "The passage is shown as it was when the answer was written."
+_NOTES = {"deleted": f"This document was deleted. {_AS_IT_WAS}", "changed": f"This document has changed since. {_AS_IT_WAS}"}
+
+
+def open_source(target: str) -> None:
+    """Show the source `MESSAGE-n`; an empty target closes the one shown."""
+    st.session_state[_OPEN] = target
+
+
+def opened(message_id: str) -> int | None:
+    """The marker of the source that is open at this answer."""
+    message, _, marker = str(st.session_state.get(_OPEN, "")).rpartition("-")
+    return int(marker) if message == message_id and marker.isdigit() else None
+
+
+def label(citation: dict[str, Any], doubtful: bool = False) -> str:
+    """`[1] handbook.pdf, p. 3` for buttons, as Markdown; `[1?]` when it is doubtful."""
+    where = f"p. {citation['page']}" if citation["page"] else citation["place"]
+    sign = "?" if doubtful else ""
+    return markdown.literal(f"[{citation['marker']}{sign}] " + ", ".join(part for part in (citation["document"], where) if part))
+
+
+def draw_chips(message_id: str, citations: list[dict[str, Any]], doubtful: Collection[int] = ()) -> None:
+    """One chip for each source of an answer; the open one is selected."""
+    by_marker = {int(citation["marker"]): citation for citation in citations}
+    key = f"sources-{message_id}"
+    st.session_state[key] = opened(message_id)
+
+    def chosen() -> None:
+        marker = st.session_state[key]
+        open_source(f"{message_id}-{marker}" if marker else "")
+
+    names = {marker: label(citation, marker in doubtful) for marker, citation in by_marker.items()}
+    st.pills("Sources", list(names), format_func=names.__getitem__, key=key, on_change=chosen, label_visibility="collapsed")
+
+
+def draw_source(message_id: str, citation: dict[str, Any], answer: str, doubts: Sequence[str] = ()) -> None:
+    """The panel for one citation, with what is doubtful about it, in Markdown."""
+    workspace, owner = state.workspace(), state.owner()
+    with st.container(border=True, key="source"):
+        _draw_head(citation)
+        place = find_place(workspace.library, owner, citation, answer)
+        for doubt in doubts:
+            st.warning(doubt, icon=":material/help:")
+        if note := _NOTES.get(place.document):
+            st.info(note, icon=":material/info:")
+        parts = [(unwrapped(text), kind) for text, kind in place.parts] if citation["page"] else place.parts
+        components.marked_text(parts, key=f"text-{message_id}-{citation['marker']}")
+        if place.document != "deleted":
+            document = workspace.library.document(owner, citation["document_id"])
+            _draw_page(document, citation, exact=place.document == "as cited")
+            _draw_download(document)
+
+
+def _draw_head(citation: dict[str, Any]) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f":material/description: **{label(citation)}**", width="stretch")
+        st.button("Close", key="close-source", icon=":material/close:", type="tertiary", on_click=open_source, args=("",))
+    if citation["heading"]:
+        st.caption(markdown.literal(citation["heading"]))
+
+
+def _draw_page(document: StoredDocument, citation: dict[str, Any], *, exact: bool) -> None:
+    """The page as a picture, for PDFs, with buttons to the pages around it."""
+    if document.media_type != "application/pdf" or not citation["page"]:
+        return
+    key = f"page-{document.id}-{citation['chunk_id']}"
+    page = st.session_state.setdefault(key, int(citation["page"]))
+    workspace, owner = state.workspace(), state.owner()
+    try:
+        original = workspace.library.original(owner, document.id)
+        mark = _mark(citation) if exact and page == citation["page"] else None
+        with st.spinner(f"Drawing page {page} …"):
+            picture = _picture(original, document.name, page, mark, Limits.from_settings(workspace.settings))
+    except AgentkitError as error:
+        st.caption(f":material/error: The page cannot be shown. {markdown.literal(str(error))}")
+        return
+    marked = ", the passage marked" if mark else ""
+    st.image(picture, alt=f"Page {page} of {document.name}{marked}", width="stretch")
+    _draw_page_buttons(key, page, document.pages or page)
+
+
+def _draw_page_buttons(key: str, page: int, pages: int) -> None:
+    def turn(to: int) -> None:
+        st.session_state[key] = to
+
+    def button(icon: str, name: str, to: int) -> None:
+        gone = not 1 <= to <= pages
+        st.button("", icon=icon, key=f"{key}-{name}", help=name, type="tertiary", disabled=gone, on_click=turn, args=(to,))
+
+    with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center"):
+        button(":material/chevron_left:", "Page before", page - 1)
+        st.caption(f"Page {page:,} of {pages:,}", width="content")
+        button(":material/chevron_right:", "Next page", page + 1)
+
+
+def _draw_download(document: StoredDocument) -> None:
+    try:
+        original = state.workspace().library.original(state.owner(), document.id)
+    except NotFound:
+        return
+    st.download_button(
+        "Download the original",
+        original.read_bytes,
+        file_name=file_name(Path(document.name).name),
+        mime=document.media_type,
+        icon=":material/download:",
+        type="tertiary",
+        on_click="ignore",
+        key=f"download-{document.id}",
+    )
+
+
+def _mark(citation: dict[str, Any]) -> tuple[int, int] | None:
+    """Where on its page the passage stands, which may be merged from several chunks."""
+    library, owner, start, end = state.workspace().library, state.owner(), int(citation["start"]), int(citation["end"])
+    try:
+        if library.text(owner, citation["document_id"])[start:end] != citation["text"]:
+            return None  # taken in anew since; the page is shown without a mark
+        return page_span(library, owner, citation["document_id"], int(citation["page"]), (start, end))
+    except NotFound:
+        return None
+
+
+@st.cache_data(max_entries=100, show_spinner=False)
+def _picture(original: Path, name: str, page: int, mark: tuple[int, int] | None, _limits: Limits) -> bytes:
+    return render_page(original, name, page, mark, _limits, width=1_000)

@@ -1,0 +1,1 @@
+"""The documents page: collections, adding, progress, the table, one document."""

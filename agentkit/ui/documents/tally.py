@@ -1,0 +1,131 @@
+"""What a run that works on documents, one after the other, has told so far, counted as its events come."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentkit.events import DocumentDone, DocumentProgress, Event, RunFailed, RunStopped
+from agentkit.runs import Run
+from agentkit.ui.text import figures, markdown
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How runs of one kind are spoken of."""
+
+    doing: str
+    """Stands before the title of a run that goes on."""
+    done: str
+    """What a document is that came to a good end."""
+    undone: str
+    """What the documents are that a cancelled run left."""
+    nothing: str
+    """Said of a run that came to a good end without any document."""
+
+
+WORDS = {
+    "ingest": Words("Taking in", "indexed", "not taken in", "nothing taken in"),
+    "index": Words("Building", "built", "not built", "nothing was missing"),
+    "switch": Words("Switching to", "built", "not built", "this answers now"),
+}
+"""By kind of run."""
+_SHARES = {"waiting": 0.0, "parse": 0.05, "split": 0.1, "embed": 0.15, "commit": 0.95, "index": 0.97}
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run that works on documents has told so far."""
+
+    size: int
+    """How many documents it was given."""
+    seq: int = 0
+    """Events up to this number are counted in."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """Documents that have ended, by status."""
+    under_way: dict[str, DocumentProgress] = field(default_factory=dict)
+    """The latest of each document that has begun and not ended, by id."""
+    failed: list[DocumentDone] = field(default_factory=list)
+    unchanged: list[DocumentDone] = field(default_factory=list)
+    copies: list[DocumentDone] = field(default_factory=list)
+    """Those with the content of another document."""
+    seconds: float = 0.0
+    problem: str = ""
+    stopped: bool = False
+    shown_since: bool = False
+    """Whether the page that watches the run was drawn after its end."""
+
+    @property
+    def done(self) -> int:
+        """How many documents have ended."""
+        return self.counts.total()
+
+    @property
+    def fraction(self) -> float:
+        """How much of the work is done, from 0 to 1; a document under way counts by its stage."""
+        begun = sum(_share(one) for one in self.under_way.values())
+        return min(1.0, (self.done + begun) / max(1, self.size, self.done + len(self.under_way)))
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds that the rest will take at the pace so far; None while that cannot be said."""
+        if self.seconds < 2 or self.fraction < 0.1:
+            return None
+        return self.seconds * (1 - self.fraction) / self.fraction
+
+    def follow(self, run: Run[Any]) -> None:
+        """Count in what has happened since the last time."""
+        ended = run.ended  # asked first: what comes between is counted the next time
+        for recorded in run.events(self.seq):
+            self.seq = recorded.seq
+            self.seconds = recorded.at - run.started_at
+            self._count(recorded.event)
+        if not ended:
+            self.seconds = time.time() - run.started_at
+
+    def _count(self, event: Event) -> None:
+        match event:
+            case DocumentProgress():
+                self.under_way[event.document_id] = event
+            case DocumentDone():
+                self.under_way.pop(event.document_id, None)
+                self.counts[event.status] += 1
+                if event.status == "failed":
+                    self.failed.append(event)
+                elif event.status == "unchanged":
+                    self.unchanged.append(event)
+                elif event.same_as:
+                    self.copies.append(event)
+            case RunFailed():
+                self.problem = event.error
+            case RunStopped():
+                self.stopped = True
+            case _:
+                pass
+
+
+def summary(title: str, tally: Tally, kind: str = "ingest") -> str:
+    """What came of a run, as one line of Markdown: how many documents were indexed, unchanged or failed, and the time."""
+    said = WORDS[kind]
+    ends = {said.done: tally.counts["indexed"], "unchanged": tally.counts["unchanged"], "failed": tally.counts["failed"]}
+    words = [f"{figures.count(number)} {status}" for status, number in ends.items() if number]
+    rest = max(0, tally.size - sum(ends.values()))
+    if tally.stopped and rest:
+        words.append(f"{figures.count(rest)} {said.undone}, as you cancelled")
+    nothing = "cancelled" if tally.stopped else "it broke off" if tally.problem else said.nothing
+    what = f"{', '.join(words)}, in {figures.seconds(tally.seconds)}" if words else nothing
+    return f"**{markdown.literal(title)}:** {what}."
+
+
+def same_content(name: str) -> str:
+    """What is said of a document with the content of the document of that name."""
+    return f"Same content as {name}."
+
+
+def _share(progress: DocumentProgress) -> float:
+    share = _SHARES[progress.stage]
+    if progress.stage == "embed" and progress.total:
+        share += 0.8 * progress.done / progress.total
+    return share

@@ -1,0 +1,1 @@
+"""The retrieval lab: a query tried, exact search, measurements, index versions."""

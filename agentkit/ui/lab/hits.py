@@ -1,0 +1,221 @@
+"""What searches of the retrieval lab found: the time of every stage, the passages with all scores, two searches compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from agentkit.events import Retrieved
+from agentkit.llm.offline.words import stems, words
+from agentkit.retrieval import Hit
+from agentkit.retrieval.options import SearchOptions
+from agentkit.retrieval.types import Scope
+from agentkit.teams.task import source_line
+from agentkit.ui.lab import parts as lab
+from agentkit.ui.shared import components, passage
+from agentkit.ui.shared.components import Part
+from agentkit.ui.steps import draw
+from agentkit.ui.text import figures, markdown
+
+if TYPE_CHECKING:
+    import pandas
+    from streamlit.delta_generator import DeltaGenerator
+
+PER_PAGE = 10
+_UNSPACED = "\u0e00"  # from here on, scripts write without spaces
+_SCORES = {"dense": "meaning", "lexical": "words", "fused": "fused", "rerank": "reranked"}
+_LEFT_OUT = {"weak": "with weak evidence", "duplicate": "nearly the same as another"}
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A search to try: its letter, and what it is told."""
+
+    letter: str
+    options: SearchOptions
+    version_id: str | None = None
+    """None for the version that answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found, and the event that tells how."""
+
+    side: Side
+    hits: list[Hit]
+    event: Retrieved
+
+
+def draw_found(query: str, scope: Scope, found: Sequence[Found], columns: Sequence[DeltaGenerator]) -> None:
+    """Summaries at the foot of the sides' columns; below them the passages, long lists by the page."""
+    for one in found:
+        with columns["AB".index(one.side.letter)]:
+            _draw_summary(one, scope)
+    longest = max((len(one.hits) for one in found), default=0)
+    if len(found) == 2 and longest:
+        st.caption(_overlap(*found))
+    lists = st.columns(2, gap="large") if len(columns) == 2 else [st.container()]
+    pages = ceil(longest / PER_PAGE)
+    first = (st.pagination(pages, key="hits-page") - 1) * PER_PAGE if pages > 1 else 0
+    for one in found:
+        others = next((other.hits for other in found if other is not one), None)
+        with lists["AB".index(one.side.letter)]:
+            if others is not None:
+                st.caption(f"**{one.side.letter}** · {lab.MODE_NAMES[one.side.options.mode]}")
+            for hit in one.hits[first : first + PER_PAGE]:
+                _draw_hit(query, one.side, hit, others)
+            if one.hits:
+                _draw_table(one)
+
+
+def _draw_summary(found: Found, scope: Scope) -> None:
+    event = found.event
+    left_out = [f"{figures.count(event.left_out[what])} {why}" for what, why in _LEFT_OUT.items() if event.left_out.get(what)]
+    with st.container(gap="xsmall"):
+        if event.fallback:
+            st.warning(markdown.literal(draw.why_words(event.fallback)), icon=":material/cloud_off:")
+        st.markdown(f"**{figures.count(len(found.hits), 'passage')}** in {figures.milliseconds(event.seconds)}")
+        st.caption(
+            " · ".join(f"{stage.replace('_', ' ')} {figures.milliseconds(seconds)}" for stage, seconds in event.timings.items())
+        )
+        if left_out:
+            st.caption(f"Left out: {', '.join(left_out)}")
+        if not found.hits:
+            st.info(_advice(found, scope), icon=":material/search_off:")
+
+
+def _advice(found: Found, scope: Scope) -> str:
+    """Why nothing may have been found, and what to loosen."""
+    options, ways, as_wanted = found.side.options, [], not found.event.fallback
+    if options.min_score and (as_wanted or options.reranker):
+        ways.append(f"lower “Weak below” from {options.min_score:g}")
+    if scope != Scope():
+        ways.append("clear the filters")
+    if options.mode == "lexical":
+        ways.append("search by meaning, too")
+    return f"Nothing was found. {lab.advice(ways or ['ask in other words'])}"
+
+
+def _draw_hit(query: str, side: Side, hit: Hit, others: Sequence[Hit] | None) -> None:
+    with st.container(border=True, gap="xsmall", key=f"hit-{side.letter}-{hit.rank}"):
+        moved = f" {_moved(shift(hit, others))}" if others is not None else ""
+        st.markdown(f"**{hit.rank}** · **{markdown.literal(source_line(replace(hit, heading='')))}** · {hit.score:.3f}{moved}")
+        if hit.heading:
+            st.caption(markdown.literal(hit.heading))
+        st.caption(_scores(hit))
+        components.marked_text(mark_words(_as_read(hit), query), key=f"text-{side.letter}-{hit.rank}")
+        if hit.also_in:
+            st.caption(f":material/content_copy: Nearly the same in {', '.join(map(markdown.literal, hit.also_in))}")
+
+
+def _as_read(hit: Hit) -> str:
+    """The passage, the lines of a page joined to paragraphs: where they broke on paper means nothing here."""
+    return passage.unwrapped(hit.text) if hit.page else hit.text
+
+
+def _scores(hit: Hit) -> str:
+    """`meaning 0.712 (rank 1) · words 12.400 (rank 3) · fused 0.831`."""
+    parts = []
+    for name, word in _SCORES.items():
+        if name in hit.scores:
+            rank = hit.scores.get(f"{name}_rank")
+            parts.append(f"{word} {hit.scores[name]:.3f}" + (f" (rank {int(rank):,})" if rank is not None else ""))
+    if len(hit.chunk_ids) > 1:
+        parts.append(f"{figures.count(len(hit.chunk_ids))} chunks merged")
+    return " · ".join(parts)
+
+
+def _draw_table(found: Found) -> None:
+    with st.expander("All scores as a table", type="compact", icon=":material/table:"):
+        score = st.column_config.NumberColumn(format="%.3f")
+        about = {name: score for name in ("Score", "Cosine", "BM25", "Fused", "Reranked")}
+        st.dataframe(
+            table(found.hits), hide_index=True, key=f"scores-{found.side.letter}", column_config=about,
+            alt=f"Scores of the {figures.count(len(found.hits), 'passage')} by stage",
+        )  # fmt: skip
+
+
+def table(hits: Sequence[Hit]) -> pandas.DataFrame:
+    """The hits with the score and rank of every stage, one a row; stages without a part in any of them are left out."""
+    import pandas
+
+    rows = [
+        {
+            "Rank": hit.rank, "Document": hit.document, "Page": hit.page, "Heading": hit.heading, "Score": hit.score,
+            "Cosine": hit.scores.get("dense"), "Cosine rank": hit.scores.get("dense_rank"),
+            "BM25": hit.scores.get("lexical"), "BM25 rank": hit.scores.get("lexical_rank"),
+            "Fused": hit.scores.get("fused"), "Reranked": hit.scores.get("rerank"),
+        }
+        for hit in hits
+    ]  # fmt: skip
+    return pandas.DataFrame(rows).dropna(axis="columns", how="all")
+
+
+# What two searches have in common
+
+
+def same_place(one: Hit, other: Hit) -> bool:
+    """Whether the hits share text of a document, also when it was cut or merged differently."""
+    return one.document_id == other.document_id and one.start < other.end and other.start < one.end
+
+
+def shift(hit: Hit, others: Sequence[Hit]) -> int | None:
+    """How many ranks higher the hit stands here than among the others; None when it is not among them."""
+    return next((other.rank - hit.rank for other in others if same_place(hit, other)), None)
+
+
+def _overlap(one: Found, other: Found) -> str:
+    shared = sum(shift(hit, other.hits) is not None for hit in one.hits)
+    letters = f"{one.side.letter} are also among those of {other.side.letter}"
+    text = f":material/join_inner: {shared:,} of {figures.count(len(one.hits), 'passage')} of {letters}."
+    same = (one.side.options, one.side.version_id) == (other.side.options, other.side.version_id)
+    return f"{text} Both sides search alike: change something under “Settings {other.side.letter}”." if same else text
+
+
+def _moved(ranks: int | None) -> str:
+    if ranks is None:
+        return ":primary-badge[new]"
+    if not ranks:
+        return ":gray-badge[same rank]"
+    return f":primary-badge[▲ {ranks:,}]" if ranks > 0 else f":gray-badge[▼ {-ranks:,}]"
+
+
+# Words of the query
+
+
+def mark_words(text: str, query: str) -> list[Part]:
+    """The text in parts, with the words marked that the query has, too, whatever their endings."""
+    wanted = set(stems(query)) or set(words(query))
+    pairs = {pair for word in _WORD.findall(query) if word >= _UNSPACED for pair in _pairs(word)}
+    marked = [span for match in _WORD.finditer(text) for span in _spans(match, wanted, pairs)]
+    return _parts(text, marked)
+
+
+def _spans(match: re.Match[str], wanted: set[str], pairs: set[str]) -> list[tuple[int, int]]:
+    """Where in this run of letters the query's words stand; in scripts without spaces, pairs of its characters."""
+    word, at = match.group(), match.start()
+    if word >= _UNSPACED:
+        hit = [
+            n for n in range(len(word)) if word[n : n + 2] in pairs or (n and word[n - 1 : n + 1] in pairs) or word[n] in pairs
+        ]
+        return [(at + n, at + n + 1) for n in hit]
+    return [match.span()] if wanted.intersection(stems(word) or words(word)) else []
+
+
+def _pairs(word: str) -> list[str]:
+    return [word[n : n + 2] for n in range(len(word) - 1)] if len(word) > 1 else [word]
+
+
+def _parts(text: str, spans: Sequence[tuple[int, int]]) -> list[Part]:
+    parts: list[Part] = []
+    at = 0
+    for start, end in spans:
+        parts += [(text[at:start], ""), (text[start:end], "passage")]
+        at = end
+    return [part for part in [*parts, (text[at:], "")] if part[0]]

@@ -1,0 +1,1 @@
+"""The settings page: models, limits, tools, the installation."""

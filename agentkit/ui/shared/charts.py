@@ -1,0 +1,174 @@
+"""The charts: with titles, units and a text for those who do not see them; the theme gives colours for light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+from math import ceil, log2
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from agentkit.ui.text import figures
+
+if TYPE_CHECKING:
+    import altair
+    import pandas
+
+HEIGHT = 300
+_BIN = 16
+_LEAST_BIN, _BARS = 8, 16  # tokens, and how many bars of a kind a histogram that compares has at most
+
+
+def draw_chunk_sizes(sizes: Sequence[int], most: int) -> None:
+    """A histogram of tokens by chunk; `most` is what the embedder reads at most."""
+    import altair as alt
+    import pandas as pd
+
+    starts = [size // _BIN * _BIN for size in sizes]
+    rows = [{"from": start, "to": start + _BIN, "chunks": starts.count(start)} for start in range(0, max(starts) + 1, _BIN)]
+    chart = (
+        alt.Chart(pd.DataFrame(rows), title="Chunk sizes")
+        .mark_bar()
+        .encode(
+            alt.X("from:Q", bin="binned", title="Tokens in a chunk"),
+            alt.X2("to:Q"),
+            alt.Y("chunks:Q", title="Chunks", axis=alt.Axis(tickMinStep=1, format="~s")),
+            tooltip=[_tip("from", "Tokens from"), _tip("to", "to"), _tip("chunks", "Chunks", ",")],
+        )
+    )
+    text = _spread(sizes)
+    _draw(chart, f"Histogram of chunk sizes: {text}.", "chunk-sizes")
+    st.caption(f"{text}. The embedder reads {most:,} at most, title and heading included.")
+
+
+def draw_cuts(now: Sequence[int], then: Sequence[int], most: int) -> None:
+    """Two histograms in one: tokens by chunk as they are `now` and as they would be `then`; `most` is the larger limit."""
+    import altair as alt
+    import pandas as pd
+
+    step = max(_LEAST_BIN, 2 ** ceil(log2(most / _BARS)))
+    sizes = {"Now": now, "As chosen": then} if list(now) != list(then) else {"As now": now}
+    ends = range(step, max(*now, *then) + step, step)
+    rows = [
+        {"cut": cut, "from": end - step, "to": end - 1, "chunks": sum(end - step <= one < end for one in found)}
+        for cut, found in sizes.items()
+        for end in ends
+    ]
+    axis = alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=8)
+    chart = (
+        alt.Chart(pd.DataFrame(rows), title="Chunk sizes, now and as chosen")
+        .mark_bar()
+        .encode(
+            alt.X("from:O", title="Tokens in a chunk, from", axis=axis),
+            alt.XOffset("cut:N", sort=list(sizes)),
+            alt.Y("chunks:Q", title="Chunks", axis=alt.Axis(tickMinStep=1, format="~s")),
+            alt.Color("cut:N", title=None, sort=list(sizes), legend=alt.Legend(orient="bottom")),
+            tooltip=[_tip("cut", "Cut"), _tip("from", "Tokens from"), _tip("to", "to"), _tip("chunks", "Chunks", ",")],
+        )
+    )
+    texts = [f"{cut.lower()} {_spread(found)}" for cut, found in sizes.items() if found]
+    _draw(chart, f"Histogram of chunk sizes: {'; '.join(texts)}.", "chunk-cuts")
+    text = "; ".join(texts)
+    st.caption(f"{text[0].upper()}{text[1:]}.")
+
+
+def draw_tokens(days: pandas.DataFrame) -> None:
+    """Tokens in and out by day, stacked; `days` has day (ISO text), prompt_tokens, completion_tokens."""
+    import altair as alt
+
+    names = {"prompt_tokens": "Tokens in", "completion_tokens": "Tokens out"}
+    long = days[["day", *names]].rename(columns=names).melt("day", var_name="kind", value_name="tokens")
+    chart = (
+        alt.Chart(_labelled(long.assign(order=long.kind.eq("Tokens out"))), title="Tokens by day")
+        .mark_bar()
+        .encode(
+            _days(days.day),
+            alt.Y("tokens:Q", title="Tokens", axis=alt.Axis(labelExpr="format(datum.value, '~s')")),  # 0, not 0k
+            alt.Color("kind:N", title=None, sort=list(names.values()), legend=alt.Legend(orient="bottom")),
+            alt.Order("order:O"),
+            tooltip=[_tip("day", "Day"), _tip("kind", "Kind"), _tip("tokens", "Tokens", ",")],
+        )
+    )
+    sums = f"{int(days.prompt_tokens.sum()):,} in, {int(days.completion_tokens.sum()):,} out"
+    _draw(chart, f"Bars of tokens by day, {_span(days)}: {sums} in all.", "tokens-by-day")
+
+
+def draw_cost(days: pandas.DataFrame) -> None:
+    """Known cost by day; `days` has day (ISO text) and cost (US dollars)."""
+    import altair as alt
+
+    chart = (
+        alt.Chart(_labelled(days[["day", "cost"]]), title="Known cost by day")
+        .mark_bar()
+        .encode(
+            _days(days.day),
+            alt.Y("cost:Q", title="US dollars", axis=alt.Axis(format="$~g")),
+            tooltip=[_tip("day", "Day"), _tip("cost", "US dollars", "$.4f")],
+        )
+    )
+    total = figures.dollars(float(days.cost.sum()))
+    _draw(chart, f"Bars of the known cost by day, {_span(days)}: {total} in all.", "cost-by-day")
+
+
+def draw_latency(days: pandas.DataFrame) -> None:
+    """Seconds of a call by day; `days` has day (ISO text), p50_s, p95_s, both empty on days without calls."""
+    import altair as alt
+
+    names = {"p50_s": "Median", "p95_s": "95 of 100 calls are faster"}
+    long = days[["day", *names]].rename(columns=names).melt("day", var_name="kind", value_name="seconds").dropna()
+    kinds = list(names.values())
+    chart = (
+        alt.Chart(_labelled(long), title="Time of a call by day")
+        .mark_line(point=alt.OverlayMarkDef(size=45))
+        .encode(
+            _days(days.day),
+            alt.Y("seconds:Q", title="Seconds"),
+            alt.Color("kind:N", title=None, sort=kinds, legend=alt.Legend(orient="bottom", labelLimit=240, symbolType="stroke")),
+            alt.StrokeDash("kind:N", title=None, sort=kinds),
+            tooltip=[_tip("day", "Day"), _tip("kind", "Kind"), _tip("seconds", "Seconds", ".2f")],
+        )
+    )
+    highest = figures.seconds(float(days.p95_s.max()))
+    text = f"Lines of the time of a call by day, {_span(days)}: median and 95th percentile, at most {highest}."
+    _draw(chart, text, "latency-by-day")
+
+
+def _draw(chart: altair.Chart, alt_text: str, key: str) -> None:
+    ink = "#bdb6a8" if st.context.theme.type == "dark" else "#57524a"  # Streamlit's own grey is too pale on our paper
+    words = {"labelColor": ink, "titleColor": ink}
+    drawn = chart.properties(height=HEIGHT).configure(axis=words, legend=words)
+    st.altair_chart(drawn, width="stretch", alt=alt_text, key=key)
+
+
+def _days(days: Iterable[str]) -> Any:
+    """The axis of all these days. They are categories: as times, the browser would move them by its zone."""
+    import altair as alt
+
+    axis = alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=8)
+    return alt.X("label:O", title=None, sort=None, scale=alt.Scale(domain=_labels(days)), axis=axis)
+
+
+def _spread(sizes: Sequence[int]) -> str:
+    span = f"{min(sizes):,} to {max(sizes):,} tokens"
+    return f"{figures.count(len(sizes), 'chunk')} of {span}, half of them up to {median(sizes):,.0f}"
+
+
+def _tip(field: str, title: str, number: str = "") -> Any:
+    import altair as alt
+
+    return alt.Tooltip(field, title=title, format=number) if number else alt.Tooltip(field, title=title)
+
+
+def _labelled(rows: pandas.DataFrame) -> pandas.DataFrame:
+    return rows.assign(label=_labels(rows.day))
+
+
+def _labels(days: Iterable[str]) -> list[str]:
+    found = [date.fromisoformat(day) for day in days]
+    return [f"{day.day} {day:%b}" if day.year == date.today().year else f"{day.day} {day:%b %Y}" for day in found]  # noqa: DTZ011
+
+
+def _span(days: pandas.DataFrame) -> str:
+    return f"{days.day.iloc[0]} to {days.day.iloc[-1]}"

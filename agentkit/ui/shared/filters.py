@@ -1,0 +1,128 @@
+"""Narrowing a search, in the retrieval lab and in chats: by document, file type, tag, day and page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, timedelta
+from typing import Any
+
+import streamlit as st
+
+from agentkit.documents.readers import FORMATS
+from agentkit.retrieval import Collection
+from agentkit.retrieval.types import Scope
+from agentkit.ui.shared import state
+from agentkit.ui.text import figures, markdown, times
+
+_LISTED = 1_000  # documents that are offered by name; of more, a part of the name is asked for
+
+
+def draw_filters(collection: Collection) -> Scope:
+    """What of the collection is searched, chosen in a popover whose label counts the filters in force."""
+    key = f"filter-{collection.id}"
+    values = {name: st.session_state.get(f"{key}-{name}") for name in _CLEARED}
+    active = sum(bool(value) for value in values.values())
+    with st.container(horizontal=True, vertical_alignment="center", width="content"):
+        with st.popover(f"Filters ({active})" if active else "Filters", icon=":material/filter_alt:", key=f"{key}-popover"):
+            scope = draw_fields(collection, key)
+        if active:
+            st.button(
+                "Clear filters",
+                key=f"{key}-clear",
+                icon=":material/filter_alt_off:",
+                type="tertiary",
+                on_click=clear,
+                args=(key,),
+            )
+    return scope
+
+
+_CLEARED: dict[str, Any] = {
+    "documents": [], "part": "", "types": [], "tags": [], "from": None, "to": None, "first": None, "last": None,
+}  # fmt: skip
+"""The fields of the filters, and what stands in each when it does not narrow."""
+
+
+def clear(key: str) -> None:
+    """Let the fields under this key narrow nothing, from the next drawing on."""
+    for name, empty in _CLEARED.items():
+        st.session_state[f"{key}-{name}"] = empty
+
+
+def filled(key: str) -> dict[str, Any]:
+    """What stands in the fields under this key that narrow, as JSON values by name."""
+    values = {name: st.session_state.get(f"{key}-{name}") for name in _CLEARED}
+    return {
+        name: value.isoformat() if isinstance(value, date) else value
+        for name, value in values.items()
+        if value
+    }
+
+
+def fill(key: str, given: Mapping[str, Any]) -> None:
+    """Let the fields under this key say what `filled` gave, from the next drawing on."""
+    for name, empty in _CLEARED.items():
+        value = given.get(name, empty)
+        if name in ("from", "to") and value:
+            value = date.fromisoformat(value)
+        st.session_state[f"{key}-{name}"] = value
+
+
+def in_words(scope: Scope) -> str:
+    """What is searched, in Markdown: `2 documents, tag budget`; empty for everything."""
+    days = [(scope.added_from, "from"), (scope.added_before and scope.added_before - timedelta(days=1), "to")]
+    parts = [
+        figures.count(len(scope.document_ids), "document") if scope.document_ids is not None else "",
+        " or ".join(map(_type_name, scope.media_types)),
+        f"tag {' or '.join(map(markdown.literal, scope.tags))}" if scope.tags else "",
+        *(f"added {word} {times.day(moment)}" for moment, word in days if moment),
+        f"from page {scope.first_page:,}" if scope.first_page else "",
+        f"to page {scope.last_page:,}" if scope.last_page else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def draw_fields(collection: Collection, key: str) -> Scope:
+    """The fields of the filters for this collection; `key` begins the keys of the widgets, which keep what is chosen."""
+    library, owner = state.workspace().library, state.owner()
+    ids = _draw_documents(collection, key)
+    types = _several("File types", f"{key}-types", library.media_types(owner, collection.name), _type_name)
+    tags = _several("Tags", f"{key}-tags", library.tags(owner, collection.name), markdown.literal, "with any of them")
+    with st.grid(2, min_column_width=130):
+        since = _day("Added from", f"{key}-from")
+        until = _day("Added to", f"{key}-to")
+        first = st.number_input("From page", min_value=1, value=None, step=1, key=f"{key}-first", persist_state="session")
+        last = st.number_input("To page", min_value=1, value=None, step=1, key=f"{key}-last", persist_state="session")
+    return Scope(
+        document_ids=ids, media_types=tuple(types), tags=tuple(tags), first_page=first, last_page=last,
+        added_from=times.begin(since) if since else None,
+        added_before=times.begin(until + timedelta(days=1)) if until else None,
+    )  # fmt: skip
+
+
+def _draw_documents(collection: Collection, key: str) -> list[str] | None:
+    """Ids of the documents that are searched, None for all."""
+    library, owner = state.workspace().library, state.owner()
+    if collection.documents > _LISTED:
+        about = "Only documents whose name, title or source contains this."
+        part = st.text_input("Documents", key=f"{key}-part", placeholder="All documents", help=about, persist_state="session")
+        return [one.id for one in library.documents(owner, collection.name, part.strip())] if part and part.strip() else None
+    names = {one.id: one.name for one in library.documents(owner, collection.name)}
+    return _several("Documents", f"{key}-documents", list(names), lambda one: markdown.literal(names[one])) or None
+
+
+def _several(label: str, key: str, options: Sequence[str], name: Callable[[str], str], about: str | None = None) -> list[str]:
+    """Some of the options; what is no longer there is no longer chosen."""
+    st.session_state[key] = [one for one in st.session_state.get(key, ()) if one in options]
+    return st.multiselect(
+        label, options, format_func=name, key=key, placeholder="All", help=about, disabled=not options, persist_state="session"
+    )
+
+
+def _day(label: str, key: str) -> date | None:
+    return st.date_input(label, value=None, key=key, persist_state="session")
+
+
+def _type_name(media_type: str) -> str:
+    ending = next((ending for ending, known in FORMATS.items() if known.media_type == media_type), "")
+    return ending[1:].upper() or media_type

@@ -1,0 +1,60 @@
+"""What all pages share: the process's one workspace, the owner, and the head of a page."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+
+from agentkit.settings import Settings, load_settings
+from agentkit.workspace import Workspace
+
+PAGES = Path(__file__).resolve().parents[3] / "pages"
+"""Where the pages are; links to them name them as `PAGES / "chat.py"`."""
+
+drawn = threading.Event()
+"""Set once somebody has seen a page: until then nothing heavy is loaded that would keep the page waiting."""
+
+_lock = threading.Lock()
+_opened: list[Workspace] = []
+_opener: list[Callable[[Settings], Workspace]] = [Workspace]
+
+
+def workspace() -> Workspace:
+    """The workspace of this process, opened on first use; raises StoreError and ConfigError."""
+    with _lock:
+        if not _opened:
+            _opened.append(_opener[-1](load_settings()))
+        return _opened[0]
+
+
+def open_with(opener: Callable[[Settings], Workspace]) -> None:
+    """Open the workspace like this when somebody needs it; by default for this process alone."""
+    _opener[:] = [opener]
+
+
+def use(other: Workspace) -> None:
+    """Serve pages from this workspace, closing the one served so far; for tests and for embedding the app."""
+    close()
+    with _lock:
+        _opened.append(other)
+
+
+def close() -> None:
+    """Close the workspace, if one is open."""
+    with _lock:
+        if _opened:
+            _opened.pop().close()
+
+
+def owner() -> str:
+    """Whose session this is."""
+    return workspace().settings.owner
+
+
+def page_head(title: str, purpose: str) -> None:
+    """The title of a page and the line that says what it is for."""
+    st.title(title, anchor=False)
+    st.caption(purpose)

@@ -1,0 +1,1 @@
+"""What stands around the pages: start, navigation, style, and who may talk to the app."""

@@ -1,0 +1,124 @@
+"""What stands around the pages: warm-up and shutdown, the health check, and errors that nobody expected."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from streamlit.file_util import get_static_dir
+
+from agentkit.errors import AgentkitError, ConfigError
+from agentkit.llm.connections.config import OFFLINE, default_connection
+from agentkit.llm.connections.discover import reachable
+from agentkit.settings import load_settings
+from agentkit.ui.shared import downloads, state
+from agentkit.ui.shell.guard import Doorkeeper, SecurityHeaders, content_security_policy, is_here
+
+log = logging.getLogger(__name__)
+FIRST_PAGE_S = 5.0  # a server that nobody looks at warms up all the same
+
+
+@asynccontextmanager
+async def lifespan(app: Any) -> AsyncIterator[None]:
+    """Load the heavy libraries in the background from the start; close the workspace at the end."""
+    if _is_open():
+        log.warning("AGENTKIT_OPEN is set: whoever reaches this server can read and delete everything.")
+    threading.Thread(target=_warm, name="agentkit-warm-up", daemon=True).start()
+    yield
+    await run_in_threadpool(state.close)
+
+
+async def health(request: Request) -> JSONResponse:
+    """`GET /healthz`: 200 and `ok`, or 503 and `failing` when the database cannot be read.
+
+    It is cheap, so that it may be asked often: `doctor` looks at everything. Whoever asks from
+    this machine is also told what is wrong, and whether the model server answers (else the
+    status is `degraded`; the documents and the offline model still work).
+    """
+    problem = await run_in_threadpool(_problem)
+    status, code = ("failing", 503) if problem else ("ok", 200)
+    if not is_here(request.scope.get("client")):
+        return JSONResponse({"status": status}, code)
+    model = await run_in_threadpool(_model)
+    if not problem and not model["ok"]:
+        status = "degraded"
+    return JSONResponse({"status": status, "problem": problem, "model": model}, code)
+
+
+def show_error(error: Exception) -> bool:
+    """Log an unexpected error under a number and show that number instead of its insides."""
+    if isinstance(error, AgentkitError):
+        st.error(str(error), icon=":material/error:")
+        return True
+    number = uuid.uuid4().hex[:8]
+    log.error("error %s", number, exc_info=error)
+    st.error(
+        f"Something went wrong that should not have. Reload the page; if it stays, look for error {number} in the log.",
+        icon=":material/error:",
+    )
+    return True
+
+
+ROUTES = [Route("/healthz", health), downloads.ROUTE]
+
+
+def middleware() -> list[Middleware]:
+    """What each request passes before it is answered, in this order."""
+    index_page = Path(get_static_dir()) / "index.html"
+    return [
+        Middleware(SecurityHeaders, policy=content_security_policy(index_page)),
+        Middleware(
+            Doorkeeper,
+            is_open=_is_open,
+            hosts=lambda: st.get_option("server.allowedHosts"),
+            origins=lambda: st.get_option("server.corsAllowedOrigins"),
+        ),
+    ]
+
+
+@cache
+def _is_open() -> bool:
+    try:
+        return load_settings().open
+    except ConfigError:  # the pages say what is wrong with the settings
+        return False
+
+
+def _problem() -> str:
+    try:
+        state.workspace().database.value("select 1 from chats limit 1")
+    except AgentkitError as error:
+        return str(error)
+    return ""
+
+
+def _model() -> dict[str, object]:
+    try:
+        connection = default_connection(state.workspace().settings)
+    except AgentkitError as error:
+        return {"ok": False, "name": "", "detail": str(error)}
+    if connection is None:
+        return {"ok": True, "name": OFFLINE, "detail": ""}
+    step = reachable(connection)
+    return {"ok": step.ok, "name": connection.name, "detail": step.detail}
+
+
+def _warm() -> None:
+    try:
+        workspace = state.workspace()
+        state.drawn.wait(FIRST_PAGE_S)
+        workspace.warm()
+    except AgentkitError as error:  # the pages show it; the log has it for whoever runs the server
+        log.error("%s", error)

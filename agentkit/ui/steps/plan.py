@@ -1,0 +1,75 @@
+"""How a plan looks: its steps as a list, each with its state, and to unfold what it asked for and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from agentkit.events import StepDone
+from agentkit.ui.steps.turns import Planned
+from agentkit.ui.text import figures, markdown
+
+_THOUGHT, _SHOWN = 100, 300  # characters of what a step is for, and of arguments with the evidence put in
+_MOST_IN_PICTURE = 20  # steps
+_ICONS = {
+    "waiting": ":material/schedule:",
+    "running": "spinner",
+    "not run": ":material/do_not_disturb_on:",
+    "done": ":material/check:",
+    "failed": ":material/error:",
+}
+
+
+def draw_plan(planned: Planned, draw_result: Callable[[str], None]) -> None:
+    """The plan as one line with its steps below; `draw_result` draws the evidence of a step."""
+    steps = planned.made.steps
+    done = sum(step["label"] in planned.done for step in steps)
+    how_far = "" if done == len(steps) else f", {done} of them done"
+    who = markdown.literal(planned.made.agent or "The team")
+    with st.container(gap="xsmall"):
+        st.markdown(f":material/checklist: :small[**{who}** planned {figures.count(len(steps), 'step')}{how_far}]")
+        if any(step["needs"] for step in steps) and len(steps) <= _MOST_IN_PICTURE:
+            st.graphviz_chart(graph(steps, dark=st.context.theme.type == "dark"), width="content")
+        for step in steps:
+            _draw_step(planned, step, draw_result)
+
+
+def graph(steps: Sequence[dict[str, Any]], *, dark: bool) -> str:
+    """Which step waits for which, in Graphviz's language; the list below the picture says the same in words."""
+    ink = "#bdb6a8" if dark else "#57524a"
+    nodes = [f'"{step["label"]}";' for step in steps]
+    edges = [f'"{need}" -> "{step["label"]}";' for step in steps for need in step["needs"]]
+    return (
+        "digraph { rankdir=LR; bgcolor=transparent; nodesep=0.12; ranksep=0.25; pad=0.02; "
+        'node [shape=box, style=rounded, width=0.45, height=0.28, margin="0.06,0.02", fontname="sans-serif", fontsize=10, '
+        f'color="{ink}", fontcolor="{ink}"]; edge [color="{ink}", arrowsize=0.5]; {" ".join([*nodes, *edges])} }}'
+    )
+
+
+def _draw_step(planned: Planned, step: dict[str, Any], draw_result: Callable[[str], None]) -> None:
+    state, done = planned.state(step), planned.done.get(step["label"])
+    told = _told(state, done, [need for need in step["needs"] if need not in planned.done])
+    label = f"{markdown.literal(step['label'])} {markdown.literal(_short(step['thought']) or step['tool'])} · {told}"
+    with st.expander(label, type="compact", icon=_ICONS[state]):
+        st.code(f"{step['tool']}[{step['arguments']}]", language=None, wrap_lines=True)
+        if done:
+            if step["needs"] and len(done.arguments) <= _SHOWN:
+                st.caption(f"With the evidence: {markdown.literal(done.arguments)}")
+            st.caption("Evidence" if done.ok else "Why it failed")
+            draw_result(done.evidence if done.ok else done.evidence.removeprefix("[failed: ").removesuffix("]"))
+
+
+def _told(state: str, done: StepDone | None, missing: list[str]) -> str:
+    """The state in words."""
+    if done is None:
+        return f"waits for {markdown.literal(', '.join(missing))}" if state == "waiting" else state
+    if done.cached:
+        return "the same as another step"
+    tries = f", {figures.count(done.attempts)} attempts" if done.attempts > 1 else ""
+    return f"{figures.seconds(done.seconds)}{tries}{'' if done.ok else ', failed'}"
+
+
+def _short(thought: str) -> str:
+    return thought if len(thought) <= _THOUGHT else thought[:_THOUGHT].rsplit(" ", 1)[0] + " …"

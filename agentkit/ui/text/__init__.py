@@ -1,0 +1,1 @@
+"""Numbers, times, code and the words of others, made fit to show."""

@@ -1,0 +1,1 @@
+"""The usage page: what model calls took."""
