@@ -204,6 +204,8 @@ class ToolReturned:
     content: str
     """What the model is told."""
     seconds: float = 0.0
+    passages: list[dict[str, Any]] = field(default_factory=list)
+    """Those in the content, as the tool gave them: `marker`; `document_id`, `start` and `end` of the hit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +305,10 @@ class StepDone:
     seconds: float = 0.0
     attempts: int = 1
     cached: bool = False
+    passages: list[dict[str, Any]] = field(default_factory=list)
+    """Those in the evidence, as in ToolReturned."""
+    error: str = ""
+    """Why it failed; empty in what older versions stored."""
 
 
 @dataclass(frozen=True, slots=True)

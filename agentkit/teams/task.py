@@ -22,7 +22,7 @@ from agentkit.events import (
     ToolReturned,
 )
 from agentkit.llm.model import Model
-from agentkit.llm.offline.passages import Passage, parse_passages
+from agentkit.llm.offline.passages import Passage
 from agentkit.llm.support import Checked, Embed, check
 from agentkit.messages import Message, new_id
 from agentkit.reasons import ANSWERED, EndReason
@@ -224,7 +224,7 @@ class Computed:
     def __call__(self, event: Event) -> None:
         """Keep it if it is such a result."""
         match event:
-            case ToolReturned(ok=True, content=content) if not parse_passages(content):
+            case ToolReturned(ok=True, passages=[], content=content):
                 self.results.append(content)
             case CodeRan(exit_code=0, output=output):
                 self.results.append(output)

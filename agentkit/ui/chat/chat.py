@@ -19,7 +19,9 @@ from agentkit.teams import Team, team
 from agentkit.ui.chat import asking, composer, doubts, source, table
 from agentkit.ui.shared import state
 from agentkit.ui.steps import draw, wording
-from agentkit.ui.steps.turns import Asked, Turn, last_turns, lately, live_turn, steps, stored_turns
+from agentkit.ui.steps.chat import excerpt
+from agentkit.ui.steps.step import Asked
+from agentkit.ui.steps.turns import Turn, last_turns, lately, live_turn, steps, stored_turns
 from agentkit.ui.text import figures, markdown
 from agentkit.workspace import EVERYTHING, attachment_collection, scope_of
 
@@ -183,9 +185,9 @@ def _draw_remarks(turn: Turn) -> None:
         else:
             st.caption(f":material/info: {markdown.literal(first)}")
     if turn.fallback:
-        st.warning(markdown.literal(draw.why_words(turn.fallback)), icon=":material/cloud_off:")
-    if turn.cut in draw.CUT:
-        st.warning(f"The answer is not whole: {draw.CUT[turn.cut]}.", icon=":material/content_cut:")
+        st.warning(markdown.literal(wording.why_words(turn.fallback)), icon=":material/cloud_off:")
+    if turn.cut in wording.CUT:
+        st.warning(f"The answer is not whole: {wording.CUT[turn.cut]}.", icon=":material/content_cut:")
     if turn.status == "complete" and (why := _ended(extra)):
         st.caption(f":material/flag: Ended: {markdown.literal(why)}.")
 
@@ -289,15 +291,16 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
 def _draw_said_last(turn: Turn, *, whole: bool) -> None:
     """What the person has to know to answer: what was said last."""
     said = next((step for step in reversed(turn.steps) if isinstance(step, MessageSent)), None)
-    if said and (whole or draw.excerpt(said)):
+    if said and (whole or excerpt(said)):
         draw.draw(said, "everything" if whole else "calls")
 
 
 def _doing(turn: Turn) -> str:
-    if turn.steps and draw.doing(turn.steps[-1]) == "Waiting for you":
-        return "Waiting for you"
+    last = turn.steps[-1] if turn.steps else None
+    if isinstance(last, Asked) and last.answered is None:
+        return draw.doing(last)
     if turn.text:
         return "Writing the answer"
     if reading := next((step for step in turn.steps if isinstance(step, DocumentProgress) and step.stage != "waiting"), None):
         return draw.doing(reading)  # also while the model is asked about it
-    return draw.doing(turn.steps[-1]) if turn.steps else "Looking up passages"
+    return draw.doing(last) if last else wording.LOOKING_UP

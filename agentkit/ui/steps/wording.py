@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentkit.events import MessageStatus, ReplyEnd
+from agentkit.events import Fallback, LimitTold, MessageStatus, ReplyEnd
 from agentkit.llm.calls.limits import amount
 from agentkit.reasons import EndKind, EndReason
 from agentkit.teams.approval import ALWAYS, APPROVE, APPROVE_ALL, EDIT, REJECT
@@ -47,6 +47,14 @@ DECIDED = {
     REJECT: "no",
 }
 """What the person said about what was to run."""
+PHASES = {"night": "Night", "day": "Day"}
+"""What a game calls the parts of its days."""
+WAITING, LOOKING_UP = "Waiting for you", "Looking up passages"
+_LIMITS = {
+    True: "The limit of {limit} was reached: with the next call{of_whom}, the {scope} would take at least {used}.",
+    False: "The {scope} has nearly used up the limit of {limit}: {used} with the call that is made now.",
+}
+"""What is told of a limit, by whether it was reached."""
 _ENDS: dict[EndKind, str] = {
     "answered": "the answer is there",
     "no evidence": "no evidence",
@@ -65,6 +73,21 @@ _ENDS: dict[EndKind, str] = {
     "passages": "{agent} has no further passages",
     "other": "{told}",
 }
+
+
+def of_limit(told: LimitTold) -> str:
+    """What a LimitTold says, as plain text."""
+    return _LIMITS[told.reached].format(
+        limit=amount(told.unit, told.limit),
+        used=amount(told.unit, told.used),
+        scope=told.scope,
+        of_whom=f" of {told.agent}" if told.agent else "",
+    )
+
+
+def why_words(fallback: Fallback) -> str:
+    """What is said of a search that went by words alone."""
+    return f"Passages were looked up by their words alone, not by meaning: {fallback.error}"
 
 
 def ended(end: EndReason) -> str:
