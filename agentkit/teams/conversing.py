@@ -60,7 +60,10 @@ def remember(agent: ConversableAgent, peer: ConversableAgent, turns: Sequence[Me
     for turn in turns:
         answered = turn["role"] == "assistant"
         role = "assistant" if answered and agent.name == name else "user"
-        agent.chat_messages[peer].append({"content": turn["content"], "role": role, "name": name if answered else USER})
+        mark = {"metadata": turn["metadata"]} if "metadata" in turn else {}  # of a summary
+        agent.chat_messages[peer].append(
+            {"content": turn["content"], "role": role, "name": name if answered else USER, **mark}
+        )
 
 
 def converse(task: Task, begin: Callable[[], ChatResult], speaker: str, findings: Findings, notes: Sequence[str] = ()) -> Answer:

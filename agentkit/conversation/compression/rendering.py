@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from agentkit.conversation.compression.shape import HEADING, is_summary
+from agentkit.conversation.compression.shape import is_summary
 from agentkit.conversation.history import Stored, content_of
 from agentkit.llm.offline.passages import parse_passages, without_passages
 from agentkit.messages import text_of
@@ -22,7 +22,7 @@ def said(message: Stored, *, passages: bool = True) -> Iterator[Said]:
     Passages of documents are told with their number, or left out.
     """
     if is_summary(message):
-        yield "SUMMARY", without_passages(str(message["content"]).removeprefix(HEADING)).replace(STILL_CITED, "").strip()
+        yield "SUMMARY", without_passages(str(message["content"]).partition("\n")[2]).replace(STILL_CITED, "").strip()
         return
     responses = message.get("tool_responses") or ([message] if message.get("role") in ("tool", "function") else [])
     for response in responses:

@@ -15,8 +15,9 @@ class Finished(Kind[RunFinished]):
 
     def enter(self, event: RunFinished, seq: int, steps: Steps) -> None:
         """Leave out documents that are still under way, as older versions stored them."""
-        left = {key: step for key, step in steps.shown.items() if not isinstance(step, DocumentProgress)}
-        steps.shown = left
+        for key, step in list(steps.shown.items()):
+            if isinstance(step, DocumentProgress):
+                del steps.shown[key]
 
 
 class BrokenOff(Kind[RunFailed | RunStopped]):

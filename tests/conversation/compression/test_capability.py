@@ -11,6 +11,7 @@ from agentkit import ConversableAgent, GroupChat, GroupChatManager
 from agentkit.conversation.compression import Compression, Extraction, ModelSummary, ToolOutput
 from agentkit.conversation.compression.meter import Meter, model_of
 from agentkit.conversation.compression.shape import HEADING
+from agentkit.conversation.model import sendable
 from agentkit.conversation.replies import Continued
 from agentkit.conversation.transforms import MessageHistoryLimiter, TextMessageContentName, TransformMessages
 from agentkit.core import stopping
@@ -85,7 +86,8 @@ def test_the_request_of_the_same_call_is_the_shortened_one() -> None:
     with hearing():
         bob.generate_reply(sender=ann)
     assert len(given) == 30, "the list itself is not changed"
-    assert client.requests[0]["messages"][1:] == bob.chat_messages[ann]
+    assert client.requests[0]["messages"][1:] == sendable(bob.chat_messages[ann])
+    assert all("metadata" not in sent for sent in client.requests[0]["messages"]), "no model is sent the mark"
     assert len(bob.chat_messages[ann]) < 10
 
 
