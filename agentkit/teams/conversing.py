@@ -60,7 +60,7 @@ def remember(agent: ConversableAgent, peer: ConversableAgent, turns: Sequence[Me
     for turn in turns:
         answered = turn["role"] == "assistant"
         role = "assistant" if answered and agent.name == name else "user"
-        mark = {"metadata": turn["metadata"]} if "metadata" in turn else {}  # of a summary
+        mark = {key: value for key, value in turn.items() if key == "metadata"}  # of a summary
         agent.chat_messages[peer].append(
             {"content": turn["content"], "role": role, "name": name if answered else USER, **mark}
         )

@@ -303,4 +303,4 @@ def _doing(turn: Turn) -> str:
         return "Writing the answer"
     if reading := next((step for step in turn.steps if isinstance(step, DocumentProgress) and step.stage != "waiting"), None):
         return draw.doing(reading)  # also while the model is asked about it
-    return draw.doing(last) if last else wording.LOOKING_UP
+    return draw.doing(last) if last else wording.DOING["searches"]

@@ -133,7 +133,7 @@ class Question(Kind[Asked]):
     def doing(self, step: Asked) -> str:
         """What goes on once the person has answered; a tool says itself that it runs."""
         if not step.answered:
-            return wording.WAITING
+            return wording.DOING["asks"]
         runs_code = step.request.draft and step.request.language != "json" and not _rejected(step)
         return "Running the code" if runs_code else "Working on it"
 

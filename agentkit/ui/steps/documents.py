@@ -67,7 +67,7 @@ class Done(Kind[DocumentDone]):
 
     def doing(self, step: DocumentDone) -> str:
         """What comes next."""
-        return wording.LOOKING_UP
+        return wording.DOING["searches"]
 
 
 def _left_out(event: Retrieved) -> str:

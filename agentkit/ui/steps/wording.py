@@ -49,7 +49,8 @@ DECIDED = {
 """What the person said about what was to run."""
 PHASES = {"night": "Night", "day": "Day"}
 """What a game calls the parts of its days."""
-WAITING, LOOKING_UP = "Waiting for you", "Looking up passages"
+DOING = {"asks": "Waiting for you", "searches": "Looking up passages"}
+"""What goes on, where several places say it."""
 _LIMITS = {
     True: "The limit of {limit} was reached: with the next call{of_whom}, the {scope} would take at least {used}.",
     False: "The {scope} has nearly used up the limit of {limit}: {used} with the call that is made now.",
