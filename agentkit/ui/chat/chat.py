@@ -23,7 +23,7 @@ from agentkit.ui.steps.chat import excerpt
 from agentkit.ui.steps.step import Asked
 from agentkit.ui.steps.turns import Turn, last_turns, lately, live_turn, steps, stored_turns
 from agentkit.ui.text import figures, markdown
-from agentkit.workspace import EVERYTHING, attachment_collection, scope_of
+from agentkit.workspace import EVERYTHING, scope_of
 
 _KEPT = "What had been written by then is kept."
 SHOWN = 30  # messages; more come with "Earlier messages"
@@ -213,11 +213,18 @@ def _draw_no_evidence(turn: Turn) -> None:
     if turn.question and scope_of(turn.question) != EVERYTHING:
         ways = f"Clear what the question is narrowed to. {ways}"
     st.info(f"{text} {ways}", icon=":material/search_off:")
-    collection = first.collection.partition(f", {attachment_collection('')}")[0]
+    collection = _searched(turn) or first.collection
     st.page_link(
         state.PAGES / "retrieval_lab.py", label="See this search in the retrieval lab", icon=":material/science:",
         query_params={"collection": collection, "q": first.query},
     )  # fmt: skip
+
+
+def _searched(turn: Turn) -> str:
+    """The name that the collection which the question was asked of has now; empty when it is gone, or not known."""
+    wanted = turn.question.extra.get("collection_id") if turn.question else None
+    known = state.workspace().library.collections(state.owner())
+    return next((one.name for one in known if one.id == wanted), "")
 
 
 def _draw_again(chosen: composer.Choice, turn: Turn) -> None:
