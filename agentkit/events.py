@@ -374,6 +374,8 @@ class DocumentDone:
     note: str = ""
     same_as: str = ""
     """Name of a document of the collection that had the same content before; empty when none had."""
+    updated: bool = False
+    """Whether it took the place of what the document had before."""
 
 
 @dataclass(frozen=True, slots=True)

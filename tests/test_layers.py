@@ -13,13 +13,16 @@ LAYERS = [
     ("app", "pages", "agentkit.__main__", "agentkit.cli"),
     ("agentkit.ui", "agentkit.api"),
     ("agentkit.workspace",),
-    ("agentkit.teams",),
+    ("agentkit.teams", "agentkit.autogen", "agentkit.agentscope", "agentkit.lagent"),
     ("agentkit.agents",),
     ("agentkit.conversation",),
     ("agentkit.runs", "agentkit.llm", "agentkit.parsers", "agentkit.coding", "agentkit.retrieval"),
     ("agentkit.documents", "agentkit.ledger"),
     ("agentkit.core", "agentkit.database"),
-    ("agentkit.messages", "agentkit.events", "agentkit.reasons", "agentkit.settings", "agentkit.private", "agentkit.errors"),
+    (
+        "agentkit.messages", "agentkit.events", "agentkit.reasons", "agentkit.settings", "agentkit.private",
+        "agentkit.errors", "agentkit.names",
+    ),
 ]
 BASE = len(LAYERS) - 1
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
