@@ -1,4 +1,4 @@
-"""Why a chat or an answer ended, as a value: programs compare it, sentences are made of it where somebody reads them."""
+"""Why a chat or an answer ended, as a value; sentences are made of it where somebody reads them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EndKind = Literal[
     "finished",  # the person who watches a group wants to hear nobody any more
     "speakers",  # nobody may speak next, because of `told`
     "allowance",  # the next call would go beyond `limit` `unit`
-    "price",  # the price of `model` (empty: of earlier calls) is unknown, so `limit` `unit` cannot be kept
+    "price",  # as the price of `model` (empty: of earlier calls) is unknown, `limit` cannot be kept
     "window",  # `agent` has `used` of the `limit` tokens of `model`
     "passages",  # `agent` has no further passages
     "other",  # as `told` says
@@ -50,7 +50,9 @@ class EndReason:
         return {name: value for name, value in given.items() if value not in (None, "")}
 
 
-ANSWERED, NO_EVIDENCE, STOPPED = EndReason("answered"), EndReason("no evidence"), EndReason("stopped")
+ANSWERED = EndReason("answered")
+NO_EVIDENCE = EndReason("no evidence")
+STOPPED = EndReason("stopped")
 
 
 def end_from_json(data: object) -> EndReason | None:

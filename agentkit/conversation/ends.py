@@ -1,4 +1,4 @@
-"""Why a chat ended as `stop_reason` says it: the public text for scripts and the console; ours compare the EndReason."""
+"""Why a chat ended, as `stop_reason` and the console say it; what decides is the EndReason."""
 
 from __future__ import annotations
 

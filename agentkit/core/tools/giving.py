@@ -1,4 +1,4 @@
-"""What a running tool tells about its result beside the text: data for those who listen, which no model reads."""
+"""What a running tool tells about its result beside the text, for those who listen."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from contextvars import ContextVar
 from typing import Any
 
 Given = dict[str, Any]
-"""A passage in a result: its number as `marker`; `document_id`, `start` and `end` of the hit that it is."""
+"""A passage in a result: its number as `marker`; `document_id`, `start` and `end` of its hit."""
 _given: ContextVar[list[Given] | None] = ContextVar("agentkit_given", default=None)
 
 
 def give(passages: Iterable[Mapping[str, Any]]) -> None:
-    """Say which passages stand in the result of the tool that runs; outside of a tool nobody hears it."""
+    """Say which passages stand in the result of the tool that runs; elsewhere nobody hears it."""
     given = _given.get()
     if given is not None:
         given += [dict(each) for each in passages]

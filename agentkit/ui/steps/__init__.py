@@ -1,1 +1,1 @@
-"""What happens in a run as people see it: one class for each kind of step, found by the type of the event."""
+"""What happens in a run as people see it: a class for each kind of step, by the type of event."""

@@ -8,7 +8,14 @@ from typing import Any
 
 import streamlit as st
 
-from agentkit.events import ChatEnded, HumanAnswered, HumanInputRequested, MessageSent, Noted, SpeakerSelected
+from agentkit.events import (
+    ChatEnded,
+    HumanAnswered,
+    HumanInputRequested,
+    MessageSent,
+    Noted,
+    SpeakerSelected,
+)
 from agentkit.teams.approval import ALWAYS, APPROVE, APPROVE_ALL, EDIT
 from agentkit.teams.ending import without_ending
 from agentkit.ui.steps import wording

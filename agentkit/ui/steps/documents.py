@@ -29,7 +29,8 @@ class Search(Remark[Retrieved]):
         short = step.seconds < 0.1
         took = figures.milliseconds(step.seconds) if short else figures.seconds(step.seconds)
         query = markdown.literal(step.query)
-        return f":material/search: {looked} “{query}”: {found}, {took}{_left_out(step)}{_away(step)}"
+        about = f"{found}, {took}{_left_out(step)}{_away(step)}"
+        return f":material/search: {looked} “{query}”: {about}"
 
 
 class Progress(Kind[DocumentProgress]):

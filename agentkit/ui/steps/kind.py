@@ -1,4 +1,4 @@
-"""How one kind of step is told: what it becomes of the events, its line, its detail, and what goes on meanwhile."""
+"""How one kind of step is told: what becomes of its events, its line, its detail, what goes on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHOWN = 300  # characters of a message between agents, or of a passage
 
 
 class Kind(Generic[S]):
-    """What is no step: it enters nowhere and draws nothing. Kinds of steps override what is theirs."""
+    """What is no step: it enters nowhere and draws nothing. Kinds of steps override their part."""
 
     def enter(self, event: S, seq: int, steps: Steps) -> None:
         """Take the event, the run's `seq`-th, into the steps."""
@@ -28,7 +28,7 @@ class Kind(Generic[S]):
             st.caption(line)
 
     def doing(self, step: S) -> str:
-        """What is going on while this is the latest step, in a few words that do not change at every tick."""
+        """What goes on while this is the latest step, in words that do not change at every tick."""
         return "Working on the answer"
 
     def is_small_print(self, step: S) -> bool:

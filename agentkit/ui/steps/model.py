@@ -81,7 +81,8 @@ class Parsed(Remark[ReplyParsed]):
         """That it could not."""
         if step.ok:
             return ""
-        return f":material/rule: {markdown.literal(step.agent)}: reply {step.attempt} could not be read"
+        who = markdown.literal(step.agent)
+        return f":material/rule: {who}: reply {step.attempt} could not be read"
 
     def draw(self, step: ReplyParsed, level: Level) -> None:
         """What the others do not hear; or that, and why, it could not be read."""
@@ -142,10 +143,11 @@ def _end(event: ModelReplied) -> str:
 
 
 def _draw_fields(parsed: ReplyParsed) -> None:
-    """What an agent keeps to itself, or tells only the program: the fields of its reply that the others do not hear."""
+    """What an agent keeps to itself, or tells only the program: fields that the others do not hear."""
     fields = parsed.fields if isinstance(parsed.fields, dict) else {}
     words = {name: _in_words(value) for name, value in fields.items()}
-    unheard = {name: text for name, text in words.items() if text.strip() and text != parsed.content}
+    heard = parsed.content
+    unheard = {name: text for name, text in words.items() if text.strip() and text != heard}
     if unheard:
         with st.container(gap=None):
             who = markdown.literal(parsed.agent)

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from agentkit.events import DocumentProgress, LimitTold, Noted, RunFailed, RunFinished, RunStopped, Unknown
+from agentkit.events import (
+    DocumentProgress,
+    LimitTold,
+    Noted,
+    RunFailed,
+    RunFinished,
+    RunStopped,
+    Unknown,
+)
 from agentkit.ui.steps import wording
 from agentkit.ui.steps.kind import Kind, Remark
 from agentkit.ui.steps.plan import end_plan
@@ -57,5 +65,5 @@ class OfNewer(Remark[Unknown]):
 
     def line(self, step: Unknown) -> str:
         """Its name."""
-        name = markdown.literal(step.name)
-        return f":material/update: Something of a newer version of agentkit that this one cannot show: {name}"
+        what = "Something of a newer version of agentkit that this one cannot show"
+        return f":material/update: {what}: {markdown.literal(step.name)}"

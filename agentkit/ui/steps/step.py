@@ -20,7 +20,12 @@ from agentkit.ledger import StoredMessage
 
 Said = StoredMessage | MessageSent
 Level = Literal["answer", "calls", "everything"]
-"""How much is shown above an answer: nothing, what was done, or also who told whom what and every model call."""
+"""How much is shown above an answer: nothing, what was done, or also who told whom what and every
+model call."""
+
+
+State = Literal["waiting", "running", "not run", "done", "failed"]
+"""Of a step of a plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,7 @@ class ToolUse:
     called: ToolCalled
     returned: ToolReturned | None = None
     found: tuple[Found, ...] = ()
-    """The passages that came back; empty for other results, and for those that older versions stored."""
+    """The passages that came back; empty for other results, and where older versions stored it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +72,15 @@ class Planned:
         """Whether steps are left that will run."""
         return not self.ended and any(step["label"] not in self.done for step in self.made.steps)
 
-    def state(self, step: Mapping[str, Any]) -> Literal["waiting", "running", "not run", "done", "failed"]:
+    def state(self, step: Mapping[str, Any]) -> State:
         """How a step of the plan stands; one that nothing is missing for runs."""
         if step["label"] in self.done:
             return "done" if self.done[step["label"]].ok else "failed"
         if self.ended:
             return "not run"
-        own = {other["label"] for other in self.made.steps}  # earlier evidence may be needed, too, and is there
-        return "waiting" if any(need in own and need not in self.done for need in step["needs"]) else "running"
+        # Evidence of an earlier plan may be needed, too, and is there.
+        missing = {other["label"] for other in self.made.steps} - self.done.keys()
+        return "running" if missing.isdisjoint(step["needs"]) else "waiting"
 
 
 Step = Event | ToolUse | Asked | Planned

@@ -52,8 +52,10 @@ PHASES = {"night": "Night", "day": "Day"}
 DOING = {"asks": "Waiting for you", "searches": "Looking up passages"}
 """What goes on, where several places say it."""
 _LIMITS = {
-    True: "The limit of {limit} was reached: with the next call{of_whom}, the {scope} would take at least {used}.",
-    False: "The {scope} has nearly used up the limit of {limit}: {used} with the call that is made now.",
+    True: "The limit of {limit} was reached: with the next call{of_whom}, the {scope} would take at "
+    "least {used}.",
+    False: "The {scope} has nearly used up the limit of {limit}: {used} with the call that is made "
+    "now.",
 }
 """What is told of a limit, by whether it was reached."""
 _ENDS: dict[EndKind, str] = {
