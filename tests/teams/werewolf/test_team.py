@@ -62,6 +62,14 @@ def test_the_messages_follow_one_another_and_thoughts_are_no_messages() -> None:
     assert sum("Secretly" in str(event.fields) for event in played.of(ReplyParsed)) > 10
 
 
+def test_the_nights_and_days_are_told_as_facts() -> None:
+    told = [event.extra.get("metadata") for event in watch(scripted_model(players())).of(MessageSent)]
+    phases = [each["begins"] for each in told if isinstance(each, dict) and "begins" in each]
+    assert phases[0] == {"phase": "night", "day": 1, "alive": list(PLAYERS)}
+    assert [(each["phase"], each["day"]) for each in phases[:3]] == [("night", 1), ("day", 1), ("night", 2)]
+    assert {*phases[1]["alive"], *phases[1]["died"]} == set(PLAYERS)
+
+
 def test_who_is_voted_out_stands_in_the_answer() -> None:
     def vote(turn: Turn) -> str:
         return turn.options[0]
