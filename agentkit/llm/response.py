@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from agentkit.events import ReplyEnd
+from agentkit.messages import FunctionCall, ToolCall
 
 
 class ModelResponse(Protocol):
@@ -26,9 +27,9 @@ class ResponseMessage:
     """The message of a choice."""
 
     content: str | None
-    tool_calls: list[dict[str, Any]] | None = None
+    tool_calls: list[ToolCall] | None = None
     role: str = "assistant"
-    function_call: dict[str, Any] | None = None
+    function_call: FunctionCall | None = None
     """The only call, in the form that OpenAI had before tools."""
     reasoning_content: str | None = None
     """What the model thought before."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agentkit.conversation import ChatResult, ConversableAgent, telling
+from agentkit.conversation.compression.shape import is_summary, marked
 from agentkit.core import bus
 from agentkit.core.io import IOConsole, IOStream
 from agentkit.errors import LimitReached, Stopped
@@ -24,7 +25,7 @@ from agentkit.events import (
 )
 from agentkit.llm.calls.ends import cut_by
 from agentkit.llm.calls.limits import in_words
-from agentkit.messages import Message, text_of
+from agentkit.messages import Message, Stored, has_calls, text_of
 from agentkit.reasons import ANSWERED, STOPPED, EndKind, EndReason
 from agentkit.teams.answer import HISTORY, Result, answer_from, no_answer
 from agentkit.teams.ending import without_ending
@@ -50,7 +51,7 @@ def earlier(task: Task, last: int = HISTORY) -> list[Message]:
     return turns
 
 
-def opening(task: Task) -> dict[str, Any]:
+def opening(task: Task) -> Message:
     """The question as the message that begins a chat, in the name of the person whoever hands it on."""
     return {"content": task.question, "name": USER}
 
@@ -60,10 +61,10 @@ def remember(agent: ConversableAgent, peer: ConversableAgent, turns: Sequence[Me
     for turn in turns:
         answered = turn["role"] == "assistant"
         role = "assistant" if answered and agent.name == name else "user"
-        mark = {key: value for key, value in turn.items() if key == "metadata"}  # of a summary
-        agent.chat_messages[peer].append(
-            {"content": turn["content"], "role": role, "name": name if answered else USER, **mark}
-        )
+        known: Stored = {"content": turn["content"], "role": role, "name": name if answered else USER}
+        if is_summary(turn):
+            known = {**marked(text_of(turn["content"])), **known}
+        agent.chat_messages[peer].append(known)
 
 
 def converse(task: Task, begin: Callable[[], ChatResult], speaker: str, findings: Findings, notes: Sequence[str] = ()) -> Answer:
@@ -153,7 +154,7 @@ class _Heard:
             case CodeRan():
                 self.results.append(Result(event.code, event.output))
             case MessageSent() if event.sender == self.speaker and not event.extra.get("silent"):
-                self.text = "" if event.extra.get("tool_calls") else without_ending(event.content)
+                self.text = "" if has_calls(event.extra) else without_ending(event.content)
                 self.cut, self.thinking = cut_by(self._end), self.latest
 
 

@@ -9,7 +9,7 @@ from agentkit import runs
 from agentkit.agents import AssistantAgent, GroupChat, GroupChatManager
 from agentkit.conversation import Agent, ChatResult, ConversableAgent
 from agentkit.errors import NoEligibleSpeaker
-from agentkit.messages import text_of
+from agentkit.messages import Stored, text_of
 from agentkit.reasons import EndReason
 from agentkit.teams import findings
 from agentkit.teams.conversing import USER, converse, earlier, opening, remember, voice
@@ -72,7 +72,9 @@ def _member(task: Task, name: str) -> AssistantAgent:
 
 def _discuss(task: Task, members: list[ConversableAgent], method: str) -> ChatResult:
     turns = earlier(task)
-    said = [{"content": turn["content"], "role": "user", "name": USER if turn["role"] == "user" else WRITER} for turn in turns]
+    said: list[Stored] = [
+        {"content": turn["content"], "role": "user", "name": USER if turn["role"] == "user" else WRITER} for turn in turns
+    ]
     group = _Group(
         list(members), said, max_round=ROUNDS, speaker_selection_method=partial(_next, method), allow_repeat_speaker=False
     )

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from agentkit.agents.rewoo.inputs import Arguments
 from agentkit.agents.rewoo.plan import LABEL, Plan, Step, fill
@@ -23,7 +22,7 @@ from agentkit.core.twin import takes_long
 from agentkit.errors import Stopped, WrongArgument, WrongType
 from agentkit.events import StepDone
 
-Call = Callable[[str, Arguments], Any]
+Call = Callable[[str, Arguments], object]
 """Runs a tool by its name with arguments in which the evidence stands; gives an ActionReturn, or anything else."""
 
 
@@ -61,17 +60,17 @@ class Evidence:
     error: str = ""
     arguments: str = ""
     """As the tool got them, with the evidence of other steps put in."""
-    value: Any = field(default=None, compare=False, repr=False)
+    value: object = field(default=None, compare=False, repr=False)
     """What the call returned; not stored."""
     passages: tuple[Given, ...] = field(default=(), compare=False, repr=False)
     """The passages in `text`, as the tool told them; not stored."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """As it can be stored, without `value` and `passages`."""
         return {name: getattr(self, name) for name in self.__slots__ if name not in _NOT_STORED}
 
     @classmethod
-    def from_json(cls, data: Any) -> Evidence:
+    def from_json(cls, data: object) -> Evidence:
         """The evidence that `to_json` gave, or as much of it as label, ok and text; raises WrongArgument for less."""
         if not isinstance(data, Mapping) or not data.keys() >= {"label", "ok", "text"}:
             raise WrongArgument(f"Evidence is an object with at least label, ok and text, but it is {data!r:.200}.")
@@ -135,7 +134,7 @@ def still_known(plan: Plan, evidence: Known, changed: str | Iterable[str] = ()) 
     return {label: each for label, each in given.items() if label not in lost}
 
 
-def _as_evidence(label: Any, given: Any) -> Evidence:
+def _as_evidence(label: object, given: object) -> Evidence:
     if not isinstance(label, str) or not LABEL.fullmatch(label):
         raise WrongArgument(f"Evidence is known by labels such as #E1, but this is given for {label!r:.80}.")
     if isinstance(given, str):
@@ -154,7 +153,7 @@ class Limits:
     retries: int
 
     def __post_init__(self) -> None:
-        given: tuple[Any, ...] = (self.at_once, self.retries, self.timeout_s)
+        given: tuple[object, ...] = (self.at_once, self.retries, self.timeout_s)
         told = "at_once={!r}, retries={!r}, timeout_s={!r}: must be".format(*given)
         if not all(map(isinstance, given, (int, int, int | float | None))):
             raise WrongType(f"{told} an integer, an integer, and a number or None.")
@@ -197,7 +196,7 @@ class _Attempt:
     thread: threading.Thread | None = None
     approved: bool = False
     """Whether it may run as it stands."""
-    result: Any = None
+    result: object = None
     passages: list[Given] = field(default_factory=list)
     """Those in the result."""
     error: BaseException | None = None

@@ -20,12 +20,11 @@ from agentkit.llm.calls.assembly import assembled
 from agentkit.llm.calls.checked import chat_completion, completion
 from agentkit.llm.calls.failures import mapped, of_http
 from agentkit.llm.calls.stream import delta, thought
-from agentkit.llm.calls.thinking import FIELD
 from agentkit.llm.calls.usage import credible, usage_from
 from agentkit.llm.calls.wire import Sender, body, decoded, events
 from agentkit.llm.prices import price
 from agentkit.llm.response import ModelResponse
-from agentkit.messages import new_id
+from agentkit.messages import THINKING, new_id
 
 if TYPE_CHECKING:
     import ssl
@@ -173,7 +172,7 @@ class OpenAIClient:
         made = chat_completion(value, sender)
         if request.get("stream"):  # asked for a stream, this server sends all at once
             first = made.choices[0].message
-            thought(getattr(first, FIELD, ""))
+            thought(getattr(first, THINKING, ""))
             delta(first.content or "")
         return cast(ModelResponse, made)
 

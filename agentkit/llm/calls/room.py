@@ -18,7 +18,7 @@ from agentkit.llm.model import Model
 from agentkit.llm.tokens.counting import TokenCounter, counter_of
 from agentkit.llm.tokens.families import family_of
 from agentkit.llm.tokens.windows import window_of
-from agentkit.messages import Message
+from agentkit.messages import Message, has_calls, is_result
 
 STRATEGY = "window"
 """How the events name this guard."""
@@ -221,7 +221,7 @@ def _at_most(text: str) -> int:
 def _is_result(message: Message) -> bool:
     """Whether a message is what a tool or a program gave."""
     content = message.get("content")
-    if message.get("role") in ("tool", "function"):
+    if is_result(message):
         return isinstance(content, str)
     return isinstance(content, str) and content.startswith(_CODE_OUTPUT)
 
@@ -234,11 +234,11 @@ def _units(messages: Sequence[Message]) -> list[tuple[int, ...]]:
     units: list[list[int]] = []
     calls = False
     for place, message in enumerate(messages):
-        if calls and message.get("role") in ("tool", "function"):
+        if calls and is_result(message):
             units[-1].append(place)
             continue
         units.append([place])
-        calls = bool(message.get("tool_calls") or message.get("function_call"))
+        calls = has_calls(message)
     return [tuple(unit) for unit in units]
 
 

@@ -12,11 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-FIELD = "reasoning_content"
-"""Where a message of ours keeps it."""
-_FIELDS = (FIELD, "reasoning", "thinking")
-UNSENT = frozenset((*_FIELDS, "reasoning_details"))
-"""What no message of a request may have."""
+from agentkit.messages import THINKING_FIELDS, field_of
+
 _OPEN = "<think>"
 _CLOSE = "</think>"
 _CLOSING = re.compile(_CLOSE, re.IGNORECASE)
@@ -149,15 +146,11 @@ def thought_in(message: Any) -> str:
 
     A server may name the same twice; the first that says something counts.
     """
-    for key in _FIELDS:
-        value = _value(message, key)
+    for key in THINKING_FIELDS:
+        value = field_of(message, key)
         if isinstance(value, str) and value:
             return value
-    return _in_parts(_value(message, "content")) or _in_details(message)
-
-
-def _value(message: Any, key: str) -> Any:
-    return message.get(key) if isinstance(message, Mapping) else getattr(message, key, None)
+    return _in_parts(field_of(message, "content")) or _in_details(message)
 
 
 def _in_parts(content: Any) -> str:
@@ -172,7 +165,7 @@ def _in_parts(content: Any) -> str:
 
 
 def _in_details(message: Any) -> str:
-    details = _value(message, "reasoning_details")
+    details = field_of(message, "reasoning_details")
     return _texts(details, "text") or _texts(details, "summary")
 
 

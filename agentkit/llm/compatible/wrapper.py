@@ -23,7 +23,7 @@ from agentkit.llm.compatible.entries import CLIENT_KEYS, Entry, custom_model, en
 from agentkit.llm.compatible.templates import instantiate, instantiated
 from agentkit.llm.compatible.usage_summary import UsageSummary, print_summaries
 from agentkit.llm.model import Model, Reply
-from agentkit.messages import Message
+from agentkit.messages import Message, has_calls
 
 log = logging.getLogger(__name__)
 
@@ -261,7 +261,7 @@ def _text_or_calls(message: Any) -> Any:
         return split(message)[1]
     if message is None or isinstance(message, Mapping):
         return message
-    if getattr(message, "tool_calls", None) or getattr(message, "function_call", None):
+    if has_calls(message):
         return message if hasattr(message, "model_dump") else message_of(message, "The model")
     content = getattr(message, "content", None)
     if isinstance(content, str) and not thought_in(message):

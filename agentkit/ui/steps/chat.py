@@ -16,6 +16,7 @@ from agentkit.events import (
     Noted,
     SpeakerSelected,
 )
+from agentkit.messages import functions_of
 from agentkit.teams.approval import ALWAYS, APPROVE, APPROVE_ALL, EDIT
 from agentkit.teams.ending import without_ending
 from agentkit.ui.steps import wording
@@ -180,9 +181,8 @@ def _draw_message(said: MessageSent, *, whole: bool) -> None:
         st.markdown(f":small[:material/forum: {who}]", width=width)
         if text:
             st.caption(text, width=width)
-        for call in said.extra.get("tool_calls", ()) if whole else ():
-            function = call["function"]
-            st.caption(f"asks for `{call_line(function['name'], function['arguments'])}`")
+        for call in functions_of(said.extra) if whole else ():
+            st.caption(f"asks for `{call_line(call['name'], call['arguments'])}`")
 
 
 def _draw_phase(begins: Mapping[str, Any]) -> None:
