@@ -101,6 +101,9 @@ class ModelCalled:
     model: str
     purpose: Purpose = "chat"
     messages: list[dict[str, Any]] = field(default_factory=list)
+    """As they were sent."""
+    request: dict[str, Any] = field(default_factory=dict)
+    """All that was sent, in its order, with None where the messages stand; empty when that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

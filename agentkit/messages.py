@@ -1,8 +1,8 @@
 """A message is an OpenAI chat dict everywhere; this is the only module that knows its rules.
 
-It comes in three forms: as anybody may give it (`AnyMessage`), as agents keep it (`Stored`, which is
-AutoGen's form), and as the chat API takes it (`Message`). What is called in it, and what came of
-that, is read by the functions below: `tool_calls` and the older `function_call` are one thing there.
+It comes in three forms: as anybody may give it (`AnyMessage`), as agents keep it (`Stored`, which
+is AutoGen's form), and as the chat API takes it (`Message`). What is called in it, and what came of
+that, is read by the functions below: `tool_calls` and the older `function_call` are one there.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ToolResponse(TypedDict, total=False):
 
 
 class ContentPart(TypedDict, total=False):
-    """One part of a content: `text`, or a picture, a sound or a file under the name of its `type`."""
+    """One part of a content: a text, or something else under the name of its `type`."""
 
     type: str
     text: str
@@ -97,9 +97,13 @@ THINKING_FIELDS = (THINKING, "reasoning", "thinking")
 """Where servers put it."""
 _THOUGHTS = frozenset((*THINKING_FIELDS, "reasoning_details"))
 _RESULTS = ("tool", "function")
+_MAPPING = (dict, Mapping)  # nearly all are dicts, which is found out much faster
 CALLS = ("tool_calls", "function_call")
 """The keys under which calls stand."""
-_KEPT = ("content", "function_call", "tool_calls", "tool_responses", "tool_call_id", "name", "context", "metadata")
+_KEPT = (
+    "content", "function_call", "tool_calls", "tool_responses", "tool_call_id", "name", "context",
+    "metadata",
+)  # fmt: skip
 _UNSENT = _THOUGHTS | {"tool_responses", "context", "metadata", "id", "timestamp"}
 
 
@@ -120,20 +124,23 @@ def message(role: Role, content: str, name: str = "") -> Message:
 
 
 def text_of(content: object) -> str:
-    """The text of a message's content: text parts joined by line breaks, other parts as `<type>`."""
+    """The text of a content: text parts joined by line breaks, other parts as `<type>`."""
     if content is None:
         return ""
     if isinstance(content, str):
         return content
     if not isinstance(content, list | tuple):
         return str(content)
-    return "\n".join(
-        str(part.get("text", "")) if part.get("type") == "text" else f"<{part.get('type', '?')}>" for part in content
-    )
+    return "\n".join(map(_text_of_part, content))
+
+
+def _text_of_part(part: AnyMessage) -> str:
+    kind = part.get("type")
+    return str(part.get("text", "")) if kind == "text" else f"<{part.get('type', '?')}>"
 
 
 def content_of(message: AnyMessage) -> Any:
-    """The content of a message; of a content that is a function, what it gives for the message's `context`."""
+    """The content of a message; of one that is a function, what it gives for the `context`."""
     content = message.get("content")
     return content(message.get("context") or {}) if callable(content) else content
 
@@ -143,23 +150,26 @@ def content_of(message: AnyMessage) -> Any:
 
 def has_calls(message: object) -> bool:
     """Whether functions are called; the message may also be an object of a model's client."""
+    if isinstance(message, dict):
+        return bool(message.get("tool_calls") or message.get("function_call"))
     return any(field_of(message, key) for key in CALLS)
 
 
 def field_of(message: object, key: str) -> Any:
     """What a message has by this name; it may be a dict, or an object of a model's client."""
-    return message.get(key) if isinstance(message, Mapping) else getattr(message, key, None)
+    return message.get(key) if isinstance(message, _MAPPING) else getattr(message, key, None)
 
 
 def tool_calls_of(message: AnyMessage) -> list[ToolCall]:
     """The calls of tools; what is none is left out."""
-    return [cast(ToolCall, call) for call in message.get("tool_calls") or () if isinstance(call, Mapping)]
+    calls = message.get("tool_calls") or ()
+    return [cast(ToolCall, call) for call in calls if isinstance(call, _MAPPING)]
 
 
 def function_call_of(message: AnyMessage) -> FunctionCall | None:
     """The only call, in the form that OpenAI had before tools."""
     call = message.get("function_call")
-    return cast(FunctionCall, call) if isinstance(call, Mapping) else None
+    return cast(FunctionCall, call) if isinstance(call, _MAPPING) else None
 
 
 def calls_of(message: AnyMessage) -> list[ToolCall]:
@@ -175,7 +185,7 @@ def functions_of(message: AnyMessage) -> list[FunctionCall]:
 
 
 def call_fields(message: object) -> Calls:
-    """The keys of a message that hold calls, with what they hold; an empty dict where nothing is called."""
+    """The keys of a message that hold calls, with what they hold; empty without calls."""
     return cast(Calls, {key: made for key in CALLS if (made := field_of(message, key))})
 
 
@@ -186,11 +196,21 @@ def as_calls(tools: Sequence[ToolCall], function: FunctionCall | None) -> Calls:
 
 
 def with_functions(message: AnyMessage, change: Callable[[FunctionCall], FunctionCall]) -> Stored:
-    """A copy of the message whose calls are of other functions; calls lose an `id` and a `type` of None."""
+    """A copy of the message with other functions called.
+
+    Calls lose an `id` and a `type` of None.
+    """
     made = dict(message)
     if tools := made.get("tool_calls"):
-        kept = ({k: v for k, v in call.items() if v is not None or k not in ("id", "type")} for call in tools)
-        made["tool_calls"] = [{**call, "function": change(call["function"])} for call in kept]
+        made["tool_calls"] = [
+            {
+                key: value
+                for key, value in call.items()
+                if value is not None or key not in ("id", "type")
+            }
+            | {"function": change(call["function"])}
+            for call in tools
+        ]
     if older := made.get("function_call"):
         made["function_call"] = change(older)
     return cast(Stored, made)
@@ -216,7 +236,9 @@ def tool_responses_of(message: AnyMessage) -> list[ToolResponse]:
 
 def responses_of(message: AnyMessage) -> list[ToolResponse]:
     """All results in a message: several, or the message itself where it is one."""
-    return tool_responses_of(message) or ([cast(ToolResponse, message)] if is_result(message) else [])
+    if several := tool_responses_of(message):
+        return several
+    return [cast(ToolResponse, message)] if is_result(message) else []
 
 
 def joined_responses(responses: Sequence[ToolResponse]) -> Stored:
@@ -233,8 +255,11 @@ def with_responses(message: AnyMessage, responses: Sequence[ToolResponse]) -> St
 def with_contents(message: Stored, change: Callable[[object], object]) -> Stored:
     """The message with other contents of its results; a message without results stays as it is."""
     if responses := tool_responses_of(message):
-        changed = [cast(ToolResponse, {**each, "content": change(each.get("content"))}) for each in responses]
-        return {**with_responses(message, changed), **(joined_responses(changed) if is_result(message) else {})}
+        changed: list[ToolResponse] = [
+            {**each, "content": change(each.get("content"))} for each in responses
+        ]
+        joined = joined_responses(changed) if is_result(message) else Stored()
+        return {**with_responses(message, changed), **joined}
     return {**message, "content": change(message.get("content"))} if is_result(message) else message
 
 
@@ -243,7 +268,10 @@ def interrupted(message: AnyMessage, said: str) -> list[ToolResponse]:
     made: list[ToolResponse] = []
     if older := function_call_of(message):
         made.append({"role": "function", "name": older.get("name", ""), "content": said})
-    made.extend({"role": "tool", "tool_call_id": call.get("id", ""), "content": said} for call in tool_calls_of(message))
+    made.extend(
+        {"role": "tool", "tool_call_id": call.get("id", ""), "content": said}
+        for call in tool_calls_of(message)
+    )
     return made
 
 
@@ -269,11 +297,13 @@ def copied(message: AnyMessage) -> Stored:
 def stored_form(message: AnyMessage, role: str, speaker: str) -> Stored | None:
     """The message as it is stored, or None when it has neither content nor a call.
 
-    `role` is what it gets unless it is the result of a tool or says `override_role`; `speaker` names who said it.
-    Raises WrongType for what no model could be told, and for calls that are none.
+    `role` is what it gets unless it is the result of a tool or says `override_role`; `speaker`
+    names who said it. Raises WrongType for what no model could be told, and for calls that are
+    none.
     """
     stored = cast(Stored, {key: message[key] for key in _KEPT if message.get(key) is not None})
-    if type(stored.get("content")) is not str or len(stored) > 1 + ("name" in stored):  # more than plain words
+    is_plain = len(stored) <= 1 + ("name" in stored)
+    if type(stored.get("content")) is not str or not is_plain:
         _check_content(stored, message.get("role"), speaker)
         check_calls(speaker, stored)
     if "content" not in stored:
@@ -283,8 +313,10 @@ def stored_form(message: AnyMessage, role: str, speaker: str) -> Stored | None:
     if is_result(message):
         stored["role"] = message["role"]
         if "tool_responses" in stored:
-            texts = [{**each, "content": str(each.get("content", ""))} for each in stored["tool_responses"]]
-            stored["tool_responses"] = cast(list[ToolResponse], texts)
+            stored["tool_responses"] = [
+                {**each, "content": str(each.get("content", ""))}
+                for each in stored["tool_responses"]
+            ]
     else:
         stored["role"] = message.get("override_role", role)
     if has_calls(stored):
@@ -295,14 +327,15 @@ def stored_form(message: AnyMessage, role: str, speaker: str) -> Stored | None:
 
 
 def sendable_form(messages: Iterable[AnyMessage]) -> list[Message]:
-    """The messages as the chat API takes them: every result one message, nothing but the API's keys."""
+    """The messages as the chat API takes them: every result one message, no keys of agents."""
     sent: list[Message] = []
     for message in messages:
         responses = message.get("tool_responses") or []
         sent += responses
         # The content of a message of role tool only repeats the responses.
         if not responses or message.get("role") != "tool":
-            sent.append(cast(Message, {key: value for key, value in message.items() if key not in _UNSENT}))
+            known = {key: value for key, value in message.items() if key not in _UNSENT}
+            sent.append(cast(Message, known))
             if message.get("role") == "function":
                 sent[-1]["content"] = str(message.get("content"))
     return sent
@@ -332,37 +365,49 @@ def check_calls(speaker: str, message: AnyMessage) -> None:
             _check_kind(speaker, f"each of {key}", value, Mapping, "a dict")
     for call in (message, *(message.get("tool_calls") or ())):
         for key in ("function", "function_call"):
-            _check_kind(speaker, key, call.get(key), Mapping | None, "a dict with name and arguments")
+            _check_kind(
+                speaker, key, call.get(key), Mapping | None, "a dict with name and arguments"
+            )
 
 
 def check_reply(who: str, message: AnyMessage) -> None:
-    """Raise BadModelReply for a message that no history could take: a content that is no text, calls without a name."""
+    """Raise BadModelReply for a message that no history could take.
+
+    Its content is neither text nor parts, or a call has no name; `who` names the model.
+    """
     content, calls = message.get("content"), message.get("tool_calls") or []
-    parts = content if isinstance(content, list | tuple) else []
-    if not (content is None or (isinstance(content, str | list | tuple) and all(isinstance(part, Mapping) for part in parts))):
-        raise BadModelReply(f"{who} sent {content!r:.200} as its text; ask again, or choose another model.")
-    if not isinstance(calls, list | tuple) or not all(isinstance(call, Mapping) for call in calls):
-        raise BadModelReply(f"{who} sent {calls!r:.200} as its tool calls; ask again, or choose another model.")
+    if not (content is None or isinstance(content, str) or _are_dicts(content)):
+        raise BadModelReply(
+            f"{who} sent {content!r:.200} as its text; ask again, or choose another model."
+        )
+    if not _are_dicts(calls):
+        raise BadModelReply(
+            f"{who} sent {calls!r:.200} as its tool calls; ask again, or choose another model."
+        )
     called = [call.get("function") for call in calls]
     for function in called + ([message["function_call"]] if message.get("function_call") else []):
         if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
-            raise BadModelReply(f"{who} called a function without a name: {function!r:.200}; ask again.")
+            raise BadModelReply(
+                f"{who} called a function without a name: {function!r:.200}; ask again."
+            )
 
 
 def _check_content(stored: Stored, role: object, speaker: str) -> None:
     """Raise WrongType for what no model could be told; functions may return anything."""
     content = stored.get("content")
-    if isinstance(content, list | tuple):
-        fits = all(isinstance(part, Mapping) for part in content)
-    else:
-        fits = content is None or isinstance(content, str) or callable(content)
+    fits = content is None or isinstance(content, str) or callable(content) or _are_dicts(content)
     if not fits and role not in _RESULTS:
         raise WrongType(
-            f"{speaker}: the content of a message must be a text, a list of parts or a callable, not {content!r:.80}."
+            f"{speaker}: the content of a message must be a text, a list of parts or a callable, "
+            f"not {content!r:.80}."
         )
     context: object = stored.get("context", {})
     if not isinstance(context, Mapping):
         raise WrongType(f"{speaker}: the context of a message must be a dict, not {context!r:.80}.")
+
+
+def _are_dicts(values: object) -> bool:
+    return isinstance(values, list | tuple) and all(isinstance(each, Mapping) for each in values)
 
 
 def _check_kind(speaker: str, key: str, value: object, kinds: Any, what: str) -> None:

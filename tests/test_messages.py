@@ -1,4 +1,4 @@
-"""The one model of a message: both forms of calls, results, and the forms in which it is stored and sent."""
+"""The one model of a message: calls in both forms, results, and how it is stored and sent."""
 
 from __future__ import annotations
 
@@ -37,18 +37,28 @@ from agentkit.messages import (
 )
 
 FUNCTION = {"name": "look", "arguments": '{"n": 1}'}
-TOOLS = {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": FUNCTION}]}
+TOOLS = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [{"id": "c1", "type": "function", "function": FUNCTION}],
+}
 OLDER = {"role": "assistant", "content": None, "function_call": FUNCTION}
 RESULT: ToolResponse = {"role": "tool", "tool_call_id": "c1", "content": "42"}
 
 
-@pytest.mark.parametrize("message", [TOOLS, OLDER, {**TOOLS, "function_call": {}}, {**OLDER, "tool_calls": None}])
+@pytest.mark.parametrize(
+    "message", [TOOLS, OLDER, {**TOOLS, "function_call": {}}, {**OLDER, "tool_calls": None}]
+)
 def test_both_forms_of_a_call_are_one(message: AnyMessage) -> None:
     assert has_calls(message)
     assert has_calls(SimpleNamespace(**message)), "also on an object of a client"
     assert functions_of(message) == [FUNCTION]
-    assert [call.get("id") for call in calls_of(message)] == [call.get("id") for call in message.get("tool_calls") or [{}]]
-    assert call_fields(message) == {key: value for key, value in message.items() if key.endswith(("call", "calls")) and value}
+    assert [call.get("id") for call in calls_of(message)] == [
+        call.get("id") for call in message.get("tool_calls") or [{}]
+    ]
+    assert call_fields(message) == {
+        key: value for key, value in message.items() if key.endswith(("call", "calls")) and value
+    }
 
 
 def test_calls_of_tools_come_before_the_older_one_and_what_is_none_is_left_out() -> None:
@@ -72,7 +82,9 @@ def test_results_are_found_in_one_message_and_in_several() -> None:
 
 
 def test_other_contents_of_results_leave_what_a_person_says_beside_them() -> None:
-    said = with_responses({"role": "user", "content": "rather not"}, interrupted(TOOLS, "INTERRUPTED"))
+    said = with_responses(
+        {"role": "user", "content": "rather not"}, interrupted(TOOLS, "INTERRUPTED")
+    )
     shorter = with_contents(said, lambda content: str(content)[:3])
     assert shorter["content"] == "rather not"
     assert shorter["tool_responses"] == [{"role": "tool", "tool_call_id": "c1", "content": "INT"}]
@@ -89,7 +101,11 @@ def test_each_call_that_is_interrupted_gets_its_result() -> None:
 
 
 def test_calls_are_renamed_without_changing_the_message() -> None:
-    message = {**TOOLS, "tool_calls": [{**calls_of(TOOLS)[0], "id": None}], "function_call": FUNCTION}
+    message = {
+        **TOOLS,
+        "tool_calls": [{**calls_of(TOOLS)[0], "id": None}],
+        "function_call": FUNCTION,
+    }
     made = with_functions(message, lambda function: {**function, "name": "other"})
     assert [function["name"] for function in functions_of(made)] == ["other", "other"]
     assert made["tool_calls"][0].keys() == {"type", "function"}, "no id is better than none"
@@ -99,13 +115,25 @@ def test_calls_are_renamed_without_changing_the_message() -> None:
 def test_a_message_is_stored_with_what_is_known_and_sent_with_what_the_api_takes() -> None:
     given = {"content": "x", "metadata": {"a": 1}, "context": {}, "own": 1, "name": None}
     stored = stored_form(given, "user", "ann")
-    assert stored == {"content": "x", "metadata": {"a": 1}, "context": {}, "role": "user", "name": "ann"}
-    assert list(stored or ()) == ["content", "context", "metadata", "role", "name"], "the order is kept, too"
+    assert stored == {
+        "content": "x",
+        "metadata": {"a": 1},
+        "context": {},
+        "role": "user",
+        "name": "ann",
+    }
+    assert list(stored or ()) == ["content", "context", "metadata", "role", "name"], (
+        "the order is kept, too"
+    )
     assert sendable_form([{**(stored or {}), "reasoning_content": "hm", "own": 1}]) == [
         {"content": "x", "role": "user", "name": "ann", "own": 1}
     ]
     assert stored_form({"name": "ann"}, "user", "ann") is None
-    assert stored_form(OLDER, "user", "ann") == {"function_call": FUNCTION, "content": None, "role": "assistant"}
+    assert stored_form(OLDER, "user", "ann") == {
+        "function_call": FUNCTION,
+        "content": None,
+        "role": "assistant",
+    }
     several = joined_responses(responses_of(RESULT))
     assert sendable_form([several]) == [RESULT]
     thought: Stored = {"role": "user", "content": "x", "reasoning_content": "hm"}
@@ -116,7 +144,10 @@ def test_a_message_may_be_given_in_several_ways() -> None:
     assert as_dict("ann", "x") == {"content": "x"}
     with pytest.raises(WrongType, match="ann: message must be a text or a dict, not 5"):
         as_dict("ann", 5)
-    assert content_of({"content": lambda context: context["word"], "context": {"word": "tea"}}) == "tea"
+    assert (
+        content_of({"content": lambda context: context["word"], "context": {"word": "tea"}})
+        == "tea"
+    )
     assert text_of([{"type": "text", "text": "a"}, {"type": "image_url"}]) == "a\n<image_url>"
     assert says_same({**TOOLS, "role": "user"}, {**TOOLS, "name": "bob"})
     assert not says_same(TOOLS, OLDER)
@@ -127,7 +158,10 @@ def test_a_message_may_be_given_in_several_ways() -> None:
     [
         ({"tool_calls": 5}, "tool_calls must be a list"),
         ({"tool_calls": [5]}, "each of tool_calls must be a dict, not 5"),
-        ({"tool_calls": [{"function": 5}]}, "function must be a dict with name and arguments, not 5"),
+        (
+            {"tool_calls": [{"function": 5}]},
+            "function must be a dict with name and arguments, not 5",
+        ),
         ({"function_call": "f"}, "function_call must be a dict"),
         ({"tool_responses": "x"}, "tool_responses must be a list"),
     ],
@@ -138,7 +172,10 @@ def test_calls_that_are_none_are_refused(message: dict[str, Any], problem: str) 
     check_calls("ann", dict.fromkeys(message))
 
 
-@pytest.mark.parametrize("message", [{"content": 5}, {"tool_calls": 5}, {"tool_calls": [{}]}, {"function_call": {"name": 5}}])
+@pytest.mark.parametrize(
+    "message",
+    [{"content": 5}, {"tool_calls": 5}, {"tool_calls": [{}]}, {"function_call": {"name": 5}}],
+)
 def test_a_reply_that_no_history_could_take_is_refused(message: AnyMessage) -> None:
     with pytest.raises(BadModelReply, match=r"^ann "):
         check_reply("ann", message)

@@ -44,7 +44,7 @@ UseDocker = Sequence[str] | str | bool | None
 
 
 def extract_code(
-    text: str | Sequence[Mapping[str, Any]] | None, pattern: str = CODE_BLOCK_PATTERN, detect_single_line_code: bool = False
+    text: str | Sequence[Mapping[str, object]] | None, pattern: str = CODE_BLOCK_PATTERN, detect_single_line_code: bool = False
 ) -> list[tuple[str, str]]:
     """(language, code) of every fenced block; the language is empty when the fence names none.
 

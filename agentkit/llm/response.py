@@ -59,6 +59,6 @@ class Response:
     """How the first reply ended, where its `finish_reason` cannot say it."""
 
 
-def text_response(text: str, model: str, usage: Mapping[str, Any] | None = None) -> Response:
+def text_response(text: str, model: str, usage: Mapping[str, object] | None = None) -> Response:
     """A response with one choice that is plain text."""
     return Response([Choice(ResponseMessage(text))], model, usage or {})

@@ -161,5 +161,5 @@ class _Heard:
 class Quiet(IOConsole):
     """Prints nothing: the events tell everything. Questions still reach the person who watches the run."""
 
-    def print(self, *objects: Any, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
+    def print(self, *objects: object, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
         """Nothing."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from agentkit import runs
 from agentkit.agents import AssistantAgent, GroupChat, GroupChatManager
@@ -105,7 +105,7 @@ def _next(method: str, last_speaker: Agent, group: GroupChat) -> Agent | str:
     return last_speaker if group.messages[-1].get("role") == "tool" else method
 
 
-def _is_final(message: dict[str, Any]) -> bool:
+def _is_final(message: Mapping[str, object]) -> bool:
     return message.get("name") == WRITER and is_ending(text_of(message.get("content")))
 
 

@@ -72,7 +72,7 @@ class Runner(ConversableAgent):
         self._approval = Approval(name, allowed)
         self._executor: Any = None
 
-    def execute_function(self, func_call: Mapping[str, Any], verbose: bool = False) -> tuple[bool, dict[str, Any]]:
+    def execute_function(self, func_call: Mapping[str, object], verbose: bool = False) -> tuple[bool, dict[str, Any]]:
         """Execute a call when the person agrees, with the arguments that they want; a rejection is the result."""
         name, arguments = str(func_call.get("name") or ""), readable(func_call.get("arguments"))
         if arguments is None or not self.can_execute_function(name):

@@ -112,7 +112,7 @@ class _Assembly:
             values["reply_end"] = end
         return ChatCompletion.construct(**values)
 
-    def _index(self, given: Any) -> int:
+    def _index(self, given: object) -> int:
         """Which choice a piece is of; without a number, the first."""
         if given is not None and (
             isinstance(given, bool) or not isinstance(given, int) or not 0 <= given < MOST_CHOICES

@@ -42,7 +42,7 @@ class Room:
         return text
 
 
-def chat_completion(value: Any, sender: Sender) -> ChatCompletion:
+def chat_completion(value: object, sender: Sender) -> ChatCompletion:
     """A reply that came in one piece; raises ModelError."""
     from openai.types.chat import ChatCompletion
 
@@ -60,7 +60,7 @@ def chat_completion(value: Any, sender: Sender) -> ChatCompletion:
     )
 
 
-def completion(value: Any, sender: Sender) -> Completion:
+def completion(value: object, sender: Sender) -> Completion:
     """What a prompt was continued with, in the older API; raises ModelError."""
     from openai.types import Completion
 
@@ -76,7 +76,7 @@ def completion(value: Any, sender: Sender) -> Completion:
     )
 
 
-def choices_of(reply: Mapping[str, Any], sender: Sender) -> list[Mapping[str, Any]]:
+def choices_of(reply: Mapping[str, object], sender: Sender) -> list[Mapping[str, Any]]:
     """The choices of a reply or of a piece of one; none where it names none."""
     given = [] if reply.get("choices") is None else reply["choices"]
     if not isinstance(given, list) or not all(isinstance(choice, Mapping) for choice in given):
@@ -98,19 +98,19 @@ def named(reply: Mapping[str, Any], sender: Sender) -> dict[str, Any]:
     return {"id": "", "object": "chat.completion", "model": sender.model, **kept, "created": made}
 
 
-def usage_of(reply: Mapping[str, Any]) -> dict[str, Any]:
+def usage_of(reply: Mapping[str, object]) -> dict[str, Any]:
     """The server's figures as part of a reply, if they can be."""
     figures = credible(reply.get("usage"))
     return {"usage": figures} if figures else {}
 
 
-def finish_of(choice: Mapping[str, Any]) -> str | None:
+def finish_of(choice: Mapping[str, object]) -> str | None:
     """Why the server says that a choice is over."""
     given = choice.get("finish_reason")
     return given if isinstance(given, str) and given else None
 
 
-def text_in(content: Any, sender: Sender) -> str:
+def text_in(content: object, sender: Sender) -> str:
     """The text of a content that may come in parts; thoughts and pictures are left out."""
     if content is None or isinstance(content, str):
         return content or ""
@@ -133,7 +133,7 @@ def parted(texts: Iterable[str], thoughts: Iterable[str]) -> dict[str, str | Non
     return {"content": text or None, **({THINKING: thinking} if thinking else {})}
 
 
-def calls_in(message: Mapping[str, Any], sender: Sender) -> list[ToolCall]:
+def calls_in(message: Mapping[str, object], sender: Sender) -> list[ToolCall]:
     """The calls of functions in a message or a piece of one; the `function` of each may be None."""
     given = [] if message.get("tool_calls") is None else message["tool_calls"]
     if not isinstance(given, list) or not all(isinstance(call, Mapping) for call in given):
@@ -145,7 +145,7 @@ def calls_in(message: Mapping[str, Any], sender: Sender) -> list[ToolCall]:
     return [cast(ToolCall, {**call, **_known(call, sender)}) for call in given]
 
 
-def single_in(message: Mapping[str, Any], sender: Sender) -> FunctionCall | None:
+def single_in(message: Mapping[str, object], sender: Sender) -> FunctionCall | None:
     """The only call in a message or a piece of one, in the form that OpenAI had before tools."""
     return _function(field_of(message, "function_call"), sender)
 
@@ -178,7 +178,7 @@ def take_arguments(function: FunctionCall, room: Room, sender: Sender) -> None:
         )
 
 
-def _known(call: Mapping[str, Any], sender: Sender) -> dict[str, Any]:
+def _known(call: Mapping[str, object], sender: Sender) -> dict[str, Any]:
     if not isinstance(call.get("id"), str | None):
         raise sender.refuse(call, "a tool call")
     return {
@@ -188,7 +188,7 @@ def _known(call: Mapping[str, Any], sender: Sender) -> dict[str, Any]:
     }
 
 
-def _reply(value: Any, sender: Sender) -> Mapping[str, Any]:
+def _reply(value: object, sender: Sender) -> Mapping[str, Any]:
     if isinstance(value, Mapping) and value.get("error"):
         raise sender.problem(value["error"])
     if not isinstance(value, Mapping) or not value.get("choices"):
@@ -199,7 +199,7 @@ def _reply(value: Any, sender: Sender) -> Mapping[str, Any]:
     return value
 
 
-def _choice(choice: Mapping[str, Any], room: Room, sender: Sender) -> dict[str, Any]:
+def _choice(choice: Mapping[str, object], room: Room, sender: Sender) -> dict[str, Any]:
     given = {} if choice.get("message") is None else choice["message"]
     if not isinstance(given, Mapping):
         raise sender.refuse(given, "the message")
@@ -221,7 +221,7 @@ def _choice(choice: Mapping[str, Any], room: Room, sender: Sender) -> dict[str, 
     return {**choice, "message": message, "finish_reason": finish_of(choice)}
 
 
-def _extras(message: Mapping[str, Any]) -> dict[str, Any]:
+def _extras(message: Mapping[str, object]) -> dict[str, Any]:
     """What a server adds to a message, but for what has a known name and not its type."""
     wrong = {key for key, kind in _TYPED.items() if not isinstance(message.get(key), kind)}
     wrong.add(THINKING)  # as it was understood it is put in anew

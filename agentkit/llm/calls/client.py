@@ -11,6 +11,7 @@ from agentkit.errors import BadModelReply, ModelError, Stopped
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, Thinking, Usage
 from agentkit.llm.calls import limits, room
 from agentkit.llm.calls.ends import cut_by, end_of, half_a_call
+from agentkit.llm.calls.sent import around_messages
 from agentkit.llm.calls.stream import Streamed, streaming
 from agentkit.llm.calls.thinking import split, thought_in
 from agentkit.llm.calls.usage import credible, estimated_usage, usage_from, with_reasoning
@@ -54,12 +55,14 @@ def call(model: Model, messages: Sequence[Message], *, agent: str = "", stream: 
         attempt += 1
 
 
-def recalled(model: Model, messages: Sequence[Message], response: ModelResponse, *, agent: str = "") -> Reply:
+def recalled(model: Model, messages: Sequence[Message], response: ModelResponse, *, agent: str = "",
+             params: Mapping[str, Any] | None = None) -> Reply:  # fmt: skip
     """The reply in a response out of a cache; heard as a call that took and cost nothing.
 
     The Reply itself tells what the response took when it was made.
     """
-    return _Call(model, list(messages), agent, {}, may_be_empty=True).recalled(response)
+    request = {"model": model.name, "messages": messages, **(params or {})}
+    return _Call(model, list(messages), agent, request, may_be_empty=True).recalled(response)
 
 
 def _wait_s(error: ModelError, attempt: int, attempts: int) -> float | None:
@@ -89,8 +92,7 @@ class _Call:
         return reply
 
     def _attempt(self, number: int, reservation: limits.Reservation) -> Reply:
-        self._report_call()
-        with streaming(self.agent, self.id) as streamed:
+        with streaming(self.agent, self.id, self._report_call) as streamed:
             response: ModelResponse | None = None
             try:
                 response = self._created(streamed)
@@ -111,7 +113,7 @@ class _Call:
         with streaming(self.agent, self.id) as streamed:
             reply = self._reply(response, streamed)
         raw = self._figures(response)
-        self._report_call()
+        self._report_call(self.params)
         self._report(1, replace(reply, usage=Usage(), cost=0.0), "cached", raw)
         return reply
 
@@ -119,14 +121,21 @@ class _Call:
     def _who(self) -> str:
         return f"{self.agent}: the model {self.model.name}" if self.agent else f"The model {self.model.name}"
 
-    def _report_call(self) -> None:
-        model, messages = self.model, [dict(message) for message in self.messages]
-        bus.emit(ModelCalled(self.id, self.agent, model.provider, model.name, "chat", messages))
+    def _report_call(self, sent: Mapping[str, Any]) -> None:
+        if not bus.heard():
+            return
+        model, messages = self.model, [dict(message) for message in sent.get("messages", self.messages)]
+        request = around_messages(sent)
+        bus.emit(ModelCalled(self.id, self.agent, model.provider, model.name, "chat", messages, request))
 
     def _created(self, streamed: Streamed) -> ModelResponse:
+        if not getattr(self.model.client, "says_what_it_sends", False):
+            streamed.send(self.params)
         try:
             return self.model.client.create(self.params)
         finally:
+            if not streamed.is_told:  # it failed before it sent anything
+                streamed.send(self.params)
             streamed.close()
 
     def _reply(self, response: ModelResponse, streamed: Streamed) -> Reply:
@@ -218,7 +227,7 @@ def tools_in(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [definition for definition in given if isinstance(definition, Mapping)]
 
 
-def message_of(retrieved: Any, who: str) -> Message:
+def message_of(retrieved: object, who: str) -> Message:
     """A retrieved message as one for a history; its content is the refusal where there is one.
 
     It may be a text, a dict, or an object of the SDK or of anybody with attributes of those names. Raises BadModelReply, in
@@ -240,14 +249,14 @@ def message_of(retrieved: Any, who: str) -> Message:
     return cast(Message, message)
 
 
-def thinking_of(retrieved: Any) -> str:
+def thinking_of(retrieved: object) -> str:
     """What was thought before a retrieved message, by its own field or by tags in its text."""
     content = retrieved if isinstance(retrieved, str) else field_of(retrieved, "content")
     beside = "" if isinstance(retrieved, str) else thought_in(retrieved).strip()
     return beside or (split(content)[0] if isinstance(content, str) else "")
 
 
-def _plain(made: Any) -> Any:
+def _plain(made: object) -> Any:
     """A call as a dict: of the SDK, or any object with attributes; what is neither as it is."""
     if isinstance(made, Mapping):
         return dict(made)

@@ -46,7 +46,7 @@ class Room:
     """To which a prompt is shortened that has more than that."""
 
 
-def room_in(model: Model, params: Mapping[str, Any]) -> Room | None:
+def room_in(model: Model, params: Mapping[str, object]) -> Room | None:
     """The room below the model's window, beside the reply; None where nobody knows the window."""
     window = window_of(model)
     if window is None or not model.is_language_model:
@@ -61,8 +61,8 @@ def room_in(model: Model, params: Mapping[str, Any]) -> Room | None:
     return Room(free - needed, free - reply)
 
 
-def fitted(model: Model, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]],
-           params: Mapping[str, Any], agent: str) -> list[Message]:  # fmt: skip
+def fitted(model: Model, messages: Sequence[Message], tools: Sequence[Mapping[str, object]],
+           params: Mapping[str, object], agent: str) -> list[Message]:  # fmt: skip
     """The messages as they can be sent; those given where they fit, or the window is not known.
 
     Emits Compressed when they did not fit. Raises ContextTooLong when even the shortest form does
@@ -202,7 +202,7 @@ class _Fitting:
 
 
 def _surely_fits(
-    messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], room: int
+    messages: Sequence[Message], tools: Sequence[Mapping[str, object]], room: int
 ) -> bool:
     """Whether even a token for each byte would do: then nothing has to be counted."""
     total = _at_most(repr(tools)) if tools else 0

@@ -71,7 +71,7 @@ class ScriptedClient:
         """Tokens as counted here."""
         return response.usage
 
-    def _next(self, params: Mapping[str, Any]) -> Script:
+    def _next(self, params: Mapping[str, object]) -> Script:
         with self._lock:
             self.requests.append(dict(params))
             if callable(self._replies):

@@ -164,7 +164,7 @@ def load(library: Library, owner: str, path: Path, name: str) -> QuestionSet:
     return library.questions.create(owner, name, name, questions)
 
 
-def take_in(library: Library, owner: str, collection: str, corpus: Iterator[Mapping[str, Any]]) -> int:
+def take_in(library: Library, owner: str, collection: str, corpus: Iterator[Mapping[str, object]]) -> int:
     """Split, embed, store and index entries of a corpus as an ingest does, each a document of its id's name.
 
     Gives how many there were; emits and raises as `load` does.

@@ -380,11 +380,11 @@ def _wait(draft: Draft) -> None:
             return
 
 
-def _take_back(chat_id: str | None, queued: dict[str, Any]) -> None:
+def _take_back(chat_id: str | None, queued: Mapping[str, object]) -> None:
     _taken(chat_id, queued)
 
 
-def _taken(chat_id: str | None, queued: dict[str, Any]) -> bool:
+def _taken(chat_id: str | None, queued: Mapping[str, object]) -> bool:
     """Take a question out of the queue; False when another tab was faster."""
     while True:
         before = _queue(chat_id)

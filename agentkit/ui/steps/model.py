@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from agentkit.events import Compressed, ModelCalled, ModelReplied, ReplyParsed, Thinking
 from agentkit.llm.calls.room import STRATEGY
-from agentkit.ui.steps import wording
+from agentkit.ui.steps import request, wording
 from agentkit.ui.steps.kind import Kind, Remark, cut
 from agentkit.ui.steps.step import Level, Steps
 from agentkit.ui.text import figures, markdown
@@ -29,6 +27,12 @@ class Call(Kind[ModelCalled]):
         """Who asks which model."""
         who = markdown.literal(step.agent or _NOBODY)
         return f":material/edit_note: {who} asks {markdown.literal(step.model)}"
+
+    def draw(self, step: ModelCalled, level: Level) -> None:
+        """The line; with everything, what was sent, to unfold."""
+        super().draw(step, level)
+        if level == "everything":
+            request.draw_folded(step)
 
     def doing(self, step: ModelCalled) -> str:
         """Who waits for it."""
@@ -61,13 +65,15 @@ class Replied(Kind[ModelReplied]):
         return f"{who}: {took}{_end(step)}"
 
     def draw(self, step: ModelReplied, level: Level) -> None:
-        """The line; what the model thought before to unfold."""
-        if not step.thinking:
+        """The line; to unfold: what the model thought before, and with everything what was sent."""
+        if step.thinking:
+            with st.expander(self.line(step), type="compact"):
+                st.caption(thought(step.thinking))
+                st.markdown(markdown.prose(step.thinking.text))
+        else:
             super().draw(step, level)
-            return
-        with st.expander(self.line(step), type="compact"):
-            st.caption(thought(step.thinking))
-            st.markdown(markdown.prose(step.thinking.text))
+        if level == "everything":
+            request.draw_folded(step)
 
     def is_small_print(self, step: ModelReplied) -> bool:
         """Unless the reply is not whole."""
@@ -156,7 +162,7 @@ def _draw_fields(parsed: ReplyParsed) -> None:
                 st.caption(f"{markdown.literal(name)}: {markdown.literal(text)}")
 
 
-def _in_words(value: Any) -> str:
+def _in_words(value: object) -> str:
     """A value of a reply in one line, without the signs of JSON."""
     match value:
         case None:
