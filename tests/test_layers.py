@@ -20,7 +20,7 @@ LAYERS = [
     ("agentkit.documents", "agentkit.ledger"),
     ("agentkit.core", "agentkit.database"),
     (
-        *("agentkit.messages", "agentkit.events", "agentkit.settings", "agentkit.private"),
+        *("agentkit.messages", "agentkit.events", "agentkit.reasons", "agentkit.settings", "agentkit.private"),
         *("agentkit.places", "agentkit.errors", "agentkit.names"),
     ),
 ]

@@ -197,6 +197,16 @@ def test_a_selected_chat_can_be_opened(workspace: ScriptableWorkspace) -> None:
     assert any("one that was deleted" in one.value for one in app.caption)
 
 
+def test_a_chat_may_be_called_as_deleted_ones_are(workspace: ScriptableWorkspace) -> None:
+    chat = workspace.ledger.create_chat(OWNER, "deleted chat", "answer", "offline", "Kitchen")
+    add_call(workspace, chat_id=chat.id)
+    app = open_page("usage")
+    app.session_state["usage-tables"] = "By chat"
+    app.session_state["usage-chat"] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    app.run()
+    assert [link.label for link in app.page_link] == ["Open deleted chat"]
+
+
 def test_days_without_calls_are_there_and_empty() -> None:
     frame = pandas.DataFrame({
         "key": ["2026-03-01", "2026-03-04"], "prompt_tokens": [5, 7], "completion_tokens": [1, 2], "unpriced": [0, 1],

@@ -130,6 +130,9 @@ def test_parameters_reach_the_model() -> None:
 def test_model_calls_are_told_with_who_asks() -> None:
     events = heard(lambda: rewoo(model(PLAN, "Both."), name="Fox").chat("Who?"))
     assert [event.agent for event in events if isinstance(event, ModelReplied)] == ["Fox (planner)", "Fox (solver)"]
+    named = rewoo(model(PLAN, "Both."), name="Fox", names={"solver": "Owl"})
+    events = heard(lambda: named.chat("Who?"))
+    assert [event.agent for event in events if isinstance(event, ModelReplied)] == ["Fox (planner)", "Owl"]
 
 
 @pytest.mark.parametrize(
