@@ -33,6 +33,7 @@ CRUMB = 60
 """A file of fewer lines that one other file imports is a part of that one."""
 ROOMS_OF_THEIR_OWN = {
     "agentkit.agents.retrieve_chat.assistant": "a public agent",
+    "agentkit.cli.serve": "a command",
     "agentkit.coding.factory": "a public class, loaded when it is first used",
     "agentkit.conversation.compression.tool_output": "a strategy of compression",
     "agentkit.conversation.compression.window": "a strategy of compression",
@@ -48,6 +49,8 @@ NOT_MERGED_YET = {
     "agentkit.agents.group.resuming",
     "agentkit.agents.rewoo.earlier",
     "agentkit.cli.asking",
+    "agentkit.cli.words",
+    "agentkit.core.tools.giving",
     "agentkit.llm.calls.sent",
     "agentkit.llm.compatible.templates",
     "agentkit.llm.offline.request",
