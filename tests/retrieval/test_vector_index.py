@@ -21,7 +21,6 @@ from agentkit.retrieval.index.vector_index import VectorIndex
 from tests.retrieval.full_disk import at_most
 from tests.retrieval.vector_table import SIZE, Table, vectors
 
-
 METRICS: tuple[Metric, ...] = ("cosine", "l2", "ip")
 
 

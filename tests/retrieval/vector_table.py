@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from agentkit.retrieval.index.vector_index import VectorIndex
 from agentkit.retrieval.index.graph import Metric
+from agentkit.retrieval.index.vector_index import VectorIndex
 
 SIZE = 16
 

@@ -116,7 +116,7 @@ def mapped_vectors(file: Path, dimension: int) -> tuple[np.ndarray, np.ndarray]:
     })  # fmt: skip
     if not count:
         return np.empty(0, dtype=np.int64), np.empty((0, dimension), dtype=np.float32)
-    nodes = np.memmap(file, node, "r", _HEADER.size, (count,))
+    nodes = np.memmap(file, node, "r", _HEADER.size, (count,)).view(np.ndarray)
     return np.array(nodes["id"]), nodes["vector"]
 
 

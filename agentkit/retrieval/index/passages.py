@@ -61,7 +61,14 @@ class Passages:
             wanted = np.array([one for one in ids if one not in self._removed], dtype=np.int64)
             at = np.searchsorted(self._ids, wanted)
             at, wanted = at[at < len(self._ids)], wanted[at < len(self._ids)]
-            rows = self._table.take(at[self._ids[at] == wanted]).to_pylist()
+            at = at[self._ids[at] == wanted]
+            parts = np.searchsorted(self._ends, at, side="right")
+            places = zip(parts.tolist(), (at - self._ends[parts]).tolist(), strict=True)
+            # Arrow's `take` would put the parts together first. The places are from a part's end.
+            rows = [
+                {name: column[place].as_py() for name, column in self._columns[part].items()}
+                for part, place in places
+            ]
         return {row["id"]: cast(IndexRow, row) for row in rows}
 
     def refresh(self, until: int) -> None:
@@ -74,7 +81,7 @@ class Passages:
                 if not more.num_rows:
                     break
                 self._append(more)
-                if self._table.num_rows - self._written > max(FAR, FAR_SHARE * self._written):
+                if len(self._ids) - self._written > max(FAR, FAR_SHARE * self._written):
                     self.save()
             self.change = until
 
@@ -101,21 +108,19 @@ class Passages:
                 self._begin_anew()
 
     def _begin_anew(self) -> None:
-        import numpy as np
-
         self.change = self.saved = 0
         """The numbers of the last change that is contained, and that is in the file."""
-        self._table = self._chunks.shown_added(self._version, 0, 0, 0)
-        self._ids = np.empty(0, dtype=np.int64)
+        self._schema = self._chunks.shown_added(self._version, 0, 0, 0).schema
+        self._removed: set[int] = set()
         self._written = 0
         """So many of the rows are in the file."""
-        self._removed: set[int] = set()
+        self._hold([])
 
     def _rest_on(self, file: Path, found: pyarrow.Table) -> None:
-        if found.schema == self._table.schema:
-            self._table, self._written = found, found.num_rows
-            self._ids, self._removed = found.column("id").to_numpy(), set()
+        if found.schema == self._schema:
+            self._written, self._removed = found.num_rows, set()
             self.change = self.saved = _change(file)
+            self._hold(found.to_batches())
 
     def _is_of_this_history(self) -> bool:
         """Whether the database has what the file says.
@@ -129,30 +134,43 @@ class Passages:
         newest = sorted(self.ids() - set(gone))[-_NEWEST:]
         return self._chunks.passages(self._version, newest) == self.get(newest)
 
-    def _append(self, more: pyarrow.Table) -> None:
+    def _hold(self, parts: list[pyarrow.RecordBatch]) -> None:
+        """Have these rows, whose ids rise."""
         import numpy as np
+
+        self._parts = parts
+        self._columns = [dict(zip(self._schema.names, part.columns, strict=True)) for part in parts]
+        self._ends = np.cumsum([part.num_rows for part in parts], dtype=np.int64)
+        empty = np.empty(0, dtype=np.int64)
+        self._ids = np.concatenate([empty, *(part.column("id").to_numpy() for part in parts)])
+
+    def _append(self, more: pyarrow.Table) -> None:
         import pyarrow
 
-        self._table = pyarrow.concat_tables([self._table, more])
-        if self._table.column("id").num_chunks > _MOST_PARTS:
-            written, later = self._table.slice(0, self._written), self._table.slice(self._written)
-            self._table = pyarrow.concat_tables([written, later.combine_chunks()])
-        self._ids = np.concatenate([self._ids, more.column("id").to_numpy()])
+        written = int((self._ends <= self._written).sum())
+        later = pyarrow.Table.from_batches([*self._parts[written:], *more.to_batches()])
+        if later.column("id").num_chunks > _MOST_PARTS:
+            later = later.combine_chunks()
+        self._hold([*self._parts[:written], *later.to_batches()])
         self.change = int(self._ids[-1])
 
     def _write(self) -> None:
         import numpy as np
         import pyarrow
 
-        stay = np.isin(self._ids, np.array(sorted(self._removed), dtype=np.int64), invert=True)
+        removed = np.array(sorted(self._removed), dtype=np.int64)
         temporary = self._folder / _TEMPORARY
         private.make_folder(self._folder)
         try:
             with (
                 open(temporary, "wb", opener=private.opener) as file,
-                pyarrow.ipc.new_file(file, self._table.schema) as writer,
+                pyarrow.ipc.new_file(file, self._schema) as writer,
             ):
-                writer.write_table(self._table.filter(stay), max_chunksize=_SLICE)
+                rows = pyarrow.Table.from_batches(self._parts, self._schema)
+                for start in range(0, len(self._ids), _SLICE):
+                    stays = np.isin(self._ids[start : start + _SLICE], removed, invert=True)
+                    some = rows.slice(start, _SLICE).filter(pyarrow.array(stays))
+                    writer.write_table(some.combine_chunks())
             name = f"passages-{self.change}-{checksum(temporary):08x}.arrow"
             publish(temporary, self._folder / name)
         finally:
