@@ -114,7 +114,7 @@ class CollectionIndex:
 
     def passages(self, ids: Sequence[int]) -> dict[int, IndexRow]:
         """What hits show of the chunks, of those that are there."""
-        found = self._passages.get(ids)
+        found = {} if self._abandoned.is_set() else self._passages.get(ids)
         missing = [number for number in ids if number not in found]  # they were just removed, or added
         return found | self._chunks.passages(self.version, missing) if missing else found
 
