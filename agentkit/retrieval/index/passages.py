@@ -42,6 +42,10 @@ class Passages:
         self._lock = threading.RLock()
         self.problem = ""
         """Why the file could not be written the last time; empty when all is well."""
+        self.change = 0
+        """The number of the last change that is contained."""
+        self.saved = 0
+        """The number of the last change that is in the file."""
         self._begin_anew()
         if (file := self._file()) and (found := _read(file)) is not None:
             self._rest_on(file, found)
@@ -109,10 +113,9 @@ class Passages:
 
     def _begin_anew(self) -> None:
         self.change = self.saved = 0
-        """The numbers of the last change that is contained, and that is in the file."""
         self._schema = self._chunks.shown_added(self._version, 0, 0, 0).schema
         self._removed: set[int] = set()
-        self._written = 0
+        self._written: int = 0
         """So many of the rows are in the file."""
         self._hold([])
 
@@ -142,7 +145,7 @@ class Passages:
         self._columns = [dict(zip(self._schema.names, part.columns, strict=True)) for part in parts]
         self._ends = np.cumsum([part.num_rows for part in parts], dtype=np.int64)
         empty = np.empty(0, dtype=np.int64)
-        self._ids = np.concatenate([empty, *(part.column("id").to_numpy() for part in parts)])
+        self._ids: np.ndarray = np.concatenate([empty, *(part.column("id").to_numpy() for part in parts)])
 
     def _append(self, more: pyarrow.Table) -> None:
         import pyarrow
