@@ -100,6 +100,9 @@ class ModelCalled:
     model: str
     purpose: Purpose = "chat"
     messages: list[dict[str, Any]] = field(default_factory=list)
+    """As they were sent."""
+    request: dict[str, Any] = field(default_factory=dict)
+    """All that was sent, in its order, with None where the messages stand; empty when that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,6 +364,8 @@ class DocumentDone:
     note: str = ""
     same_as: str = ""
     """Name of a document of the collection that had the same content before; empty when none had."""
+    updated: bool = False
+    """Whether it took the place of what the document had before."""
 
 
 @dataclass(frozen=True, slots=True)

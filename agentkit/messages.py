@@ -1,29 +1,114 @@
-"""A message is an OpenAI chat dict everywhere; this is the only module that knows its rules."""
+"""A message is an OpenAI chat dict everywhere; this is the only module that knows its rules.
+
+It comes in three forms: as anybody may give it (`AnyMessage`), as agents keep it (`Stored`, which
+is AutoGen's form), and as the chat API takes it (`Message`). What is called in it, and what came of
+that, is read by the functions below: `tool_calls` and the older `function_call` are one there.
+"""
 
 from __future__ import annotations
 
+import time
 import uuid
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypedDict, TypeVar, cast
+
+from agentkit.errors import BadModelReply, WrongType
 
 Role = Literal["system", "user", "assistant", "tool", "function"]
 
 
-class Message(TypedDict, total=False):
-    """One chat message as the OpenAI chat API defines it; `content` may be a list of parts."""
+class FunctionCall(TypedDict, total=False):
+    """Which function is called, and with what: the arguments are JSON text."""
 
-    role: Role
-    content: str | list[dict[str, Any]] | None
     name: str
-    tool_calls: list[dict[str, Any]]
+    arguments: str
+
+
+class ToolCall(TypedDict, total=False):
+    """One call of a reply; a call in the form that OpenAI had before tools has no id."""
+
+    id: str
+    type: str
+    function: FunctionCall
+
+
+class ToolResponse(TypedDict, total=False):
+    """What came of one call; `name` is that of the function where there is no id."""
+
     tool_call_id: str
-    function_call: dict[str, Any]
+    role: str
+    name: str
+    content: object
+
+
+class ContentPart(TypedDict, total=False):
+    """One part of a content: a text, or something else under the name of its `type`."""
+
+    type: str
+    text: str
+    refusal: str
+    image_url: Mapping[str, object]
+
+
+class Calls(TypedDict, total=False):
+    """The keys of a message under which calls stand."""
+
+    tool_calls: list[ToolCall]
+    function_call: FunctionCall
+
+
+class _Said(Calls, total=False):
+    role: str
+    name: str
+    tool_call_id: str
+
+
+class Message(_Said, total=False):
+    """One message as the chat API takes it; servers may know further keys."""
+
+    content: str | list[ContentPart] | None
+
+
+class Stored(_Said, total=False):
+    """One message as an agent keeps it; users may add keys of their own.
+
+    `content` may also be a function of the `context`, or whatever a function gave back.
+    """
+
+    content: Any
+    tool_responses: list[ToolResponse]
+    """The results of all calls of one reply."""
+    context: Mapping[str, Any]
+    metadata: Any
+    override_role: str
+    reasoning_content: str
+    """What was thought before; it is never sent."""
+
+
+AnyMessage = Mapping[str, Any]
+"""A message as it may be given, with any keys."""
+Given = dict[str, Any]
+"""The same as AutoGen's protocols hand it on."""
+_M = TypeVar("_M", Message, Stored)
+
+THINKING = "reasoning_content"
+"""Where a message of ours keeps what was thought before."""
+THINKING_FIELDS = (THINKING, "reasoning", "thinking")
+"""Where servers put it."""
+_THOUGHTS = frozenset((*THINKING_FIELDS, "reasoning_details"))
+_RESULTS = ("tool", "function")
+_MAPPING = (dict, Mapping)  # nearly all are dicts, which is found out much faster
+CALLS = ("tool_calls", "function_call")
+"""The keys under which calls stand."""
+_KEPT = (
+    "content", "function_call", "tool_calls", "tool_responses", "tool_call_id", "name", "context",
+    "metadata",
+)  # fmt: skip
+_UNSENT = _THOUGHTS | {"tool_responses", "context", "metadata", "id", "timestamp"}
 
 
 def new_id() -> str:
     """A fresh identifier: 32 hexadecimal digits that sort roughly by time of creation."""
-    import time
-
     return f"{time.time_ns() // 1_000_000:012x}{uuid.uuid4().hex[:20]}"
 
 
@@ -35,14 +120,296 @@ def message(role: Role, content: str, name: str = "") -> Message:
     return made
 
 
-def text_of(content: str | Iterable[Mapping[str, Any]] | None) -> str:
-    """The text of a message's content: text parts joined by line breaks, other parts as `<type>`."""
+# Text
+
+
+def text_of(content: object) -> str:
+    """The text of a content: text parts joined by line breaks, other parts as `<type>`."""
     if content is None:
         return ""
     if isinstance(content, str):
         return content
     if not isinstance(content, list | tuple):
         return str(content)
-    return "\n".join(
-        str(part.get("text", "")) if part.get("type") == "text" else f"<{part.get('type', '?')}>" for part in content
+    return "\n".join(map(_text_of_part, content))
+
+
+def _text_of_part(part: AnyMessage) -> str:
+    kind = part.get("type")
+    return str(part.get("text", "")) if kind == "text" else f"<{part.get('type', '?')}>"
+
+
+def content_of(message: AnyMessage) -> Any:
+    """The content of a message; of one that is a function, what it gives for the `context`."""
+    content = message.get("content")
+    return content(message.get("context") or {}) if callable(content) else content
+
+
+# Calls
+
+
+def has_calls(message: object) -> bool:
+    """Whether functions are called; the message may also be an object of a model's client."""
+    if isinstance(message, dict):
+        return bool(message.get("tool_calls") or message.get("function_call"))
+    return any(field_of(message, key) for key in CALLS)
+
+
+def field_of(message: object, key: str) -> Any:
+    """What a message has by this name; it may be a dict, or an object of a model's client."""
+    return message.get(key) if isinstance(message, _MAPPING) else getattr(message, key, None)
+
+
+def tool_calls_of(message: AnyMessage) -> list[ToolCall]:
+    """The calls of tools; what is none is left out."""
+    calls = message.get("tool_calls") or ()
+    return [cast(ToolCall, call) for call in calls if isinstance(call, _MAPPING)]
+
+
+def function_call_of(message: AnyMessage) -> FunctionCall | None:
+    """The only call, in the form that OpenAI had before tools."""
+    call = message.get("function_call")
+    return cast(FunctionCall, call) if isinstance(call, _MAPPING) else None
+
+
+def calls_of(message: AnyMessage) -> list[ToolCall]:
+    """All calls of both forms, those of tools first."""
+    older = function_call_of(message)
+    return [*tool_calls_of(message), *([ToolCall(function=older)] if older else [])]
+
+
+def functions_of(message: AnyMessage) -> list[FunctionCall]:
+    """Name and arguments of every call."""
+    called = (call.get("function") for call in calls_of(message))
+    return [function if isinstance(function, Mapping) else {} for function in called]
+
+
+def call_fields(message: object) -> Calls:
+    """The keys of a message that hold calls, with what they hold; empty without calls."""
+    return cast(Calls, {key: made for key in CALLS if (made := field_of(message, key))})
+
+
+def as_calls(tools: Sequence[ToolCall], function: FunctionCall | None) -> Calls:
+    """Calls as the keys of a message that hold them."""
+    made: Calls = {"tool_calls": list(tools)} if tools else {}
+    return {**made, "function_call": function} if function else made
+
+
+def with_functions(message: AnyMessage, change: Callable[[FunctionCall], FunctionCall]) -> Stored:
+    """A copy of the message with other functions called.
+
+    Calls lose an `id` and a `type` of None.
+    """
+    made = dict(message)
+    if tools := made.get("tool_calls"):
+        made["tool_calls"] = [
+            {
+                key: value
+                for key, value in call.items()
+                if value is not None or key not in ("id", "type")
+            }
+            | {"function": change(call["function"])}
+            for call in tools
+        ]
+    if older := made.get("function_call"):
+        made["function_call"] = change(older)
+    return cast(Stored, made)
+
+
+# Results of calls
+
+
+def is_result(message: AnyMessage) -> bool:
+    """Whether a message is, by its role, what a tool or a function gave."""
+    return message.get("role") in _RESULTS
+
+
+def answers_calls(message: AnyMessage) -> bool:
+    """Whether there are results of calls in it, perhaps beside what a person says."""
+    return "tool_responses" in message or is_result(message)
+
+
+def tool_responses_of(message: AnyMessage) -> list[ToolResponse]:
+    """The results that AutoGen keeps in one message, whoever says it."""
+    return list(message.get("tool_responses") or ())
+
+
+def responses_of(message: AnyMessage) -> list[ToolResponse]:
+    """All results in a message: several, or the message itself where it is one."""
+    if several := tool_responses_of(message):
+        return several
+    return [cast(ToolResponse, message)] if is_result(message) else []
+
+
+def joined_responses(responses: Sequence[ToolResponse]) -> Stored:
+    """The one message with the results of several calls; its content repeats theirs as text."""
+    content = "\n\n".join(str(each.get("content")) for each in responses)
+    return {"role": "tool", "tool_responses": list(responses), "content": content}
+
+
+def with_responses(message: AnyMessage, responses: Sequence[ToolResponse]) -> Stored:
+    """A copy of the message with other results; what is said beside them stays."""
+    return copied({**message, "tool_responses": list(responses)})
+
+
+def with_contents(message: Stored, change: Callable[[object], object]) -> Stored:
+    """The message with other contents of its results; a message without results stays as it is."""
+    if responses := tool_responses_of(message):
+        changed: list[ToolResponse] = [
+            {**each, "content": change(each.get("content"))} for each in responses
+        ]
+        joined = joined_responses(changed) if is_result(message) else Stored()
+        return {**with_responses(message, changed), **joined}
+    return {**message, "content": change(message.get("content"))} if is_result(message) else message
+
+
+def interrupted(message: AnyMessage, said: str) -> list[ToolResponse]:
+    """One result for each call that something came in the way of; it is `said` of each."""
+    made: list[ToolResponse] = []
+    if older := function_call_of(message):
+        made.append({"role": "function", "name": older.get("name", ""), "content": said})
+    made.extend(
+        {"role": "tool", "tool_call_id": call.get("id", ""), "content": said}
+        for call in tool_calls_of(message)
     )
+    return made
+
+
+# The forms of a message
+
+
+def as_dict(owner: str, message: object) -> dict[str, Any]:
+    """A message given as text or mapping as a dict; raises WrongType for anything else."""
+    if isinstance(message, str):
+        return {"content": message}
+    if isinstance(message, dict):
+        return message
+    if isinstance(message, Mapping):
+        return dict(message)
+    raise WrongType(f"{owner}: message must be a text or a dict, not {message!r:.80}.")
+
+
+def copied(message: AnyMessage) -> Stored:
+    """A plain copy of a message that is stored."""
+    return cast(Stored, dict(message))
+
+
+def stored_form(message: AnyMessage, role: str, speaker: str) -> Stored | None:
+    """The message as it is stored, or None when it has neither content nor a call.
+
+    `role` is what it gets unless it is the result of a tool or says `override_role`; `speaker`
+    names who said it. Raises WrongType for what no model could be told, and for calls that are
+    none.
+    """
+    stored = cast(Stored, {key: message[key] for key in _KEPT if message.get(key) is not None})
+    is_plain = len(stored) <= 1 + ("name" in stored)
+    if type(stored.get("content")) is not str or not is_plain:
+        _check_content(stored, message.get("role"), speaker)
+        check_calls(speaker, stored)
+    if "content" not in stored:
+        if not any(key in stored for key in CALLS):
+            return None
+        stored["content"] = None
+    if is_result(message):
+        stored["role"] = message["role"]
+        if "tool_responses" in stored:
+            stored["tool_responses"] = [
+                {**each, "content": str(each.get("content", ""))}
+                for each in stored["tool_responses"]
+            ]
+    else:
+        stored["role"] = message.get("override_role", role)
+    if has_calls(stored):
+        stored["role"] = "assistant"
+    elif "name" not in stored:
+        stored["name"] = speaker
+    return stored
+
+
+def sendable_form(messages: Iterable[AnyMessage]) -> list[Message]:
+    """The messages as the chat API takes them: every result one message, no keys of agents."""
+    sent: list[Message] = []
+    for message in messages:
+        responses = message.get("tool_responses") or []
+        sent += responses
+        # The content of a message of role tool only repeats the responses.
+        if not responses or message.get("role") != "tool":
+            known = {key: value for key, value in message.items() if key not in _UNSENT}
+            sent.append(cast(Message, known))
+            if message.get("role") == "function":
+                sent[-1]["content"] = str(message.get("content"))
+    return sent
+
+
+def without_thinking(message: _M) -> _M:
+    """The message without what was thought before it; itself where nothing was."""
+    if _THOUGHTS.isdisjoint(message):
+        return message
+    return cast(_M, {key: value for key, value in message.items() if key not in _THOUGHTS})
+
+
+def says_same(one: AnyMessage, other: AnyMessage) -> bool:
+    """Whether two messages have the same content, calls and results; roles and names aside."""
+    return all(one.get(key) == other.get(key) for key in ("content", *CALLS, "tool_responses"))
+
+
+# What can be none
+
+
+def check_calls(speaker: str, message: AnyMessage) -> None:
+    """Raise WrongType for calls, or results of them, that are none; `speaker` names who said it."""
+    for key in ("tool_calls", "tool_responses"):
+        values = () if message.get(key) is None else message[key]
+        _check_kind(speaker, key, values, list | tuple, "a list, each of it a dict")
+        for value in values:
+            _check_kind(speaker, f"each of {key}", value, Mapping, "a dict")
+    for call in (message, *(message.get("tool_calls") or ())):
+        for key in ("function", "function_call"):
+            _check_kind(
+                speaker, key, call.get(key), Mapping | None, "a dict with name and arguments"
+            )
+
+
+def check_reply(who: str, message: AnyMessage) -> None:
+    """Raise BadModelReply for a message that no history could take.
+
+    Its content is neither text nor parts, or a call has no name; `who` names the model.
+    """
+    content, calls = message.get("content"), message.get("tool_calls") or []
+    if not (content is None or isinstance(content, str) or _are_dicts(content)):
+        raise BadModelReply(
+            f"{who} sent {content!r:.200} as its text; ask again, or choose another model."
+        )
+    if not _are_dicts(calls):
+        raise BadModelReply(
+            f"{who} sent {calls!r:.200} as its tool calls; ask again, or choose another model."
+        )
+    called = [call.get("function") for call in calls]
+    for function in called + ([message["function_call"]] if message.get("function_call") else []):
+        if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+            raise BadModelReply(
+                f"{who} called a function without a name: {function!r:.200}; ask again."
+            )
+
+
+def _check_content(stored: Stored, role: object, speaker: str) -> None:
+    """Raise WrongType for what no model could be told; functions may return anything."""
+    content = stored.get("content")
+    fits = content is None or isinstance(content, str) or callable(content) or _are_dicts(content)
+    if not fits and role not in _RESULTS:
+        raise WrongType(
+            f"{speaker}: the content of a message must be a text, a list of parts or a callable, "
+            f"not {content!r:.80}."
+        )
+    context: object = stored.get("context", {})
+    if not isinstance(context, Mapping):
+        raise WrongType(f"{speaker}: the context of a message must be a dict, not {context!r:.80}.")
+
+
+def _are_dicts(values: object) -> bool:
+    return isinstance(values, list | tuple) and all(isinstance(each, Mapping) for each in values)
+
+
+def _check_kind(speaker: str, key: str, value: object, kinds: Any, what: str) -> None:
+    if not isinstance(value, kinds):
+        raise WrongType(f"{speaker}: {key} must be {what}, not {value!r:.200}.")

@@ -249,7 +249,7 @@ def _read_chosen(data: Path) -> dict[str, Any]:
     return {name: _checked(name, value, f"{name} in {path}") for name, value in chosen.items()}
 
 
-def _checked(name: str, value: Any, where: str) -> Any:
+def _checked(name: str, value: object, where: str) -> Any:
     """The value of a setting in its type; nothing is rounded, only a text is read as another."""
     kind = str(_FIELDS[name].type).removesuffix(" | None")
     try:
@@ -270,7 +270,7 @@ def _checked(name: str, value: Any, where: str) -> Any:
         ) from error
 
 
-def _whole(value: Any) -> int:
+def _whole(value: object) -> int:
     number = int(value) if isinstance(value, str) else value
     if type(number) is not int or number <= 0 or number > _MOST:
         raise ValueError(value)
@@ -284,19 +284,19 @@ def _number(value: Any) -> float:
     return float(number)
 
 
-def _truth(value: Any) -> bool:
+def _truth(value: object) -> bool:
     return _TRUTH[value.lower()] if isinstance(value, str) else _of(bool, value)
 
 
-def _path(value: Any) -> Path:
+def _path(value: object) -> Path:
     return Path(_of(str, value)).expanduser()
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return _of(str, value)
 
 
-def _of(kind: type[T], value: Any) -> T:
+def _of(kind: type[T], value: object) -> T:
     if not isinstance(value, kind):
         raise TypeError(value)
     return value

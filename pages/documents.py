@@ -12,7 +12,8 @@ known = state.workspace().library.collections(state.owner())
 chosen = collections.draw_choice(known) if known else None
 progress.draw_progress()
 transfer.draw_transfers()
-if not any(one.documents for one in known) and not runs.live(state.owner(), kind="ingest"):
+under_way = runs.live(state.owner(), kind="ingest")
+if not any(one.documents for one in known) and not under_way:
     st.markdown("There are no documents yet. Add your own below, or load a few samples to see how it works.")
     with st.container(horizontal=True):
         adding.draw_samples()
@@ -20,6 +21,8 @@ if not any(one.documents for one in known) and not runs.live(state.owner(), kind
             collections.draw_import()
 elif chosen and chosen.documents:
     collections.draw_size(chosen)
+elif chosen and under_way:
+    st.markdown("This collection is empty so far. What is being taken in for it appears here.")
 elif chosen:
     st.markdown("This collection is empty. Add documents to it:")
 adding.draw_adding(chosen.name if chosen else DEFAULT_COLLECTION, empty=not (chosen and chosen.documents))

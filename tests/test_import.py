@@ -35,6 +35,13 @@ def test_importing_agentkit_loads_nothing_heavy() -> None:
     assert not loaded_by("import agentkit") & HEAVY
 
 
+def test_the_public_names_load_nothing_before_they_are_used() -> None:
+    faces = ["agentkit.autogen", "agentkit.agentscope", "agentkit.lagent"]
+    code = f"import sys\nimport {', '.join(faces)}\nprint(sorted(n for n in sys.modules if 'agentkit' in n))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ast.literal_eval(done.stdout) == sorted(["agentkit", "agentkit.names", *faces])
+
+
 def test_importing_every_light_module_loads_nothing_heavy() -> None:
     light = [name for name in NAMES if not allowed(name)]
     assert not loaded_by("\n".join(f"import {name}" for name in light)) & HEAVY

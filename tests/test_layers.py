@@ -13,13 +13,13 @@ LAYERS = [
     ("app", "pages", "agentkit.__main__", "agentkit.cli"),
     ("agentkit.ui", "agentkit.api"),
     ("agentkit.workspace",),
-    ("agentkit.teams",),
+    ("agentkit.teams", "agentkit.autogen", "agentkit.agentscope", "agentkit.lagent"),
     ("agentkit.agents",),
     ("agentkit.conversation",),
     ("agentkit.runs", "agentkit.llm", "agentkit.parsers", "agentkit.coding", "agentkit.retrieval"),
     ("agentkit.documents", "agentkit.ledger"),
     ("agentkit.core", "agentkit.database"),
-    ("agentkit.messages", "agentkit.events", "agentkit.settings", "agentkit.private", "agentkit.errors"),
+    ("agentkit.messages", "agentkit.events", "agentkit.settings", "agentkit.private", "agentkit.errors", "agentkit.names"),
 ]
 BASE = len(LAYERS) - 1
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
@@ -42,24 +42,15 @@ def _name_of(root: Path, file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports_of(root: Path, *, at_run_time: bool = False) -> Imports:
-    """What every module imports; at_run_time leaves out what stands under `if TYPE_CHECKING` or inside a function."""
+def imports_of(root: Path) -> Imports:
+    """What every module imports, also under `if TYPE_CHECKING` and inside functions."""
     files = modules_of(root)
     found: Imports = {}
     for name, file in files.items():
         tree = ast.parse(file.read_text(encoding="utf-8"), str(file))
         package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-        nodes = _top_level(tree) if at_run_time else ast.walk(tree)
-        found[name] = [(target, line) for node in nodes for target, line in _targets(node, package, files)]
+        found[name] = [each for node in ast.walk(tree) for each in _targets(node, package, files)]
     return found
-
-
-def _top_level(tree: ast.AST) -> Iterator[ast.AST]:
-    for node in ast.iter_child_nodes(tree):
-        for_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        if not for_types and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
-            yield from _top_level(node)
 
 
 def _targets(node: ast.AST, package: str, files: Mapping[str, Path]) -> Iterator[tuple[str, int]]:
@@ -116,7 +107,7 @@ def misplaced(imports: Imports) -> list[str]:
 
 
 def cycles(imports: Imports) -> list[str]:
-    """Every group of modules that import one another when they are loaded, as `a -> b -> a`."""
+    """Every circle of modules, also one for types only or inside functions, as `a -> b -> a`."""
     edges = {name: sorted({t for t, _ in targets if t in imports and t != name}) for name, targets in imports.items()}
     found: list[str] = []
     done: set[str] = set()
@@ -129,9 +120,50 @@ def cycles(imports: Imports) -> list[str]:
                 visit(target, [*path, name])
             done.add(name)
 
-    for name in edges:
+    for name in sorted(edges):
         visit(name, [])
     return found
+
+
+def folder_cycles(imports: Imports) -> list[str]:
+    """The same for each package: its folders count as a whole, the files beside them for themselves."""
+    known = map(_parts, imports)
+    packages = sorted({".".join(parts[:n]) for parts in known for n in range(1, len(parts) - 1)})
+    return [circle for package in packages for circle in cycles(_rooms(package, imports))]
+
+
+def _parts(name: str) -> list[str]:
+    return name.split(".")
+
+
+def _rooms(package: str, imports: Imports) -> Imports:
+    """What the folders and files of one package import of each other."""
+    depth = len(_parts(package)) + 1
+    known = (name for name in imports if f"{name}.".startswith(f"{package}."))
+    inside = {name: ".".join(_parts(name)[:depth]) for name in known}
+    rooms: Imports = {room: [] for room in inside.values()}
+    for name, room in inside.items():
+        rooms[room] += [(inside[there], line) for there, line in imports[name] if there in inside]
+    return rooms
+
+
+def engines_touched(root: Path) -> list[str]:
+    """One sentence for each place outside of agentkit.conversation that reaches into an engine."""
+    return [
+        f"{name}:{line} touches `_engine`; agentkit.conversation.engine has what others need of it."
+        for name, file in sorted(modules_of(root).items())
+        if member(name) != "agentkit.conversation"
+        for line in _lines_with_engine(ast.parse(file.read_text(encoding="utf-8"), str(file)))
+    ]
+
+
+def _lines_with_engine(tree: ast.AST) -> Iterator[int]:
+    """As an attribute, or as a text for `getattr` and `attrgetter`."""
+    for node in ast.walk(tree):
+        named = node.attr if isinstance(node, ast.Attribute) else None
+        written = node.value if isinstance(node, ast.Constant) else None
+        if "_engine" in (named, str(written).split(".")[0]):
+            yield getattr(node, "lineno", 0)
 
 
 def test_imports_run_downward() -> None:
@@ -139,7 +171,15 @@ def test_imports_run_downward() -> None:
 
 
 def test_no_module_imports_itself_in_a_circle() -> None:
-    assert not (wrong := cycles(imports_of(ROOT, at_run_time=True))), "\n".join(wrong)
+    assert not (wrong := cycles(imports_of(ROOT))), "\n".join(wrong)
+
+
+def test_no_folder_of_a_package_imports_itself_in_a_circle() -> None:
+    assert not (wrong := folder_cycles(imports_of(ROOT))), "\n".join(wrong)
+
+
+def test_only_conversation_reaches_into_an_engine() -> None:
+    assert not (wrong := engines_touched(ROOT)), "\n".join(wrong)
 
 
 def test_streamlit_and_duckdb_stay_in_their_place() -> None:
@@ -179,4 +219,55 @@ def test_finds_what_is_wrong_in_a_made_up_tree(tmp_path: Path) -> None:
         "agentkit.teams.qa:2 imports streamlit; streamlit belongs in app, pages, agentkit.ui only.",
         "agentkit.retrieval.search:1 imports duckdb.typing; duckdb belongs in agentkit.database only.",
     ]
-    assert cycles(imports_of(tmp_path, at_run_time=True)) == ["agentkit.ui.draw -> agentkit.ui.state -> agentkit.ui.draw"]
+    assert cycles(imports) == [
+        "agentkit.llm -> agentkit.retrieval.search -> agentkit.teams.qa -> agentkit.llm",
+        "agentkit.ui.draw -> agentkit.ui.state -> agentkit.ui.draw",
+    ]
+
+
+def test_finds_circles_for_types_and_inside_functions(tmp_path: Path) -> None:
+    files = {
+        "agentkit/llm/model.py": "from agentkit.llm import limits\n",
+        "agentkit/llm/limits.py": "if TYPE_CHECKING:\n    from agentkit.llm.model import Model\n",
+        "agentkit/coding/docker.py": "from agentkit.coding.isolation import how\n",
+        "agentkit/coding/isolation.py": "def made():\n    from .docker import Executor\n",
+    }
+    _write(tmp_path, files)
+    assert sorted(cycles(imports_of(tmp_path))) == [
+        "agentkit.coding.docker -> agentkit.coding.isolation -> agentkit.coding.docker",
+        "agentkit.llm.limits -> agentkit.llm.model -> agentkit.llm.limits",
+    ]
+
+
+def test_finds_circles_of_folders(tmp_path: Path) -> None:
+    files = {
+        "agentkit/retrieval/__init__.py": "from agentkit.retrieval.library import Library\n",
+        "agentkit/retrieval/library.py": "from agentkit.retrieval.search import found\n",
+        "agentkit/retrieval/store/__init__.py": "",
+        "agentkit/retrieval/store/store.py": "from agentkit.retrieval.search import terms\n",
+        "agentkit/retrieval/search/__init__.py": "",
+        "agentkit/retrieval/search/found.py": "from agentkit.retrieval.store import store\n",
+        "agentkit/retrieval/search/terms.py": "from agentkit.retrieval.search.exact.one import f\n",
+        "agentkit/retrieval/search/exact/one.py": "from agentkit.retrieval.search.near import two\n",
+        "agentkit/retrieval/search/near/two.py": "def g():\n    from agentkit.retrieval.search.exact import three\n",
+        "agentkit/retrieval/search/exact/three.py": "",
+    }
+    _write(tmp_path, files)
+    assert cycles(imports_of(tmp_path)) == []
+    assert folder_cycles(imports_of(tmp_path)) == [
+        "agentkit.retrieval.search -> agentkit.retrieval.store -> agentkit.retrieval.search",
+        "agentkit.retrieval.search.exact -> agentkit.retrieval.search.near -> agentkit.retrieval.search.exact",
+    ]
+
+
+def test_finds_who_reaches_into_an_engine(tmp_path: Path) -> None:
+    files = {
+        "agentkit/conversation/model.py": "agent._engine.history.clear()\n",
+        "agentkit/agents/group/manager.py": "def f(agent):\n    return agent._engine.human\n",
+        "agentkit/teams/qa.py": "parts = getattr(agent, '_engine', None)\n",
+        "agentkit/ui/draw.py": "engine = of(agent)\n",
+    }
+    _write(tmp_path, files)
+    assert [sentence.split(" ")[0] for sentence in engines_touched(tmp_path)] == [
+        "agentkit.agents.group.manager:2", "agentkit.teams.qa:1",
+    ]  # fmt: skip

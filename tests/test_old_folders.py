@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agentkit.database import backups
 from agentkit.ledger import queries
 from agentkit.llm import connections
 from agentkit.retrieval import FakeEmbedder
@@ -107,6 +108,32 @@ def test_every_citation_of_an_old_chat_opens_its_passage(
                 assert text[citation["start"] : citation["end"]] == citation["text"]
                 opened += 1
     assert opened >= 10
+
+
+def test_what_old_calls_sent_is_taken_out_of_their_events_after_a_backup(
+    workspace: Workspace, recorded: dict[str, Any]
+) -> None:
+    events = [
+        one
+        for run in recorded["runs"].values()
+        for one in run["events"]
+        if one["kind"] == "ModelCalled" and one["messages"]
+    ]
+    assert len(events) > 10
+    for one in events:
+        request = workspace.ledger.request_of(OWNER, one["call_id"])
+        assert request.messages == one["messages"]
+        assert request.json == json.dumps(
+            {"messages": one["messages"]}, ensure_ascii=False, separators=(",", ":")
+        )
+    database = workspace.ledger.database
+    sql = "select cast(data as varchar) as data from events where kind = 'ModelCalled'"
+    told = [row["data"] for row in database.rows(sql)]
+    assert len(told) >= len(events)
+    assert not any('"messages"' in one for one in told)
+    assert [one.path.name.split(".")[1] for one in backups(database.path)] in (
+        ["ledger-1"], ["ledger-3"],
+    )  # fmt: skip
 
 
 def test_an_old_folder_goes_on_being_used(workspace: Workspace, recorded: dict[str, Any]) -> None:

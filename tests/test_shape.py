@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +18,13 @@ COMPLEXITY_MOST = 10
 MOST_LINES_OF = {"app.py": 40, "pages": 120, "agentkit/conversation/conversable.py": 800}
 MAY_PRINT = "agentkit/core/io.py"  # it is the console
 NAMED_BY_OTHERS = {"GroupChatManager"}  # AutoGen's name
+ANY_MOST = 2.2
+"""`Any` in 100 lines; what is only looked at or handed on is an `object`."""
+CALL_KEYS = re.compile(r"""["'](tool_calls|function_call|tool_responses)["']""")
+SPELL_CALL_KEYS = {
+    "agentkit/messages.py",  # the rules of messages
+    "agentkit/llm/calls/checked.py",  # what a server sent, before it is a message
+}
 VAGUE = ("Manager", "Helper", "Util", "Utils")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -144,12 +152,29 @@ def test_no_class_has_a_vague_name(sources: list[Source]) -> None:
     assert not (found := [problem for source in sources for problem in vague(source)]), _listed(found)
 
 
+def spells_call_keys(source: Source) -> bool:
+    """Whether the keys of a message that hold calls, or their results, are named in it."""
+    return bool(CALL_KEYS.search("\n".join(source.lines)))
+
+
+def test_only_one_model_of_messages_knows_their_keys(sources: list[Source]) -> None:
+    assert {source.path for source in sources if spells_call_keys(source)} == SPELL_CALL_KEYS
+
+
+def test_types_are_named(sources: list[Source]) -> None:
+    sources = [source for source in sources if source.path != "app.py"]
+    found = sum(len(re.findall(r"\bAny\b", line)) for source in sources for line in source.lines)
+    lines = sum(len(source.lines) for source in sources)
+    print(f"\n{100 * found / lines:.2f} Any in 100 lines")
+    assert found <= ANY_MOST * lines / 100
+
+
 MADE_UP = '''
 class ThingManager:
     def run(self, x):
         """Says what it does."""
         if x and x > 1 or x < -1:
-            for i in range(x):
+            for i in range(x["tool_calls"]):
                 print(i)
         return [i for i in range(x)]
 
@@ -168,5 +193,7 @@ def test_finds_what_is_wrong_in_a_made_up_file(tmp_path: Path) -> None:
     assert undocumented(thing) == ["agentkit/thing.py:1 (the module)", "agentkit/thing.py:2 ThingManager"]
     assert prints(thing) == ["agentkit/thing.py:7 print()"]
     assert vague(thing) == ["agentkit/thing.py:2 class ThingManager"]
+    assert spells_call_keys(thing)
+    assert not spells_call_keys(page)
     assert too_long(page) == ["pages/chat.py has 121 lines, at most 120"]
     assert not too_long(thing)

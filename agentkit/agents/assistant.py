@@ -33,7 +33,7 @@ class AssistantAgent(ConversableAgent):
         name: str,
         system_message: str | None = SYSTEM_MESSAGE,
         llm_config: dict[str, Any] | Literal[False] | None = None,
-        is_termination_msg: Callable[[dict[str, Any]], bool] | None = None,
+        is_termination_msg: Callable[..., bool] | None = None,
         max_consecutive_auto_reply: int | None = None,
         human_input_mode: InputMode = "NEVER",
         description: str | None = None,

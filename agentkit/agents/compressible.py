@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from agentkit.agents.assistant import SYSTEM_MESSAGE
@@ -20,13 +20,16 @@ from agentkit.conversation.compression.recall import Conversations, Failure
 from agentkit.conversation.compression.rendering import written
 from agentkit.conversation.compression.shape import Messages, divide, is_summary
 from agentkit.conversation.compression.sharing import broadcast, keep
-from agentkit.conversation.conversable import ConversableAgent, Reply, Verdict
+from agentkit.conversation.conversable import ConversableAgent, Reply
+from agentkit.conversation.engine import ended
 from agentkit.conversation.human import InputMode
-from agentkit.conversation.replies import Continued
+from agentkit.conversation.model import offered_tools
+from agentkit.conversation.replies import Continued, Verdict
 from agentkit.conversation.tooling import conversation
 from agentkit.core.io import IOStream, is_quiet
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import AgentkitError, Stopped, WrongArgument
+from agentkit.messages import AnyMessage, Stored
 
 _STRATEGIES = {"COMPRESS": ModelSummary.name, "CUSTOMIZED": "compress_function"}
 
@@ -55,13 +58,13 @@ class CompressibleAgent(ConversableAgent):
         self,
         name: str,
         system_message: str | None = SYSTEM_MESSAGE,
-        is_termination_msg: Callable[[dict[str, Any]], bool] | None = None,
+        is_termination_msg: Callable[[Stored], bool] | None = None,
         max_consecutive_auto_reply: int | None = None,
         human_input_mode: InputMode = "NEVER",
         function_map: dict[str, Callable[..., Any]] | None = None,
         code_execution_config: dict[str, Any] | Literal[False] | None = False,
         llm_config: dict[str, Any] | Literal[False] | None = None,
-        default_auto_reply: str | dict[str, Any] | None = "",
+        default_auto_reply: str | Stored | None = "",
         compress_config: dict[str, Any] | bool | None = False,
         description: str | None = None,
         **kwargs: Any,
@@ -110,7 +113,7 @@ class CompressibleAgent(ConversableAgent):
         self,
         mode: Mode,
         /,
-        messages: list[dict[str, Any]] | None = None,
+        messages: Sequence[AnyMessage] | None = None,
         sender: Agent | None = None,
         exclude: list[Callable[..., Any]] | None = None,
     ) -> Reply:
@@ -129,7 +132,7 @@ class CompressibleAgent(ConversableAgent):
         self,
         mode: Mode,
         /,
-        messages: list[dict[str, Any]] | None = None,
+        messages: Sequence[AnyMessage] | None = None,
         sender: Agent | None = None,
         config: Any | None = None,
     ) -> Verdict:
@@ -162,8 +165,8 @@ class CompressibleAgent(ConversableAgent):
     on_oai_token_limit, a_on_oai_token_limit = faces(_on_oai_token_limit)
 
     def compress_messages(
-        self, messages: list[dict[str, Any]] | None = None, config: Any | None = None
-    ) -> tuple[bool, list[dict[str, Any]] | None]:
+        self, messages: list[Stored] | None = None, config: Any | None = None
+    ) -> tuple[bool, list[Stored] | None]:
         """Let the model write one message for all but the first and the last `leave_last_n`: `(True, messages)`.
 
         `config` may be another OpenAIWrapper to ask. `(False, None)` when there is nothing to shorten or it failed; why, is told.
@@ -219,7 +222,7 @@ class CompressibleAgent(ConversableAgent):
         reason = f"{self.name} has no tokens left: {used} of the {attempt.limit} of {attempt.meter.model} are used"
         telling.note(self.name, reason, is_quiet())
         if sender is not None:
-            self._engine.human.reasons[sender] = reason
+            ended(self, sender, reason)
         return True, None
 
     def _store(self, sender: Agent | None, stored: Messages, before: Messages, made: Messages) -> None:
@@ -237,5 +240,5 @@ class CompressibleAgent(ConversableAgent):
         """What holds for this agent; `limit` counts where the window of the model is not known."""
         model, window = model_of(self) if config is None else model_asked_by(None, config)
         meter = self._meters.get(model) or self._meters.setdefault(model, Meter(model, self.client if config is None else None))
-        fixed = meter.fixed(self._oai_system_message, self._engine.voice.offered())
+        fixed = meter.fixed(self._oai_system_message, offered_tools(self.llm_config))
         return Attempt(self.name, strategy, meter, fixed, window or limit)

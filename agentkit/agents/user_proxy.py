@@ -23,7 +23,7 @@ class UserProxyAgent(ConversableAgent):
     def __init__(
         self,
         name: str,
-        is_termination_msg: Callable[[dict[str, Any]], bool] | None = None,
+        is_termination_msg: Callable[..., bool] | None = None,
         max_consecutive_auto_reply: int | None = None,
         human_input_mode: InputMode = "ALWAYS",
         function_map: dict[str, Callable[..., Any]] | None = None,

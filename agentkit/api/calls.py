@@ -102,7 +102,7 @@ class Call:
     def _tell(self, event: Event) -> None:
         self._put(event=to_json(event))
 
-    def _put(self, **fields: Any) -> None:
+    def _put(self, **fields: object) -> None:
         self._send(json.dumps(fields).encode() + b"\n")
 
     def _send(self, line: bytes | None) -> None:

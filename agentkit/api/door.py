@@ -119,7 +119,7 @@ class Door:
         if isinstance(self._way, Held):
             self._way.close()
 
-    def _kept(self, found: Any) -> Any:
+    def _kept(self, found: object) -> Any:
         if isinstance(found, RemoteRun):
             self._runs = [run for run in self._runs if not run.ended] + [found]
         return found

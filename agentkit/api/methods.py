@@ -48,7 +48,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "library.transfer": ("export", "load"),
     "ledger": (
         "begun", "chat", "chats", "count_chats", "create_chat", "delete_chat", "exchange", "keep",
-        "keep_call", "open_runs", "set", "settings", "thread", "update_chat",
+        "keep_call", "open_runs", "request_of", "set", "settings", "thread", "update_chat",
     ),
     "figures": ("events", "groups", "of_messages", "runs", "totals", "write_calls"),
 }  # fmt: skip

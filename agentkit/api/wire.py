@@ -44,13 +44,13 @@ class Method:
         """Whether it gives a run, whose events are to be followed."""
         return get_origin(self._hints["return"]) is Run
 
-    def pack(self, given: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+    def pack(self, given: tuple[object, ...], named: Mapping[str, object]) -> dict[str, Any]:
         """The arguments of a call as JSON values by name; raises TypeError as the call would."""
         bound = inspect.signature(self.function).bind(None, *given, **named).arguments
         values = list(bound.items())[1:]  # without self
         return {name: self._dumped(name, value) for name, value in values}
 
-    def unpack(self, arguments: Any) -> dict[str, Any]:
+    def unpack(self, arguments: object) -> dict[str, Any]:
         """What `pack` made, as values again; raises StoreError for what cannot be read here."""
         try:
             read = self._arguments.model_validate(arguments)
@@ -58,11 +58,11 @@ class Method:
             raise _misread(f"{self.part}.{self.name}", error) from error
         return {name: getattr(read, name) for name in read.model_fields_set}
 
-    def pack_result(self, result: Any) -> Any:
+    def pack_result(self, result: object) -> Any:
         """What the method (or its run) gave, as a JSON value."""
         return _json(self._result, _absolute(result))
 
-    def unpack_result(self, result: Any) -> Any:
+    def unpack_result(self, result: object) -> Any:
         """What `pack_result` made, as a value again."""
         return self._result.validate_python(result)
 
@@ -100,7 +100,7 @@ def pack_settings(settings: Settings) -> dict[str, Any]:
     return packed
 
 
-def unpack_settings(packed: Any) -> Settings:
+def unpack_settings(packed: object) -> Settings:
     """What `pack_settings` made; raises StoreError for what this version cannot read."""
     try:
         return _Asked.model_validate({"settings": packed}).settings
@@ -152,12 +152,12 @@ def _wired(hint: Any) -> Any:
     return hint
 
 
-def _json(adapter: TypeAdapter[Any], value: Any) -> Any:
+def _json(adapter: TypeAdapter[Any], value: object) -> Any:
     # Without defaults an empty tuple stays one, and what is sent is short.
     return adapter.dump_python(value, mode="json", exclude_defaults=True, warnings="none")
 
 
-def _absolute(value: Any) -> Any:
+def _absolute(value: object) -> Any:
     """The value with paths that hold in every process of this machine."""
     if isinstance(value, Path):
         return value.absolute()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 
 Show = Callable[[Event], None]
-_FIELDS = ("document", "status", "chunks", "tokens", "seconds", "error", "note", "same_as")
+_FIELDS = ("document", "status", "chunks", "tokens", "seconds", "error", "note", "same_as", "updated")
+_SAID = {"indexed": "added"}
 
 
 def ingest(
@@ -58,13 +60,13 @@ def _followed(run: Run[list[DocumentDone]], show: Show) -> list[DocumentDone]:
 
 
 def _sources(paths: list[str], settings: Settings) -> tuple[list[Source], list[DocumentDone]]:
-    """What is to be taken in, and the web addresses that could not be fetched."""
-    from agentkit.retrieval import fetch, sources_from_paths
+    """What is to be taken in, and what is no web address."""
+    from agentkit.retrieval import source_at, sources_from_paths
 
     sources, refused = sources_from_paths([Path(path) for path in paths if not _is_url(path)]), []
     for url in filter(_is_url, paths):
         try:
-            sources.append(fetch(url, settings))
+            sources.append(source_at(url, settings))
         except DocumentError as error:
             refused.append(DocumentDone("", url, "failed", error=str(error)))
     return sources, refused
@@ -75,10 +77,15 @@ def _is_url(path: str) -> bool:
 
 
 def _summary(ends: list[DocumentDone], collection: str) -> str:
-    counts = {status: sum(end.status == status for end in ends) for status in ("indexed", "unchanged", "failed", "stopped")}
+    counts = Counter("updated" if end.updated else _SAID.get(end.status, end.status) for end in ends)
     chunks = sum(end.chunks for end in ends if end.status == "indexed")
-    said = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
-    return f"{collection}: {said} ({chunks:,} new chunks)."
+    order = ("added", "updated", "unchanged", "failed", "stopped")
+    said = ", ".join(f"{counts[status]:,} {status}" for status in order if counts[status])
+    return f"{collection}: {said} ({_count(chunks, 'new chunk')})."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 @contextmanager
@@ -115,7 +122,7 @@ class _Bar:
             self._end(event)
 
     def _end(self, done: DocumentDone) -> None:
-        sizes = f"{done.chunks:,} chunks, {done.tokens:,} tokens, {done.seconds:.1f} s"
+        sizes = f"{_count(done.chunks, 'chunk')}, {_count(done.tokens, 'token')}, {done.seconds:.1f} s"
         same = f"same content as {done.same_as}; " if done.same_as else ""
         detail = done.error or done.note or f"{same}{sizes}"
         line = f"{done.status:<10}{plain(done.document)}: {plain(detail)}"

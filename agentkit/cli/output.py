@@ -6,7 +6,7 @@ import io
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, TextIO
+from typing import TextIO
 
 _CONTROL = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
@@ -17,7 +17,7 @@ def put(text: str, end: str = "\n") -> None:
     sys.stdout.flush()
 
 
-def put_json(value: Any) -> None:
+def put_json(value: object) -> None:
     """Write a JSON value to stdout, on one line, at once."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
     sys.stdout.flush()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -153,7 +153,7 @@ def _fields(match: Match) -> dict[str, Any]:
     return _placed({name: getattr(match, name) for name in names}, match)
 
 
-def _placed(fields: dict[str, Any], found: Hit | Match) -> dict[str, Any]:
+def _placed(fields: Mapping[str, object], found: Hit | Match) -> dict[str, Any]:
     """With the names that scripts see for where it is."""
     return {("chunk" if name == "chunk_id" else name): value for name, value in fields.items()} | {
         "span": [found.start, found.end]

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
         to_stub,
         with_requirements,
     )
-    from agentkit.coding.isolation import bubblewrap_works, docker_works, how_to_isolate, isolated_executor
+    from agentkit.coding.isolation import isolated_executor
     from agentkit.coding.jupyter import EmbeddedIPythonCodeExecutor, JupyterCodeExecutor
     from agentkit.coding.local import LocalCommandLineCodeExecutor
+    from agentkit.coding.probe import bubblewrap_works, docker_works, how_to_isolate
     from agentkit.coding.sandbox import SandboxCommandLineCodeExecutor
 
 _HOME = {
@@ -46,9 +47,9 @@ _HOME = {
     "LocalCommandLineCodeExecutor": "local",
     "MarkdownCodeExtractor": "extract",
     "SandboxCommandLineCodeExecutor": "sandbox",
-    "bubblewrap_works": "isolation",
-    "docker_works": "isolation",
-    "how_to_isolate": "isolation",
+    "bubblewrap_works": "probe",
+    "docker_works": "probe",
+    "how_to_isolate": "probe",
     "isolated_executor": "isolation",
     "to_stub": "functions",
     "with_requirements": "functions",

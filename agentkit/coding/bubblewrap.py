@@ -61,7 +61,7 @@ def run(command: list[str], folder: Path, limits: Limits, user: int | None = Non
     if sandbox.exit_code is None:
         raise ExecutionError(
             f"bubblewrap could not run {command[0]!r} in {folder}: {output.text().strip() or 'it was killed from outside'}."
-            " What it needs: agentkit.coding.isolation.how_to_isolate()."
+            " What it needs: agentkit.coding.how_to_isolate()."
         )
     return sandbox.exit_code, output.text()
 

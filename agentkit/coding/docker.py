@@ -10,7 +10,7 @@ from types import TracebackType
 
 from agentkit.coding.command_line import CommandLineExecutor, make_folder
 from agentkit.coding.engine import call, engine
-from agentkit.coding.isolation import how_to_isolate
+from agentkit.coding.probe import how_to_isolate
 from agentkit.coding.process import TIMEOUT_EXIT_CODE, run_command
 from agentkit.errors import ExecutionError, NoIsolation, Stopped
 

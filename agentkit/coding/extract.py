@@ -8,7 +8,6 @@ import warnings
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
-from typing import Any
 
 from agentkit.coding.base import CodeBlock
 from agentkit.errors import WrongArgument, WrongType
@@ -37,7 +36,7 @@ class MarkdownCodeExtractor:
     Code under an indented fence loses that indent, and its lines end with \\n.
     """
 
-    def extract_code_blocks(self, message: str | Sequence[Mapping[str, Any]] | None) -> list[CodeBlock]:
+    def extract_code_blocks(self, message: str | Sequence[Mapping[str, object]] | None) -> list[CodeBlock]:
         """The blocks in order; the language is empty when neither the fence nor the code tells it."""
         found = fenced_blocks(content_str(message))
         return [CodeBlock(code, language or _guess(code)) for language, code in found]
@@ -111,7 +110,7 @@ def infer_lang(code: str) -> str:
     return "python"
 
 
-def content_str(content: str | Sequence[Mapping[str, Any]] | None) -> str:
+def content_str(content: str | Sequence[Mapping[str, object]] | None) -> str:
     """The text of a message's content: None is empty, the parts of a list are joined, a picture is `<image>`.
 
     Raises WrongType for anything else, and WrongArgument for a part without a type or with an unknown one.

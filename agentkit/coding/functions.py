@@ -142,7 +142,7 @@ def source_of(function: Function) -> str:
     return "\n".join(line for number, line in enumerate(source.split("\n"), 1) if number not in drop)
 
 
-def _callable(function: FunctionWithRequirements[Any, Any] | Callable[..., Any]) -> Callable[..., Any]:
+def _callable(function: FunctionWithRequirements[Any, Any] | Callable[..., object]) -> Callable[..., Any]:
     return function.func if isinstance(function, FunctionWithRequirements) else function
 
 

@@ -1,54 +1,18 @@
-"""Which isolation this machine offers for running code, and how to get one when it offers none."""
+"""The executor that isolates code on this machine, whichever works here."""
 
 from __future__ import annotations
 
 import tempfile
 import weakref
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from agentkit.coding import bubblewrap, folders
+from agentkit.coding import folders
 from agentkit.coding.base import CodeExecutor
-from agentkit.coding.engine import engine
-from agentkit.core import confinement
-from agentkit.errors import ExecutionError, NoIsolation
-
-_TRY_S = 10.0
-_HOW = """\
-Code runs only in isolation, and neither bubblewrap (0.7 or newer) nor Docker nor podman works here. Get one of them:
-- Debian, Ubuntu: sudo apt-get install bubblewrap
-- Fedora: sudo dnf install bubblewrap
-- macOS, Windows: install and start Docker Desktop
-Then start this program again.
-If bubblewrap is there and fails, the system forbids user namespaces. Ubuntu 24.04 allows them by
-sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0
-and older Debian by
-sudo sysctl kernel.unprivileged_userns_clone=1
-If Docker is there and fails, start it (sudo systemctl start docker) and join its group (sudo usermod -aG docker $USER)."""
-
-
-@cache
-def bubblewrap_works() -> bool:
-    """Whether bubblewrap can make a sandbox here; found out once, by making one (30 ms)."""
-    if confinement.program() is None:
-        return False
-    with tempfile.TemporaryDirectory() as folder:
-        limits = bubblewrap.Limits(seconds=_TRY_S)
-        try:
-            return bubblewrap.run(["true"], Path(folder).resolve(), limits, confinement.unused_user()) == (0, "")
-        except (ExecutionError, OSError):
-            return False
-
-
-def docker_works() -> bool:
-    """Whether Docker or podman is installed and its service answers; asked anew each time, as it may be started meanwhile."""
-    return engine() is not None
-
-
-def how_to_isolate() -> str:
-    """The commands that bring isolation to Debian, Ubuntu, Fedora, macOS and Windows, for a person to read."""
-    return _HOW
+from agentkit.coding.docker import DockerCommandLineCodeExecutor
+from agentkit.coding.probe import bubblewrap_works, docker_works, how_to_isolate
+from agentkit.coding.sandbox import SandboxCommandLineCodeExecutor
+from agentkit.errors import NoIsolation
 
 
 def isolated_executor(**options: Any) -> CodeExecutor:
@@ -57,9 +21,6 @@ def isolated_executor(**options: Any) -> CodeExecutor:
     `options` go to the one that is made; `timeout` and `work_dir` suit both. Without `work_dir` it is a temporary folder.
     A container keeps its network. Raises NoIsolation, which says how to get isolation.
     """
-    from agentkit.coding.docker import DockerCommandLineCodeExecutor
-    from agentkit.coding.sandbox import SandboxCommandLineCodeExecutor
-
     if bubblewrap_works():
         return SandboxCommandLineCodeExecutor(**options)
     if not docker_works():

@@ -14,8 +14,11 @@ from typing import Any, cast
 
 from agentkit.coding.base import CodeExecutor
 from agentkit.coding.command_line import CommandLineExecutor, file_name_for, inside, make_folder, program, write_file
+from agentkit.coding.docker import DockerCommandLineCodeExecutor
 from agentkit.coding.extract import UNKNOWN, content_str, fenced_blocks, infer_lang
+from agentkit.coding.isolation import isolated_executor
 from agentkit.coding.local import NO_ISOLATION, LocalCommandLineCodeExecutor
+from agentkit.coding.probe import bubblewrap_works, docker_works, how_to_isolate
 from agentkit.coding.process import TIMEOUT_EXIT_CODE, TIMEOUT_MSG, run_command
 from agentkit.core.bus import emit
 from agentkit.errors import NoIsolation, WrongArgument
@@ -41,7 +44,7 @@ UseDocker = Sequence[str] | str | bool | None
 
 
 def extract_code(
-    text: str | Sequence[Mapping[str, Any]] | None, pattern: str = CODE_BLOCK_PATTERN, detect_single_line_code: bool = False
+    text: str | Sequence[Mapping[str, object]] | None, pattern: str = CODE_BLOCK_PATTERN, detect_single_line_code: bool = False
 ) -> list[tuple[str, str]]:
     """(language, code) of every fenced block; the language is empty when the fence names none.
 
@@ -76,8 +79,6 @@ def _blocks_and_lines(text: str) -> Iterator[tuple[str, str]]:
 
 def is_docker_running() -> bool:
     """Whether the Docker engine answers."""
-    from agentkit.coding.isolation import docker_works
-
     return docker_works()
 
 
@@ -95,8 +96,6 @@ def decide_use_docker(use_docker: UseDocker) -> UseDocker:
 
 def check_can_use_docker_or_throw(use_docker: UseDocker) -> None:
     """Raise NoIsolation when code shall run isolated and this machine offers neither Docker nor bubblewrap."""
-    from agentkit.coding.isolation import bubblewrap_works, docker_works, how_to_isolate
-
     if use_docker is False:
         return
     images = not isinstance(use_docker, bool | None)
@@ -161,9 +160,6 @@ def _run(language: str, file: Path, folder: Path, timeout: float, use_docker: Us
 
 
 def _isolated(folder: Path, timeout: float, use_docker: UseDocker) -> tuple[CodeExecutor, str | None]:
-    from agentkit.coding.docker import DockerCommandLineCodeExecutor
-    from agentkit.coding.isolation import isolated_executor
-
     if use_docker is None or use_docker is True:
         executor = isolated_executor(timeout=timeout, work_dir=folder)
         return executor, getattr(executor, "image", None)

@@ -15,7 +15,7 @@ from agentkit.coding import bubblewrap, folders
 from agentkit.coding.base import CodeBlock
 from agentkit.coding.command_line import CommandLineExecutor
 from agentkit.coding.functions import Function
-from agentkit.coding.isolation import bubblewrap_works, how_to_isolate
+from agentkit.coding.probe import bubblewrap_works, how_to_isolate
 from agentkit.coding.process import OUTPUT_BYTES
 from agentkit.core import confinement
 from agentkit.errors import ExecutionError, NoIsolation, WrongArgument

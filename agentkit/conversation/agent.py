@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
+
+from agentkit.messages import AnyMessage, Given, Stored
 
 
 @runtime_checkable
@@ -17,26 +20,26 @@ class Agent(Protocol):
     def description(self) -> str:
         """What the agent is good for; others choose speakers by it."""
 
-    def send(self, message: dict[str, Any] | str, recipient: Agent, request_reply: bool | None = None) -> None:
+    def send(self, message: Given | str, recipient: Agent, request_reply: bool | None = None) -> None:
         """Send a message to another agent."""
 
-    async def a_send(self, message: dict[str, Any] | str, recipient: Agent, request_reply: bool | None = None) -> None:
+    async def a_send(self, message: Given | str, recipient: Agent, request_reply: bool | None = None) -> None:
         """(async) Send a message to another agent."""
 
-    def receive(self, message: dict[str, Any] | str, sender: Agent, request_reply: bool | None = None) -> None:
+    def receive(self, message: Given | str, sender: Agent, request_reply: bool | None = None) -> None:
         """Receive a message from another agent."""
 
-    async def a_receive(self, message: dict[str, Any] | str, sender: Agent, request_reply: bool | None = None) -> None:
+    async def a_receive(self, message: Given | str, sender: Agent, request_reply: bool | None = None) -> None:
         """(async) Receive a message from another agent."""
 
     def generate_reply(
-        self, messages: list[dict[str, Any]] | None = None, sender: Agent | None = None, **kwargs: Any
-    ) -> str | dict[str, Any] | None:
+        self, messages: list[Given] | None = None, sender: Agent | None = None, **kwargs: Any
+    ) -> str | AnyMessage | None:
         """A reply to the messages; None when there is none."""
 
     async def a_generate_reply(
-        self, messages: list[dict[str, Any]] | None = None, sender: Agent | None = None, **kwargs: Any
-    ) -> str | dict[str, Any] | None:
+        self, messages: list[Given] | None = None, sender: Agent | None = None, **kwargs: Any
+    ) -> str | AnyMessage | None:
         """(async) A reply to the messages; None when there is none."""
 
 
@@ -50,3 +53,33 @@ class LLMAgent(Agent, Protocol):
 
     def update_system_message(self, system_message: str) -> None:
         """Tell the model another role from now on."""
+
+
+class Remembering(Protocol):
+    """Somebody who keeps conversations."""
+
+    @property
+    def name(self) -> str:
+        """The agent's name."""
+
+    @property
+    def chat_messages(self) -> Mapping[Agent, list[Stored]]:
+        """The conversations, by the other agent."""
+
+
+class ChatAgent(Agent, Remembering, Protocol):
+    """An agent as its parts see it: what they use of a ConversableAgent."""
+
+    DEFAULT_SUMMARY_PROMPT: str
+
+    def last_message(self, agent: Agent | None = None) -> Stored | None:
+        """The newest message with the agent."""
+
+    def chat_messages_for_summary(self, agent: Agent) -> list[Stored]:
+        """The conversation with an agent as it is summarised."""
+
+    def run_code(self, code: str, **kwargs: Any) -> tuple[int, str, str | None]:
+        """Run one piece of code: exit code, output, and the Docker image used."""
+
+    def execute_code_blocks(self, code_blocks: list[tuple[str, str]]) -> tuple[int, str]:
+        """Run blocks of (language, code): exit code and output."""

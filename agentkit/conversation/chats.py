@@ -15,6 +15,7 @@ from agentkit.conversation.model import CutReply
 from agentkit.conversation.summary import carried, check_carryover, check_method, check_reflection
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import WrongArgument, WrongType
+from agentkit.messages import Stored
 
 Chat = dict[str, Any]
 """The arguments of `initiate_chat`, with `sender` and, for async queues, `chat_id` and `prerequisites`."""
@@ -25,7 +26,7 @@ class ChatResult:
     """What a chat gave; a snapshot that later chats do not change."""
 
     chat_id: Any = None
-    chat_history: list[dict[str, Any]] = None  # type: ignore[assignment]  # AutoGen's default, also below
+    chat_history: list[Stored] = None  # type: ignore[assignment]  # AutoGen's default, also below
     """The messages as the one who began the chat has stored them."""
     summary: Any = None
     cost: dict[str, dict[str, Any]] = None  # type: ignore[assignment]
@@ -147,7 +148,7 @@ async def a_initiate_chats(chat_queue: list[Chat]) -> dict[Any, ChatResult]:
     return {chat_id: tasks[chat_id].result() for chat_id in order}
 
 
-def check_chats(owner: str, queue: Any) -> None:
+def check_chats(owner: str, queue: object) -> None:
     """Raise WrongType for what is no list of dicts."""
     check_all(owner, "chat_queue", queue, Mapping, "a dict of the arguments of a chat")
 

@@ -11,29 +11,29 @@ from agentkit.errors import WrongArgument, WrongType
 _FLAGS = (True, False, None)
 
 
-def check_kind(owner: str, argument: str, value: Any, kinds: Any, what: str) -> None:
+def check_kind(owner: str, argument: str, value: object, kinds: Any, what: str) -> None:
     """Raise WrongType for a value that is of none of the kinds; `what` says in words what it must be."""
     if not isinstance(value, kinds):
         raise WrongType(f"{owner}: {argument} must be {what}, not {value!r:.200}.")
 
 
-def discreet(value: Any) -> str:
+def discreet(value: object) -> str:
     """A wrong value as an error may show it: of what may hold keys for servers, only what it is."""
     return f"a {type(value).__name__}" if isinstance(value, Iterable) and not isinstance(value, str) else f"{value!r:.80}"
 
 
-def check_text(owner: str, argument: str, value: Any) -> None:
+def check_text(owner: str, argument: str, value: object) -> None:
     """Raise WrongType for what is neither a text nor None."""
     check_kind(owner, argument, value, str | None, "a text")
 
 
-def check_flag(owner: str, argument: str, value: Any) -> None:
+def check_flag(owner: str, argument: str, value: object) -> None:
     """Raise WrongType for anything but True, False and None."""
     if value not in _FLAGS:
         raise WrongType(f"{owner}: {argument} must be True, False or None, not {value!r:.200}.")
 
 
-def check_count(owner: str, argument: str, value: Any) -> None:
+def check_count(owner: str, argument: str, value: object) -> None:
     """Raise WrongType for what is no whole number (or infinite), WrongArgument for a negative one."""
     if isinstance(value, bool) or not (isinstance(value, int) or value == math.inf):
         raise WrongType(f"{owner}: {argument} must be a whole number, not {value!r:.200}.")
@@ -41,7 +41,7 @@ def check_count(owner: str, argument: str, value: Any) -> None:
         raise WrongArgument(f"{owner}: {argument} must be 0 or more, not {value!r}.")
 
 
-def check_agent(owner: str, argument: str, value: Any, *, needed: bool = False) -> None:
+def check_agent(owner: str, argument: str, value: object, *, needed: bool = False) -> None:
     """Raise WrongType for what is no agent; None is one unless `needed`, and anything with a name passes."""
     if not hasattr(value, "name") and (needed or value is not None):
         raise WrongType(f"{owner}: {argument} must be an agent, not {value!r:.200}.")
@@ -71,7 +71,7 @@ def check_all(owner: str, argument: str, values: Any, kinds: Any, what: str) -> 
         check_kind(owner, f"each of {argument}", value, kinds, what)
 
 
-def check_ids(owner: str, argument: str, values: Any) -> None:
+def check_ids(owner: str, argument: str, values: object) -> None:
     """Raise WrongType for what is no collection of ids: a text is not meant as its letters."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise WrongType(f"{owner}: {argument} must be a list, not {values!r:.200}.")

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 from agentkit import coding
 from agentkit.coding import legacy
 from agentkit.coding.telling import telling_stops
+from agentkit.conversation.agent import ChatAgent
 from agentkit.conversation.checks import discreet
-from agentkit.conversation.history import Stored, content_of
 from agentkit.core import bus
 from agentkit.core.twin import Mode
 from agentkit.errors import WrongArgument
 from agentkit.events import CodeRan
+from agentkit.messages import Stored, content_of
 
-if TYPE_CHECKING:
-    from agentkit.conversation.conversable import ConversableAgent
-
+CodeConfig = dict[str, Any] | Literal[False]
+"""A `code_execution_config`: with an `executor`, or AutoGen's older settings; False for no code."""
 _SHELLS, _PYTHONS = ("bash", "shell", "sh"), ("python", "Python", "py")
 
 
@@ -29,12 +29,12 @@ class Coder:
     machine, an image's name in Docker; otherwise code runs isolated, in a sandbox or in Docker, whichever is there.
     """
 
-    def __init__(self, owner: str, config: Any) -> None:
+    def __init__(self, owner: str, config: CodeConfig | None) -> None:
         """Raises WrongArgument for settings that cannot be, NoIsolation when `use_docker` is asked for and cannot be had."""
         if config is not False and config is not None and not isinstance(config, dict):
             raise WrongArgument(f"{owner}: code_execution_config must be a dict or False, not {discreet(config)}.")
         self.owner = owner
-        self.config: dict[str, Any] | bool = False if config is False else dict(config or {})
+        self.config: CodeConfig = False if config is False else dict(config or {})
         self.executor: coding.CodeExecutor | None = None
         if isinstance(self.config, dict):
             _last_n(owner, self.config)
@@ -59,7 +59,7 @@ class Coder:
         """The setting; None when no code is run."""
         return self.config.get("use_docker") if isinstance(self.config, dict) else None
 
-    def reply(self, agent: ConversableAgent, messages: list[Stored], config: Any) -> tuple[bool, str | None]:
+    def reply(self, agent: ChatAgent, messages: list[Stored], config: CodeConfig | None) -> tuple[bool, str | None]:
         """Run the blocks of the newest message that has any, as far back as `last_n_messages` says."""
         settings = self.config if config is None else config
         if not isinstance(settings, dict):
@@ -74,7 +74,7 @@ class Coder:
                 )
         return False, None
 
-    def _run_message(self, agent: ConversableAgent, content: Any) -> tuple[int, str] | None:
+    def _run_message(self, agent: ChatAgent, content: Any) -> tuple[int, str] | None:
         if self.executor is None:
             blocks = legacy.extract_code(content)
             if len(blocks) == 1 and blocks[0][0] == legacy.UNKNOWN:
@@ -94,7 +94,7 @@ class Coder:
         self._told(language, code, result.exit_code, result.output, place, began)
         return result.exit_code, result.output
 
-    def run_blocks(self, agent: ConversableAgent, blocks: Sequence[tuple[str, str]]) -> tuple[int, str]:
+    def run_blocks(self, agent: ChatAgent, blocks: Sequence[tuple[str, str]]) -> tuple[int, str]:
         """Run blocks of (language, code) by the older settings until one fails; the exit code and all output."""
         exit_code, logs = 0, ""
         for language, code in blocks:
@@ -109,7 +109,7 @@ class Coder:
                 break
         return exit_code, logs
 
-    def _run_block(self, agent: ConversableAgent, language: str, code: str) -> tuple[int, str]:
+    def _run_block(self, agent: ChatAgent, language: str, code: str) -> tuple[int, str]:
         settings = {key: value for key, value in self._settings().items() if key != "last_n_messages"}
         if language in _SHELLS:
             exit_code, output, image = agent.run_code(code, lang=language, **settings)
@@ -129,12 +129,12 @@ class Coder:
         bus.emit(CodeRan(self.owner, language, code, exit_code, output, executor, time.monotonic() - began))
 
 
-def _place(use_docker: Any) -> str:
+def _place(use_docker: object) -> str:
     return "this machine" if use_docker is False else "isolated"
 
 
 async def code_reply(
-    mode: Mode, agent: ConversableAgent, coder: Coder, messages: list[Stored], config: Any
+    mode: Mode, agent: ChatAgent, coder: Coder, messages: list[Stored], config: CodeConfig | None
 ) -> tuple[bool, str | None]:
     """The reply with the output of code; in async mode the code runs on a thread."""
     return await mode.block(coder.reply, agent, messages, config)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from contextlib import ExitStack
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from agentkit.coding import legacy
+from agentkit.coding.base import CodeExecutor
 from agentkit.conversation import code, nested, telling, tooling
 from agentkit.conversation.agent import Agent, LLMAgent
 from agentkit.conversation.chats import (
+    Chat,
     ChatResult,
     a_initiate_chats,
     check_chat,
@@ -26,13 +27,13 @@ from agentkit.conversation.checks import (
     check_messages,
     check_text,
 )
-from agentkit.conversation.code import Coder
-from agentkit.conversation.engine import Engine, part
-from agentkit.conversation.history import History, Stored, as_dict
+from agentkit.conversation.code import CodeConfig, Coder
+from agentkit.conversation.engine import Engine, cache_lent, check_sync, part, why_ended
+from agentkit.conversation.history import History
 from agentkit.conversation.hooks import Hooks
 from agentkit.conversation.human import Human, InputMode
-from agentkit.conversation.model import Voice, model_reply, noting_cuts
-from agentkit.conversation.replies import ReplyTable, asks_model
+from agentkit.conversation.model import LLMConfig, Voice, model_reply, noting_cuts, offered_tools
+from agentkit.conversation.replies import Entry, ReplyTable, Trigger, Verdict, asks_model
 from agentkit.conversation.summary import SummaryMethod, reflect, summarize, with_carryover
 from agentkit.conversation.tooling import Signatures, Toolbox, conversation
 from agentkit.core import stopping, tools
@@ -41,11 +42,13 @@ from agentkit.core.twin import Mode, faces, threaded
 from agentkit.errors import LimitReached, NoModelConfig, UnknownName, WrongArgument, WrongType
 from agentkit.events import ChatEnded
 from agentkit.llm.calls.limits import reason_of
+from agentkit.messages import AnyMessage, Stored, as_dict, copied
 
-F = TypeVar("F", bound=Callable[..., Any])
-Reply = str | dict[str, Any] | None
-Verdict = tuple[bool, Any]
-"""`(final, reply)`: a reply function says whether its reply is the last word."""
+if TYPE_CHECKING:
+    from agentkit.llm.cache import AbstractCache
+
+F = TypeVar("F", bound=Callable[..., object])
+Reply = str | AnyMessage | None
 
 
 class ConversableAgent(LLMAgent):
@@ -55,42 +58,42 @@ class ConversableAgent(LLMAgent):
     `execute_function`, sync or async (the `a_` methods). Source of names, defaults and behaviour: AutoGen 0.2 / AG2 0.6.
     """
 
-    DEFAULT_CONFIG: dict[str, Any] | Literal[False] = False
+    DEFAULT_CONFIG: LLMConfig = False
     """The `llm_config` of agents that are given none."""
     MAX_CONSECUTIVE_AUTO_REPLY = 100
     """How many replies in a row go without a person, unless told otherwise."""
     DEFAULT_SUMMARY_PROMPT = "Summarize the takeaway from the conversation. Do not add any introductory phrases."
     DEFAULT_SUMMARY_METHOD = "last_msg"
 
-    llm_config: dict[str, Any] | Literal[False] = part("voice.config")
+    llm_config: LLMConfig = part("voice.config")
     client: Any = part("voice.client")
-    client_cache: Any = part("voice.cache")
+    client_cache: AbstractCache | None = part("voice.cache")
     human_input_mode: InputMode = part("human.input_mode")
-    hook_lists: dict[str, list[Callable[..., Any]]] = part("hooks.lists")
+    hook_lists: dict[str, list[Callable[..., object]]] = part("hooks.lists")
     _oai_messages: dict[Agent, list[Stored]] = part("history.messages")
-    _reply_func_list: list[dict[str, Any]] = part("replies.entries")
-    _function_map: dict[str, Callable[..., Any]] = part("tools.functions")
+    _reply_func_list: list[Entry] = part("replies.entries")
+    _function_map: dict[str, Callable[..., object]] = part("tools.functions")
     _human_input: list[str] = part("human.inputs")
-    _is_termination_msg: Callable[[Stored], bool] = part("human.is_termination_msg")
+    _is_termination_msg: Callable[..., bool] = part("human.is_termination_msg")
     _max_consecutive_auto_reply: int = part("human.limit")
     _max_consecutive_auto_reply_dict: dict[Agent | None, int] = part("human.limits")
     _consecutive_auto_reply_counter: dict[Agent | None, int] = part("human.counters")
-    _code_execution_config: dict[str, Any] | Literal[False] = part("coder.config")
-    _code_executor: Any = part("coder.executor")
+    _code_execution_config: CodeConfig = part("coder.config")
+    _code_executor: CodeExecutor | None = part("coder.executor")
 
     def __init__(
         self,
         name: str,
         system_message: str | list[Any] | None = "You are a helpful AI Assistant.",
-        is_termination_msg: Callable[[dict[str, Any]], bool] | None = None,
+        is_termination_msg: Callable[..., bool] | None = None,
         max_consecutive_auto_reply: int | None = None,
         human_input_mode: InputMode = "TERMINATE",
-        function_map: dict[str, Callable[..., Any]] | None = None,
-        code_execution_config: dict[str, Any] | Literal[False] | None = False,
-        llm_config: dict[str, Any] | Literal[False] | None = None,
-        default_auto_reply: str | dict[str, Any] | None = "",
+        function_map: dict[str, Callable[..., object]] | None = None,
+        code_execution_config: CodeConfig | None = False,
+        llm_config: LLMConfig | None = None,
+        default_auto_reply: str | AnyMessage | None = "",
         description: str | None = None,
-        chat_messages: Mapping[Agent, list[dict[str, Any]]] | None = None,
+        chat_messages: Mapping[Agent, Sequence[AnyMessage]] | None = None,
         silent: bool | None = None,
         context_variables: dict[str, Any] | None = None,
     ) -> None:
@@ -111,7 +114,7 @@ class ConversableAgent(LLMAgent):
             Voice(name, self.DEFAULT_CONFIG if llm_config is None else llm_config),
             Coder(name, code_execution_config),
         )
-        self._oai_system_message: list[dict[str, Any]] = [{"content": system_message, "role": "system"}]
+        self._oai_system_message: list[Stored] = [{"content": system_message, "role": "system"}]
         self._description = system_message if description is None else description
         self._default_auto_reply = default_auto_reply
         self._context_variables = context_variables if context_variables is not None else {}
@@ -122,7 +125,7 @@ class ConversableAgent(LLMAgent):
     def _register_stock_replies(self) -> None:
         """Last registered, first asked: termination and person, function, tools, code, model."""
         kind = ConversableAgent
-        stock: list[Callable[..., Any]] = [kind.generate_oai_reply, kind.a_generate_oai_reply]
+        stock: list[Callable[..., object]] = [kind.generate_oai_reply, kind.a_generate_oai_reply]
         if self._engine.coder.config is not False:
             stock.append(kind.generate_code_execution_reply)
         stock += [
@@ -165,7 +168,7 @@ class ConversableAgent(LLMAgent):
         self._oai_system_message[0]["content"] = system_message
 
     @property
-    def code_executor(self) -> Any:
+    def code_executor(self) -> CodeExecutor | None:
         """What runs code for this agent; None when it runs none, or by the older settings."""
         return self._engine.coder.executor
 
@@ -178,11 +181,11 @@ class ConversableAgent(LLMAgent):
 
     def register_reply(
         self,
-        trigger: Any,
-        reply_func: Callable[..., Any],
+        trigger: Trigger,
+        reply_func: Callable[..., object],
         position: int = 0,
-        config: Any | None = None,
-        reset_config: Callable[..., Any] | None = None,
+        config: object = None,
+        reset_config: Callable[..., object] | None = None,
         *,
         ignore_async_in_sync_chat: bool = False,
         remove_other_reply_funcs: bool = False,
@@ -196,15 +199,15 @@ class ConversableAgent(LLMAgent):
             ignore_async=ignore_async_in_sync_chat, remove_others=remove_other_reply_funcs,
         )  # fmt: skip
 
-    def replace_reply_func(self, old_reply_func: Callable[..., Any], new_reply_func: Callable[..., Any]) -> None:
+    def replace_reply_func(self, old_reply_func: Callable[..., object], new_reply_func: Callable[..., object]) -> None:
         """Exchange a reply function wherever it is registered."""
         self._engine.replies.replace(old_reply_func, new_reply_func)
 
     def register_nested_chats(
         self,
-        chat_queue: list[dict[str, Any]],
-        trigger: Any,
-        reply_func_from_nested_chats: str | Callable[..., Any] = nested.DEFAULT,
+        chat_queue: list[Chat],
+        trigger: Trigger,
+        reply_func_from_nested_chats: str | Callable[..., object] = nested.DEFAULT,
         position: int = 2,
         use_async: bool | None = None,
         **kwargs: Any,
@@ -214,7 +217,7 @@ class ConversableAgent(LLMAgent):
         self.register_reply(trigger, reply_func, position, kwargs.pop("config", None), kwargs.pop("reset_config", None), **kwargs)
 
     async def _generate_reply(
-        self, mode: Mode, /, messages: list[dict[str, Any]] | None = None, sender: Agent | None = None, **kwargs: Any
+        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, **kwargs: Any
     ) -> Reply:
         """The first final reply of the registered reply functions, else the default auto reply.
 
@@ -226,7 +229,7 @@ class ConversableAgent(LLMAgent):
         messages = conversation(self, messages, sender)
         self.update_agent_state_before_reply(messages)
         messages = self.process_all_messages_before_reply(self.process_last_received_message(messages))
-        exclude: Collection[Callable[..., Any]] = kwargs.get("exclude") or ()
+        exclude: Collection[Callable[..., object]] = kwargs.get("exclude") or ()
         if exclude:
             check_kind(self.name, "exclude", exclude, Collection, "a list of reply functions")
         final, reply = await self._engine.replies.answer(mode, self, messages, sender, exclude)
@@ -235,7 +238,7 @@ class ConversableAgent(LLMAgent):
     generate_reply, a_generate_reply = faces(_generate_reply)
 
     async def _check_termination_and_human_reply(
-        self, mode: Mode, /, messages: list[dict[str, Any]] | None = None, sender: Agent | None = None, config: Any | None = None
+        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: object = None
     ) -> Verdict:
         """Reply function: whether the chat ends here, and what the person says, asked as `human_input_mode` wants it."""
         messages = conversation(self, messages, sender)
@@ -244,7 +247,7 @@ class ConversableAgent(LLMAgent):
     check_termination_and_human_reply, a_check_termination_and_human_reply = faces(_check_termination_and_human_reply)
 
     async def _generate_function_call_reply(
-        self, mode: Mode, /, messages: list[dict[str, Any]] | None = None, sender: Agent | None = None, config: Any | None = None
+        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: object = None
     ) -> Verdict:
         """Reply function: execute the `function_call` of the last message (the older form of tool calls)."""
         messages = conversation(self, messages, sender)
@@ -253,7 +256,7 @@ class ConversableAgent(LLMAgent):
     generate_function_call_reply, a_generate_function_call_reply = faces(_generate_function_call_reply)
 
     async def _generate_tool_calls_reply(
-        self, mode: Mode, /, messages: list[dict[str, Any]] | None = None, sender: Agent | None = None, config: Any | None = None
+        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: object = None
     ) -> Verdict:
         """Reply function: execute the `tool_calls` of the last message; in async chats side by side."""
         messages = conversation(self, messages, sender)
@@ -265,9 +268,9 @@ class ConversableAgent(LLMAgent):
         self,
         mode: Mode,
         /,
-        messages: list[dict[str, Any]] | None = None,
+        messages: Sequence[AnyMessage] | None = None,
         sender: Agent | None = None,
-        config: dict[str, Any] | Literal[False] | None = None,
+        config: CodeConfig | None = None,
     ) -> Verdict:
         """Reply function: run the code in the newest messages and reply with its exit code and output."""
         return await code.code_reply(mode, self, self._engine.coder, conversation(self, messages, sender), config)
@@ -279,16 +282,16 @@ class ConversableAgent(LLMAgent):
         self,
         mode: Mode,
         /,
-        messages: list[dict[str, Any]] | None = None,
+        messages: Sequence[AnyMessage] | None = None,
         sender: Agent | None = None,
-        config: Any | None = None,
+        config: object = None,
     ) -> Verdict:
         """Reply function: ask the model, with the system message before the history; `config` may be another client."""
         client = self.client if config is None else config
         if client is None:
             return False, None
         asked = self._oai_system_message + conversation(self, messages, sender)
-        reply = await mode.block(model_reply, client, asked, self.client_cache, self, self._engine.voice.offered())
+        reply = await mode.block(model_reply, client, asked, self.client_cache, self, offered_tools(self.llm_config))
         return (False, None) if reply is None else (True, reply)
 
     generate_oai_reply, a_generate_oai_reply = faces(_generate_oai_reply)
@@ -299,7 +302,7 @@ class ConversableAgent(LLMAgent):
         self,
         mode: Mode,
         /,
-        message: dict[str, Any] | str,
+        message: AnyMessage | str,
         recipient: Agent,
         request_reply: bool | None = None,
         silent: bool | None = False,
@@ -324,7 +327,7 @@ class ConversableAgent(LLMAgent):
         self,
         mode: Mode,
         /,
-        message: dict[str, Any] | str,
+        message: AnyMessage | str,
         sender: Agent,
         request_reply: bool | None = None,
         silent: bool | None = False,
@@ -349,12 +352,12 @@ class ConversableAgent(LLMAgent):
     receive, a_receive = faces(_receive)
 
     def _append_oai_message(
-        self, message: dict[str, Any] | str, role: str, conversation_id: Agent, is_sending: bool = True
+        self, message: AnyMessage | str, role: str, conversation_id: Agent, is_sending: bool = True
     ) -> bool:
         """Store a message of a conversation; False when it is none."""
         return self._engine.history.add(message, role, conversation_id, self.name if is_sending else conversation_id.name)
 
-    def _process_received_message(self, message: dict[str, Any] | str, sender: Agent, silent: bool | None) -> None:
+    def _process_received_message(self, message: AnyMessage | str, sender: Agent, silent: bool | None) -> None:
         """Store and tell a message that came in."""
         if not self._append_oai_message(message, "user", sender, is_sending=False):
             raise _no_message(self.name, message, sender.name)
@@ -364,7 +367,7 @@ class ConversableAgent(LLMAgent):
         if not is_silent:
             self._print_received_message(said, sender)
 
-    def _print_received_message(self, message: dict[str, Any] | str, sender: Agent) -> None:
+    def _print_received_message(self, message: AnyMessage | str, sender: Agent) -> None:
         """Show a message that came in on the console; AutoGen's user interfaces override this."""
         telling.show_message(as_dict(self.name, message), sender, self)
 
@@ -374,16 +377,16 @@ class ConversableAgent(LLMAgent):
         return silent if own is None else own
 
     @property
-    def chat_messages(self) -> dict[Agent, list[dict[str, Any]]]:
+    def chat_messages(self) -> dict[Agent, list[Stored]]:
         """The conversations, by the other agent; live lists of stored messages."""
         return self._engine.history.messages
 
-    def chat_messages_for_summary(self, agent: Agent) -> list[dict[str, Any]]:
+    def chat_messages_for_summary(self, agent: Agent) -> list[Stored]:
         """The conversation with an agent as it is summarised."""
         check_agent(self.name, "agent", agent, needed=True)
         return self._oai_messages[agent]
 
-    def last_message(self, agent: Agent | None = None) -> dict[str, Any] | None:
+    def last_message(self, agent: Agent | None = None) -> Stored | None:
         """The newest message with the agent, by default of the only conversation; None when there is none.
 
         Raises WrongArgument (a ValueError) when several conversations are possible, UnknownName (a KeyError) for a stranger.
@@ -406,11 +409,11 @@ class ConversableAgent(LLMAgent):
         recipient: ConversableAgent,
         clear_history: bool = True,
         silent: bool | None = False,
-        cache: Any | None = None,
+        cache: AbstractCache | None = None,
         max_turns: int | None = None,
         summary_method: SummaryMethod = DEFAULT_SUMMARY_METHOD,
-        summary_args: dict[str, Any] | None = {},  # noqa: B006 (AutoGen's default, never written to)
-        message: dict[str, Any] | str | Callable[..., Any] | None = None,
+        summary_args: Mapping[str, object] | None = {},
+        message: AnyMessage | str | Callable[..., object] | None = None,
         **kwargs: Any,
     ) -> ChatResult:
         """Chat with the recipient until somebody ends it or `max_turns` round trips are over; gives a snapshot of the chat.
@@ -428,11 +431,8 @@ class ConversableAgent(LLMAgent):
         )  # fmt: skip
         pair = _ours(self, recipient)
         if not mode.is_async:
-            for agent in pair:
-                agent._engine.replies.check_sync()
-        with noting_cuts() as cut, ExitStack() as lent:
-            for agent in pair:
-                lent.enter_context(agent._engine.voice.lent(cache))
+            check_sync(pair)
+        with noting_cuts() as cut, cache_lent(pair, cache):
             self._prepare_chat(recipient, clear_history, reply_at_receive=max_turns is None)
             try:
                 reason = await self._converse(mode, recipient, max_turns, message, silent, kwargs)
@@ -444,14 +444,14 @@ class ConversableAgent(LLMAgent):
         ended = ChatEnded(self.name, recipient.name, reason, len(history), is_silent)
         telling.tell(ended, f"{self.name} and {recipient.name} are done: {reason}.", is_silent)
         return ChatResult(
-            kwargs.get("chat_id"), [dict(each) for each in history], summary, gather_usage_summary(pair),
+            kwargs.get("chat_id"), [copied(each) for each in history], summary, gather_usage_summary(pair),
             list(self._human_input), reason, list(cut),
         )  # fmt: skip
 
     initiate_chat, a_initiate_chat = faces(_initiate_chat)
 
-    async def _converse(self, mode: Mode, recipient: ConversableAgent, max_turns: int | None, message: Any,
-                        silent: bool | None, kwargs: dict[str, Any]) -> str:  # fmt: skip
+    async def _converse(self, mode: Mode, recipient: ConversableAgent, max_turns: int | None, message: object,
+                        silent: bool | None, kwargs: Mapping[str, object]) -> str:  # fmt: skip
         """Say the first message, and with `max_turns` the next ones too; the reason why the chat ended."""
         if callable(message):
             opening = await mode.invoke(message, self, recipient, kwargs)
@@ -466,12 +466,12 @@ class ConversableAgent(LLMAgent):
                 with quietly(bool(self._is_silent(self, silent))):
                     opening = await mode.peer(self, "generate_reply", messages=history, sender=recipient)
             if opening is None:
-                return self._engine.human.reasons.get(recipient) or f"{self.name} gave no reply"
+                return why_ended(self, recipient) or f"{self.name} gave no reply"
             await mode.peer(self, "send", opening, recipient, True, silent)
         return f"the limit of {max_turns} turns was reached"
 
-    async def _summarized(self, mode: Mode, recipient: ConversableAgent, method: SummaryMethod, args: dict[str, Any],
-                          cache: Any) -> Any:  # fmt: skip
+    async def _summarized(self, mode: Mode, recipient: ConversableAgent, method: SummaryMethod, args: Mapping[str, object],
+                          cache: AbstractCache | None) -> Any:  # fmt: skip
         """The summary of the chat; empty when a limit forbids the call that would make it."""
         try:
             summary = await mode.block(summarize, self, method, args, recipient, cache)
@@ -481,8 +481,7 @@ class ConversableAgent(LLMAgent):
             return ""
 
     def _why_ended(self, recipient: Agent) -> str:
-        theirs = recipient._engine.human.reasons if isinstance(recipient, ConversableAgent) else {}
-        return self._engine.human.reasons.get(recipient) or theirs.get(self) or f"{recipient.name} gave no reply"
+        return why_ended(self, recipient) or why_ended(recipient, self) or f"{recipient.name} gave no reply"
 
     def _prepare_chat(
         self, recipient: Agent, clear_history: bool, prepare_recipient: bool = True, reply_at_receive: bool = True
@@ -497,7 +496,7 @@ class ConversableAgent(LLMAgent):
         if prepare_recipient and isinstance(recipient, ConversableAgent):
             recipient._prepare_chat(self, clear_history, False, reply_at_receive)
 
-    async def _generate_init_message(self, mode: Mode, /, message: dict[str, Any] | str | None, **kwargs: Any) -> Any:
+    async def _generate_init_message(self, mode: Mode, /, message: AnyMessage | str | None, **kwargs: Any) -> Any:
         """The first message of a chat with its `carryover`; None asks the person for one."""
         if message is None:
             message = await mode.peer(self, "get_human_input", ">")
@@ -505,19 +504,19 @@ class ConversableAgent(LLMAgent):
 
     generate_init_message, a_generate_init_message = faces(_generate_init_message)
 
-    def initiate_chats(self, chat_queue: list[dict[str, Any]]) -> list[ChatResult]:
+    def initiate_chats(self, chat_queue: list[Chat]) -> list[ChatResult]:
         """Run chats one after the other, each with the summaries of those before as carryover; this agent begins them."""
         finished = initiate_chats(self._with_sender(chat_queue))
         self._finished_chats: Any = finished
         return finished
 
-    async def a_initiate_chats(self, chat_queue: list[dict[str, Any]]) -> dict[Any, ChatResult]:
+    async def a_initiate_chats(self, chat_queue: list[Chat]) -> dict[Any, ChatResult]:
         """(async) Run chats side by side by their `prerequisites`; results by `chat_id`."""
         finished = await a_initiate_chats(self._with_sender(chat_queue))
         self._finished_chats = finished
         return finished
 
-    def _with_sender(self, chat_queue: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _with_sender(self, chat_queue: Sequence[Chat]) -> list[Chat]:
         check_chats(self.name, chat_queue)
         return [chat if chat.get("sender") is not None else {**chat, "sender": self} for chat in chat_queue]
 
@@ -589,7 +588,7 @@ class ConversableAgent(LLMAgent):
         return self._engine.coder.run_blocks(self, code_blocks)
 
     async def _execute_function(
-        self, mode: Mode, /, func_call: dict[str, Any], verbose: bool = False
+        self, mode: Mode, /, func_call: Mapping[str, Any], verbose: bool = False
     ) -> tuple[bool, dict[str, Any]]:
         """Execute a call with `name` and `arguments`: whether it went well, and the result as a message of role function."""
         check_kind(self.name, "func_call", func_call, Mapping, "a dict with name and arguments")
@@ -597,11 +596,11 @@ class ConversableAgent(LLMAgent):
 
     execute_function, _execute_function_async = faces(_execute_function)
 
-    async def a_execute_function(self, func_call: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
+    async def a_execute_function(self, func_call: Mapping[str, Any]) -> tuple[bool, dict[str, Any]]:
         """(async) Execute a call with `name` and `arguments`; async functions are awaited."""
         return await self._execute_function_async(func_call)
 
-    def register_function(self, function_map: dict[str, Callable[..., Any] | None]) -> None:
+    def register_function(self, function_map: dict[str, Callable[..., object] | None]) -> None:
         """Add or replace functions; a name with None is removed."""
         self._engine.tools.register(function_map)
 
@@ -611,7 +610,7 @@ class ConversableAgent(LLMAgent):
         return self._engine.tools.can_execute(name)
 
     @property
-    def function_map(self) -> dict[str, Callable[..., Any]]:
+    def function_map(self) -> dict[str, Callable[..., object]]:
         """The functions that the agent executes, by name."""
         return self._function_map
 
@@ -676,16 +675,18 @@ class ConversableAgent(LLMAgent):
         check_kind(self.name, "model_client_cls", model_client_cls, type, "a class")
         self.client.register_model_client(model_client_cls, **kwargs)
 
-    def _generate_oai_reply_from_client(self, llm_client: Any, messages: list[dict[str, Any]], cache: Any) -> Any:
+    def _generate_oai_reply_from_client(
+        self, llm_client: Any, messages: Sequence[AnyMessage], cache: AbstractCache | None
+    ) -> str | AnyMessage | None:
         """What a client replies to the messages."""
-        return model_reply(llm_client, messages, cache, self, self._engine.voice.offered())
+        return model_reply(llm_client, messages, cache, self, offered_tools(self.llm_config))
 
     def _reflection_with_llm(
         self,
         prompt: str,
-        messages: list[dict[str, Any]],
+        messages: Sequence[AnyMessage],
         llm_agent: Agent | None = None,
-        cache: Any = None,
+        cache: AbstractCache | None = None,
         role: str | None = None,
     ) -> Any:
         """What a model makes of the messages, asked by the prompt."""
@@ -712,22 +713,22 @@ class ConversableAgent(LLMAgent):
 
     # Hooks and context
 
-    def register_hook(self, hookable_method: str, hook: Callable[..., Any]) -> None:
+    def register_hook(self, hookable_method: str, hook: Callable[..., object]) -> None:
         """Hang a function into `process_last_received_message`, `process_all_messages_before_reply`,
         `process_message_before_send` or `update_agent_state`."""
         self._engine.hooks.register(hookable_method, hook)
 
-    def update_agent_state_before_reply(self, messages: list[dict[str, Any]]) -> None:
+    def update_agent_state_before_reply(self, messages: list[Stored]) -> None:
         """Let the hooks look at the messages, usually to set context variables."""
         check_messages(self.name, messages)
         self._engine.hooks.update_state(self, messages)
 
-    def process_all_messages_before_reply(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def process_all_messages_before_reply(self, messages: list[Stored]) -> list[Stored]:
         """The messages as the hooks want them replied to; those that are stored do not change."""
         check_messages(self.name, messages)
         return self._engine.hooks.all_messages(messages)
 
-    def process_last_received_message(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def process_last_received_message(self, messages: list[Stored]) -> list[Stored]:
         """The messages with the text of the last one as the hooks want it; calls and `exit` are left alone."""
         check_messages(self.name, messages)
         return self._engine.hooks.last_message(messages)
@@ -736,7 +737,7 @@ class ConversableAgent(LLMAgent):
         """A context variable."""
         return self._context_variables.get(key, default)
 
-    def set_context(self, key: str, value: Any) -> None:
+    def set_context(self, key: str, value: object) -> None:
         """Set a context variable."""
         check_kind(self.name, "key", key, str, "a text")
         self._context_variables[key] = value
@@ -759,7 +760,7 @@ class _Flags(dict[Agent, bool]):
 
 
 def register_function(
-    f: Callable[..., Any],
+    f: Callable[..., object],
     *,
     caller: ConversableAgent,
     executor: ConversableAgent,
@@ -775,7 +776,7 @@ def register_function(
     executor.register_for_execution(name=own)(f)
 
 
-def _checked_name(name: Any) -> str:
+def _checked_name(name: object) -> str:
     if not isinstance(name, str):
         raise WrongType(f"An agent's name must be a text, not {name!r}.")
     if not name:
@@ -788,11 +789,11 @@ def _ours(*agents: Agent) -> list[ConversableAgent]:
     return [agent for agent in agents if isinstance(agent, ConversableAgent)]
 
 
-def _is_terminate(message: Mapping[str, Any]) -> bool:
-    return telling.shown(dict(message)) == "TERMINATE"
+def _is_terminate(message: AnyMessage) -> bool:
+    return telling.shown(message) == "TERMINATE"
 
 
-def _no_message(owner: str, message: Any, peer: str) -> WrongArgument:
+def _no_message(owner: str, message: object, peer: str) -> WrongArgument:
     return WrongArgument(
         f"{owner}: this cannot be a message to or from {peer}: {message!r:.200}. It needs content, function_call or tool_calls."
     )

@@ -1,11 +1,17 @@
-"""What an agent is made of, and how AutoGen's attribute names reach it."""
+"""What an agent is made of, how AutoGen's attribute names reach it, and what is asked of several.
+
+The functions leave out agents of another make, which have no such parts.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from agentkit.conversation.agent import Agent
 from agentkit.conversation.code import Coder
 from agentkit.conversation.history import History
 from agentkit.conversation.hooks import Hooks
@@ -13,6 +19,9 @@ from agentkit.conversation.human import Human
 from agentkit.conversation.model import Voice
 from agentkit.conversation.replies import ReplyTable
 from agentkit.conversation.tooling import Toolbox
+
+if TYPE_CHECKING:
+    from agentkit.llm.cache import AbstractCache
 
 
 @dataclass(slots=True)
@@ -33,7 +42,39 @@ def part(path: str) -> Any:
     owner, name = path.split(".")
     part_of = attrgetter(f"_engine.{owner}")
 
-    def write(agent: Any, value: Any) -> None:
+    def write(agent: object, value: object) -> None:
         setattr(part_of(agent), name, value)
 
     return property(attrgetter(f"_engine.{path}"), write)
+
+
+def check_sync(agents: Iterable[Agent]) -> None:
+    """Raise AsyncReplyInSyncChat when one has a reply function that a sync chat can neither call
+    nor ignore."""
+    for engine in _engines(agents):
+        engine.replies.check_sync()
+
+
+@contextmanager
+def cache_lent(agents: Iterable[Agent], cache: AbstractCache | None) -> Iterator[None]:
+    """Let the models of the agents use the cache of a chat in the block."""
+    with ExitStack() as lent:
+        for engine in _engines(agents):
+            lent.enter_context(engine.voice.lent(cache))
+        yield
+
+
+def ended(agent: Agent, peer: Agent, reason: str) -> None:
+    """Note why the agent stops replying to the other one: the `stop_reason` of their chat."""
+    for engine in _engines([agent]):
+        engine.human.reasons[peer] = reason
+
+
+def why_ended(agent: Agent, peer: Agent) -> str:
+    """Why the agent last stopped replying to the other one; empty when it did not."""
+    return next((engine.human.reasons.get(peer, "") for engine in _engines([agent])), "")
+
+
+def _engines(agents: Iterable[Agent]) -> Iterator[Engine]:
+    found = (getattr(agent, "_engine", None) for agent in agents)
+    return (engine for engine in found if isinstance(engine, Engine))

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from agentkit.conversation.agent import Agent
-from agentkit.conversation.history import Stored
 from agentkit.core.twin import wait_for
 from agentkit.errors import WrongArgument, WrongType
+from agentkit.messages import Stored, copied, function_call_of
 
 HOOKABLE = (
     "process_last_received_message",
@@ -24,9 +24,9 @@ class Hooks:
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
-        self.lists: dict[str, list[Callable[..., Any]]] = {name: [] for name in HOOKABLE}
+        self.lists: dict[str, list[Callable[..., object]]] = {name: [] for name in HOOKABLE}
 
-    def register(self, hookable_method: str, hook: Callable[..., Any]) -> None:
+    def register(self, hookable_method: str, hook: Callable[..., object]) -> None:
         """Add a hook; raises WrongArgument for an unknown method or a hook that is there, WrongType for no callable."""
         if hookable_method not in self.lists:
             raise WrongArgument(
@@ -38,7 +38,7 @@ class Hooks:
             raise WrongArgument(f"{self.owner}: {hook!r} is already registered as a hook of {hookable_method}.")
         self.lists[hookable_method].append(hook)
 
-    def before_send(self, sender: Agent, message: Any, recipient: Agent, silent: bool) -> Any:
+    def before_send(self, sender: Agent, message: object, recipient: Agent, silent: bool) -> Any:
         """The message as the hooks want it sent."""
         for hook in self.lists["process_message_before_send"]:
             message = _result(hook(sender=sender, message=message, recipient=recipient, silent=silent))
@@ -54,7 +54,7 @@ class Hooks:
         hooks = self.lists["process_all_messages_before_reply"]
         if not hooks or not messages:
             return messages
-        processed = [dict(message) for message in messages]
+        processed = [copied(message) for message in messages]
         for hook in hooks:
             processed = _result(hook(processed))
         return processed
@@ -71,10 +71,12 @@ class Hooks:
 
 
 def _is_plain(message: Stored) -> bool:
+    if function_call_of(message) is not None or "context" in message:
+        return False
     content = message.get("content")
-    return "function_call" not in message and "context" not in message and isinstance(content, str | list) and content != "exit"
+    return isinstance(content, str | list) and content != "exit"
 
 
-def _result(value: Any) -> Any:
+def _result(value: object) -> Any:
     """What a hook returned; an async hook is waited for."""
     return wait_for(value) if inspect.isawaitable(value) else value

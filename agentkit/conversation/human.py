@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from agentkit import runs
 from agentkit.conversation import telling
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_count
-from agentkit.conversation.history import Stored
 from agentkit.core import bus
 from agentkit.core.io import IOConsole, IOStream
 from agentkit.core.twin import Mode
 from agentkit.errors import NobodyToAsk, WrongArgument, WrongType
 from agentkit.events import HumanAnswered, HumanInputRequested
-from agentkit.messages import new_id
-
-if TYPE_CHECKING:
-    from agentkit.conversation.conversable import ConversableAgent
+from agentkit.messages import Stored, interrupted, new_id, with_responses
 
 InputMode = Literal["ALWAYS", "NEVER", "TERMINATE"]
 INTERRUPTED = "USER INTERRUPTED"
@@ -59,7 +55,7 @@ class Human:
         else:
             self.counters[sender] = 0
 
-    async def check(self, mode: Mode, agent: ConversableAgent, message: Stored, sender: Agent | None) -> tuple[bool, Any]:
+    async def check(self, mode: Mode, agent: Agent, message: Stored, sender: Agent | None) -> tuple[bool, Any]:
         """`(True, None)` ends the chat, `(True, reply)` is what the person said, `(False, None)` goes on without."""
         reply = await self._heard(mode, agent, message, sender)
         if reply == "exit":
@@ -71,7 +67,7 @@ class Human:
         self.counters[sender] += 1
         return False, None
 
-    async def _heard(self, mode: Mode, agent: ConversableAgent, message: Stored, sender: Agent | None) -> str:
+    async def _heard(self, mode: Mode, agent: Agent, message: Stored, sender: Agent | None) -> str:
         """What the person says; `exit` ends the chat, an empty text goes on."""
         who = "the sender" if sender is None else sender.name
         full = self.counters[sender] >= self.limits[sender]
@@ -103,7 +99,7 @@ class Human:
         self.reasons[sender] = f"{who} sent a termination message"
         return "exit"
 
-    async def _ask(self, mode: Mode, agent: ConversableAgent, sender: Agent | None, prompt: str) -> str:
+    async def _ask(self, mode: Mode, agent: Agent, sender: Agent | None, prompt: str) -> str:
         reply: str = await mode.peer(agent, "get_human_input", prompt)
         if reply == "exit":
             self.reasons[sender] = f"the person behind {agent.name} ended the chat"
@@ -136,14 +132,8 @@ def ask(agent: str, prompt: str) -> str:
     return answer
 
 
-def _as_user(reply: str, message: Stored) -> dict[str, Any]:
+def _as_user(reply: str, message: Stored) -> Stored:
     """A person's words as a message; calls that they came in the way of are answered as interrupted."""
-    response: dict[str, Any] = {"role": "user", "content": reply}
-    returns: list[dict[str, Any]] = []
-    if call := message.get("function_call"):
-        returns.append({"role": "function", "name": call.get("name", ""), "content": INTERRUPTED})
-    calls = message.get("tool_calls") or ()
-    returns += [{"role": "tool", "tool_call_id": call.get("id", ""), "content": INTERRUPTED} for call in calls]
-    if returns:
-        response["tool_responses"] = returns
-    return response
+    said: Stored = {"role": "user", "content": reply}
+    returns = interrupted(message, INTERRUPTED)
+    return with_responses(said, returns) if returns else said

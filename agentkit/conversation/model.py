@@ -7,24 +7,29 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentkit.conversation import telling
 from agentkit.conversation.checks import discreet
-from agentkit.conversation.history import Stored
 from agentkit.conversation.tooling import normalized_name
 from agentkit.core.io import is_quiet
 from agentkit.errors import BadModelReply, WrongArgument
 from agentkit.events import ReplyEnd
-from agentkit.llm.calls.client import check_reply, thinking_of
+from agentkit.llm.calls.client import thinking_of
 from agentkit.llm.calls.ends import cut_by, end_of
-from agentkit.llm.calls.thinking import UNSENT
+from agentkit.messages import AnyMessage, FunctionCall, Stored, check_reply, has_calls, sendable_form, with_functions
 
-_EMPTY: tuple[Any, ...] = ({}, {"config_list": []}, {"config_list": [{"model": ""}]})
+if TYPE_CHECKING:
+    from agentkit.llm.cache import AbstractCache
+
+_EMPTY: tuple[LLMConfig, ...] = ({}, {"config_list": []}, {"config_list": [{"model": ""}]})
 _TOOLS = ("tools", "functions")
-_UNSENT = ("tool_responses", "context", "metadata", "id", "timestamp", *UNSENT)
 _cut: ContextVar[tuple[list[CutReply], ...]] = ContextVar("agentkit_cut_replies", default=())
-_lent: ContextVar[Mapping[Voice, Any]] = ContextVar("agentkit_lent_caches", default=MappingProxyType({}))
+_lent: ContextVar[Mapping[Voice, AbstractCache | None]] = ContextVar("agentkit_lent_caches", default=MappingProxyType({}))
+
+
+LLMConfig = dict[str, Any] | Literal[False]
+"""What OpenAIWrapper takes, with `tools` and `functions` beside it; False for no model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ def noting_cuts() -> Iterator[list[CutReply]]:
 class Voice:
     """The model that speaks for an agent; `client` is None when there is none."""
 
-    def __init__(self, owner: str, config: dict[str, Any] | bool) -> None:
+    def __init__(self, owner: str, config: LLMConfig) -> None:
         """Raises WrongArgument for a configuration that cannot be, and what OpenAIWrapper raises."""
         if config is not False and not isinstance(config, dict):
             raise WrongArgument(f"{owner}: llm_config must be a dict, False or None, not {discreet(config)}.")
@@ -60,21 +65,21 @@ class Voice:
                 "or use llm_config=False for an agent without a model."
             )
         self.owner = owner
-        self.config: dict[str, Any] | bool = _copied(config)
+        self.config: LLMConfig = _copied(config)
         self.client: Any = None
-        self._cache: Any = None
+        self._cache: AbstractCache | None = None
         if isinstance(self.config, dict):
             from agentkit.llm.compatible.wrapper import OpenAIWrapper
 
             self.client = OpenAIWrapper(**{key: value for key, value in self.config.items() if key not in _TOOLS})
 
     @property
-    def cache(self) -> Any:
+    def cache(self) -> AbstractCache | None:
         """The cache of the chat that goes on here, else the agent's own."""
         return _lent.get().get(self, self._cache)
 
     @cache.setter
-    def cache(self, cache: Any) -> None:
+    def cache(self, cache: AbstractCache | None) -> None:
         """Use this cache: inside a chat until the chat ends, else from now on."""
         lent = _lent.get()
         if self in lent:
@@ -83,7 +88,7 @@ class Voice:
             self._cache = cache
 
     @contextmanager
-    def lent(self, cache: Any) -> Iterator[None]:
+    def lent(self, cache: AbstractCache | None) -> Iterator[None]:
         """Use the cache of a chat while it lasts, then the one from before; chats in other tasks or threads have their own."""
         token = _lent.set({**_lent.get(), self: cache})
         try:
@@ -91,19 +96,22 @@ class Voice:
         finally:
             _lent.reset(token)
 
-    def offered(self) -> dict[str, Any]:
-        """The functions that the model is told about, as parameters of a call."""
-        if not isinstance(self.config, dict):
-            return {}
-        return {key: self.config[key] for key in _TOOLS if self.config.get(key)}
+
+def offered_tools(llm_config: Mapping[str, Any] | bool | None) -> dict[str, Any]:
+    """The functions that an agent's model is told about, as parameters of a call."""
+    if not isinstance(llm_config, Mapping):
+        return {}
+    return {key: llm_config[key] for key in _TOOLS if llm_config.get(key)}
 
 
-def model_reply(client: Any, messages: Sequence[Stored], cache: Any, agent: Any, offered: Mapping[str, Any]) -> Any:
+def model_reply(
+    client: Any, messages: Sequence[AnyMessage], cache: AbstractCache | None, agent: Any, offered: Mapping[str, object]
+) -> str | Stored | None:
     """Ask the client; the reply is a text or a message with calls, None when there was nothing in it.
 
     Raises what the client raises.
     """
-    response = client.create(context=_context(messages), messages=sendable(messages), cache=cache, agent=agent, **offered)
+    response = client.create(context=_context(messages), messages=sendable_form(messages), cache=cache, agent=agent, **offered)
     extracted = client.extract_text_or_completion_object(response)
     if end := cut_by(end_of(response)):
         for noted in _cut.get():
@@ -118,7 +126,7 @@ def model_reply(client: Any, messages: Sequence[Stored], cache: Any, agent: Any,
     return reply
 
 
-def _keep_thinking(agent: Any, reply: str, response: Any) -> None:
+def _keep_thinking(agent: object, reply: str, response: object) -> None:
     """Let the agent's history know what its model thought before it wrote the reply."""
     choices, engine = getattr(response, "choices", None), getattr(agent, "_engine", None)
     thinking = thinking_of(getattr(choices[0], "message", None)) if choices else ""
@@ -126,46 +134,23 @@ def _keep_thinking(agent: Any, reply: str, response: Any) -> None:
         engine.history.thought(reply, thinking)
 
 
-def sendable(messages: Sequence[Stored]) -> list[Stored]:
-    """The messages as the chat API takes them: every tool response one message, nothing but the API's keys."""
-    sent: list[Stored] = []
-    for message in messages:
-        responses = message.get("tool_responses") or []
-        sent += responses
-        # The content of a message of role tool only repeats the responses.
-        if not responses or message.get("role") != "tool":
-            sent.append({key: value for key, value in message.items() if key not in _UNSENT})
-            if message.get("role") == "function":
-                sent[-1]["content"] = str(message.get("content"))
-    return sent
-
-
-def _context(messages: Sequence[Stored]) -> dict[str, Any] | None:
+def _context(messages: Sequence[AnyMessage]) -> dict[str, Any] | None:
     """The contexts of all messages in one, later ones count: so a message can renew what an earlier one refers to."""
     contexts = [message["context"] for message in messages if "context" in message]
     return {key: value for context in contexts for key, value in context.items()} if contexts else None
 
 
-def _accepted(owner: str, reply: Any) -> Any:
+def _accepted(owner: str, reply: Any) -> Stored | None:
     """A message in a form that servers take back, None for one with nothing in it; raises BadModelReply for what can be none."""
     message = reply.model_dump() if hasattr(reply, "model_dump") else {"content": reply} if isinstance(reply, list) else reply
     if not isinstance(message, Mapping):
         raise BadModelReply(f"{owner}: its model sent {reply!r:.200} as its message; it must be a text or a message.")
     check_reply(f"{owner}: its model", message)
-    made = dict(message)
-    if made.get("function_call"):
-        made["function_call"] = _callable(made["function_call"])
-    if made.get("tool_calls"):
-        made["tool_calls"] = [_returnable(call) for call in made["tool_calls"]]
-    return made if made.get("content") is not None or made.get("tool_calls") or made.get("function_call") else None
+    made = with_functions(message, _callable)
+    return made if made.get("content") is not None or has_calls(made) else None
 
 
-def _returnable(call: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in call.items() if value is not None or key not in ("id", "type")}
-    return {**kept, "function": _callable(call["function"])}
-
-
-def _callable(function: Mapping[str, Any]) -> dict[str, Any]:
+def _callable(function: FunctionCall) -> FunctionCall:
     return {**function, "name": normalized_name(function["name"])}
 
 

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from agentkit.conversation.agent import Agent
-from agentkit.conversation.chats import a_initiate_chats, check_chats, in_order
+from agentkit.conversation.agent import Agent, ChatAgent
+from agentkit.conversation.chats import Chat, a_initiate_chats, check_chats, in_order
 from agentkit.conversation.checks import check_flag
-from agentkit.conversation.history import Stored, content_of
+from agentkit.conversation.replies import Verdict
 from agentkit.conversation.summary import reflect, with_carryover
 from agentkit.core.twin import SYNC, Mode, faces
 from agentkit.errors import WrongArgument
-from agentkit.messages import text_of
-
-if TYPE_CHECKING:
-    from agentkit.conversation.conversable import ConversableAgent
+from agentkit.messages import AnyMessage, Stored, content_of, text_of
 
 DEFAULT = "summary_from_nested_chats"
-Queue = list[dict[str, Any]]
+Queue = list[Chat]
 
 
-def reply_function(owner: str, queue: Queue, reply_func: str | Callable[..., Any], use_async: bool | None) -> Callable[..., Any]:
+def reply_function(
+    owner: str, queue: Queue, reply_func: str | Callable[..., object], use_async: bool | None
+) -> Callable[..., object]:
     """The reply function for a queue.
 
     Raises WrongType for what is no queue, WrongArgument for an unknown function and for async queues without chat ids.
@@ -41,18 +40,18 @@ def reply_function(owner: str, queue: Queue, reply_func: str | Callable[..., Any
     function = reply_func
 
     async def _nested_reply(
-        recipient: Any, mode: Mode, /, messages: Any = None, sender: Any = None, config: Any = None
-    ) -> tuple[bool, Any]:
+        recipient: ChatAgent, mode: Mode, /, messages: Any = None, sender: Any = None, config: object = None
+    ) -> Verdict:
         if function is nested_summary:  # in sync chats also within an async one, unless `use_async` is asked for
             return await _nested_summary(queue, SYNC, recipient, messages, sender, config)
-        verdict: tuple[bool, Any] = await mode.invoke(function, queue, recipient, messages, sender, config)
+        verdict: Verdict = await mode.invoke(function, queue, recipient, messages, sender, config)
         return verdict
 
     return faces(_nested_reply)[1 if use_async else 0]
 
 
-async def _nested_summary(queue: Queue, mode: Mode, /, recipient: ConversableAgent, messages: list[Stored], sender: Agent,
-                          config: Any) -> tuple[bool, Any]:  # fmt: skip
+async def _nested_summary(queue: Queue, mode: Mode, /, recipient: ChatAgent, messages: list[Stored], sender: Agent,
+                          config: object) -> Verdict:  # fmt: skip
     """Run the queue one chat after the other; the reply is the last summary, or None when no chat of it has a message."""
     chats = chats_to_run(queue, recipient, messages, sender, config)
     return (True, (await in_order(chats, mode))[-1].summary) if chats else (True, None)
@@ -61,8 +60,8 @@ async def _nested_summary(queue: Queue, mode: Mode, /, recipient: ConversableAge
 nested_summary = faces(_nested_summary)[0]
 
 
-async def a_nested_summary(queue: Queue, recipient: ConversableAgent, messages: list[Stored], sender: Agent,
-                           config: Any) -> tuple[bool, Any]:  # fmt: skip
+async def a_nested_summary(queue: Queue, recipient: ChatAgent, messages: list[Stored], sender: Agent,
+                           config: object) -> Verdict:  # fmt: skip
     """Run the queue by its prerequisites; the reply is the summary of its last chat, or None as above."""
     chats = chats_to_run(queue, recipient, messages, sender, config)
     if not chats:
@@ -71,7 +70,7 @@ async def a_nested_summary(queue: Queue, recipient: ConversableAgent, messages: 
     return True, finished[chats[-1]["chat_id"]].summary
 
 
-def chats_to_run(queue: Queue, recipient: ConversableAgent, messages: list[Stored], sender: Agent, config: Any) -> Queue:
+def chats_to_run(queue: Queue, recipient: ChatAgent, messages: Sequence[AnyMessage], sender: Agent, config: object) -> Queue:
     """The chats of the queue that have a message; the first takes the last message of the outer chat when it has none."""
     chats: Queue = []
     for index, given in enumerate(queue):
@@ -93,7 +92,7 @@ def chats_to_run(queue: Queue, recipient: ConversableAgent, messages: list[Store
     return chats
 
 
-def _carryover(config: dict[str, Any], recipient: ConversableAgent, messages: list[Stored], sender: Any) -> str:
+def _carryover(config: dict[str, Any], recipient: ChatAgent, messages: Sequence[AnyMessage], sender: Agent) -> str:
     """What of the outer chat, as others know it, goes into the first inner one."""
     method, args = config.get("summary_method"), config.get("summary_args") or {}
     if sender in recipient.chat_messages:
@@ -112,5 +111,5 @@ def _carryover(config: dict[str, Any], recipient: ConversableAgent, messages: li
     )
 
 
-def _joined(messages: Sequence[Stored]) -> str:
+def _joined(messages: Sequence[AnyMessage]) -> str:
     return "\n".join(text_of(content_of(message)) for message in messages if message.get("content"))

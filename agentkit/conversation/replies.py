@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Collection
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_kind
-from agentkit.conversation.history import Stored
 from agentkit.core.twin import Mode, core_of
 from agentkit.errors import AsyncReplyInSyncChat, SenderRequired, WrongArgument, WrongType
+from agentkit.messages import Stored
 
-ReplyFunction = Callable[..., Any]
+Verdict = tuple[bool, Any]
+"""`(final, reply)`: a reply function says whether its reply is the last word."""
+ReplyFunction = Callable[..., object]
 """`(recipient, messages, sender, config) -> (final, reply)`, sync or async."""
-C = TypeVar("C", bound=Callable[..., Any])
+C = TypeVar("C", bound=Callable[..., object])
 Entry = dict[str, Any]
 """`trigger`, `reply_func`, `config`, `init_config`, `reset_config`, `ignore_async_in_sync_chat`, as in AutoGen."""
+
+
+Trigger: TypeAlias = "type | str | Agent | Callable[..., object] | Sequence[Trigger] | None"
+"""Whose messages a reply function answers: a class of agents, a name, an agent, a callable on the
+sender, None (nobody's), or a list of these."""
 
 
 class Continued(tuple[bool, None]):
@@ -39,7 +46,8 @@ class ReplyTable:
         self.owner = owner
         self.entries: list[Entry] = []
 
-    def register(self, trigger: Any, reply_func: ReplyFunction, position: int, config: Any, reset_config: Any, *,
+    def register(self, trigger: Trigger, reply_func: ReplyFunction, position: int, config: object,
+                 reset_config: object, *,
                  ignore_async: bool, remove_others: bool) -> None:  # fmt: skip
         """Insert a function; raises WrongArgument for what is no trigger and WrongType for what is no function."""
         check_trigger(self.owner, trigger)
@@ -90,7 +98,7 @@ class ReplyTable:
             )
 
     async def answer(self, mode: Mode, agent: Agent, messages: list[Stored], sender: Agent | None,
-                     exclude: Collection[ReplyFunction]) -> tuple[bool, Any]:  # fmt: skip
+                     exclude: Collection[ReplyFunction]) -> Verdict:  # fmt: skip
         """The first final reply as `(True, reply)`; `(False, None)` when no function has one.
 
         A method that exists as a sync and an async face is one function: each mode asks its own face of it.
@@ -144,7 +152,7 @@ def is_async(function: ReplyFunction) -> bool:
         return inspect.iscoroutinefunction(function)
 
 
-def check_trigger(owner: str, trigger: Any) -> None:
+def check_trigger(owner: str, trigger: object) -> None:
     """Raise WrongArgument for what can be no trigger."""
     if isinstance(trigger, list):
         for each in trigger:
@@ -155,7 +163,7 @@ def check_trigger(owner: str, trigger: Any) -> None:
         )
 
 
-def matches(trigger: Any, sender: Agent | None) -> bool:
+def matches(trigger: Trigger, sender: Agent | None) -> bool:
     """Whether a message of this sender (None: of nobody) triggers.
 
     Raises SenderRequired for a name when there is no sender, WrongType when a callable gives no bool.
@@ -184,7 +192,7 @@ def matches(trigger: Any, sender: Agent | None) -> bool:
 _kinds: dict[tuple[type, type], bool] = {}
 
 
-def _is_kind(kind: type, value: Any) -> bool:
+def _is_kind(kind: type, value: object) -> bool:
     """isinstance, remembered by type: protocols are slow to compare."""
     key = (kind, type(value))
     if key not in _kinds:

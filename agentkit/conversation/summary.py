@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentkit.conversation import telling
-from agentkit.conversation.history import Stored, content_of
-from agentkit.conversation.model import model_reply
+from agentkit.conversation.agent import ChatAgent
+from agentkit.conversation.model import model_reply, offered_tools
 from agentkit.errors import InvalidCarryOverType, ModelError, WrongArgument
-from agentkit.messages import text_of
+from agentkit.messages import AnyMessage, content_of, text_of
 
 if TYPE_CHECKING:
-    from agentkit.conversation.conversable import ConversableAgent
+    from agentkit.llm.cache import AbstractCache
 
-SummaryMethod = str | Callable[..., Any] | None
+SummaryMethod = str | Callable[..., object] | None
 
 
-def last_message_summary(sender: ConversableAgent, recipient: ConversableAgent, _args: dict[str, Any]) -> str:
+def last_message_summary(sender: ChatAgent, recipient: ChatAgent, _args: Mapping[str, object]) -> str:
     """The text of the recipient's last message, without TERMINATE."""
     known = sender in getattr(recipient, "chat_messages", ())  # agents of another make may keep nothing
     last = recipient.last_message(sender) if known else None
@@ -27,7 +27,7 @@ def last_message_summary(sender: ConversableAgent, recipient: ConversableAgent, 
     return content.replace("TERMINATE", "") if isinstance(content, str) else ""
 
 
-def reflection_summary(sender: ConversableAgent, recipient: ConversableAgent, args: dict[str, Any]) -> Any:
+def reflection_summary(sender: ChatAgent, recipient: ChatAgent, args: Mapping[str, Any]) -> Any:
     """What the model of the recipient, else of the sender, makes of the chat."""
     prompt, role = args.get("summary_prompt"), args.get("summary_role")
     if prompt is None:
@@ -43,18 +43,21 @@ def reflection_summary(sender: ConversableAgent, recipient: ConversableAgent, ar
         return ""
 
 
-def reflect(agent: ConversableAgent, prompt: str, messages: list[Stored], llm_agent: Any, cache: Any, role: str | None) -> Any:
+def reflect(
+    agent: ChatAgent, prompt: str, messages: Sequence[AnyMessage], llm_agent: Any, cache: AbstractCache | None, role: str | None
+) -> Any:
     """What the model of `llm_agent`, else of the agent, replies to the messages with the prompt behind them."""
-    speaker = next((each for each in (llm_agent, agent) if getattr(each, "client", None) is not None), None)
-    if speaker is None:
+    asked_first = ((each, getattr(each, "client", None)) for each in (llm_agent, agent))
+    speaker, client = next((pair for pair in asked_first if pair[1] is not None), (agent, None))
+    if client is None:
         raise WrongArgument(f"{agent.name}: neither agent has a model to reflect with; give one of them an llm_config.")
     asked = [*messages, {"role": role or "system", "content": prompt}]
-    return model_reply(speaker.client, asked, cache, speaker, speaker._engine.voice.offered())
+    return model_reply(client, asked, cache, speaker, offered_tools(getattr(speaker, "llm_config", False)))
 
 
 def summarize(
-    agent: ConversableAgent, method: SummaryMethod, args: dict[str, Any], recipient: ConversableAgent, cache: Any
-) -> Any:
+    agent: ChatAgent, method: SummaryMethod, args: Mapping[str, object], recipient: ChatAgent, cache: AbstractCache | None
+) -> object:
     """The summary of the chat with the recipient; empty without a method."""
     if method is None:
         return ""
@@ -66,27 +69,27 @@ def summarize(
     return check_method(agent.name, method)(agent, recipient, args)
 
 
-def check_method(owner: str, method: SummaryMethod) -> Callable[..., Any]:
+def check_method(owner: str, method: SummaryMethod) -> Callable[..., object]:
     """The method, if it can be one; raises WrongArgument."""
     if method in (None, "last_msg", "reflection_with_llm") or callable(method):
         return method  # type: ignore[return-value]  # the names are replaced by the caller
     raise WrongArgument(f"{owner}: summary_method must be 'last_msg', 'reflection_with_llm', a callable or None, not {method!r}.")
 
 
-def check_reflection(owner: str, args: Mapping[str, Any]) -> None:
+def check_reflection(owner: str, args: Mapping[str, object]) -> None:
     """Raise WrongArgument for a prompt or a role of a reflection that is no text."""
     for name in ("summary_prompt", "summary_role"):
         if not isinstance(args.get(name), str | None):
             raise WrongArgument(f"{owner}: {name} must be a text, not {args[name]!r}.")
 
 
-def check_carryover(owner: str, carryover: Any) -> None:
+def check_carryover(owner: str, carryover: object) -> None:
     """Raise InvalidCarryOverType for what is neither a text nor a list; nothing at all may be written in any way."""
     if carryover and not isinstance(carryover, str | list):
         raise InvalidCarryOverType(f"{owner}: carryover must be a text or a list, not {carryover!r:.200}.")
 
 
-def with_carryover(owner: str, message: Any, carryover: Any) -> Any:
+def with_carryover(owner: str, message: object, carryover: Any) -> object:
     """The first message of a chat with what is carried over from others behind it.
 
     Raises InvalidCarryOverType for a message or a carryover that cannot be combined.
@@ -106,11 +109,11 @@ def with_carryover(owner: str, message: Any, carryover: Any) -> Any:
     raise InvalidCarryOverType(f"{owner}: a carryover needs a text or a dict as message, not {message!r:.200}.")
 
 
-def _context(carryover: str | list[Any]) -> str:
+def _context(carryover: str | list[object]) -> str:
     return "\nContext: \n" + (carryover if isinstance(carryover, str) else "\n".join(carried(item) for item in carryover))
 
 
-def carried(item: Any) -> str:
+def carried(item: object) -> str:
     """One item of a carryover as text."""
     if isinstance(item, dict) and "content" in item:
         return text_of(item["content"]) if not isinstance(item["content"], str) else item["content"]

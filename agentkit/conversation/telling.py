@@ -8,11 +8,10 @@ from contextvars import ContextVar
 from typing import Any
 
 from agentkit.conversation.agent import Agent
-from agentkit.conversation.history import Stored, content_of
 from agentkit.core import bus
 from agentkit.core.io import IOStream
 from agentkit.events import Event, MessageSent, Noted
-from agentkit.messages import new_id, text_of
+from agentkit.messages import AnyMessage, call_fields, calls_of, content_of, new_id, responses_of, text_of
 
 _RULE = "-" * 80
 _thread: ContextVar[list[str | None] | None] = ContextVar("agentkit_thread", default=None)
@@ -29,13 +28,13 @@ def following(parent_id: str | None) -> Iterator[Callable[[], str | None]]:
         _thread.reset(token)
 
 
-def tell_message(message: Stored, sender: Agent, recipient: Agent, silent: bool) -> None:
+def tell_message(message: AnyMessage, sender: Agent, recipient: Agent, silent: bool) -> None:
     """Tell as an event that `sender` said this to `recipient`."""
     if bus.heard():
         bus.emit(_event(message, sender.name, recipient.name, silent))
 
 
-def tell_spoken(message: Stored, sender: str, listeners: str, silent: bool) -> None:
+def tell_spoken(message: AnyMessage, sender: str, listeners: str, silent: bool) -> None:
     """Tell, as an event and on the console, what is said to several or to nobody in particular; they are named in words."""
     if bus.heard():
         bus.emit(_event(message, sender, listeners, silent))
@@ -43,7 +42,7 @@ def tell_spoken(message: Stored, sender: str, listeners: str, silent: bool) -> N
         IOStream.get_default().print(_page(message, sender, listeners), flush=True)
 
 
-def show_message(message: Stored, sender: Agent, recipient: Agent) -> None:
+def show_message(message: AnyMessage, sender: Agent, recipient: Agent) -> None:
     """Print a message on the console."""
     IOStream.get_default().print(_page(message, sender.name, recipient.name), flush=True)
 
@@ -60,11 +59,10 @@ def note(agent: str, text: str, silent: bool = False) -> None:
     tell(Noted(agent, text), f">>>> {agent}: {text}", silent)
 
 
-def _event(message: Stored, sender: str, recipient: str, silent: bool) -> MessageSent:
-    extra: dict[str, Any] = {"inner": True}
-    for key in ("tool_calls", "function_call", "metadata"):
-        if message.get(key):
-            extra[key] = message[key]
+def _event(message: AnyMessage, sender: str, recipient: str, silent: bool) -> MessageSent:
+    extra: dict[str, Any] = {"inner": True, **call_fields(message)}
+    if metadata := message.get("metadata"):
+        extra["metadata"] = metadata
     if silent:
         extra["silent"] = True
     thread = _thread.get()
@@ -76,28 +74,23 @@ def _event(message: Stored, sender: str, recipient: str, silent: bool) -> Messag
     return event
 
 
-def shown(message: Stored) -> str:
+def shown(message: AnyMessage) -> str:
     """The text of a message for people: what a content function gives, and the results of tools."""
     content = content_of(message)
     return text_of(content if message.get("role") != "function" or content is None else str(content))
 
 
-def _page(message: Stored, sender: str, recipient: str) -> str:
+def _page(message: AnyMessage, sender: str, recipient: str) -> str:
     """A message as it stands on the console."""
     lines = [f"{sender} (to {recipient}):", ""]
-    responses = message.get("tool_responses") or ([message] if message.get("role") in ("tool", "function") else [])
+    responses = responses_of(message)
     for response in responses:
         label = response.get("tool_call_id") or response.get("name") or response.get("role", "tool")
         lines += [f"***** Response from {label} *****", str(response.get("content")), "*" * 40]
     if not responses and (text := shown(message)):
         lines.append(text)
-    for call in [*_legacy(message), *(message.get("tool_calls") or ())]:
+    for call in calls_of(message):
         function = call.get("function") or {}
         lines += [f"***** Suggested call of {function.get('name')} ({call.get('id') or 'no id'}) *****",
                   f"Arguments: {function.get('arguments')}", "*" * 40]  # fmt: skip
     return "\n".join([*lines, "", _RULE])
-
-
-def _legacy(message: Stored) -> list[dict[str, Any]]:
-    call = message.get("function_call")
-    return [{"function": call}] if isinstance(call, dict) else []

@@ -7,36 +7,44 @@ import inspect
 import re
 import time
 import warnings
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
-from agentkit.conversation.agent import Agent
-from agentkit.conversation.checks import check_agent, check_all, check_kind, check_messages
-from agentkit.conversation.history import Stored
+from agentkit.conversation.agent import Agent, Remembering
+from agentkit.conversation.checks import check_agent, check_kind, check_messages
 from agentkit.core import bus, tools
 from agentkit.core.io import IOStream
 from agentkit.core.twin import Mode
 from agentkit.errors import NoModelConfig, Stopped, WrongArgument, WrongType
 from agentkit.events import ToolCalled, ToolReturned
-from agentkit.messages import new_id
+from agentkit.messages import (
+    AnyMessage,
+    Stored,
+    ToolCall,
+    ToolResponse,
+    check_calls,
+    copied,
+    function_call_of,
+    has_calls,
+    joined_responses,
+    new_id,
+    tool_calls_of,
+)
 
-if TYPE_CHECKING:
-    from agentkit.conversation.conversable import ConversableAgent
-
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 class Toolbox:
     """The functions that an agent executes, by the names under which models ask for them."""
 
-    def __init__(self, owner: str, functions: Mapping[str, Callable[..., Any]] | None = None) -> None:
+    def __init__(self, owner: str, functions: Mapping[str, Callable[..., object]] | None = None) -> None:
         self.owner = owner
-        self.functions: dict[str, Callable[..., Any]] = {}
+        self.functions: dict[str, Callable[..., object]] = {}
         if functions is not None:
             self.register(functions)
 
-    def register(self, functions: Mapping[str, Callable[..., Any] | None]) -> None:
+    def register(self, functions: Mapping[str, Callable[..., object] | None]) -> None:
         """Add, replace or (None) remove functions; raises WrongArgument for bad names, WrongType for what is no function."""
         if not isinstance(functions, Mapping):
             raise WrongType(f"{self.owner}: function_map must be a dict of names and functions, not {functions!r}.")
@@ -73,7 +81,7 @@ class Toolbox:
             IOStream.get_default().print(f"\nInput arguments: {arguments}\nOutput:\n{content}", flush=True)
         return ok, {"name": name, "role": "function", "content": content}
 
-    async def _run(self, mode: Mode, name: str, arguments: Any) -> tuple[bool, Any]:
+    async def _run(self, mode: Mode, name: str, arguments: str | Mapping[str, Any] | None) -> tuple[bool, Any]:
         function = self.functions.get(name)
         if function is None:
             known = ", ".join(sorted(self.functions)) or "none"
@@ -94,35 +102,37 @@ class Toolbox:
         return all(name in self.functions for name in ([names] if isinstance(names, str) else names))
 
 
-async def tool_calls_reply(mode: Mode, agent: ConversableAgent, message: Stored) -> tuple[bool, Stored | None]:
+async def tool_calls_reply(mode: Mode, agent: Agent, message: Stored) -> tuple[bool, Stored | None]:
     """Execute all calls of the message, in async mode side by side, and answer with one tool message."""
-    calls = message.get("tool_calls") or []
-    if not calls:
+    if has_calls(message):
+        check_calls(agent.name, message)
+    if not (calls := tool_calls_of(message)):
         return False, None
-    check_all(agent.name, "tool_calls", calls, Mapping, "a dict")
     returns = await mode.gather(*(_one_call(mode, agent, call) for call in calls))
-    content = "\n\n".join(str(each["content"]) for each in returns)
-    return True, {"role": "tool", "tool_responses": returns, "content": content}
+    return True, joined_responses(returns)
 
 
-async def _one_call(mode: Mode, agent: ConversableAgent, call: Mapping[str, Any]) -> dict[str, Any]:
+async def _one_call(mode: Mode, agent: Agent, call: ToolCall) -> ToolResponse:
     _, returned = await mode.peer(agent, "execute_function", dict(call.get("function") or {}))
     content = returned.get("content", "")
-    response = {"role": "tool", "content": "" if content is None else content}
+    response: ToolResponse = {"role": "tool", "content": "" if content is None else content}
     return response if call.get("id") is None else {"tool_call_id": call["id"], **response}
 
 
-async def function_call_reply(mode: Mode, agent: ConversableAgent, message: Stored) -> tuple[bool, Stored | None]:
+async def function_call_reply(mode: Mode, agent: Agent, message: Stored) -> tuple[bool, Stored | None]:
     """Execute the call of the older form, `function_call`."""
-    call = message.get("function_call")
-    if not call:
+    if has_calls(message):
+        check_calls(agent.name, message)
+    if not (call := function_call_of(message)):
         return False, None
-    check_kind(agent.name, "function_call", call, Mapping, "a dict")
     _, returned = await mode.peer(agent, "execute_function", call)
-    return True, returned if returned.get("content") is not None else {**returned, "content": ""}
+    result = copied(returned)
+    if result.get("content") is None:
+        result["content"] = ""
+    return True, result
 
 
-def check_name(owner: str, name: Any) -> str:
+def check_name(owner: str, name: object) -> str:
     """The name, if the APIs take it for a function; raises WrongArgument."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise WrongArgument(f"{owner}: {name!r} cannot be the name of a function; use 1 to 64 letters, digits, '_' and '-'.")
@@ -182,7 +192,7 @@ class Signatures:
         if not kept:
             del config[key]
 
-    def _checked(self, key: str, signature: Any) -> str:
+    def _checked(self, key: str, signature: object) -> str:
         if not isinstance(signature, dict):
             raise WrongArgument(f"{self.owner}: the signature of a function must be a dict, not {signature!r:.80}.")
         name = _name_of(key, signature)
@@ -196,7 +206,7 @@ def _name_of(key: str, signature: Mapping[str, Any]) -> Any:
     return inner.get("name") if isinstance(inner, Mapping) else None
 
 
-def named(function: Callable[..., Any], name: str | None, description: str | None) -> tuple[str, str]:
+def named(function: Callable[..., object], name: str | None, description: str | None) -> tuple[str, str]:
     """The name and the description of a function for the model: those given now, else those of an earlier decorator.
 
     They are remembered on the function where it takes attributes. Raises WrongArgument when nobody described it.
@@ -209,7 +219,7 @@ def named(function: Callable[..., Any], name: str | None, description: str | Non
     return own, text
 
 
-def name_of(function: Callable[..., Any], name: str | None) -> str:
+def name_of(function: Callable[..., object], name: str | None) -> str:
     """The name given now, else that of an earlier decorator, else the function's own; raises WrongArgument without any."""
     own: str | None = name or getattr(function, "_name", None) or getattr(function, "__name__", None)
     if not own:
@@ -217,7 +227,7 @@ def name_of(function: Callable[..., Any], name: str | None) -> str:
     return own
 
 
-def remember(function: Callable[..., Any], name: str, description: str | None = None) -> None:
+def remember(function: Callable[..., object], name: str, description: str | None = None) -> None:
     """Keep the name and the description for the next decorator; bound methods and built-ins cannot keep any."""
     if inspect.isfunction(function) or isinstance(function, functools.partial):
         function._name = name  # type: ignore[union-attr]
@@ -225,11 +235,11 @@ def remember(function: Callable[..., Any], name: str, description: str | None = 
             function._description = description  # type: ignore[union-attr]
 
 
-def conversation(agent: ConversableAgent, messages: list[Stored] | None, sender: Agent | None) -> list[Stored]:
+def conversation(agent: Remembering, messages: Sequence[AnyMessage] | None, sender: Agent | None) -> list[Stored]:
     """The messages that a reply function works on: those given, else the conversation with the sender."""
     if messages is not None:
         if type(messages) is not list or (messages and type(messages[-1]) is not dict):  # each reply function asks
             check_messages(agent.name, messages)
-        return messages
+        return cast(list[Stored], messages)
     check_agent(agent.name, "sender", sender)
     return agent.chat_messages[sender] if sender is not None else []

@@ -6,7 +6,7 @@ import getpass
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from agentkit.errors import WrongType
 
@@ -15,7 +15,7 @@ from agentkit.errors import WrongType
 class OutputStream(Protocol):
     """Something to print to."""
 
-    def print(self, *objects: Any, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
+    def print(self, *objects: object, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
         """Print as the built-in does."""
 
 
@@ -70,7 +70,7 @@ class IOStream(StreamLike, Protocol):
 class IOConsole(IOStream):
     """The terminal."""
 
-    def print(self, *objects: Any, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
+    def print(self, *objects: object, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
         """Print to standard output; characters that it cannot show become `?`."""
         text = sep.join(map(str, objects))
         try:

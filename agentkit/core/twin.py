@@ -40,15 +40,15 @@ class Mode:
         self.prefix = prefix
         self.is_async = is_async
 
-    def peer(self, agent: Any, name: str, *args: Any, **kwargs: Any) -> Ask:
+    def peer(self, agent: object, name: str, *args: object, **kwargs: object) -> Ask:
         """Await this to call the method `name` of an agent by the face of this mode: `name` or `a_name`."""
         return Ask(self, agent, name, args, kwargs)
 
-    def tail(self, agent: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    def tail(self, agent: object, name: str, *args: object, **kwargs: object) -> Any:
         """Return this from a core whose last step is to call a method of an agent: nothing of the core is kept meanwhile."""
         return Ask(self, agent, name, args, kwargs)
 
-    async def invoke(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    async def invoke(self, function: Callable[..., object], *args: object, **kwargs: object) -> Any:
         """Call a sync or async callable of somebody else and give its result; one marked with `takes_long` as `block` does."""
         if getattr(function, "takes_long", False):
             return await self.block(function, *args, **kwargs)
@@ -57,7 +57,7 @@ class Mode:
             return result
         return await result if self.is_async else wait_for(result)
 
-    async def block(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+    async def block(self, function: Callable[..., T], *args: object, **kwargs: object) -> T:
         """Call a sync callable that may take long; in async mode on a thread of its own, so that the loop goes on.
 
         When the task is cancelled meanwhile, the callable is told to stop, as by a stop of the enclosing run.
@@ -243,12 +243,12 @@ def threaded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
     return a_face
 
 
-def core_of(function: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, Any]] | None:
+def core_of(function: Callable[..., object]) -> Callable[..., Coroutine[Any, Any, Any]] | None:
     """The core of a face; None for other functions."""
     return getattr(function, "__core__", None)
 
 
-def _introduce(face: Callable[..., Any], core: Callable[..., Any], prefix: str) -> None:
+def _introduce(face: Callable[..., object], core: Callable[..., object], prefix: str) -> None:
     """Give a face its own name and signature; the mode is nobody's business."""
     name = prefix + core.__name__.removeprefix("_")
     signature = inspect.signature(core)

@@ -58,7 +58,8 @@ class Database:
         """Run a statement that returns nothing."""
         with self._told():
             self._cursor().execute(sql, _storable(values))
-        self._close_log()
+        if not self.in_transaction:  # the log is written when it ends
+            self._close_log()
 
     def insert(self, table: str, row: Mapping[str, Any]) -> None:
         """Insert one row; the keys are column names."""
@@ -304,7 +305,7 @@ def _storable(values: Values) -> Values:
     return [_utf8(value) for value in values]
 
 
-def _utf8(value: Any) -> Any:
+def _utf8(value: object) -> Any:
     return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
 
 

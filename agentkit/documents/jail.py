@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ class Jail:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _ask(self, request: dict[str, Any], path: Path, name: str) -> tuple[dict[str, Any], bytes]:
+    def _ask(self, request: Mapping[str, object], path: Path, name: str) -> tuple[dict[str, Any], bytes]:
         data = content_of(path, name, self.limits)
         with self._using:
             child = self._ready_child()
@@ -148,7 +149,7 @@ def render_page(
         return jail.render(path, name, page, highlight, width)
 
 
-def _error(header: dict[str, Any], name: str, limits: Limits) -> AgentkitError:
+def _error(header: Mapping[str, object], name: str, limits: Limits) -> AgentkitError:
     kind = getattr(errors, str(header["error"]), None)
     if header["error"] == "MemoryError" or not (isinstance(kind, type) and issubclass(kind, (DocumentError, NotFound))):
         return _out_of_memory(name, limits)

@@ -35,6 +35,7 @@ _DEFINITION = re.compile(
 )
 _LINE = re.compile(r"\n\s*")
 _WORD = re.compile(r"\s+")
+_NO_WORD = re.compile(r"[\W_]+")
 
 
 _RECORDS = frozenset({"text/csv", "text/tab-separated-values", "application/json", "application/jsonl"})
@@ -106,6 +107,7 @@ class _Group:
     def __init__(self, text: str, sections: list[Section], tokenizer: Tokenizer, max_tokens: int, cuts: tuple[Cut, ...]) -> None:
         self.text, self.sections, self.tokenizer, self.cuts = text, sections, tokenizer, cuts
         self.max_tokens, self.max_chars = max_tokens, max_tokens * _CHARS_PER_TOKEN
+        self._begins = [section.start for section in sections]
         self.starts: list[int] = []
         self.ends: list[int] = []
         for start, end in self._windows():
@@ -119,7 +121,8 @@ class _Group:
         budget = self.max_tokens - overlap
         before = self.sections[0].start
         for run in self._runs(budget):
-            for start, end in _pack(run, self.count, budget, self.max_chars):
+            units = list(self._with_what_follows(run, budget))
+            for start, end in _pack(units, self.count, budget, self.max_chars):
                 for low, high, tokens in self._counted(self._extended(before, start, overlap), end):
                     heading, page, place = places_.of(low, high)
                     yield Piece(self.text[low:high], low, high, heading, page, place, tokens)
@@ -149,10 +152,53 @@ class _Group:
             if self._fits(section.start, section.end, budget):
                 run.append((section.start, section.end))
                 continue
-            yield run
+            headings = self._last_headings(run)
+            yield run[: len(run) - len(headings)]
             run = []
-            yield list(self._units(section.start, section.end, self.cuts, budget))
+            yield [*headings, *self._units(section.start, section.end, self.cuts, budget)]
         yield run
+
+    def _last_headings(self, run: list[Span]) -> list[Span]:
+        """The bare headings at the end of a run; what they announce comes after it."""
+        first = len(run)
+        while first and self._is_heading(*run[first - 1]):
+            first -= 1
+        return run[first:]
+
+    def _is_heading(self, start: int, end: int) -> bool:
+        """Whether the span has its section's heading and no other word."""
+        section = self.sections[bisect_right(self._begins, start) - 1]
+        words = _NO_WORD.sub("", section.heading.rpartition(" > ")[2])
+        return bool(words) and len(words) >= (end - start) // 2 and _words_are(self.text, start, end, words)
+
+    def _with_what_follows(self, units: list[Span], budget: int) -> Iterator[Span]:
+        """The units, with headings joined to as much of the next unit as fits with them."""
+        heading: Span | None = None
+        for start, end in units:
+            begin = heading[0] if heading else start
+            if self._is_heading(start, end) and self._fits(begin, end, budget):
+                heading = (begin, end)
+                continue
+            middle = self._first_fit(begin, start, end, budget) if heading else end
+            if heading and middle == start:
+                yield heading
+            else:
+                yield begin, middle
+            if middle < end:
+                yield middle, end
+            heading = None
+        if heading:
+            yield heading
+
+    def _first_fit(self, begin: int, start: int, end: int, budget: int) -> int:
+        """The last place in start..end that fits with what begins at `begin`; start when none does."""
+        if self._fits(begin, end, budget):
+            return end
+        for cut in self.cuts:
+            places_ = [at for at in cut(self.text, start, end) if self._fits(begin, at, budget)]
+            if places_:
+                return places_[-1]
+        return start
 
     def _units(self, start: int, end: int, cuts: tuple[Cut, ...], budget: int) -> Iterator[Span]:
         """Spans that fit, cut as high in the order of cuts as possible."""
@@ -218,6 +264,11 @@ def _pack(units: list[Span], count: Callable[[int, int], int], budget: int, max_
             start = low
         end = high
     yield start, end
+
+
+def _words_are(text: str, start: int, end: int, words: str) -> bool:
+    """Whether letters and digits of the span are `words`."""
+    return _NO_WORD.sub("", text[start:end]) == words
 
 
 class _Places:

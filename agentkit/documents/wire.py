@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import struct
 import sys
+from collections.abc import Mapping
 from typing import IO, Any
 
 from agentkit.documents.decoding import clean
@@ -16,7 +17,7 @@ from agentkit.documents.document import DocumentText, Section
 _LENGTHS = struct.Struct(">QQ")
 
 
-def send(stream: IO[bytes], header: dict[str, Any], body: bytes = b"") -> None:
+def send(stream: IO[bytes], header: Mapping[str, object], body: bytes = b"") -> None:
     """Write one message and flush."""
     packed = json.dumps(header, separators=(",", ":")).encode()
     stream.write(_LENGTHS.pack(len(packed), len(body)) + packed)
@@ -66,19 +67,19 @@ def unpack(header: dict[str, Any], body: bytes) -> DocumentText:
     return DocumentText(text, sections, media_type, title, pages)
 
 
-def _section(text: str, start: Any, end: Any, heading: Any, page: Any, place: Any) -> Section:
+def _section(text: str, start: object, end: object, heading: object, page: object, place: object) -> Section:
     if type(start) is not int or type(end) is not int or not 0 <= start <= end <= len(text):
         raise ValueError(f"{start!r}-{end!r} is no span of {len(text):,} characters")
     return Section(text[start:end], start, end, _text(heading), _number(page), _text(place))
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str) or clean(value) != value:
         raise ValueError("this is no clean text")
     return value
 
 
-def _number(value: Any) -> int | None:
+def _number(value: object) -> int | None:
     if value is not None and type(value) is not int:
         raise ValueError(f"{value!r} is no number")
     return value

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from agentkit.core.address import ON_THIS_MACHINE
 from agentkit.errors import ConfigError, NotFound
-from agentkit.events import Event, Purpose, Recorded, from_json
+from agentkit.events import Event, ModelCalled, Purpose, Recorded, from_json
+from agentkit.ledger import requests
 from agentkit.ledger.store import Ledger
 
 if TYPE_CHECKING:
@@ -197,19 +198,31 @@ def last_state(ledger: Ledger, owner: str, chat_id: str) -> str:
     return str(ledger.database.value(sql, [owner, chat_id]) or "")
 
 
-def events(ledger: Ledger, owner: str, run_id: str) -> list[Recorded]:
-    """The stored events of a run, in order; raises NotFound."""
+def events(
+    ledger: Ledger, owner: str, run_id: str, *, with_requests: bool = True
+) -> list[Recorded]:
+    """The stored events of a run, in order; raises NotFound.
+
+    With `with_requests`, each ModelCalled has what was sent, as it had when it happened.
+    """
     if ledger.database.value("select count(*) from runs where id = ? and owner = ?", [run_id, owner]) == 0:
         raise NotFound(f"There is no run {run_id!r}; `python -m agentkit runs` lists them.")
     rows = ledger.database.rows("select seq, happened_at, kind, data from events where run_id = ? order by seq", [run_id])
+    sent = requests.of_run(ledger.database, run_id) if with_requests else {}
     return [
         Recorded(
             row["seq"],
             row["happened_at"].replace(tzinfo=UTC).timestamp(),
-            from_json({"kind": row["kind"], **json.loads(row["data"])}),
+            _whole(from_json({"kind": row["kind"], **json.loads(row["data"])}), sent.get(row["seq"])),
         )
         for row in rows
     ]
+
+
+def _whole(event: Event, request: requests.Request | None) -> Event:
+    if isinstance(event, ModelCalled) and request is not None:
+        return replace(event, messages=request.messages, request=request.around)
+    return event
 
 
 def told(ledger: Ledger, owner: str, run_ids: Sequence[str], kind: type[E]) -> Iterator[tuple[str, E]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 
-from agentkit.database import Database
+from agentkit.database import Database, Row
 from agentkit.errors import WrongArgument
 from agentkit.events import (
     MessageSent,
+    ModelCalled,
     ModelReplied,
     Recorded,
     RunFailed,
@@ -21,6 +22,8 @@ from agentkit.events import (
     TokenDelta,
     to_json,
 )
+from agentkit.ledger import requests
+from agentkit.ledger.requests import Lists, Told
 
 _ENDS = {RunFinished: "finished", RunFailed: "failed", RunStopped: "stopped"}
 
@@ -37,27 +40,50 @@ class RunKey:
     """The answer under which its calls are booked."""
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a ledger need not look up, since it has written it."""
+
+    lists: Lists = field(default_factory=Lists)
+    begun: set[str] = field(default_factory=set)
+    """Calls of whose replies there are pieces."""
+
+
 def insert(
-    database: Database, run: RunKey, recorded: Sequence[Recorded], again: bool = False
+    database: Database,
+    run: RunKey,
+    recorded: Sequence[Recorded],
+    written: Written,
+    again: bool = False,
 ) -> None:
     """Store events and what follows from them, all together or none; raises StoreError.
 
     With `again`, those that are there already are passed over.
     """
+    told = written.lists.with_new()
     with database.transaction():
         known = _known(database, run) if again else set()
-        for one in recorded:
-            if one.seq not in known:
-                _insert_event(database, run, one)
+        new = [one for one in recorded if one.seq not in known]
+        _insert_events(database, run, new, told)
+        for one in new:
+            _insert_what_follows(database, run, one, written.begun)
+    if not database.in_transaction:  # else what is around it may still fail
+        written.lists.settle(told)
+
+
+def call_data(database: Database, run: RunKey, seq: int, event: ModelCalled, lists: Told) -> Row:
+    """What the row of a call holds: what was sent is kept by itself, and only told of here."""
+    data = to_json(replace(event, messages=[], request={}))
+    del data["messages"], data["request"]
+    return data | {"sent": requests.keep(database, run.id, run.chat_id or run.id, seq, event, lists)}
 
 
 def insert_call(database: Database, owner: str, recorded: Recorded) -> None:
     """Store a model call that belongs to no run; raises StoreError, WrongArgument for another event."""
     if not isinstance(recorded.event, ModelReplied):
         raise WrongArgument(f"A {type(recorded.event).__name__} is no model call that ended.")
-    at = datetime.fromtimestamp(recorded.at, UTC).replace(tzinfo=None)
     with database.transaction():
-        _add_call(database, RunKey("", owner), recorded.event, at)
+        _add_call(database, RunKey("", owner), recorded.event, _time(recorded))
 
 
 def _known(database: Database, run: RunKey) -> set[int]:
@@ -65,22 +91,51 @@ def _known(database: Database, run: RunKey) -> set[int]:
     return {row["seq"] for row in found}
 
 
-def _insert_event(database: Database, run: RunKey, recorded: Recorded) -> None:
-    at = datetime.fromtimestamp(recorded.at, UTC).replace(tzinfo=None)
-    if isinstance(recorded.event, TokenDelta):
-        _add_text(database, run, recorded.seq, recorded.event, at)
-        return
-    data = to_json(recorded.event)
-    kind = data.pop("kind")
-    row = {"run_id": run.id, "seq": recorded.seq, "happened_at": at, "kind": kind}
-    database.insert("events", {**row, "data": json.dumps(data, ensure_ascii=False)})
+def _insert_events(
+    database: Database, run: RunKey, recorded: Sequence[Recorded], lists: Told
+) -> None:
+    """One statement for all, however many come at once."""
+    values: list[object] = []
+    for one in recorded:
+        match one.event:
+            case TokenDelta():
+                continue
+            case ModelCalled() as called:
+                data = call_data(database, run, one.seq, called, lists)
+            case event:
+                data = to_json(event)
+        kind, at = data.pop("kind"), _time(one)
+        values += [run.id, one.seq, at, kind, json.dumps(data, ensure_ascii=False)]
+    if values:
+        marks = ", ".join(["(?, ?, ?, ?, ?)"] * (len(values) // 5))
+        columns = "run_id, seq, happened_at, kind, data"
+        database.execute(f"insert into events ({columns}) values {marks}", values)
+
+
+def _time(recorded: Recorded) -> datetime:
+    return datetime.fromtimestamp(recorded.at, UTC).replace(tzinfo=None)
+
+
+def _insert_what_follows(
+    database: Database, run: RunKey, recorded: Recorded, begun: set[str]
+) -> None:
+    at = _time(recorded)
     match recorded.event:
+        case TokenDelta() as text:
+            _add_text(database, run, recorded.seq, text, at)
+            begun.add(text.call_id)
         case RunStarted() as started:
             _open_run(database, run, started, at)
         case MessageSent() as sent if run.chat_id and not sent.extra.get("silent"):
             _add_message(database, run, sent, at)
         case ModelReplied() as replied:
             _add_call(database, run, replied, at)
+            if replied.call_id in begun:  # the reply has all of its text
+                database.execute(
+                    "delete from streamed where run_id = ? and call_id = ?",
+                    [run.id, replied.call_id],
+                )
+                begun.discard(replied.call_id)
         case RunFinished() | RunFailed() | RunStopped() as end:
             _close_run(database, run, end, at)
         case _:
@@ -146,7 +201,3 @@ def _add_call(database: Database, run: RunKey, event: ModelReplied, at: datetime
         "seconds": event.seconds, "first_token_s": event.first_token_s, "finished_at": at,
         "raw_usage": json.dumps(event.raw_usage, ensure_ascii=False),
     })  # fmt: skip
-    if event.purpose == "chat":  # the reply has all of its text
-        database.execute(
-            "delete from streamed where run_id = ? and call_id = ?", [run.id, event.call_id]
-        )

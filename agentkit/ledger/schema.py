@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 from agentkit.database import Database
+from agentkit.events import ModelCalled, from_json
+from agentkit.ledger.requests import Lists, Told
+from agentkit.ledger.rows import RunKey, call_data
 
 
 def create_tables(database: Database) -> None:
@@ -22,7 +27,38 @@ def add_unfinished(database: Database) -> None:
         database.execute(statement)
 
 
-MIGRATIONS = (create_tables, add_thinking, add_unfinished)
+def add_requests(database: Database) -> None:
+    """Version 4: what was sent to models, out of the events, in which each call had its whole prompt."""
+    for statement in _REQUESTS:
+        database.execute(statement)
+    calling = database.rows(
+        """select e.run_id, r.chat_id from events e left join runs r on r.id = e.run_id
+        where e.kind = 'ModelCalled' group by e.run_id, r.chat_id, r.started_at
+        order by r.started_at, e.run_id"""
+    )
+    lists = Lists()
+    for row in calling:
+        told = lists.with_new()
+        _take_out(database, RunKey(row["run_id"], "", row["chat_id"]), told)
+        lists.settle(told)
+
+
+def _take_out(database: Database, run: RunKey, lists: Told) -> None:
+    """Keep the requests of a run's calls by themselves."""
+    which = "run_id = ? and kind = 'ModelCalled'"
+    sql = f"select seq, data from events where {which} order by seq"
+    for row in database.rows(sql, [run.id]):
+        event = from_json({**json.loads(row["data"]), "kind": "ModelCalled"})
+        if isinstance(event, ModelCalled):
+            data = call_data(database, run, row["seq"], event, lists)
+            del data["kind"]
+            database.execute(
+                f"update events set data = ? where {which} and seq = ?",
+                [json.dumps(data, ensure_ascii=False), run.id, row["seq"]],
+            )
+
+
+MIGRATIONS = (create_tables, add_thinking, add_unfinished, add_requests)
 
 _TABLES = (
     """create table chats (
@@ -47,6 +83,11 @@ _TABLES = (
         estimated boolean not null,
         cost double, seconds double not null, first_token_s double, raw_usage json not null, finished_at timestamp not null,
         primary key (id, attempt))""",
+)
+_REQUESTS = (
+    """create table request_parts (
+        hash varchar not null, scope varchar not null, body varchar)""",
+    "create index request_parts_hash on request_parts (hash)",
 )
 _ADDITIONS = (
     "alter table runs add column message_id varchar",

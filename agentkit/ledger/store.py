@@ -11,7 +11,8 @@ from typing import Any
 from agentkit.database import Database, Row
 from agentkit.errors import NotFound
 from agentkit.events import Recorded, Thinking, TokenDelta
-from agentkit.ledger import rows
+from agentkit.ledger import requests, rows
+from agentkit.ledger.requests import Request
 from agentkit.ledger.rows import RunKey
 from agentkit.ledger.schema import MIGRATIONS
 from agentkit.messages import new_id
@@ -58,6 +59,7 @@ class Ledger:
     def __init__(self, database: Database) -> None:
         self.database = database
         self._settings: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {}
+        self._written = rows.Written()
         database.migrate("ledger", MIGRATIONS)
 
     def create_chat(self, owner: str, title: str, team: str, model: str, collection: str) -> Chat:
@@ -114,14 +116,14 @@ class Ledger:
             self._settings[key] = (revision, values)
         return dict(values)
 
-    def set(self, owner: str, chat_id: str, name: str, value: Any) -> None:
+    def set(self, owner: str, chat_id: str, name: str, value: object) -> None:
         """Set a value in a chat, None to remove it; raises NotFound."""
         if chat_id:
             self.chat(owner, chat_id)
         with self.database.transaction():
             self._set(owner, chat_id, name, value)
 
-    def exchange(self, owner: str, chat_id: str, name: str, before: Any, after: Any) -> bool:
+    def exchange(self, owner: str, chat_id: str, name: str, before: object, after: object) -> bool:
         """Set a value in place of another; False when it is no longer the one that it was.
 
         Of several that want to take the same thing out of a chat, such as a waiting question,
@@ -137,7 +139,7 @@ class Ledger:
             self._set(owner, chat_id, name, after)
             return True
 
-    def _set(self, owner: str, chat_id: str, name: str, value: Any) -> None:
+    def _set(self, owner: str, chat_id: str, name: str, value: object) -> None:
         self.database.execute(
             "delete from chat_settings where owner = ? and chat_id = ? and name = ?",
             [owner, chat_id, name],
@@ -153,6 +155,8 @@ class Ledger:
         """Remove the chat with its messages and events; its model calls stay, since they were paid for. Raises NotFound."""
         self.chat(owner, chat_id)
         with self.database.transaction():
+            requests.forget(self.database, chat_id)
+            self._written.lists.forget(chat_id)
             self.database.execute(
                 "delete from events where run_id in (select id from runs where chat_id = ? and owner = ?)", [chat_id, owner]
             )
@@ -183,7 +187,17 @@ class Ledger:
         They are kept all together or not at all; `again` passes over those that are there already.
         Raises StoreError.
         """
-        rows.insert(self.database, run, events, again)
+        rows.insert(self.database, run, events, self._written, again)
+
+    def request_of(self, owner: str, call_id: str) -> Request:
+        """What was sent for a model call, at its last attempt; raises NotFound."""
+        found = requests.of_call(self.database, owner, call_id)
+        if found is None:
+            raise NotFound(
+                f"No request of the call {call_id!r} is kept: its chat was deleted, it belonged to"
+                " no run, or texts were sent to an embedding model."
+            )
+        return found
 
     def keep_call(self, owner: str, call: Recorded) -> None:
         """Store a ModelReplied that belongs to no run, such as of a search in the lab.

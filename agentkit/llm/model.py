@@ -13,7 +13,10 @@ from agentkit.messages import Message
 
 
 class ModelClient(Protocol):
-    """How a kind of model is asked; AutoGen's protocol for custom clients."""
+    """How a kind of model is asked; AutoGen's protocol for custom clients.
+
+    One that changes a request before it goes out has `says_what_it_sends` true, and calls `stream.sent`.
+    """
 
     def create(self, params: Mapping[str, Any]) -> ModelResponse:
         """Ask with the parameters of OpenAI's chat API; with `stream`, say each piece by `stream.delta` on the way.

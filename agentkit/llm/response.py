@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from agentkit.events import ReplyEnd
+from agentkit.messages import FunctionCall, ToolCall
 
 
 class ModelResponse(Protocol):
@@ -26,9 +27,9 @@ class ResponseMessage:
     """The message of a choice."""
 
     content: str | None
-    tool_calls: list[dict[str, Any]] | None = None
+    tool_calls: list[ToolCall] | None = None
     role: str = "assistant"
-    function_call: dict[str, Any] | None = None
+    function_call: FunctionCall | None = None
     """The only call, in the form that OpenAI had before tools."""
     reasoning_content: str | None = None
     """What the model thought before."""
@@ -58,6 +59,6 @@ class Response:
     """How the first reply ended, where its `finish_reason` cannot say it."""
 
 
-def text_response(text: str, model: str, usage: Mapping[str, Any] | None = None) -> Response:
+def text_response(text: str, model: str, usage: Mapping[str, object] | None = None) -> Response:
     """A response with one choice that is plain text."""
     return Response([Choice(ResponseMessage(text))], model, usage or {})

@@ -43,7 +43,7 @@ class Candidate:
     decoded: tuple[Any] | None = None
 
 
-def read_json(text: str, start: int, accept: Callable[[Any], Any]) -> Any:
+def read_json(text: str, start: int, accept: Callable[[Any], object]) -> Any:
     """What `accept` makes of the JSON in the text from start on.
 
     In this order: a text that is one JSON value; the blocks fenced as JSON, the last one first (in front of the answer there may

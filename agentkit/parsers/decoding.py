@@ -90,7 +90,7 @@ def _refuse_number(digits: str) -> Any:
 _DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse_number, parse_float=_finite)
 
 
-def _refuse_halves(value: Any) -> None:
+def _refuse_halves(value: object) -> None:
     """No text that cannot be stored: half of a character that \\u writes in two halves."""
     try:
         json.dumps(value, ensure_ascii=False).encode()

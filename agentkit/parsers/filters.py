@@ -56,23 +56,23 @@ class DictFilterMixin:
         """Sets `keys_to_metadata`."""
         self.keys_to_metadata = keys
 
-    def to_memory(self, parsed_response: Mapping[str, Any], allow_missing: bool = False) -> Any:
+    def to_memory(self, parsed_response: Mapping[str, object], allow_missing: bool = False) -> Any:
         """The fields that the agent remembers; raises RequiredFieldNotFoundError for a missing one unless that is allowed."""
         return _picked(parsed_response, self.keys_to_memory, "keys_to_memory", allow_missing)
 
-    def to_content(self, parsed_response: Mapping[str, Any], allow_missing: bool = False) -> Any:
+    def to_content(self, parsed_response: Mapping[str, object], allow_missing: bool = False) -> Any:
         """The fields that the other agents hear; raises RequiredFieldNotFoundError for a missing one unless that is allowed."""
         return _picked(parsed_response, self.keys_to_content, "keys_to_content", allow_missing)
 
-    def to_metadata(self, parsed_response: Mapping[str, Any], allow_missing: bool = False) -> Any:
+    def to_metadata(self, parsed_response: Mapping[str, object], allow_missing: bool = False) -> Any:
         """The fields that only the program sees; raises RequiredFieldNotFoundError for a missing one unless that is allowed."""
         return _picked(parsed_response, self.keys_to_metadata, "keys_to_metadata", allow_missing)
 
-    def to_speak(self, parsed_response: Mapping[str, Any], allow_missing: bool = False) -> Any:
+    def to_speak(self, parsed_response: Mapping[str, object], allow_missing: bool = False) -> Any:
         """Another name for `to_content`."""
         return self.to_content(parsed_response, allow_missing)
 
-    def to_return(self, parsed_response: Mapping[str, Any], allow_missing: bool = False) -> Any:
+    def to_return(self, parsed_response: Mapping[str, object], allow_missing: bool = False) -> Any:
         """Another name for `to_metadata`."""
         return self.to_metadata(parsed_response, allow_missing)
 
@@ -85,7 +85,7 @@ class DictFilterMixin:
                 yield from keys or ()
 
 
-def missing_keys(parsed: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
+def missing_keys(parsed: Mapping[str, object], keys: Sequence[str]) -> list[str]:
     """Those of the keys (or dotted paths) that lead to no field."""
     return [key for key in keys if _value(parsed, key) is _MISSING]
 
@@ -96,7 +96,7 @@ def listed(keys: Sequence[object]) -> str:
     return (f"{shown} and {len(keys) - 20:,} more" if len(keys) > 20 else shown) or "none"
 
 
-def _picked(parsed: Mapping[str, Any], keys: Keys, filtered_by: str, allow_missing: bool) -> Any:
+def _picked(parsed: Mapping[str, object], keys: Keys, filtered_by: str, allow_missing: bool) -> Any:
     if isinstance(keys, bool) or keys is None:
         return parsed if keys else None
     wanted = [keys] if isinstance(keys, str) else list(keys)
@@ -110,7 +110,7 @@ def _picked(parsed: Mapping[str, Any], keys: Keys, filtered_by: str, allow_missi
     return found.get(keys) if isinstance(keys, str) else found
 
 
-def _value(parsed: Mapping[str, Any], key: str) -> Any:
+def _value(parsed: Mapping[str, object], key: str) -> Any:
     if key in parsed:
         return parsed[key]
     value: Any = parsed

@@ -34,7 +34,7 @@ class Shape:
             shape = shape.fields.setdefault(part, Shape())
 
 
-def hint_text(hint: Any) -> str:
+def hint_text(hint: object) -> str:
     """A hint as the model sees it: a text as it is, all else as JSON; raises WrongType for what is neither."""
     if isinstance(hint, str):
         return hint
@@ -44,7 +44,7 @@ def hint_text(hint: Any) -> str:
         raise WrongType(f"content_hint must be a text, a pydantic class or what JSON can hold, not {hint!r}: {error}.") from None
 
 
-def shape_of_hint(hint: Any) -> Shape:
+def shape_of_hint(hint: object) -> Shape:
     """The shape that a hint (text, dict, list or a value in one) describes."""
     if isinstance(hint, Mapping):
         return Shape({str(key): _shape_of_value(value) for key, value in hint.items()})
@@ -53,7 +53,7 @@ def shape_of_hint(hint: Any) -> Shape:
     return _shape_of_text(hint) if isinstance(hint, str) else Shape()
 
 
-def _shape_of_value(value: Any) -> Shape:
+def _shape_of_value(value: object) -> Shape:
     if isinstance(value, bool) or (isinstance(value, str) and _BOOLEAN.search(f" {value} ")):
         return Shape(boolean=True)
     return Shape() if isinstance(value, str) else shape_of_hint(value)
@@ -69,7 +69,7 @@ def _shape_of_text(text: str) -> Shape:
     return Shape() if isinstance(decoded, str) else shape_of_hint(decoded)
 
 
-def shape_of_schema(schema: Any, root: Mapping[str, Any], known: dict[str, Shape] | None = None) -> Shape:
+def shape_of_schema(schema: object, root: Mapping[str, object], known: dict[str, Shape] | None = None) -> Shape:
     """The shape that a JSON schema describes; a reference is followed within `root`, each once, so that shapes may be circles."""
     known = {} if known is None else known
     shape, chain = Shape(), []
@@ -85,7 +85,7 @@ def shape_of_schema(schema: Any, root: Mapping[str, Any], known: dict[str, Shape
     return shape
 
 
-def _fill(shape: Shape, schema: Mapping[str, Any], root: Mapping[str, Any], known: dict[str, Shape]) -> None:
+def _fill(shape: Shape, schema: Mapping[str, object], root: Mapping[str, object], known: dict[str, Shape]) -> None:
     properties = schema.get("properties")
     fields = properties.items() if isinstance(properties, Mapping) else ()
     shape.fields.update({str(key): shape_of_schema(value, root, known) for key, value in fields})
@@ -94,14 +94,14 @@ def _fill(shape: Shape, schema: Mapping[str, Any], root: Mapping[str, Any], know
     shape.boolean = schema.get("type") in ("boolean", ["boolean", "null"], ["null", "boolean"])
 
 
-def _required(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def _required(schema: Mapping[str, object]) -> Mapping[str, Any]:
     """The schema without "or null", as pydantic writes what is optional."""
     options = schema.get("anyOf")
     wanted = [each for each in options if each != {"type": "null"}] if isinstance(options, list) else []
     return wanted[0] if len(wanted) == 1 and isinstance(wanted[0], Mapping) else schema
 
 
-def _referred(root: Any, reference: str) -> Any:
+def _referred(root: object, reference: str) -> Any:
     if not reference.startswith("#/"):
         return None
     for part in reference[2:].split("/"):
@@ -109,7 +109,7 @@ def _referred(root: Any, reference: str) -> Any:
     return root
 
 
-def fitted(value: Any, shape: Shape) -> Any:
+def fitted(value: object, shape: Shape) -> Any:
     """The value with keys in the case in which the shape has them, and "true" and "false" as bools where it has a bool.
 
     A key is renamed when it differs in case alone from just one known key, and no other key of the value is or would become that.
@@ -127,7 +127,7 @@ def fitted(value: Any, shape: Shape) -> Any:
 _UNKNOWN = Shape()
 
 
-def renamed(value: Mapping[str, Any], known: Mapping[str, Shape]) -> dict[str, str]:
+def renamed(value: Mapping[str, object], known: Mapping[str, Shape]) -> dict[str, str]:
     """Key of the value -> the known key that is meant, or the key itself."""
     meant, written = _by_fold(known), _by_fold(value)
     return {

@@ -45,7 +45,7 @@ class MarkdownJsonObjectParser(TextParser):
     def _read(self, text: str) -> Any:
         return read_json(text, answer_start(text), lambda value: self._accepted(value, text))
 
-    def _accepted(self, value: Any, text: str) -> Any:
+    def _accepted(self, value: object, text: str) -> Any:
         return fitted(value, self._shape)
 
 
@@ -86,7 +86,7 @@ class MarkdownJsonDictParser(MarkdownJsonObjectParser, DictFilterMixin):
         )
         self._shape = self._known_fields(content_hint)
 
-    def _known_fields(self, hint: Any) -> Shape:
+    def _known_fields(self, hint: object) -> Shape:
         schema = self._schema()
         shape = shape_of_schema(schema, schema) if schema else Shape()
         if not self.pydantic_class:
@@ -111,7 +111,7 @@ class MarkdownJsonDictParser(MarkdownJsonObjectParser, DictFilterMixin):
         schema = self._schema()
         return response_format(schema, str(schema.get("title", ""))) if schema else {"type": "json_object"}
 
-    def _accepted(self, value: Any, text: str) -> dict[str, Any]:
+    def _accepted(self, value: object, text: str) -> dict[str, Any]:
         found = fitted(_object(value, text), self._shape)
         try:
             if self.json_schema:
@@ -125,7 +125,7 @@ class MarkdownJsonDictParser(MarkdownJsonObjectParser, DictFilterMixin):
             raise
         return dict(found)
 
-    def _require(self, found: Mapping[str, Any], text: str) -> None:
+    def _require(self, found: Mapping[str, object], text: str) -> None:
         if missing := missing_keys(found, self.required_keys):
             raise RequiredFieldNotFoundError(
                 f"The JSON object lacks the required keys {listed(missing)}; it has the keys {listed(list(found))}. "
@@ -134,7 +134,7 @@ class MarkdownJsonDictParser(MarkdownJsonObjectParser, DictFilterMixin):
             )
 
 
-def _object(value: Any, text: str) -> dict[str, Any]:
+def _object(value: object, text: str) -> dict[str, Any]:
     """The value, or what is written in it when it is a JSON text in a JSON text; raises Unrelated when that is no object."""
     inner = value
     if isinstance(value, str):

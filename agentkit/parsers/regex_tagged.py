@@ -86,7 +86,7 @@ class RegexTaggedContentParser(TextParser, DictFilterMixin):
         self._require(parsed, text)
         return parsed
 
-    def _require(self, parsed: Mapping[str, Any], text: str) -> None:
+    def _require(self, parsed: Mapping[str, object], text: str) -> None:
         missing = [key for key in self.required_keys if key not in parsed]
         if missing:
             raise TagNotFoundError(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MOST_PROBLEMS = 10
 
 
-def is_pydantic_class(hint: Any) -> bool:
+def is_pydantic_class(hint: object) -> bool:
     """Whether that is a class of pydantic models; loads pydantic for classes only."""
     if not isinstance(hint, type):
         return False
@@ -25,7 +25,7 @@ def is_pydantic_class(hint: Any) -> bool:
     return issubclass(hint, BaseModel)
 
 
-def checked_schema(schema: Any) -> dict[str, Any]:
+def checked_schema(schema: object) -> dict[str, Any]:
     """The schema itself; raises WrongArgument when it is no JSON schema."""
     from jsonschema import exceptions, validators  # type: ignore[import-untyped]
 
@@ -38,7 +38,7 @@ def checked_schema(schema: Any) -> dict[str, Any]:
     return dict(schema)
 
 
-def validate_schema(value: Any, schema: Mapping[str, Any], text: str) -> None:
+def validate_schema(value: object, schema: Mapping[str, object], text: str) -> None:
     """Raises JsonParsingError that says for each field what the schema refuses, WrongArgument for a reference to nowhere."""
     from jsonschema import validators
     from referencing import Registry
@@ -54,7 +54,7 @@ def validate_schema(value: Any, schema: Mapping[str, Any], text: str) -> None:
         raise _refused(problems, text)
 
 
-def validated_model(value: Any, model: type[BaseModel], text: str) -> dict[str, Any]:
+def validated_model(value: object, model: type[BaseModel], text: str) -> dict[str, Any]:
     """The fields of the pydantic model as JSON has them; raises JsonParsingError that says for each field what is wrong."""
     from pydantic import ValidationError
 
@@ -79,7 +79,7 @@ def _path(parts: Iterable[str | int]) -> str:
     return ".".join(str(part) for part in parts) or "(the whole)"
 
 
-def response_format(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
+def response_format(schema: Mapping[str, object], name: str) -> dict[str, Any]:
     """The value for `response_format` of the chat API that enforces a schema.
 
     It is strict when the schema is written for that: every object lists all its fields as required, and allows no others.
@@ -89,7 +89,7 @@ def response_format(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": inside}
 
 
-def _is_strict(schema: Any) -> bool:
+def _is_strict(schema: object) -> bool:
     if isinstance(schema, list):
         return all(_is_strict(part) for part in schema)
     if not isinstance(schema, Mapping):

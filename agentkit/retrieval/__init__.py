@@ -11,10 +11,10 @@ from agentkit.retrieval.store.finding import Match
 from agentkit.retrieval.store.originals import sources_from_paths
 from agentkit.retrieval.store.questions import Measurement, Question, QuestionSet
 from agentkit.retrieval.types import Chunk, Collection, Hit, IndexVersion, Mode, Problem, Scope, Source, StoredDocument
-from agentkit.retrieval.web.fetching import fetch
+from agentkit.retrieval.web.fetching import fetch, source_at
 
 __all__ = [
     "Chunk", "Collection", "Embedder", "Evaluation", "FakeEmbedder", "Hit", "IndexFigures", "IndexVersion", "Library", "Match",
     "Measurement", "MiniLMEmbedder", "Mode", "Problem", "Question", "QuestionSet", "Scope", "SearchOptions", "Source",
-    "StoredDocument", "VersionStatus", "evaluate", "evaluate_modes", "fetch", "measure", "sources_from_paths",
+    "StoredDocument", "VersionStatus", "evaluate", "evaluate_modes", "fetch", "measure", "source_at", "sources_from_paths",
 ]  # fmt: skip

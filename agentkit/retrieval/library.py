@@ -32,6 +32,7 @@ from agentkit.retrieval.store.sections import within_pages
 from agentkit.retrieval.store.store import Store
 from agentkit.retrieval.transfer.transfer import Transfer
 from agentkit.retrieval.types import Chunk, Collection, Hit, IndexVersion, Mode, Problem, Scope, Source, StoredDocument
+from agentkit.retrieval.web.fetching import source_at
 from agentkit.settings import Settings
 
 
@@ -229,7 +230,12 @@ class Library:
         done: list[DocumentDone] = []
         for collection_id in dict.fromkeys(document.collection_id for document in documents):
             sources = [self._source(document) for document in documents if document.collection_id == collection_id]
-            done += self.ingest(owner, names[collection_id], sources)
+            try:
+                done += self.ingest(owner, names[collection_id], sources)
+            finally:
+                for source in sources:
+                    if source.path.parent == self.settings.data / "fetched":
+                        source.path.unlink(missing_ok=True)
         return done
 
     def interrupt_orphans(self) -> int:
@@ -374,6 +380,8 @@ class Library:
 
     def _source(self, document: StoredDocument) -> Source:
         path = Path(document.source)
+        if not document.sha256 and document.source.lower().startswith(("http://", "https://")):
+            return source_at(document.source, self.settings)
         if not (path.is_absolute() and path.is_file()):
             path = self.originals.path(self.store.pending_content(document.id) or document.sha256 or "none")
         return Source(document.name, path, document.source)

@@ -72,7 +72,7 @@ class SearchOptions:
         return cls(**given)
 
 
-def _check(name: str, value: Any, low: float, high: float) -> None:
+def _check(name: str, value: object, low: float, high: float) -> None:
     kinds = int if isinstance(low, int) else (int, float)
     if isinstance(value, bool) or not isinstance(value, kinds) or not math.isfinite(value) or not low <= value <= high:
         kind = "a whole number" if isinstance(low, int) else "a number"

@@ -142,6 +142,8 @@ class Source:
     name: str
     path: Path
     origin: str
+    error: str = ""
+    """Why it could not be had; it becomes a document that failed, which can be retried."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", shown_name(self.name))

@@ -53,7 +53,7 @@ class Approval:
         self._asking = threading.Lock()
         self._kinds: set[str] = set()
 
-    def of_call(self, tool: Callable[..., Any] | None, name: str, arguments: str) -> Decision:
+    def of_call(self, tool: Callable[..., object] | None, name: str, arguments: str) -> Decision:
         """What becomes of a call of the tool, arguments as JSON or a text; raises Stopped."""
         if tool is not None and effects_of(tool) == "none":
             return Decision(True, arguments)

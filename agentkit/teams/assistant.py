@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentkit.agents import AssistantAgent
 from agentkit.conversation import ConversableAgent
+from agentkit.messages import has_calls
 from agentkit.teams import answer, findings, long_memory
 from agentkit.teams.conversing import converse, opening, remember, voice
 from agentkit.teams.ending import is_ending
@@ -35,7 +36,7 @@ def work(task: Task) -> Answer:
         human_input_mode="NEVER",
         llm_config=False,
         max_consecutive_auto_reply=SEARCHES,
-        is_termination_msg=lambda message: not message.get("tool_calls") or is_ending(str(message.get("content") or "")),
+        is_termination_msg=lambda message: not has_calls(message) or is_ending(str(message.get("content") or "")),
     )
     found.offer(assistant, library)
     long_memory.keep_short(assistant, task.model)

@@ -25,7 +25,7 @@ from agentkit.events import (
 )
 from agentkit.llm.calls.ends import cut_by
 from agentkit.llm.calls.limits import in_words
-from agentkit.messages import Message, text_of
+from agentkit.messages import Message, has_calls, text_of
 from agentkit.teams.answer import HISTORY, Result, answer_from
 from agentkit.teams.ending import without_ending
 from agentkit.teams.findings import FIND, SEARCH, Findings
@@ -49,7 +49,7 @@ def earlier(task: Task, last: int = HISTORY) -> list[Message]:
     return turns
 
 
-def opening(task: Task) -> dict[str, Any]:
+def opening(task: Task) -> Message:
     """The question as the message that begins a chat, in the name of the person whoever hands it on."""
     return {"content": task.question, "name": USER}
 
@@ -155,12 +155,12 @@ class _Heard:
             case CodeRan():
                 self.results.append(Result(event.code, event.output))
             case MessageSent() if event.sender == self.speaker and not event.extra.get("silent"):
-                self.text = "" if event.extra.get("tool_calls") else without_ending(event.content)
+                self.text = "" if has_calls(event.extra) else without_ending(event.content)
                 self.cut, self.thinking = cut_by(self._end), self.latest
 
 
 class Quiet(IOConsole):
     """Prints nothing: the events tell everything. Questions still reach the person who watches the run."""
 
-    def print(self, *objects: Any, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
+    def print(self, *objects: object, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
         """Nothing."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from agentkit import runs
 from agentkit.agents import AssistantAgent, GroupChat, GroupChatManager
 from agentkit.conversation import Agent, ChatResult, ConversableAgent
 from agentkit.errors import NoEligibleSpeaker
-from agentkit.messages import text_of
+from agentkit.messages import Stored, text_of
 from agentkit.teams import findings
 from agentkit.teams.conversing import USER, converse, earlier, opening, remember, voice
 from agentkit.teams.ending import is_ending
@@ -71,7 +71,9 @@ def _member(task: Task, name: str) -> AssistantAgent:
 
 def _discuss(task: Task, members: list[ConversableAgent], method: str) -> ChatResult:
     turns = earlier(task)
-    said = [{"content": turn["content"], "role": "user", "name": USER if turn["role"] == "user" else WRITER} for turn in turns]
+    said: list[Stored] = [
+        {"content": turn["content"], "role": "user", "name": USER if turn["role"] == "user" else WRITER} for turn in turns
+    ]
     group = _Group(
         list(members), said, max_round=ROUNDS, speaker_selection_method=partial(_next, method), allow_repeat_speaker=False
     )
@@ -100,7 +102,7 @@ def _next(method: str, last_speaker: Agent, group: GroupChat) -> Agent | str:
     return last_speaker if group.messages[-1].get("role") == "tool" else method
 
 
-def _is_final(message: dict[str, Any]) -> bool:
+def _is_final(message: Mapping[str, object]) -> bool:
     return message.get("name") == WRITER and is_ending(text_of(message.get("content")))
 
 

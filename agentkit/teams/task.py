@@ -150,7 +150,7 @@ class Task:
             return tuple(check(text, numbered, None, computed))
 
     def say(self, sender: str, recipient: str, content: str, *, status: MessageStatus = "complete", final: bool = False,
-            extra: dict[str, Any] | None = None, cut: ReplyEnd | None = None,
+            extra: Mapping[str, object] | None = None, cut: ReplyEnd | None = None,
             thinking: Thinking | None = None) -> None:  # fmt: skip
         """Send a message on: an inner one between agents, or the final answer; `cut` says what cut it."""
         message_id = self.answer_id if final else new_id()

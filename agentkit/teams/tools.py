@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +17,7 @@ from agentkit.core.tools import effects
 from agentkit.errors import ExecutionError, NoIsolation, WrongArgument
 from agentkit.events import CodeRan, Noted
 from agentkit.llm.calls.room import shortened
-from agentkit.messages import text_of
+from agentkit.messages import AnyMessage, has_calls, text_of
 from agentkit.teams import answer, findings, long_memory
 from agentkit.teams.approval import Allowed, Approval, readable, rejected
 from agentkit.teams.conversing import converse, earlier, opening, remember, voice
@@ -72,7 +72,7 @@ class Runner(ConversableAgent):
         self._approval = Approval(name, allowed)
         self._executor: Any = None
 
-    def execute_function(self, func_call: dict[str, Any], verbose: bool = False) -> tuple[bool, dict[str, Any]]:
+    def execute_function(self, func_call: Mapping[str, object], verbose: bool = False) -> tuple[bool, dict[str, Any]]:
         """Execute a call when the person agrees, with the arguments that they want; a rejection is the result."""
         name, arguments = str(func_call.get("name") or ""), readable(func_call.get("arguments"))
         if arguments is None or not self.can_execute_function(name):
@@ -157,9 +157,9 @@ def work(task: Task) -> Answer:
         runner.close()
 
 
-def _is_final(message: dict[str, Any]) -> bool:
+def _is_final(message: AnyMessage) -> bool:
     """Whether a message leaves nothing to run: the assistant says that it is done, or asks for nothing."""
-    if message.get("tool_calls"):
+    if has_calls(message):
         return False
     text = text_of(message.get("content"))
     return is_ending(text) or not _runnable(_blocks(text))

@@ -16,7 +16,7 @@ from agentkit.events import (
     ToolReturned,
 )
 from agentkit.llm.offline.passages import Passage, parse_passages
-from agentkit.messages import text_of
+from agentkit.messages import has_calls, text_of
 from agentkit.teams.ending import without_ending
 from agentkit.teams.task import Citation, markers
 
@@ -99,7 +99,7 @@ def written(events: Iterable[Event], agent: str) -> str:
         for event in heard
         if isinstance(event, MessageSent) and event.sender == agent and not event.extra.get("silent")
     ]
-    return without_ending(said[-1].content) if said and not said[-1].extra.get("tool_calls") else ""
+    return without_ending(said[-1].content) if said and not has_calls(said[-1].extra) else ""
 
 
 def passages_in(events: Iterable[Event]) -> dict[int, tuple[Passage, Mapping[str, Any]]]:

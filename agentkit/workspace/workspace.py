@@ -24,7 +24,7 @@ from agentkit.ledger.figures import Figures
 from agentkit.llm import Model, available_models, model_by_id
 from agentkit.llm.calls.limits import Limit, Used, limited
 from agentkit.llm.tokens.counting import count_text
-from agentkit.retrieval import Collection, Embedder, Hit, Library, MiniLMEmbedder, Source, fetch, sources_from_paths
+from agentkit.retrieval import Collection, Embedder, Hit, Library, MiniLMEmbedder, Source, source_at, sources_from_paths
 from agentkit.retrieval.names import shown_name
 from agentkit.retrieval.transfer.bundle import file_name
 from agentkit.retrieval.types import Scope
@@ -124,10 +124,13 @@ class Workspace:
         return self._intake(title, owner, len(sources), lambda: self._take_in(owner, collection, sources))
 
     def ingest_url(self, owner: str, collection: str, url: str) -> Run[list[DocumentDone]]:
-        """Fetch what is at a web address and take it in; the run fails with FetchFailed when it cannot be had."""
+        """Fetch what is at a web address and take it in.
+
+        When it cannot be had, a document that failed says why, and can be retried.
+        """
         title = f"{shown_name(url)} into {collection}"
         return self._intake(
-            title, owner, 1, lambda: self._take_in(owner, collection, [fetch(url, self.settings)])
+            title, owner, 1, lambda: self._take_in(owner, collection, [source_at(url, self.settings)])
         )
 
     def retry(self, owner: str, document_ids: Sequence[str]) -> Run[list[DocumentDone]]:

@@ -24,7 +24,7 @@ SAMPLES = str(PROJECT / "data" / "samples")
 SCRIPT = """
 import sys
 from agentkit import AssistantAgent, UserProxyAgent, record
-from agentkit.llm.scripted import scripted_model
+from agentkit.llm.calls.scripted import scripted_model
 
 with record("Two clerks"):
     print("begun", flush=True)

@@ -317,6 +317,13 @@ def test_without_a_language_model_a_team_says_so_and_leads_to_the_settings(kitch
     assert [(said.role, said.status) for said in stored] == [("user", "complete"), ("assistant", "failed")]
 
 
+def test_with_a_language_model_no_team_says_that_it_needs_one(kitchen: ScriptableWorkspace) -> None:
+    scripted(kitchen, "Tea.")
+    options = open_page("chat").selectbox(key="team-new").options
+    assert len(options) > 3
+    assert not [option for option in options if "needs a language model" in option]
+
+
 def test_an_error_in_the_middle_keeps_what_was_said_before(kitchen: ScriptableWorkspace) -> None:
     scripted(kitchen, call("search_documents", query="tea"))
     app, run = begin("assistant")

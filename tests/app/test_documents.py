@@ -50,7 +50,7 @@ def test_an_empty_store_leads_to_the_samples(workspace: ScriptableWorkspace) -> 
     app.button(key="load-samples").click().run()
     settle(app)
     assert app.selectbox(key="collection").value == "Samples"
-    assert "8 indexed" in texts(app)
+    assert "8 added" in texts(app)
     assert {one.status for one in documents(workspace, "Samples").values()} == {"indexed"}
 
 
@@ -65,7 +65,7 @@ def test_odd_names_of_uploads_cost_nobody_anything(workspace: ScriptableWorkspac
     found = documents(workspace, "Documents")
     assert {one.status for one in found.values()} == {"indexed"}
     assert set(found) == {"報" * 300 + ".txt", "ab.txt", "..", "xfdp.txt", "../up.txt"}
-    assert "5 indexed" in texts(app)
+    assert "5 added" in texts(app)
     assert not copies(workspace)
 
 
@@ -86,7 +86,7 @@ def test_uploaded_files_are_taken_in_and_summed_up_with_reasons(workspace: Scrip
     found = documents(workspace, "Documents")
     assert found["tea.md"].status == "indexed"
     assert found["empty.txt"].status == "failed"
-    assert "2 indexed, 1 failed" in texts(app)
+    assert "2 added, 1 failed" in texts(app)
     assert found["empty.txt"].error in texts(app)
     assert "copy.md: Same content as tea.md" in texts(app).replace("\\", "")
     notes = dict(zip(app.dataframe[0].value["Document"], app.dataframe[0].value["Note"], strict=True))
@@ -108,7 +108,15 @@ def test_an_address_that_cannot_be_fetched_says_why(workspace: ScriptableWorkspa
     app.text_input(key="address").set_value("http://127.0.0.1:9/secret")
     app.button(key="add-web").click().run()
     settle(app)
-    assert "which is not a public address" in app.error[0].value.replace("\\", "")
+    assert "which is not a public address" in texts(app).replace("\\", "")
+    row = documents(workspace, "Documents")["http://127.0.0.1:9/secret"]
+    assert (row.status, "which is not a public address" in row.error) == ("failed", True)
+    assert app.button(key="retry-failed").label == "Retry 1 failed"
+    app.button(key="retry-failed").click().run()
+    settle(app)
+    again = documents(workspace, "Documents")["http://127.0.0.1:9/secret"]
+    assert (again.id, again.status) == (row.id, "failed")
+    assert again.updated_at > row.updated_at
     app.text_input(key="address").set_value("  ")
     app.button(key="add-web").click().run()
     assert "The web address is empty" in texts(app)

@@ -231,6 +231,34 @@ def test_filters_narrow_and_are_counted_and_cleared(workspace: ScriptableWorkspa
     assert app.multiselect(key=f"{key}-types").format_func("text/markdown") == "MD"
 
 
+def test_filters_stand_in_the_address(workspace: ScriptableWorkspace, kitchen: str) -> None:
+    documents = {one.name: one.id for one in workspace.library.documents(OWNER, "Kitchen")}
+    app = open_page("retrieval_lab", q="degrees", documents=documents["tea.md"])
+    assert set(found(app)) == {"tea.md"}
+    chosen = [documents["soup.md"], documents["tea.md"]]
+    key = f"filter-{kitchen}"
+    app.multiselect(key=f"{key}-documents").set_value(chosen).run()
+    app.date_input(key=f"{key}-from").set_value(times.today()).run()
+    assert app.query_params["documents"] == chosen
+    assert app.query_params["from"] == times.today().isoformat()
+    assert set(found(app)) == {"soup.md", "tea.md"}
+    app.button(key=f"{key}-clear").click().run()
+    assert not {"documents", "from"} & set(app.query_params)
+    assert set(found(app)) == set(KITCHEN)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [{"first": "-1"}, {"first": "x"}, {"from": "31.12.2026"}, {"documents": "gone"}, {"tags": "<b>"}],
+)
+def test_filters_in_an_address_that_make_no_sense_are_left_out(
+    kitchen: str, address: dict[str, str]
+) -> None:
+    app = open_page("retrieval_lab", q="degrees", **address)
+    assert set(found(app)) == set(KITCHEN)
+    assert not set(address) & set(app.query_params)
+
+
 def test_a_filter_forgets_a_document_that_is_deleted(workspace: ScriptableWorkspace, kitchen: str) -> None:
     documents = {one.name: one.id for one in workspace.library.documents(OWNER, "Kitchen")}
     app = open_page("retrieval_lab", q="degrees")

@@ -93,7 +93,7 @@ def test_a_cut_is_looked_at_before_anything_is_built(workspace: Workspace, inges
     facts = {metric.label: metric for metric in app.metric}
     assert int(facts["Chunks of this document"].value) > before[0].chunks
     assert "more than now" in facts["Chunks of this document"].delta
-    assert "The first 10 chunks" in texts(app)
+    assert "**The first 10 of " in texts(app)
     assert "· Brewing · 18 tokens · 37 characters repeated" in texts(app)
     assert not app.button(key="build-cut").disabled
     assert listed(workspace) == before, "a preview must store nothing"

@@ -138,7 +138,7 @@ def test_a_data_set_is_loaded_with_its_questions(kitchen: ScriptableWorkspace, t
     app.text_input(key="dataset-path").set_value(str(folder))
     app.button(key="load-dataset").click().run()
     settle(app)
-    assert "3 indexed" in texts(app)
+    assert "3 added" in texts(app)
     assert app.selectbox(key="set").value == "topics"
     assert app.selectbox(key="collection").value == "topics"
     assert {one.name for one in kitchen.library.documents(OWNER, "topics")} == {"d0", "d1", "d2"}

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import threading
+from itertools import accumulate
+from typing import cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from agentkit import runs
 from agentkit.core import bus
 from agentkit.errors import FetchFailed
-from agentkit.events import DocumentDone, DocumentProgress, Event
+from agentkit.events import DocumentDone, DocumentProgress, Event, Recorded
 from agentkit.runs import Run
 from agentkit.ui.documents.tally import Tally, summary
 from tests.app.conftest import ScriptableWorkspace
@@ -48,7 +52,7 @@ def test_counts_each_document_once_by_how_it_ended() -> None:
     assert tally.fraction == pytest.approx((4 + 0.15 + 0.8 * 3 / 4) / 5)
     assert [one.error for one in tally.failed] == ["It is empty."]
     text = summary("5 documents into A_B", tally)
-    assert text.startswith("**5 documents into A\\_B:** 2 indexed, 1 unchanged, 1 failed, in ")
+    assert text.startswith("**5 documents into A\\_B:** 2 added, 1 unchanged, 1 failed, in ")
 
 
 def test_following_again_counts_only_what_is_new() -> None:
@@ -61,11 +65,52 @@ def test_following_again_counts_only_what_is_new() -> None:
     assert tally.fraction == 1
 
 
+def test_what_was_there_before_is_updated_and_not_added() -> None:
+    done = [
+        DocumentDone("1", "a.md", "indexed", updated=True),
+        DocumentDone("2", "b.md", "indexed"),
+        DocumentDone("3", "c.md", "stopped"),
+    ]
+    text = summary("3 documents into Docs", tally_of(3, *done))
+    assert text.startswith("**3 documents into Docs:** 1 added, 1 updated, in ")
+    assert summary("x", tally_of(2, *done[:2]), "index").startswith("**x:** 2 built, in ")
+
+
+class Paced:
+    """A run whose documents end at these seconds after its start, as far as it has come."""
+
+    def __init__(self, *ends: float) -> None:
+        self.ends = ends
+        self.started_at, self.ended = 0.0, True
+
+    def events(self, after: int) -> list[Recorded]:
+        done = DocumentDone("", "a.md", "indexed")
+        return [Recorded(number, at, done) for number, at in enumerate(self.ends, 1)][after:]
+
+
+def left_of(size: int, *ends: float) -> list[float | None]:
+    """What is told to be left after each end."""
+    tally, told = Tally(size), []
+    for number in range(1, len(ends) + 1):
+        tally.follow(cast("Run[object]", Paced(*ends[:number])))
+        told.append(tally.left_s)
+    return told
+
+
 def test_the_time_that_is_left_is_told_once_it_can_be() -> None:
-    tally = Tally(10)
-    assert tally.left_s is None
-    tally.counts["indexed"], tally.seconds = 5, 30.0
-    assert tally.left_s == pytest.approx(30.0)
+    assert Tally(10).left_s is None
+    assert left_of(10, 1.0, 6.0) == [None, pytest.approx(24.0)]
+
+
+@given(st.lists(st.floats(0.01, 60), min_size=2, max_size=30))
+def test_the_time_that_is_left_never_counts_up(steps: list[float]) -> None:
+    ends = list(accumulate(steps))
+    told = [one for one in left_of(len(ends) + 5, *ends) if one is not None]
+    assert told == sorted(told, reverse=True)
+
+
+def test_an_estimate_that_was_far_too_low_is_taken_back() -> None:
+    assert left_of(4, 2.0, 60.0)[1] is None
 
 
 def test_a_run_that_fails_as_a_whole_says_why() -> None:

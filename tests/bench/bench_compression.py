@@ -20,6 +20,7 @@ from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.transforms import MessageHistoryLimiter, TransformMessages
 from agentkit.core.io import IOConsole, IOStream
 from agentkit.llm.calls.scripted import scripted_model
+from agentkit.messages import Stored
 
 MODEL = "gpt-4o"
 METER = Meter(MODEL)
@@ -60,7 +61,7 @@ def filler(rng: random.Random, dense: bool) -> str:
 def summarising(params: Any) -> str:
     """The simulated model that summarises: the sentences of its prompt that say most, in as many words as it is allowed."""
     words = int(re.findall(r"at most (\d+) words", params["messages"][0]["content"])[0])
-    lines = [
+    lines: list[Stored] = [
         {"role": "user", "name": label.split()[-1], "content": text}
         for label, text in re.findall(r"##([^#\n]+)## ((?:(?!\n##)[\s\S])*)", params["messages"][1]["content"])
     ]
@@ -117,7 +118,7 @@ def curve() -> None:
 def speed() -> None:
     """Seconds of the extraction for 50,000 tokens."""
     rng = random.Random(3)
-    messages: list[dict[str, Any]] = []
+    messages: list[Stored] = []
     while METER.count(messages) < 50_000:
         messages += [{"role": "user", "name": "ann", "content": " ".join(filler(rng, True) for _ in range(4))} for _ in range(50)]
     began = time.perf_counter()

@@ -25,12 +25,12 @@ def test_bad_files_fail_with_a_reason_and_good_ones_are_indexed(app: App, page: 
         driver.file("ferry.docx", papers.ferry_docx()),
     ])  # fmt: skip
     summary = page.locator("[class*='st-key-ingested-']")
-    expect(summary).to_contain_text("1 indexed, 3 failed")
+    expect(summary).to_contain_text("1 added, 3 failed")
     _reasons_are_told(page)
 
-    page.get_by_role("button", name="Retry all failed (3)").click()
+    page.get_by_role("button", name="Retry 3 failed").click()
     expect(summary).to_contain_text("3 failed")
-    expect(summary).not_to_contain_text("indexed")
+    expect(summary).not_to_contain_text("added")
     _reasons_are_told(page)
 
     _a_loopback_address_is_refused(page)

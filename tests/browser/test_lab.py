@@ -24,7 +24,7 @@ def samples(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
         page.set_default_timeout(PATIENCE_MS)
         page.goto(f"{app.url}/retrieval_lab")
         page.get_by_role("button", name="Load the sample documents").click()
-        expect(page.get_by_text("8 indexed")).to_be_visible()
+        expect(page.get_by_text("8 added")).to_be_visible()
         expect(page.get_by_text("Type what a person might ask")).to_be_visible()
         page.close()
         yield app

@@ -52,7 +52,7 @@ def _add_two_documents(page: Page) -> None:
     page.get_by_role("button", name="Add 2 documents to Documents").click()
     page.get_by_text("Taking in 2 documents into Documents").wait_for()
     page.get_by_role("progressbar").wait_for()
-    expect(page.locator("[class*='st-key-ingested-']")).to_contain_text("2 indexed")
+    expect(page.locator("[class*='st-key-ingested-']")).to_contain_text("2 added")
     assert {(cells[0], cells[1]) for cells in driver.table(page)} == {("kettle.pdf", "indexed"), ("ferry.docx", "indexed")}
 
 

@@ -28,7 +28,9 @@ def test_a_line_for_each_document(cli: Cli, papers: Path) -> None:
         "rivers.md": "indexed", "deep/pump.txt": "indexed", "deep/tea.html": "indexed", "broken.pdf": "failed",
     }  # fmt: skip
     for line in ended.lines:
-        assert list(line) == ["document", "status", "chunks", "tokens", "seconds", "error", "note", "same_as"]
+        assert list(line) == [
+            "document", "status", "chunks", "tokens", "seconds", "error", "note", "same_as", "updated",
+        ]  # fmt: skip
         assert (line["chunks"] > 0 and line["tokens"] > 0 and not line["error"]) == (line["status"] == "indexed")
         assert line["seconds"] >= 0
     assert next(line["error"] for line in ended.lines if line["status"] == "failed")
@@ -54,8 +56,8 @@ def test_a_document_with_the_content_of_another_one_says_so(cli: Cli, papers: Pa
         "deep/pump.txt": ("indexed", ""), "deep/tea.html": ("indexed", ""),
     }  # fmt: skip
     ended = cli("ingest", papers / "rivers.md", papers / "copy.md", "--collection", "Work")
-    assert "indexed   copy.md: same content as rivers.md; 1 chunks, " in ended.err
-    assert ended.out == "Work: 2 indexed (2 new chunks).\n"
+    assert "indexed   copy.md: same content as rivers.md; 1 chunk, " in ended.err
+    assert ended.out == "Work: 2 added (2 new chunks).\n"
     (hit,) = cli("search", "Danube rivers", "--json", "--document", "rivers.md", "--collection", "Work").json["hits"]
     assert hit["document"] == "rivers.md"
 
@@ -70,8 +72,8 @@ def test_a_missing_path_and_a_refused_address_fail_and_the_rest_goes_on(cli: Cli
 def test_for_people_there_are_lines_on_stderr_and_a_summary_on_stdout(cli: Cli, papers: Path) -> None:
     ended = cli("ingest", papers, "--collection", "Work")
     assert ended.code == 1
-    assert ended.out == "Work: 3 indexed, 1 failed (3 new chunks).\n"
-    assert "indexed   deep/pump.txt: 1 chunks," in ended.err
+    assert ended.out == "Work: 3 added, 1 failed (3 new chunks).\n"
+    assert "indexed   deep/pump.txt: 1 chunk," in ended.err
     assert "failed    broken.pdf: " in ended.err
 
 

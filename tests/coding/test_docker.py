@@ -13,7 +13,8 @@ import pytest
 from agentkit.coding.base import CodeBlock
 from agentkit.coding.docker import DockerCommandLineCodeExecutor
 from agentkit.coding.engine import engine
-from agentkit.coding.isolation import bubblewrap_works, docker_works, isolated_executor
+from agentkit.coding.isolation import isolated_executor
+from agentkit.coding.probe import bubblewrap_works, docker_works
 from agentkit.core.stopping import StopSignal, stoppable
 from agentkit.errors import ExecutionError, NoIsolation, Stopped
 

@@ -136,10 +136,10 @@ def test_code_is_isolated_unless_declined(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_without_any_isolation_nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AUTOGEN_USE_DOCKER", raising=False)
-    from agentkit.coding import isolation
+    from agentkit.coding import probe
 
     monkeypatch.setenv("PATH", str(tmp_path))
-    isolation.bubblewrap_works.cache_clear()
+    probe.bubblewrap_works.cache_clear()
     try:
         check_can_use_docker_or_throw(False)
         for use_docker in (None, True, "python:3-slim"):
@@ -148,5 +148,5 @@ def test_without_any_isolation_nothing_runs(tmp_path: Path, monkeypatch: pytest.
             with pytest.raises(NoIsolation, match=r"(?i)docker"):
                 execute_code("open('ran', 'w')", work_dir=tmp_path, use_docker=use_docker)
     finally:
-        isolation.bubblewrap_works.cache_clear()
+        probe.bubblewrap_works.cache_clear()
     assert list(tmp_path.iterdir()) == []

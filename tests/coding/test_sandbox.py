@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from agentkit.coding.base import CodeBlock
-from agentkit.coding.isolation import bubblewrap_works, how_to_isolate, isolated_executor
+from agentkit.coding.isolation import isolated_executor
+from agentkit.coding.probe import bubblewrap_works, how_to_isolate
 from agentkit.coding.sandbox import SandboxCommandLineCodeExecutor
 from agentkit.core import seccomp
 from agentkit.core.stopping import StopSignal, stoppable

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentkit import AgentBase, Msg, UserAgent
+from agentkit import Msg
 from agentkit.agents.dialog import hub
+from agentkit.agentscope import AgentBase, UserAgent
 from tests.agents.dialog.cast import fenced, says, thinker, turn
 from tests.contracts.faces import Face, case
 

@@ -16,6 +16,7 @@ from openai.types.chat import ChatCompletion
 
 from agentkit.llm.cache import AbstractCache, Cache, DiskCache, InMemoryCache
 from agentkit.llm.response import Choice, Response, ResponseMessage, text_response
+from agentkit.messages import ToolCall
 from tests.servers.redis_server import RedisServer
 
 Opened = Callable[[str], AbstractCache]
@@ -34,7 +35,7 @@ COMPLETION = ChatCompletion.model_validate(
         }],
     }
 )  # fmt: skip
-CALLS: list[dict[str, Any]] = [{"id": "t1", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}]
+CALLS: list[ToolCall] = [{"id": "t1", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}]
 REPLIES: dict[str, Any] = {
     "completion": COMPLETION,
     "text response": text_response("Grüße 🙂 \ud83d", "m", {"total_tokens": 3}),

@@ -94,7 +94,8 @@ def test_code_of_a_chat_runs_on_this_machine(is_async: bool, tmp_path: Path) -> 
 def test_an_agent_without_code_execution_has_no_such_reply_function() -> None:
     names = {entry["reply_func"].__name__ for entry in agent("ann")._reply_func_list}
     assert "generate_code_execution_reply" not in names
-    assert agent("ann").code_executor is agent("ann").use_docker is None
+    assert agent("ann").code_executor is None
+    assert agent("ann").use_docker is None
 
 
 class Recording(ConversableAgent):

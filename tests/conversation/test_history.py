@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentkit.conversation.history import History, stored_form
+from agentkit.conversation.history import History
 from agentkit.errors import UnknownName, WrongArgument, WrongType
+from agentkit.messages import stored_form
 from tests.conversation.cast import agent
 
 ANN, BOB = agent("ann"), agent("bob")

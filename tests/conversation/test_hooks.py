@@ -9,13 +9,14 @@ import pytest
 
 from agentkit.conversation.hooks import HOOKABLE, Hooks
 from agentkit.errors import WrongArgument, WrongType
+from agentkit.messages import Stored, copied
 from tests.conversation.cast import agent, call, said, speaker
 
 BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 
 
-def plain(content: Any, **more: Any) -> dict[str, Any]:
-    return {"content": content, "role": "user", **more}
+def plain(content: Any, **more: Any) -> Stored:
+    return copied({"content": content, "role": "user", **more})
 
 
 def test_only_known_methods_take_hooks_and_each_hook_once() -> None:
@@ -48,7 +49,7 @@ def test_hooks_run_in_the_order_of_their_registration() -> None:
         plain(lambda context: "x", context={}), {"role": "user"},
     ],
 )  # fmt: skip
-def test_the_last_message_is_left_alone(message: dict[str, Any]) -> None:
+def test_the_last_message_is_left_alone(message: Stored) -> None:
     hooks = Hooks("ann")
     hooks.register("process_last_received_message", lambda content: "changed")
     assert hooks.last_message([message]) == [message]

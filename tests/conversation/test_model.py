@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from agentkit import ConversableAgent
-from agentkit.conversation.model import Voice, model_reply, sendable
+from agentkit.conversation.model import Voice, model_reply, offered_tools
 from agentkit.errors import WrongArgument
 from agentkit.events import Noted
 from agentkit.llm.cache import Cache
 from agentkit.llm.calls.scripted import scripted_model
+from agentkit.messages import sendable_form
 from tests.conversation.cast import agent, call, hearing, modelled
 
 BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
@@ -27,7 +28,7 @@ def test_tool_responses_are_unrolled() -> None:
         {"role": "user", "content": "rather not", "tool_responses": responses[:1]},
     ]
     before = copy.deepcopy(history)
-    assert sendable(history) == [history[0], history[1], *responses, responses[0], {"role": "user", "content": "rather not"}]
+    assert sendable_form(history) == [history[0], history[1], *responses, responses[0], {"role": "user", "content": "rather not"}]
     assert history == before
 
 
@@ -37,7 +38,7 @@ def test_contexts_stay_behind_and_function_results_become_texts() -> None:
         {"role": "function", "name": "f", "content": {"a": 1}},
         {"role": "tool", "content": "alone", "tool_call_id": "1"},
     ]
-    assert sendable(history) == [
+    assert sendable_form(history) == [
         {"role": "user", "content": "x"},
         {"role": "function", "name": "f", "content": "{'a': 1}"},
         {"role": "tool", "content": "alone", "tool_call_id": "1"},
@@ -88,6 +89,7 @@ def test_calls_are_made_acceptable_to_servers() -> None:
                        {"id": "2", "type": "function", "function": {"name": "x" * 80}}],
     }  # fmt: skip
     reply = model_reply(Asked(made), [{"content": "x"}], None, agent("ann"), {})
+    assert isinstance(reply, dict)
     assert reply["function_call"]["name"] == "bad_name_"
     assert reply["tool_calls"] == [
         {"function": {"name": "a_b", "arguments": "{}"}},
@@ -103,7 +105,7 @@ def test_configurations() -> None:
             Voice("ann", empty)
     given: dict[str, Any] = {"config_list": [{"model": scripted_model([])}], "tools": [{"function": {"name": "f"}}]}
     voice = Voice("ann", given)
-    assert voice.offered() == {"tools": [{"function": {"name": "f"}}]}
+    assert offered_tools(voice.config) == {"tools": [{"function": {"name": "f"}}]}
     assert isinstance(voice.config, dict)
     voice.config["tools"].append({"function": {"name": "g"}})
     assert len(given["tools"]) == 1

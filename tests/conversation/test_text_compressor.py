@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentkit import Compression, MessageHistoryLimiter, TextMessageCompressor, TransformMessages
+from agentkit import Compression
+from agentkit.autogen import MessageHistoryLimiter, TextMessageCompressor, TransformMessages
 from agentkit.conversation.compression import Extraction
 from agentkit.conversation.transforms import SentenceCompressor
 from agentkit.errors import WrongArgument, WrongType

@@ -351,7 +351,7 @@ def test_what_only_looks_wrong_is_taken() -> None:
     assert (
         UserProxyAgent("u", human_input_mode="NEVER", default_auto_reply=None).generate_reply(messages=[{"content": "x"}]) is None
     )
-    assert agent.generate_reply(messages=({"content": "x"},)) is None  # type: ignore[arg-type]
+    assert agent.generate_reply(messages=({"content": "x"},)) is None
     agent.send("x", BOB, request_reply=0, silent=1)  # type: ignore[arg-type]
     assert agent.initiate_chat(BOB, message="x", max_turns=0, silent=True).chat_history == []
     assert agent.initiate_chat(BOB, message="x", max_turns=1, silent=True, carryover={}, summary_args=None).summary == ""

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -274,20 +275,31 @@ def _interrupt(data: Path, files: Path, base_url: str) -> dict[str, Any]:
     return told
 
 
+@contextmanager
+def _neutral_folder() -> Iterator[Path]:
+    """A folder whose path says nothing of this machine: chats keep where attached files lay."""
+    made = Path(tempfile.gettempdir()) / "agentkit-folder"
+    made.mkdir()  # raises where another one is being made
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made)
+
+
 def pack(target: Path) -> None:
     """Make a folder and write it with its contents to `target`."""
     indexes.EXACT_BELOW = 50  # so that there is a graph of so few vectors
     os.umask(0o022)
     with (
-        tempfile.TemporaryDirectory() as made,
+        _neutral_folder() as made,
         OpenAIServer(script, models=("test-model",)) as server,
     ):
-        folder, files = Path(made) / "packed", Path(made) / "files"
+        folder, files = made / "packed", made / "files"
         files.mkdir()
         told = make(folder / "data", files, server)
         told["interrupted"] = _interrupt(folder / "data", files, server.base_url)
         text = json.dumps(told, ensure_ascii=False, indent=1, default=str)
-        assert made not in text, "a path of this machine"
+        assert str(ROOT) not in text, "a path of this machine"
         (folder / "contents.json").write_text(text, encoding="utf-8")
         with tarfile.open(target, "w:xz", preset=9) as archive:
             archive.add(folder, ".", filter=_anonymous)

@@ -18,7 +18,7 @@ from typing import Any, overload
 FOLDER = Path(__file__).parent
 RECORDED = FOLDER / "recorded"
 ORACLE, OURS = "autogen", "agentkit"
-# Where the oracle keeps what is public; ours has it under `agentkit`, or beside it where the oracle hides it too.
+# Where the oracle keeps what is public; ours has it under `agentkit.autogen`, or elsewhere where the oracle hides it too.
 HOMES = {
     ORACLE: (
         "autogen",
@@ -30,7 +30,7 @@ HOMES = {
         "autogen.agentchat.contrib.capabilities.transform_messages",
     ),
     OURS: (
-        "agentkit",
+        "agentkit.autogen",
         "agentkit.agents",
         "agentkit.conversation.transforms",
         "agentkit.coding.legacy",

@@ -158,7 +158,7 @@ def test_overlap_repeats_whole_sentences() -> None:
 
 def test_markdown_headings_go_with_their_text() -> None:
     text = "# Guide\n\nIntro.\n\n## Use\n\n" + "Press the button now. " * 60 + "\n\n## Care\n\nKeep it dry.\n"
-    whole = assemble(read_markdown(text.encode(), "a.md", Limits()), "a.md", "text/markdown", Limits())
+    whole = markdown(text)
     pieces = split(whole, WORDPIECES, 100)
     check(whole, pieces, WORDPIECES, 100)
     assert pieces[0].heading == "Guide"
@@ -171,3 +171,25 @@ def test_senseless_sizes_are_refused() -> None:
         split(document(Part("a")), Words(), 3)
     with pytest.raises(ConfigError, match="overlap 60"):
         split(document(Part("a")), Words(), 100, 60)
+
+
+def markdown(text: str) -> DocumentText:
+    reading = read_markdown(text.encode(), "a.md", Limits())
+    return assemble(reading, "a.md", "text/markdown", Limits())
+
+
+def test_a_heading_belongs_to_what_follows_it() -> None:
+    long = " ".join(f"Sentence number {n} says a little more." for n in range(40))
+    text = f"# Guide\n\n## Install\n\n### On Linux\n\n{long}\n\n## Empty\n\n## Next\n\n{long}\n\nShort."
+    read = markdown(text)
+    for max_tokens, overlap in ((40, 0), (40, 15), (24, 0), (200, 0)):
+        pieces = split(read, WORDPIECES, max_tokens, overlap)
+        check(read, pieces, WORDPIECES, max_tokens, disjoint=not overlap)
+        assert not [p.text for p in pieces if len(re.sub(r"[#\s]", "", p.text)) < 20]
+    first = split(read, WORDPIECES, 40)[0]
+    assert first.text.startswith("# Guide\n\n## Install\n\n### On Linux\n\nSentence number 0")
+
+
+def test_a_heading_with_nothing_after_it_is_kept() -> None:
+    read = markdown("# One\n\nSome text.\n\n# Two\n")
+    assert [piece.text for piece in split(read, WORDPIECES)] == ["# One\n\nSome text.", "# Two"]

@@ -191,7 +191,7 @@ def test_streaming(as_coroutine: bool, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_a_stop_in_the_middle_of_a_stream_ends_the_chat_at_once() -> None:
-    from agentkit import start
+    from agentkit.runs import start
 
     with OpenAIServer(lambda _: Answer("one two three four", halt_after=2)) as server:
         run_of_it = start(lambda: run(EXAMPLES["Streaming"], server), kind="chat")

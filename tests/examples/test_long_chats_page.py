@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-import agentkit
-from agentkit import errors, events
+from agentkit import autogen, errors, events
 from agentkit.agents.compressible import CompressibleAgent
 from agentkit.conversation import compression
 from agentkit.llm.calls.limits import Limit
@@ -117,5 +116,5 @@ def test_what_the_page_says_of_defaults_and_names_is_so() -> None:
     assert callable(families.register_token_counter)
     named = set(re.findall(r"`([A-Z][a-z]+[A-Z]\w+)[`(.]", TEXT))
     assert len(named) > 6
-    places = [agentkit, compression, errors, events]
+    places = [autogen, compression, errors, events]
     assert [name for name in sorted(named) if not any(hasattr(place, name) for place in places)] == []

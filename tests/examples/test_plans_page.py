@@ -81,7 +81,7 @@ def test_every_block_is_run_by_a_test() -> None:
 
 def test_every_class_that_the_page_names_exists() -> None:
     named = set(re.findall(r"`([A-Z][a-z]+[A-Z]\w+)[`(.]", PAGE.read_text(encoding="utf-8")))
-    homes = (agentkit, rewoo, agentkit.events)
+    homes = (rewoo, agentkit, agentkit.events)
     assert len(named) > 6
     assert [name for name in sorted(named) if not any(hasattr(home, name) for home in homes)] == []
 

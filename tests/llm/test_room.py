@@ -20,7 +20,7 @@ from agentkit.llm.calls.room import STRATEGY, fitted, room_in, shortened
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.counting import count_messages
-from agentkit.messages import Message, message
+from agentkit.messages import FunctionCall, Message, ToolCall, message
 from tests.servers.openai_server import Answer, OpenAIServer
 
 WINDOW = 4_000
@@ -35,8 +35,8 @@ def model(window: int | None = WINDOW) -> Model:
 
 def called(number: int, result: str, before: str | None = None) -> list[Message]:
     """A call of a tool with its result."""
-    function = {"name": "look", "arguments": json.dumps({"n": number})}
-    made = [{"id": f"call_{number}", "type": "function", "function": function}]
+    function: FunctionCall = {"name": "look", "arguments": json.dumps({"n": number})}
+    made: list[ToolCall] = [{"id": f"call_{number}", "type": "function", "function": function}]
     return [
         {"role": "assistant", "content": before, "tool_calls": made},
         {"role": "tool", "tool_call_id": f"call_{number}", "content": result},
@@ -150,11 +150,11 @@ def histories(draw: st.DrawFn) -> list[Message]:
         kind = draw(st.sampled_from(["user", "assistant", "call", "calls", "code", "function"]))
         text = draw(texts) + draw(odd)
         if kind in ("user", "assistant"):
-            made.append({"role": kind, "content": text})  # type: ignore[typeddict-item]
+            made.append({"role": kind, "content": text})
         elif kind == "code":
             made.append(message("user", f"exitcode: 0 (execution succeeded)\nCode output: {text * 9}"))
         elif kind == "function":
-            arguments = {"name": "old", "arguments": "{}"}
+            arguments: FunctionCall = {"name": "old", "arguments": "{}"}
             made.append({"role": "assistant", "content": None, "function_call": arguments})
             made.append({"role": "function", "name": "old", "content": text * 9})
         else:

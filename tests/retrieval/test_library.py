@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from agentkit.core import bus, stopping
+from agentkit.documents import Piece
 from agentkit.errors import ConfigError, NotFound, Stopped
 from agentkit.events import DocumentDone, DocumentProgress, Event, ModelReplied, Retrieved
 from agentkit.retrieval import FakeEmbedder, Library, Source
+from agentkit.retrieval.ingest.ingest import shares
+from agentkit.retrieval.ingest.intake import Ready
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.types import Scope, StoredDocument
 from tests.retrieval.conftest import OWNER, Shelf
@@ -42,7 +45,7 @@ def test_from_file_to_hit(shelf: Shelf) -> None:
     assert set(hits[0].scores) == {"dense", "dense_rank", "lexical", "lexical_rank", "fused"}
     assert shelf.library.original(OWNER, document.id).read_text() == CATS
     stages = [event.stage for event in heard if isinstance(event, DocumentProgress)]
-    assert stages == ["parse", "split", "embed", "commit", "index"]
+    assert stages == ["parse", "split", "waiting", "embed", "embed", "commit", "index"]
     replies = [event for event in heard if isinstance(event, ModelReplied)]
     assert [(reply.purpose, reply.provider, reply.cost) for reply in replies] == [("embedding", "local", 0.0)] * 2
     assert all(reply.usage.input > 0 for reply in replies)
@@ -264,6 +267,34 @@ def test_two_ingests_and_searches_at_a_time(shelf: Shelf) -> None:
     assert errors == []
     assert shelf.library.collection(OWNER, "Docs").documents == 180
     assert shelf.library.check() == []
+
+
+def test_progress_counts_chunks_of_every_document_of_a_group(shelf: Shelf) -> None:
+    heard: list[Event] = []
+    many = "\n\n".join(f"# Part {number}\n\nWords of part {number}." for number in range(150))
+    with bus.listening(heard.append):
+        shelf.library.ingest(OWNER, "Docs", [shelf.source("a.md", CATS), shelf.source("b.md", many)])
+    told: dict[str, list[tuple[int, int]]] = {}
+    for event in heard:
+        if isinstance(event, DocumentProgress) and event.stage == "embed":
+            told.setdefault(event.document, []).append((event.done, event.total))
+    assert told["a.md"][0] == (0, 2)
+    assert told["a.md"][-1] == (2, 2)
+    parts = [done for done, _ in told["b.md"]]
+    assert (parts[0], parts[-1]) == (0, told["b.md"][-1][1])
+    assert parts == sorted(parts)
+    assert len(parts) >= 3
+
+
+def test_the_time_of_a_document_is_its_own() -> None:
+    def ready(name: str, pieces: int) -> Ready:
+        document = StoredDocument(name, "c", name, name, name, 1)
+        piece = Piece("a", 0, 1, "", None, "", 1)
+        return Ready(document, "a", [piece] * pieces, 0.5)
+
+    group = [ready("small", 1), ready("large", 49), ready("twin", 30)]
+    assert shares(group, 10.0, {"twin"}) == {"small": 0.2, "large": 9.8, "twin": 0.0}
+    assert shares([ready("empty", 0)], 10.0, ()) == {"empty": 0.0}
 
 
 def test_deleting_while_it_is_taken_in(shelf: Shelf) -> None:

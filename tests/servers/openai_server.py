@@ -83,6 +83,8 @@ class Asked:
     path: str
     body: dict[str, Any]
     headers: dict[str, str]
+    raw: bytes = b""
+    """The body of a chat's request as it came."""
 
 
 def answer_from_passages(body: dict[str, Any]) -> Answer:
@@ -180,8 +182,9 @@ class OpenAIServer:
         return Response(whole, media_type="application/json")
 
     async def _chat(self, request: Request) -> Response:
-        body = json.loads(await request.body())
-        self.requests.append(Asked(request.url.path, body, dict(request.headers)))
+        raw = await request.body()
+        body = json.loads(raw)
+        self.requests.append(Asked(request.url.path, body, dict(request.headers), raw))
         answer = self.script(body)
         if answer.over_and_over is not None:
             return StreamingResponse(self._endless(answer.over_and_over), answer.status, media_type="text/event-stream")

@@ -126,10 +126,10 @@ def test_over_a_long_chat_no_request_grows_and_each_turn_is_summarised_about_onc
         assert all(event.ok for event in played.of(Compressed))
         shortened += len(played.of(Compressed))
         spent += sum(event.usage.prompt for event in played.of(ModelReplied) if event.agent == NOTES)
-        plain += meter.count([dict(each) for each in chat.history])
+        plain += meter.count(chat.history)
     assert max(sizes(model)) <= WINDOW
     assert 5 < shortened < 25, "now and then, not at every question"
-    assert spent < 2 * meter.count([dict(each) for each in chat.history]), "only the earlier summary is read once more"
+    assert spent < 2 * meter.count(chat.history), "only the earlier summary is read once more"
     assert sum(sizes(model)) < plain / 3
     assert all("What is lock number 0 like, and who built it?" in contents(messages)[1] for messages in sent(model))
 

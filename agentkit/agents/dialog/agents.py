@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from agentkit.agents.dialog.asking import Wish, ask
 from agentkit.agents.dialog.base import AgentBase
 from agentkit.agents.dialog.configs import is_known
 from agentkit.agents.dialog.msg import Msg, as_text
-from agentkit.conversation.history import Stored
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import NoModelConfig, ResponseParsingError, WrongArgument, WrongType
-from agentkit.messages import text_of
+from agentkit.messages import Stored, call_fields, text_of
 from agentkit.parsers import DictFilterMixin, ModelResponse, ParserBase
 
 
@@ -109,8 +108,8 @@ class DictDialogAgent(DialogAgent):
         except ResponseParsingError:
             said = Msg(self.name, "", "assistant")
         said.memory = text
-        said.update({key: reply[key] for key in ("tool_calls", "function_call") if reply.get(key)})
-        return said
+        said.update(call_fields(reply))
+        return cast(Stored, said)
 
     def _message(self, parser: ParserBase, parsed: Any, *, allow_missing: bool = False) -> Msg:
         if not isinstance(parser, DictFilterMixin) or not isinstance(parsed, dict):

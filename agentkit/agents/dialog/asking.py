@@ -7,18 +7,17 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 from agentkit.conversation.compression.meter import model_asked_by
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.history import Stored
-from agentkit.conversation.model import model_reply
+from agentkit.conversation.model import model_reply, offered_tools
 from agentkit.core import bus
 from agentkit.core.io import quietly
 from agentkit.core.twin import Mode
 from agentkit.errors import ModelError, ResponseParsingError
 from agentkit.events import Noted, ReplyParsed
-from agentkit.messages import text_of
+from agentkit.messages import Stored, functions_of, text_of
 from agentkit.parsers import ModelResponse
 
 ParseFunction = Callable[[ModelResponse], Any]
@@ -139,7 +138,7 @@ def _json_value(parsed: Any) -> Any:
 
 async def _reply(mode: Mode, agent: ConversableAgent, client: Any, asked: Sequence[Stored], wish: Wish) -> str | Stored:
     """A text, or a message with calls of functions."""
-    offered = agent._engine.voice.offered()
+    offered = offered_tools(agent.llm_config)
     for way, parameters in _ways(client, wish, bool(offered)):
         try:
             reply = await mode.block(_unseen_reply, client, asked, agent.client_cache, agent, {**offered, **parameters})
@@ -187,12 +186,11 @@ def _answer(agent: ConversableAgent, reply: Any, *, forced: bool) -> str | Store
     """
     if not isinstance(reply, dict):
         return reply or ""
-    text, called = text_of(reply.get("content")), [call["function"] for call in reply.get("tool_calls") or ()]
-    called += [reply["function_call"]] if reply.get("function_call") else []
+    text, called = text_of(reply.get("content")), functions_of(reply)
     if (
         called
         and not forced
-        and (agent._engine.voice.offered() or any(agent.can_execute_function(one["name"]) for one in called))
+        and (offered_tools(agent.llm_config) or any(agent.can_execute_function(one["name"]) for one in called))
     ):
-        return reply
+        return cast(Stored, reply)
     return str(called[0].get("arguments") or "") if called and (forced or not text) else text

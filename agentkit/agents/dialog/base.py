@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from agentkit.agents.dialog.configs import llm_config_of
 from agentkit.agents.dialog.memory import TemporaryMemory, messages_in
@@ -12,14 +12,14 @@ from agentkit.agents.dialog.msg import Msg
 from agentkit.conversation import telling
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.history import Stored
-from agentkit.conversation.model import model_reply
+from agentkit.conversation.model import model_reply, offered_tools
 from agentkit.conversation.replies import asks_model
 from agentkit.conversation.tooling import conversation
 from agentkit.core import stopping
 from agentkit.core.io import is_quiet
 from agentkit.core.twin import Mode, core_of, faces
 from agentkit.errors import BadModelReply, NoModelConfig, ResponseParsingError, WrongType
+from agentkit.messages import AnyMessage, Stored, copied, has_calls, tool_responses_of
 from agentkit.parsers.reasoning import answer_start
 
 CALLS = 20
@@ -146,7 +146,7 @@ class AgentBase(ConversableAgent):
     # Replies
 
     async def _generate_reply(
-        self, mode: Mode, /, messages: list[Stored] | None = None, sender: Agent | None = None, **kwargs: Any
+        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, **kwargs: Any
     ) -> Any:
         """The reply to what is remembered and to the chat: hooks and reply functions are given both."""
         if messages is not None or sender is not None:
@@ -157,7 +157,7 @@ class AgentBase(ConversableAgent):
 
     @asks_model
     async def _generate_dialog_reply(
-        self, mode: Mode, /, messages: list[Stored] | None = None, sender: Agent | None = None, config: Any | None = None
+        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: Any | None = None
     ) -> tuple[bool, Any]:
         """Reply function: what the model says to the messages; `config` may be another client."""
         client = self.client if config is None else config
@@ -171,7 +171,7 @@ class AgentBase(ConversableAgent):
 
     async def _ask_model(self, mode: Mode, client: Any, asked: list[Stored]) -> Any:
         """The model's reply: a text without the reasoning in front of it, or a message; None when it is empty."""
-        reply = await mode.block(model_reply, client, asked, self.client_cache, self, self._engine.voice.offered())
+        reply = await mode.block(model_reply, client, asked, self.client_cache, self, offered_tools(self.llm_config))
         return _spoken(reply) if isinstance(reply, str) else reply
 
     def _heard(self, messages: Sequence[Msg]) -> list[Stored]:
@@ -185,7 +185,7 @@ class AgentBase(ConversableAgent):
         A message of one's own is copied: what is shown then differs from the stored history, which no summary with thoughts in it
         takes the place of, and nobody else gets one.
         """
-        chat = [dict(message) if isinstance(message, _Own) else message for message in messages]
+        chat = [_plain(message) for message in messages]
         return chat if sender is None or self.memory is None else [*self._heard(self.memory.get_memory()), *chat]
 
     async def _answer(self, mode: Mode, messages: list[Stored]) -> tuple[Any, list[Stored]]:
@@ -196,7 +196,8 @@ class AgentBase(ConversableAgent):
             reply = await mode.peer(self, "generate_reply", messages=messages, exclude=ending)
             if not isinstance(reply, dict) or not (
                 reply.get("role") == "function"
-                or any(reply.get(key) for key in ("tool_calls", "function_call", "tool_responses"))
+                or has_calls(reply)
+                or tool_responses_of(reply)
             ):
                 return reply, messages[known:]
             messages = [*messages, own(reply)]
@@ -213,7 +214,7 @@ class AgentBase(ConversableAgent):
         return Msg(self.name, content, "assistant")
 
     def _append_oai_message(
-        self, message: dict[str, Any] | str, role: str, conversation_id: Agent, is_sending: bool = True
+        self, message: AnyMessage | str, role: str, conversation_id: Agent, is_sending: bool = True
     ) -> bool:
         """In its own history stands what the agent remembers, which may be more than what others hear."""
         if not (is_sending and isinstance(message, Msg) and message.memory):
@@ -221,7 +222,7 @@ class AgentBase(ConversableAgent):
         stored = super()._append_oai_message(own(message), role, conversation_id, is_sending)
         if stored:
             conversation = self._oai_messages[conversation_id]
-            conversation[-1] = _Own(conversation[-1], message.content)
+            conversation[-1] = cast(Stored, _Own(conversation[-1], message.content))
         return stored
 
     def last_message(self, agent: Agent | None = None) -> Stored | None:
@@ -234,13 +235,13 @@ class AgentBase(ConversableAgent):
         return [_as_told(message) for message in super().chat_messages_for_summary(agent)]
 
 
-class _Own(Stored):
+class _Own(dict[str, Any]):
     """A message in the history of its author, with what the author remembers as its content; `told` is what others heard.
 
     It equals none that everybody may know.
     """
 
-    def __init__(self, stored: Stored, told: Any) -> None:
+    def __init__(self, stored: AnyMessage, told: object) -> None:
         super().__init__(stored)
         self.told = told
 
@@ -256,9 +257,10 @@ class _Own(Stored):
         return _Own, (dict(self), self.told)
 
 
-def own(message: Stored) -> Stored:
+def own(message: AnyMessage) -> Stored:
     """A message as its author remembers it."""
-    return {**message, "content": message.memory} if isinstance(message, Msg) and message.memory else message
+    remembered = {**message, "content": message.memory} if isinstance(message, Msg) and message.memory else message
+    return cast(Stored, remembered)
 
 
 def _spoken(reply: str) -> str | None:
@@ -270,8 +272,12 @@ def _spoken(reply: str) -> str | None:
     return reply[start:].lstrip() or None if start else reply
 
 
-def _as_told(message: Stored) -> Stored:
-    return {**message, "content": message.told} if isinstance(message, _Own) else message
+def _plain(message: AnyMessage) -> Stored:
+    return copied(message) if isinstance(message, _Own) else cast(Stored, message)
+
+
+def _as_told(message: AnyMessage) -> Stored:
+    return cast(Stored, {**message, "content": message.told} if isinstance(message, _Own) else message)
 
 
 def tell(said: Msg, listeners: str, *, silent: bool) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 from agentkit.errors import ConfigError
 
 _KINDS = ("openai_chat", "ollama_chat")
-_known: dict[str, dict[str, Any]] = {}
+_known: dict[str, dict[str, object]] = {}
 
 
-def init(model_configs: str | Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None) -> None:
+def init(model_configs: str | Path | Mapping[str, object] | Sequence[Mapping[str, object]] | None = None) -> None:
     """Make model configurations known by their `config_name`: one, several, or a JSON file with them.
 
     Their keys are AgentScope's: `model_type` (openai_chat or ollama_chat), `model_name`, `api_key`, `client_args` (such as
@@ -25,7 +25,7 @@ def init(model_configs: str | Path | Mapping[str, Any] | Sequence[Mapping[str, A
     _known.update(made)
 
 
-def llm_config_of(name: str) -> dict[str, Any]:
+def llm_config_of(name: str) -> dict[str, object]:
     """The `llm_config` of a known configuration, else of the OpenAI model of that name with the key of the environment."""
     return dict(_known.get(name) or {"config_list": [{"model": name}], "cache_seed": None})
 
@@ -44,7 +44,7 @@ def _read(path: str | Path) -> Any:
         ) from error
 
 
-def _made(config: Any) -> tuple[str, dict[str, Any]]:
+def _made(config: object) -> tuple[str, dict[str, object]]:
     if not isinstance(config, Mapping) or not isinstance(config.get("config_name"), str):
         keys = sorted(config) if isinstance(config, Mapping) else type(config).__name__  # no values: keys may stand in them
         raise ConfigError(f"A model configuration is a dict with a config_name and a model_name; this one is or has: {keys}.")
@@ -54,7 +54,7 @@ def _made(config: Any) -> tuple[str, dict[str, Any]]:
             f"The model configuration {name!r} has the model_type {kind!r}; known are {', '.join(_KINDS)}. Most servers speak "
             "OpenAI's API: use openai_chat with client_args={'base_url': ...}."
         )
-    entry: dict[str, Any] = {"model": config.get("model_name") or name, **(config.get("client_args") or {})}
+    entry: dict[str, object] = {"model": config.get("model_name") or name, **(config.get("client_args") or {})}
     if kind == "ollama_chat":
         host = str(config.get("host") or "http://localhost:11434").rstrip("/")
         entry |= {"base_url": f"{host}/v1", "api_key": "ollama"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from agentkit.agents.dialog.msg import Msg
 from agentkit.conversation import telling
@@ -82,7 +81,7 @@ class TemporaryMemory:
         self.add(loaded)
 
 
-def messages_in(given: Any, kind: type[AgentkitError] = WrongArgument) -> list[Msg]:
+def messages_in(given: object, kind: type[AgentkitError] = WrongArgument) -> list[Msg]:
     """One message, several or none as a list; raises an error of this kind for what is no message."""
     found = [given] if isinstance(given, Msg) else list(given) if isinstance(given, list | tuple) else given
     if found is None:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.agents.dialog.asking import ParseFunction, Wish, ask
 from agentkit.agents.dialog.memory import messages_in
 from agentkit.agents.dialog.msg import Msg
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.history import Stored
 from agentkit.core.twin import Mode, faces
-from agentkit.messages import text_of
+from agentkit.messages import Stored, text_of, tool_calls_of
 from agentkit.parsers import ModelResponse
-
-if TYPE_CHECKING:
-    from agentkit.agents.dialog.base import AgentBase
 
 
 class DialogModel:
     """For `reply` methods of one's own: `response = self.model(self.model.format(self.memory.get_memory(), hint))`."""
 
-    def __init__(self, agent: AgentBase) -> None:
+    def __init__(self, agent: ConversableAgent) -> None:
         self._agent = agent
 
     def format(self, *args: Msg | Sequence[Msg] | str | None) -> list[Stored]:
@@ -48,13 +44,13 @@ class DialogModel:
 
         After `max_retries` further tries `fault_handler(response)` gives what counts as parsed; without one the error is raised.
         """
-        asked = [{"role": "user", "content": messages}] if isinstance(messages, str) else list(messages)
-        agent: ConversableAgent = self._agent
+        asked: list[Stored] = [{"role": "user", "content": messages}] if isinstance(messages, str) else list(messages)
+        agent = self._agent
         name = getattr(parse_func, "__qualname__", "none") if parse_func else "none"
         wish = Wish(parse_func or _unread, name, max_retries=max_retries, fault_handler=fault_handler)
         reply = await ask(mode, agent, agent.client, asked, wish)
         return (
-            reply if isinstance(reply, ModelResponse) else ModelResponse(text=None, tool_calls=reply.get("tool_calls"), raw=reply)
+            reply if isinstance(reply, ModelResponse) else ModelResponse(text=None, tool_calls=tool_calls_of(reply), raw=reply)
         )
 
     call, a_call = faces(_call)

@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.agents.group import templates
+from agentkit.agents.group.members import Group
 from agentkit.agents.group.mentions import mentions
 from agentkit.conversation import telling
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.core.io import IOStream
 from agentkit.core.twin import Mode
-
-if TYPE_CHECKING:
-    from agentkit.agents.group.chat import GroupChat
+from agentkit.messages import AnyMessage, Stored, copied
 
 
-async def asked_model(mode: Mode, chat: GroupChat, candidates: list[Agent], selector: Any) -> Agent | None:
+async def asked_model(mode: Mode, chat: Group, candidates: list[Agent], selector: Agent | None) -> Agent | None:
     """Whom the model names; None when there is no model, or no answer names exactly one of the candidates.
 
     The model is that of `select_speaker_auto_llm_config`, else the selector's own, with its registered clients and its usage.
     """
     prompt = chat.select_speaker_prompt(candidates)
-    transcript = [dict(message) for message in chat.messages]
+    transcript = [copied(message) for message in chat.messages]
     if prompt is not None:
-        question = {"content": prompt, "name": "checking_agent", "override_role": chat.role_for_select_speaker_messages}
+        role = chat.role_for_select_speaker_messages
+        question: AnyMessage = {"content": prompt, "name": "checking_agent", "override_role": role}
     elif transcript:
         question = transcript.pop()
     else:
         return None
     check = _Check(chat, candidates)
     chooser = _chooser(chat, selector, chat.select_speaker_msg(candidates), {check.agent: transcript})
+    who = "" if selector is None else selector.name
     if chooser.client is None:
-        telling.note(getattr(selector, "name", ""), "has no model that could choose the next speaker", silent=True)
+        telling.note(who, "has no model that could choose the next speaker", silent=True)
         return None
     check.agent.register_reply([chooser], check.reply)
     silent = not chat.select_speaker_auto_verbose
@@ -48,11 +49,13 @@ async def asked_model(mode: Mode, chat: GroupChat, candidates: list[Agent], sele
         message=question,
     )
     if check.chosen is None:
-        telling.note(selector.name, f"no answer of {check.attempts} named a next speaker", silent=True)
+        telling.note(who, f"no answer of {check.attempts} named a next speaker", silent=True)
     return check.chosen
 
 
-def _chooser(chat: GroupChat, selector: Any, system_message: str, history: dict[Agent, list[dict[str, Any]]]) -> ConversableAgent:
+def _chooser(
+    chat: Group, selector: Agent | None, system_message: str, history: dict[Agent, list[Stored]]
+) -> ConversableAgent:
     """The agent that the model speaks for."""
     given = chat.select_speaker_auto_model_client_cls or []
     classes = given if isinstance(given, list) else [given]
@@ -77,7 +80,7 @@ def _chooser(chat: GroupChat, selector: Any, system_message: str, history: dict[
 class _Check:
     """Reads the model's answers and asks again while attempts are left."""
 
-    def __init__(self, chat: GroupChat, candidates: list[Agent]) -> None:
+    def __init__(self, chat: Group, candidates: list[Agent]) -> None:
         self.chat = chat
         self.candidates = candidates
         self.attempts = 1 + chat.max_retries_for_selecting_speaker

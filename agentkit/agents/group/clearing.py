@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 _COMMAND = re.compile("clear history", re.IGNORECASE)
 _BETWEEN = " \t\n.,;:"
@@ -24,7 +23,7 @@ class Clearing:
     """The rest of the message."""
 
 
-def asked_for(reply: Any) -> bool:
+def asked_for(reply: object) -> bool:
     """Whether a reply is a person's message with the command."""
     if not isinstance(reply, dict) or reply.get("role") not in ("user", "tool"):
         return False

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from agentkit.agents.group import clearing, resuming
@@ -14,13 +14,15 @@ from agentkit.agents.group.selection import Choice
 from agentkit.conversation import telling
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.conversable import ConversableAgent
+from agentkit.conversation.engine import cache_lent, check_sync, ended, why_ended
 from agentkit.conversation.human import InputMode
 from agentkit.conversation.tooling import conversation
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import NoEligibleSpeaker, WrongArgument, WrongType
 from agentkit.events import SpeakerSelected
+from agentkit.messages import AnyMessage, Stored, tool_responses_of
 
-Message = dict[str, Any]
+Message = Stored
 
 
 class GroupChatManager(ConversableAgent):
@@ -91,7 +93,11 @@ class GroupChatManager(ConversableAgent):
     # The chat
 
     async def _run_chat(
-        self, mode: Mode, messages: list[Message] | None = None, sender: Agent | None = None, config: GroupChat | None = None
+        self,
+        mode: Mode,
+        messages: Sequence[AnyMessage] | None = None,
+        sender: Agent | None = None,
+        config: GroupChat | None = None,
     ) -> tuple[bool, Any]:
         """Reply function: let the group (`config`, by default the manager's) talk over the last message of the sender.
 
@@ -104,15 +110,12 @@ class GroupChatManager(ConversableAgent):
         if sender is None or not messages:
             return True, None
         message = messages[-1]  # what comes first is what the sender said, also when introductions follow it
-        with ExitStack() as lent:
-            if (cache := self.client_cache) is not None:  # the members use it, too
-                for agent in chat.agents:
-                    if isinstance(agent, ConversableAgent):
-                        lent.enter_context(agent._engine.voice.lent(cache))
+        cache = self.client_cache
+        with nullcontext() if cache is None else cache_lent(chat.agents, cache):  # the members use it, too
             if chat.send_introductions:
                 await self._broadcast(mode, chat, chat.introductions_msg(), self)
             reason = await self._rounds(mode, chat, message, sender)
-        self._engine.human.reasons[sender] = reason
+        ended(self, sender, reason)
         telling.note(self.name, f"group chat over: {reason}", silent=True)
         return True, self._conclusion(chat, sender) if isinstance(sender, GroupChatManager) else None
 
@@ -124,9 +127,7 @@ class GroupChatManager(ConversableAgent):
         if sender is None:
             raise WrongArgument(f"{self.name}: run_chat needs the sender whose message begins the group chat.")
         if not mode.is_async:
-            for agent in chat.agents:
-                if isinstance(agent, ConversableAgent):
-                    agent._engine.replies.check_sync()
+            check_sync(chat.agents)
 
     async def _rounds(self, mode: Mode, chat: GroupChat, message: Message, speaker: Agent) -> str:
         """One message a round until the chat ends; gives the reason."""
@@ -175,8 +176,7 @@ class GroupChatManager(ConversableAgent):
         telling.tell(event, f"\nNext speaker: {speaker.name}\n", self._silent)
 
     def _why_silent(self, speaker: Agent) -> str:
-        reasons = speaker._engine.human.reasons if isinstance(speaker, ConversableAgent) else {}
-        return reasons.get(self) or f"{speaker.name} gave no reply"
+        return why_ended(speaker, self) or f"{speaker.name} gave no reply"
 
     def _conclusion(self, chat: GroupChat, sender: Agent) -> str | None:
         """The last thing that was said after the sender's message and is no termination message."""
@@ -194,7 +194,7 @@ class GroupChatManager(ConversableAgent):
         reply that answers a call leaves at least that call.
         """
         wanted = clearing.read(reply["content"], groupchat.agent_names)
-        preserve = max(wanted.preserve, 1) if reply.get("tool_responses") else wanted.preserve
+        preserve = max(wanted.preserve, 1) if tool_responses_of(reply) else wanted.preserve
         for agent in groupchat.agents:
             if isinstance(agent, ConversableAgent) and (not wanted.names or agent.name in wanted.names):
                 agent.clear_history(nr_messages_to_preserve=preserve)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from agentkit.messages import text_of
 
 
-def mentions(content: str | list[Mapping[str, Any]] | None, names: Sequence[str]) -> dict[str, int]:
+def mentions(content: str | list[Mapping[str, object]] | None, names: Sequence[str]) -> dict[str, int]:
     """How often each name stands in the content as words of its own, for those that do.
 
     Upper and lower case count. A name with `_` is also found with spaces or with `\\_` (as some models write it). Where names

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.agents.group.auto import asked_model
+from agentkit.agents.group.members import Group
 from agentkit.agents.group.settings import method_named
 from agentkit.conversation.agent import Agent
-from agentkit.conversation.human import ask
 from agentkit.core.twin import Mode
 from agentkit.errors import NoEligibleSpeaker, WrongArgument
-
-if TYPE_CHECKING:
-    from agentkit.agents.group.chat import GroupChat
-
-_TRIES = 3
+from agentkit.messages import AnyMessage, functions_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +25,9 @@ class Choice:
     """Names of those who might have been chosen."""
 
 
-async def choose(mode: Mode, chat: GroupChat, last_speaker: Agent, selector: Any) -> Choice:
+async def choose(mode: Mode, chat: Group, last_speaker: Agent, selector: Agent | None) -> Choice:
     """The next speaker; raises NoEligibleSpeaker when nobody may speak, WrongArgument for what cannot be."""
-    method: Any = chat.speaker_selection_method
+    method: object = chat.speaker_selection_method
     if callable(method):
         answer = await mode.invoke(method, last_speaker, chat)
         if isinstance(answer, Agent):
@@ -48,13 +44,13 @@ async def choose(mode: Mode, chat: GroupChat, last_speaker: Agent, selector: Any
     return Choice(speaker, method, [agent.name for agent in candidates])
 
 
-def _custom(chat: GroupChat, agent: Agent) -> Choice:
+def _custom(chat: Group, agent: Agent) -> Choice:
     if agent not in chat.agents:
         raise WrongArgument(f"speaker_selection_method returned {agent.name!r}, which is not in the group {chat.agent_names}.")
     return Choice(agent, "custom", chat.agent_names)
 
 
-def _method_of(answer: Any) -> str:
+def _method_of(answer: object) -> str:
     if answer is None:
         raise NoEligibleSpeaker("speaker_selection_method returned None.")
     if not isinstance(answer, str):
@@ -62,7 +58,7 @@ def _method_of(answer: Any) -> str:
     return method_named(answer)
 
 
-def _candidates(chat: GroupChat, last_speaker: Agent) -> tuple[list[Agent], str]:
+def _candidates(chat: Group, last_speaker: Agent) -> tuple[list[Agent], str]:
     """Who may speak now, in the order of the group, and what is to blame when it is only one."""
     able = _able(chat)
     allowed = _allowed(chat, last_speaker)
@@ -74,14 +70,14 @@ def _candidates(chat: GroupChat, last_speaker: Agent) -> tuple[list[Agent], str]
     return candidates, "transition"
 
 
-def _allowed(chat: GroupChat, last_speaker: Agent) -> list[Agent]:
+def _allowed(chat: Group, last_speaker: Agent) -> list[Agent]:
     """Who may follow; anybody may follow somebody from outside, or when nothing was said about transitions."""
     if last_speaker not in chat.agents or (chat.speaker_transitions_type is None and chat.allow_repeat_speaker is True):
         return chat.agents
     return chat.allowed_speaker_transitions_dict.get(last_speaker, [])
 
 
-def _able(chat: GroupChat) -> list[Agent] | None:
+def _able(chat: Group) -> list[Agent] | None:
     """Who can execute what the last message calls: all of it, else some of it, else any function at all, so that the model
     is told what went wrong; None when there is nothing to route."""
     called = _called(chat.messages[-1]) if chat.func_call_filter and chat.messages else []
@@ -98,14 +94,13 @@ def _able(chat: GroupChat) -> list[Agent] | None:
     return able
 
 
-def _called(message: dict[str, Any]) -> list[str]:
+def _called(message: AnyMessage) -> list[str]:
     """Names of the functions that a message calls."""
-    calls = [message.get("function_call"), *(call.get("function") for call in message.get("tool_calls") or ())]
-    return [str(call["name"]) for call in calls if isinstance(call, dict) and call.get("name")]
+    return [str(call["name"]) for call in functions_of(message) if call.get("name")]
 
 
 async def _by_method(
-    mode: Mode, chat: GroupChat, method: str, last_speaker: Agent, selector: Any, candidates: list[Agent]
+    mode: Mode, chat: Group, method: str, last_speaker: Agent, selector: Agent | None, candidates: list[Agent]
 ) -> tuple[Agent, str]:
     if method == "round_robin":
         return chat.next_agent(last_speaker, candidates), method
@@ -116,18 +111,3 @@ async def _by_method(
     else:
         chosen = await asked_model(mode, chat, candidates, selector)
     return (chosen, method) if chosen is not None else (chat.next_agent(last_speaker, candidates), "round_robin")
-
-
-def asked_person(agents: list[Agent]) -> Agent | None:
-    """The agent whose number a person gives; None for an empty answer or `q`, and after three wrong ones."""
-    listed = "\n".join(["Who speaks next?", *(f"{number}: {agent.name}" for number, agent in enumerate(agents, 1))])
-    question = f"{listed}\nNumber of the next speaker (1 to {len(agents)}; nothing or q: the next in line): "
-    wrong = ""
-    for _ in range(_TRIES):
-        answer = ask("the group chat", wrong + question).strip()
-        if answer in ("", "q"):
-            return None
-        if answer.isdecimal() and 1 <= int(answer) <= len(agents):
-            return agents[int(answer) - 1]
-        wrong = f"{answer!r} is no number from 1 to {len(agents)}. "
-    return None

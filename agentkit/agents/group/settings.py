@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from agentkit.agents.group import templates
+from agentkit.agents.group.members import Group
 from agentkit.conversation.agent import Agent
 from agentkit.errors import WrongArgument, WrongType
-
-if TYPE_CHECKING:
-    from agentkit.agents.group.chat import GroupChat
 
 METHODS = ("auto", "manual", "random", "round_robin")
 
 
-def checked(chat: GroupChat) -> dict[str, Any]:
+def checked(chat: Group) -> dict[str, object]:
     """The settings in the form in which they count; raises WrongArgument or WrongType that name the argument."""
     _check_agents(chat.agents)
     if not isinstance(chat.messages, list):
@@ -36,7 +32,7 @@ def checked(chat: GroupChat) -> dict[str, Any]:
     }
 
 
-def method_named(name: Any) -> str:
+def method_named(name: object) -> str:
     """The selection method of that name in any case; raises WrongArgument."""
     if not isinstance(name, str) or name.lower() not in METHODS:
         raise WrongArgument(
@@ -45,7 +41,7 @@ def method_named(name: Any) -> str:
     return name.lower()
 
 
-def _check_agents(agents: Any) -> None:
+def _check_agents(agents: object) -> None:
     if not isinstance(agents, list):
         raise WrongType(f"GroupChat: agents must be a list of agents, not {agents!r}.")
     for index, agent in enumerate(agents):
@@ -53,14 +49,14 @@ def _check_agents(agents: Any) -> None:
             raise WrongArgument(f"GroupChat: agents[{index}] must be an agent, not {agent!r}.")
 
 
-def _check_count(name: str, value: Any, error: type[Exception]) -> None:
+def _check_count(name: str, value: object, error: type[Exception]) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
         raise error(f"GroupChat: {name} must be a whole number, not {value!r}.")
     if value < 0:
         raise WrongArgument(f"GroupChat: {name} must be at least 0, not {value}.")
 
 
-def _check_texts(chat: GroupChat) -> None:
+def _check_texts(chat: Group) -> None:
     needed = ("select_speaker_message_template", "select_speaker_auto_multiple_template", "select_speaker_auto_none_template",
               "role_for_select_speaker_messages")  # fmt: skip
     for name in (*needed, "select_speaker_prompt_template"):
@@ -73,8 +69,8 @@ def _check_texts(chat: GroupChat) -> None:
             templates.filled(text, [])
 
 
-def _transitions_type(chat: GroupChat) -> str | None:
-    kind: Any = chat.speaker_transitions_type
+def _transitions_type(chat: Group) -> str | None:
+    kind: object = chat.speaker_transitions_type
     given = chat.allowed_or_disallowed_speaker_transitions
     if kind is None:
         if given is not None:
@@ -87,7 +83,7 @@ def _transitions_type(chat: GroupChat) -> str | None:
     return kind.lower()
 
 
-def _repeating(chat: GroupChat) -> Any:
+def _repeating(chat: Group) -> object:
     """True unless said otherwise; None where a graph of transitions says who may repeat."""
     repeat = chat.allow_repeat_speaker
     if chat.allowed_or_disallowed_speaker_transitions is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from agentkit.conversation.agent import Agent
 from agentkit.errors import WrongArgument
@@ -30,7 +29,7 @@ def allowed_transitions(
     return {agent: [other for other in agents if other not in given.get(agent, ())] for agent in agents}
 
 
-def check_transitions(given: Any, agents: Sequence[Agent]) -> None:
+def check_transitions(given: object, agents: Sequence[Agent]) -> None:
     """Raise WrongArgument for what is no graph over these agents; warn of followers that are not in the group."""
     what = "allowed_or_disallowed_speaker_transitions"
     if not isinstance(given, Mapping):
@@ -44,5 +43,5 @@ def check_transitions(given: Any, agents: Sequence[Agent]) -> None:
             warnings.warn(f"{what} of {_named(agent)} names {strangers}, who are not in the group.", UserWarning, stacklevel=5)
 
 
-def _named(agent: Any) -> str:
+def _named(agent: object) -> str:
     return repr(agent.name if isinstance(agent, Agent) else agent)

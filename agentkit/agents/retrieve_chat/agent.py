@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -14,18 +14,19 @@ from agentkit.agents.retrieve_chat.context import Context, as_query_results
 from agentkit.agents.retrieve_chat.prompts import ASK_AGAIN, PROMPTS, filled
 from agentkit.agents.user_proxy import UserProxyAgent
 from agentkit.coding import legacy
-from agentkit.conversation import telling
+from agentkit.conversation import engine, telling
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_count, check_kind
-from agentkit.conversation.conversable import ConversableAgent, Verdict
+from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.human import InputMode
+from agentkit.conversation.replies import Verdict
 from agentkit.conversation.tooling import conversation
 from agentkit.core import bus, stopping
 from agentkit.core.io import is_quiet
 from agentkit.core.twin import Mode, faces, takes_long, wait_for
 from agentkit.errors import WrongArgument
 from agentkit.events import Retrieved
-from agentkit.messages import text_of
+from agentkit.messages import AnyMessage, has_calls, text_of
 
 if TYPE_CHECKING:
     from agentkit.agents.retrieve_chat.vectordb.base import QueryResults, VectorDB
@@ -69,7 +70,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         self,
         name: str = "RetrieveChatAgent",
         human_input_mode: InputMode = "ALWAYS",
-        is_termination_msg: Callable[[dict[str, Any]], bool] | None = None,
+        is_termination_msg: Callable[..., bool] | None = None,
         retrieve_config: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
@@ -213,17 +214,17 @@ class RetrieveUserProxyAgent(UserProxyAgent):
 
     def _is_termination_msg_retrievechat(self, message: Any) -> bool:
         """Whether a message is an answer: no Python to run, no call, and nothing that other passages are looked up for."""
-        if isinstance(message, dict) and (message.get("content") is None or _calls(message)):
+        if isinstance(message, dict) and (message.get("content") is None or has_calls(message)):
             return False
         has_code = any(language.lower() in _PYTHONS for language, _ in legacy.extract_code(_text(message)))
         return not has_code and not (self._config.update_context and any(self._check_update_context(message)))
 
     async def _retrieve_user_reply(
-        self, mode: Mode, /, messages: list[dict[str, Any]] | None = None, sender: Agent | None = None, config: Any | None = None
+        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: Any | None = None
     ) -> Verdict:
         """Reply function: begin the conversation anew with other passages when the last message makes it necessary."""
         messages = conversation(self, messages, sender)
-        if not self._config.update_context or not messages or _calls(messages[-1]):
+        if not self._config.update_context or not messages or has_calls(messages[-1]):
             return False, None
         asked, incomplete = self._check_update_context(messages[-1])
         if not asked and not incomplete:
@@ -232,7 +233,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         self.problem = self.problem or _text(messages[0])  # the chat began without message_generator
         contents = await mode.block(self._other_passages, _text(messages[-1]), asked)
         if sender is not None and not contents and ended:
-            self._engine.human.reasons[sender] = f"{self.name} has no further passages"
+            engine.ended(self, sender, f"{self.name} has no further passages")
             return True, None
         if sender is not None:
             self._note("other passages are looked up; the conversation begins anew")
@@ -288,10 +289,6 @@ class RetrieveUserProxyAgent(UserProxyAgent):
 
 def _text(message: Any) -> str:
     return text_of(message.get("content") if isinstance(message, dict) else message)
-
-
-def _calls(message: dict[str, Any]) -> bool:
-    return bool(message.get("tool_calls") or message.get("function_call"))
 
 
 def _awaited(result: Any) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from agentkit.agents.assistant import AssistantAgent
 from agentkit.agents.retrieve_chat.prompts import ASK_AGAIN
 from agentkit.conversation.agent import Agent
-from agentkit.messages import text_of
+from agentkit.messages import AnyMessage, text_of
 
 SUCCEEDED = "exitcode: 0 (execution succeeded)"
 _NEAR_END = 20
@@ -23,7 +24,7 @@ class RetrieveAssistantAgent(AssistantAgent):
         self.register_reply(Agent, RetrieveAssistantAgent._generate_retrieve_assistant_reply)
 
     def _generate_retrieve_assistant_reply(
-        self, messages: list[dict[str, Any]] | None = None, sender: Agent | None = None, config: Any | None = None
+        self, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: Any | None = None
     ) -> tuple[bool, str | None]:
         """Reply function: TERMINATE to code that ran well, the words for other passages to themselves."""
         messages = (self._oai_messages[sender] if sender is not None else []) if messages is None else messages

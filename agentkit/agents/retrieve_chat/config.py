@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentkit.agents.retrieve_chat.chunks import CHUNK_MODES
 from agentkit.agents.retrieve_chat.files import TEXT_FORMATS
@@ -13,6 +13,9 @@ from agentkit.agents.retrieve_chat.prompts import PROMPTS, filled
 from agentkit.conversation.checks import check_kind
 from agentkit.errors import WrongArgument
 from agentkit.llm.tokens.windows import count_token
+
+if TYPE_CHECKING:
+    from agentkit.agents.retrieve_chat.vectordb.base import VectorDB
 
 _TEXT, _FLAG, _CALL = (str, "a text"), (bool, "True or False"), (Callable, "callable")
 _KINDS: dict[str, tuple[Any, str]] = {
@@ -31,9 +34,9 @@ class RetrieveConfig:
     """The keys of `retrieve_config`; their meanings are in the documentation of RetrieveUserProxyAgent."""
 
     task: str = "default"
-    vector_db: Any = "duckdb"
-    db_config: Mapping[str, Any] = field(default_factory=dict)
-    client: Any = None
+    vector_db: str | VectorDB | None = "duckdb"
+    db_config: Mapping[str, object] = field(default_factory=dict)
+    client: object = None
     docs_path: str | Sequence[str] | None = None
     extra_docs: bool = False
     new_docs: bool = True
@@ -43,7 +46,7 @@ class RetrieveConfig:
     chunk_mode: str = "multi_lines"
     must_break_at_empty_line: bool = True
     embedding_model: str = "all-MiniLM-L6-v2"
-    embedding_function: Callable[..., Any] | None = None
+    embedding_function: Callable[..., object] | None = None
     customized_prompt: str | None = None
     customized_answer_prefix: str = ""
     update_context: bool = True
@@ -57,7 +60,7 @@ class RetrieveConfig:
     distance_threshold: float = -1
 
     @classmethod
-    def of(cls, owner: str, given: Any) -> RetrieveConfig:
+    def of(cls, owner: str, given: Mapping[str, Any] | None) -> RetrieveConfig:
         """The settings that are given, checked; raises WrongType and WrongArgument, warns of keys that are not known."""
         check_kind(owner, "retrieve_config", given, Mapping | None, "a dict")
         known = [one.name for one in fields(cls)]

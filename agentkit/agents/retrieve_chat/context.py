@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 class Context:
     """What was found, how far it was read, and what has been in a prompt since the question was asked."""
 
-    results: Any = field(default_factory=list)
+    results: QueryResults = field(default_factory=list)
     """For each query the documents with their distances, nearest first."""
     index: int = -1
     """The last of the results that was looked at."""
     contents: list[str] = field(default_factory=list)
-    ids: list[Any] = field(default_factory=list)
+    ids: list[object] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     """Where the passages of the present prompt are from."""
 
     def following(
-        self, results: Any, most: int | None, max_tokens: float, count: Callable[[str], int], note: Callable[[str], None]
+        self, results: QueryResults, most: int | None, max_tokens: float, count: Callable[[str], int], note: Callable[[str], None]
     ) -> str:
         """The next passages: at most so many and so many tokens, none that was in a prompt before; "" when there are none."""
         self.sources = []
@@ -62,7 +62,7 @@ def shown(document: Document) -> str:
     return f"passage {document['id']}" + (f" of {source}" if source else "")
 
 
-def as_query_results(owner: str, given: Any) -> QueryResults:
+def as_query_results(owner: str, given: object) -> QueryResults:
     """Results as lists of (document, distance); those in Chroma's own form, a dict of lists, are turned into it.
 
     Raises WrongType for anything else.
@@ -85,7 +85,7 @@ def as_query_results(owner: str, given: Any) -> QueryResults:
     return given  # type: ignore[return-value]  # a custom database answers for what it gives
 
 
-def _row(given: Mapping[str, Any], key: str, row: int, size: int) -> list[Any]:
+def _row(given: Mapping[str, Any], key: str, row: int, size: int) -> list[object]:
     """The values of one query; where there are none, what stands for them."""
     values = given.get(key)
     return list(values[row]) if values else [{"documents": "", "metadatas": None, "distances": 0.0}[key]] * size

@@ -10,7 +10,7 @@ from agentkit.agents.retrieve_chat.config import RetrieveConfig
 from agentkit.errors import ConfigError, WrongType
 
 if TYPE_CHECKING:
-    from agentkit.agents.retrieve_chat.vectordb.base import EmbeddingFunction, QueryResults, VectorDB
+    from agentkit.agents.retrieve_chat.vectordb.base import Document, EmbeddingFunction, QueryResults, VectorDB
 
 _NEEDED = ("create_collection", "insert_docs", "retrieve_docs", "get_docs_by_ids")
 _PACKAGED_MODEL = "all-MiniLM-L6-v2"
@@ -28,7 +28,7 @@ def database_of(owner: str, config: RetrieveConfig) -> VectorDB:
                 f"{owner}: vector_db must be the name of a database or a VectorDB, not {given!r:.200}; "
                 f"it lacks {', '.join(lacking)}."
             )
-        return given  # type: ignore[no-any-return]  # it has what is asked of it
+        return given
     from agentkit.agents.retrieve_chat.vectordb.factory import VectorDBFactory
 
     settings = dict(config.db_config)
@@ -58,7 +58,7 @@ def _loaded(model: str) -> Any:
 
 
 def query(database: VectorDB, config: RetrieveConfig, texts: Sequence[str], n_results: int, search_string: str,
-          options: dict[str, Any]) -> QueryResults:  # fmt: skip
+          options: dict[str, object]) -> QueryResults:  # fmt: skip
     """The nearest documents to each text, nearer than the threshold, that contain the search string (any, when it is empty)."""
     from agentkit.agents.retrieve_chat.vectordb.checked import CheckedVectorDB
 
@@ -80,12 +80,12 @@ def query(database: VectorDB, config: RetrieveConfig, texts: Sequence[str], n_re
         asked *= 4
 
 
-def _fits(hit: tuple[Any, float], search_string: str, threshold: float) -> bool:
+def _fits(hit: tuple[Document, float], search_string: str, threshold: float) -> bool:
     document, distance = hit
     return search_string in document["content"] and (threshold < 0 or distance < threshold)
 
 
-def hits_of(results: QueryResults) -> list[dict[str, Any]]:
+def hits_of(results: QueryResults) -> list[dict[str, object]]:
     """What was found for the first query, nearest first, as an event tells it."""
     return [
         {

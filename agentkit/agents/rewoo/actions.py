@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from copy import deepcopy
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from agentkit.agents.rewoo.describing import Description, describe, text_of_class
 from agentkit.agents.rewoo.inputs import Arguments, BaseParser, JsonParser
@@ -28,7 +28,7 @@ class BaseAction:
     """What running it may change, unless its method declares that by `agentkit.effects`."""
     _is_toolkit: ClassVar[bool] = False
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         """Describe the class; raises WrongArgument when it has both `run` and other APIs."""
         super().__init_subclass__(**kwargs)
         if "__tool_name__" not in cls.__dict__:
@@ -43,7 +43,7 @@ class BaseAction:
         self._description: Description = deepcopy(description or self.__tool_description__)
         self._parser = parser(self)
         self._enable = enable
-        self._loaders: dict[str, Callable[..., Any]] = {}
+        self._loaders: dict[str, _Loader] = {}
 
     @property
     def name(self) -> str:
@@ -101,44 +101,50 @@ class BaseAction:
     def _apis(self) -> list[str]:
         return [api["name"] for api in self._description["api_list"]] if self.is_toolkit else ["run"]
 
-    def _function(self, name: str) -> Callable[..., Any] | None:
-        function: Callable[..., Any] | None = getattr(self, name, None)
+    def _function(self, name: str) -> Callable[..., object] | None:
+        function: Callable[..., object] | None = getattr(self, name, None)
         return function
 
-    def _loader(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _loader(self, name: str, function: Callable[..., object]) -> _Loader:
         if name not in self._loaders:
             self._loaders[name] = _loader(function)
         return self._loaders[name]
 
-    def _returned(self, arguments: dict[str, Any], outputs: Any) -> ActionReturn:
+    def _returned(self, arguments: dict[str, object], outputs: object) -> ActionReturn:
         if not isinstance(outputs, ActionReturn):
             return ActionReturn(arguments, type=self.name, result=self._parser.parse_outputs(outputs))
         outputs.args = outputs.args or arguments
         outputs.type = outputs.type or self.name
         return outputs
 
-    def _failed(self, arguments: Any, problem: str, state: ActionStatusCode) -> ActionReturn:
+    def _failed(self, arguments: object, problem: str, state: ActionStatusCode) -> ActionReturn:
         return ActionReturn(arguments, type=self.name, errmsg=problem, state=state)
 
 
-def _loader(function: Callable[..., Any]) -> Callable[..., Any]:
+_Given = tuple[tuple[object, ...], dict[str, object]]
+"""Positional and named arguments."""
+_Loader = Callable[..., _Given | Coroutine[object, None, _Given]]
+
+
+def _loader(function: Callable[..., object]) -> _Loader:
     """Gives the positional and the named arguments for `function`, checked and made into the annotated types."""
 
     @functools.wraps(function)
-    def given(*args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def given(*args: object, **kwargs: object) -> _Given:
         return args, kwargs
 
     return load_arguments(given)
 
 
-def _at_once(made: Any) -> Any:
+def _at_once(made: _Given | Coroutine[object, None, _Given]) -> _Given:
     """The result of a coroutine that waits for nothing: for async functions arguments are loaded in one."""
-    if not inspect.iscoroutine(made):
+    if isinstance(made, tuple):
         return made
     try:
         made.send(None)
     except StopIteration as returned:
-        return returned.value
+        given: _Given = returned.value
+        return given
     raise AssertionError("unreachable: loading arguments waits for nothing")
 
 
@@ -160,7 +166,7 @@ def _description_of(cls: type) -> Description:
 
 def _marked(cls: type) -> dict[str, Description]:
     """The methods marked by `tool_api`, inherited ones included, in the order in which they were written."""
-    found: dict[str, Any] = {}
+    found: dict[str, Description | None] = {}
     for each in reversed(cls.__mro__):
         found |= {name: getattr(value, "api_description", None) for name, value in vars(each).items()}
     return {name: api for name, api in found.items() if api is not None}

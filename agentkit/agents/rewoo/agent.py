@@ -14,16 +14,16 @@ from agentkit.agents.rewoo.rewoo import OnPlan, ReWOO
 from agentkit.agents.rewoo.schema import AgentReturn
 from agentkit.agents.rewoo.workers import CodeAction, RegisteredFunction, Worker
 from agentkit.conversation.agent import Agent
-from agentkit.conversation.conversable import ConversableAgent, Verdict
-from agentkit.conversation.history import Stored
+from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.human import InputMode
-from agentkit.conversation.replies import asks_model
+from agentkit.conversation.model import offered_tools
+from agentkit.conversation.replies import Verdict, asks_model
 from agentkit.conversation.tooling import conversation
 from agentkit.core import bus
 from agentkit.core.twin import Mode, core_of, faces
 from agentkit.errors import WrongArgument
 from agentkit.events import Noted
-from agentkit.messages import text_of
+from agentkit.messages import AnyMessage, text_of
 
 DESCRIPTION = "Plans the steps to an answer, gathers evidence for all of them with its tools, and answers from the evidence."
 
@@ -68,7 +68,7 @@ class ReWOOAgent(ConversableAgent):
         )
         self._tools = tools if isinstance(tools, ActionExecutor) else ActionExecutor(tools)
         self._workers = [Worker(name, each) for each in workers]
-        self._code = [] if self._engine.coder.config is False else [CodeAction(self)]
+        self._code = [] if self._code_execution_config is False else [CodeAction(self)]
         _check_names(name, [*self._tools.actions, *(each.name for each in self._code), *(each.name for each in self._workers)])
         self._settings: dict[str, Any] = {
             "protocol": protocol, "max_turn": max_turn, "name": name, "at_once": at_once, "timeout_s": timeout_s,
@@ -88,7 +88,7 @@ class ReWOOAgent(ConversableAgent):
 
     @asks_model
     async def _generate_plan_reply(
-        self, mode: Mode, /, messages: list[Stored] | None = None, sender: Agent | None = None, config: Any | None = None
+        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: Any | None = None
     ) -> Verdict:
         """Reply function: plan, gather the evidence, answer; `config` may be another client to ask."""
         client = self.client if config is None else config
@@ -114,7 +114,7 @@ class ReWOOAgent(ConversableAgent):
         return ActionExecutor([*actions, *self._registered()], *special)
 
     def _registered(self) -> Iterator[RegisteredFunction]:
-        offered = self._engine.voice.offered()
+        offered = offered_tools(self.llm_config)
         told = [each["function"] for each in offered.get("tools", ())] + list(offered.get("functions", ()))
         for schema in told:
             function = self.function_map.get(schema["name"])

@@ -12,8 +12,10 @@ from agentkit.llm.calls.client import call
 from agentkit.llm.model import Model
 from agentkit.messages import Message, text_of
 
+Messages = Sequence[Mapping[str, Any]]
 
-def check_model(llm: Any) -> None:
+
+def check_model(llm: object) -> None:
     """Raise WrongType for what `ask` could not ask."""
     if not (isinstance(llm, Model) or callable(llm) or any(callable(getattr(llm, way, None)) for way in _WAYS)):
         raise WrongType(
@@ -22,7 +24,7 @@ def check_model(llm: Any) -> None:
         )
 
 
-def ask(llm: Any, messages: Sequence[Mapping[str, Any]], agent: str, options: Mapping[str, Any]) -> str:
+def ask(llm: Any, messages: Messages, agent: str, options: Mapping[str, object]) -> str:
     """The model's reply as a text; `options` are parameters for the model, `agent` is who asks.
 
     Raises what the model raises, BadModelReply for a reply that is no text, and Stopped.
@@ -40,7 +42,7 @@ def ask(llm: Any, messages: Sequence[Mapping[str, Any]], agent: str, options: Ma
     return _text(llm(asked, **options))
 
 
-def acceptable(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def acceptable(messages: Messages) -> list[dict[str, Any]]:
     """The messages with one system message, at the beginning; later ones are the user's. Many chat templates take no others."""
     leading = next((place for place, each in enumerate(messages) if each.get("role") != "system"), len(messages))
     system = "\n\n".join(text_of(each["content"]) for each in messages[:leading])
@@ -51,7 +53,7 @@ def acceptable(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 _WAYS = ("extract_text_or_completion_object", "chat", "generate_from_template", "generate")
 
 
-def _of_model(model: Model, messages: Sequence[Mapping[str, Any]], agent: str, options: Mapping[str, Any]) -> str:
+def _of_model(model: Model, messages: Messages, agent: str, options: Mapping[str, object]) -> str:
     reply = call(model, cast(Sequence[Message], messages), agent=agent, params=options)
     if reply.stopped:
         stopped = Stopped("stopped by the user")
@@ -60,7 +62,7 @@ def _of_model(model: Model, messages: Sequence[Mapping[str, Any]], agent: str, o
     return reply.text
 
 
-def _text(reply: Any) -> str:
+def _text(reply: object) -> str:
     if inspect.isawaitable(reply):
         reply = wait_for(reply)
     content = reply.get("content") if isinstance(reply, Mapping) else reply if isinstance(reply, str) else _content(reply)
@@ -69,7 +71,7 @@ def _text(reply: Any) -> str:
     return text_of(content)
 
 
-def _content(reply: Any) -> Any:
+def _content(reply: object) -> object:
     """The content of a message object; a batch of one is its text."""
     if isinstance(reply, list | tuple) and len(reply) == 1:
         return reply[0]

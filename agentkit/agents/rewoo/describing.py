@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from agentkit.core.tools.signature import NOTHING, name_of, parameters_of
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 Description = dict[str, Any]
 
 _ROLE = re.compile(r":[\w:]{1,40}:`([^`\n]{1,200})`")
@@ -45,7 +45,7 @@ def tool_api(func: F | None = None, *, explode_return: bool = False, returns_nam
     return described(func) if callable(func) else described
 
 
-def describe(function: Callable[..., Any], explode_return: bool = False, returns_named_value: bool = False) -> Description:
+def describe(function: Callable[..., object], explode_return: bool = False, returns_named_value: bool = False) -> Description:
     """The function as `{"name", "description", "parameters", "required"}`; annotations win over the docstring."""
     sections = dict(_sections(inspect.getdoc(function) or ""))
     documented = {name: (kind, text) for heading in _TAKEN for name, kind, text in _items(sections.get(heading, ""))}
@@ -117,7 +117,7 @@ def _parameter(parameter: inspect.Parameter, documented: tuple[str, str]) -> dic
     return {"name": parameter.name, "type": named, "description": text}
 
 
-def type_of(annotation: Any) -> str:
+def type_of(annotation: object) -> str:
     """lagent's word for an annotation: STRING, NUMBER (int), FLOAT, BOOLEAN, Array or OBJECT; STRING where there is none."""
     if isinstance(annotation, str):  # a name that is unknown here
         return type_named(annotation)

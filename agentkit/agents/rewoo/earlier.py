@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentkit.agents.rewoo.protocol import ChatMessage
-from agentkit.conversation.history import Stored, content_of
-from agentkit.messages import text_of
+from agentkit.messages import Stored, content_of, text_of
 
 MOST_CHARACTERS = 12_000
 """Of earlier turns together; some 3,000 tokens of English."""

@@ -14,7 +14,7 @@ from agentkit.agents.rewoo.special import FinishAction, FunctionAction, InvalidA
 from agentkit.core.tools import Effects
 from agentkit.errors import WrongArgument
 
-Action = BaseAction | Callable[..., Any]
+Action = BaseAction | Callable[..., object]
 
 
 class ActionExecutor:

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from agentkit.agents.rewoo.inputs import Arguments
 from agentkit.agents.rewoo.plan import LABEL, Plan, Step, fill
@@ -23,7 +22,7 @@ from agentkit.core.twin import takes_long
 from agentkit.errors import Stopped, WrongArgument, WrongType
 from agentkit.events import StepDone
 
-Call = Callable[[str, Arguments], Any]
+Call = Callable[[str, Arguments], object]
 """Runs a tool by its name with arguments in which the evidence stands; gives an ActionReturn, or anything else."""
 
 
@@ -60,15 +59,15 @@ class Evidence:
     error: str = ""
     arguments: str = ""
     """As the tool got them, with the evidence of other steps put in."""
-    value: Any = field(default=None, compare=False, repr=False)
+    value: object = field(default=None, compare=False, repr=False)
     """What the call returned; not stored."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """As it can be stored, without `value`."""
         return {name: getattr(self, name) for name in self.__slots__ if name != "value"}
 
     @classmethod
-    def from_json(cls, data: Any) -> Evidence:
+    def from_json(cls, data: object) -> Evidence:
         """The evidence that `to_json` gave, or as much of it as label, ok and text; raises WrongArgument for less."""
         if not isinstance(data, Mapping) or not data.keys() >= {"label", "ok", "text"}:
             raise WrongArgument(f"Evidence is an object with at least label, ok and text, but it is {data!r:.200}.")
@@ -131,7 +130,7 @@ def still_known(plan: Plan, evidence: Known, changed: str | Iterable[str] = ()) 
     return {label: each for label, each in given.items() if label not in lost}
 
 
-def _as_evidence(label: Any, given: Any) -> Evidence:
+def _as_evidence(label: object, given: object) -> Evidence:
     if not isinstance(label, str) or not LABEL.fullmatch(label):
         raise WrongArgument(f"Evidence is known by labels such as #E1, but this is given for {label!r:.80}.")
     if isinstance(given, str):
@@ -150,7 +149,7 @@ class Limits:
     retries: int
 
     def __post_init__(self) -> None:
-        given: tuple[Any, ...] = (self.at_once, self.retries, self.timeout_s)
+        given: tuple[object, ...] = (self.at_once, self.retries, self.timeout_s)
         told = "at_once={!r}, retries={!r}, timeout_s={!r}: must be".format(*given)
         if not all(map(isinstance, given, (int, int, int | float | None))):
             raise WrongType(f"{told} an integer, an integer, and a number or None.")
@@ -193,7 +192,7 @@ class _Attempt:
     thread: threading.Thread | None = None
     approved: bool = False
     """Whether it may run as it stands."""
-    result: Any = None
+    result: object = None
     error: BaseException | None = None
 
     def work(self, call: Call, approve: Approve | None, limit_s: float | None, done: _Done) -> None:

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import json
 from ast import literal_eval
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
+from agentkit.agents.rewoo.describing import Description
 from agentkit.core.tools import parse_arguments, to_text
 from agentkit.errors import WrongArgument
 
-if TYPE_CHECKING:
-    from agentkit.agents.rewoo.actions import BaseAction
-
-Arguments = str | list[Any] | dict[str, Any]
+Arguments = str | Sequence[object] | Mapping[str, object]
 """What an action is called with: a text, a JSON array, or arguments by name."""
+
+
+class Described(Protocol):
+    """What a parser knows of its action."""
+
+    @property
+    def name(self) -> str:
+        """Under which the planner knows it."""
+
+    @property
+    def description(self) -> Description:
+        """Name, purpose and parameters; of a toolkit `api_list` with those of its APIs."""
+
+    @property
+    def is_toolkit(self) -> bool:
+        """Whether it has several APIs."""
 
 
 class BaseParser:
@@ -26,7 +40,7 @@ class BaseParser:
 
     PARAMETER_DESCRIPTION = ""
 
-    def __init__(self, action: BaseAction) -> None:
+    def __init__(self, action: Described) -> None:
         self.action = action
         self._parameters: dict[str, dict[str, str]] = {}
         self._required: dict[str, list[str]] = {}
@@ -39,7 +53,7 @@ class BaseParser:
             if self.PARAMETER_DESCRIPTION:
                 api["parameter_description"] = self.PARAMETER_DESCRIPTION
 
-    def parse_inputs(self, inputs: Any, name: str = "run") -> dict[str, Any]:
+    def parse_inputs(self, inputs: object, name: str = "run") -> dict[str, object]:
         """The arguments by name; raises WrongArgument when the API takes none."""
         if isinstance(inputs, Mapping) and self._fits(inputs, name):
             return dict(inputs)
@@ -51,15 +65,15 @@ class BaseParser:
         """A text that holds evidence, in a form that `parse_inputs` takes for one text, whatever it contains."""
         return text
 
-    def parse_outputs(self, outputs: Any) -> list[dict[str, Any]]:
+    def parse_outputs(self, outputs: object) -> list[dict[str, object]]:
         """What the action returned, as items of an ActionReturn; what is no text is told as JSON where it has that form."""
         return [{"type": "text", "content": to_text(outputs)}]
 
-    def _fits(self, arguments: Mapping[str, Any], name: str) -> bool:
+    def _fits(self, arguments: Mapping[str, object], name: str) -> bool:
         known = self._parameters[name]
         return all(key in known for key in arguments) and all(key in arguments for key in self._required[name])
 
-    def _checked(self, arguments: Mapping[str, Any], name: str) -> dict[str, Any]:
+    def _checked(self, arguments: Mapping[str, object], name: str) -> dict[str, object]:
         known = self._parameters[name]
         if unknown := [key for key in arguments if key not in known]:
             raise WrongArgument(f"unknown arguments: {_listed(unknown)}; {self.action.name} takes {_listed(known) or 'none'}.")
@@ -75,7 +89,7 @@ class JsonParser(BaseParser):
         "Write the input as a JSON object {parameter: value}; plain text is enough where only one parameter is needed."
     )
 
-    def parse_inputs(self, inputs: Any, name: str = "run") -> dict[str, Any]:
+    def parse_inputs(self, inputs: object, name: str = "run") -> dict[str, object]:
         """The arguments by name; raises WrongArgument when they are unknown, missing, or cannot be told apart."""
         if isinstance(inputs, Mapping):
             return self._named(inputs, name)
@@ -101,10 +115,10 @@ class JsonParser(BaseParser):
         only = self._only(name)
         return text if only is None or not text.strip() else {only: self._typed(text, name, only)}
 
-    def _named(self, arguments: Mapping[str, Any], name: str) -> dict[str, Any]:
+    def _named(self, arguments: Mapping[str, object], name: str) -> dict[str, object]:
         return {key: self._typed(value, name, key) for key, value in self._checked(arguments, name).items()}
 
-    def _by_name(self, text: str, name: str, only: str | None) -> dict[str, Any]:
+    def _by_name(self, text: str, name: str, only: str | None) -> dict[str, object]:
         try:
             return self._named(parse_arguments(text), name)
         except WrongArgument as error:
@@ -121,7 +135,7 @@ class JsonParser(BaseParser):
             return required[0]
         return next(iter(known)) if len(known) == 1 else None
 
-    def _typed(self, value: Any, name: str, parameter: str) -> Any:
+    def _typed(self, value: object, name: str, parameter: str) -> object:
         """A text where a list or an object is wanted may be its JSON, as evidence is; the action checks the type."""
         if self._parameters[name][parameter] not in ("Array", "OBJECT") or not isinstance(value, str):
             return value
@@ -136,7 +150,7 @@ class TupleParser(BaseParser):
 
     PARAMETER_DESCRIPTION = "Write the input as a tuple (value, value, ...), with the values in the order of the parameters."
 
-    def parse_inputs(self, inputs: Any, name: str = "run") -> dict[str, Any]:
+    def parse_inputs(self, inputs: object, name: str = "run") -> dict[str, object]:
         """The arguments by name; raises WrongArgument for what is no tuple, and for too few or too many values."""
         values = inputs
         if isinstance(inputs, str):
@@ -169,5 +183,5 @@ def _no_object(text: str) -> bool:
     return False
 
 
-def _listed(names: Any) -> str:
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names))

@@ -63,12 +63,12 @@ class Plan:
         """The steps' labels in their order."""
         return tuple(step.label for step in self.steps)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, list[dict[str, Any]]]:
         """The plan as a JSON object."""
         return {"steps": [step.to_json() for step in self.steps]}
 
     @classmethod
-    def from_json(cls, data: Any) -> Plan:
+    def from_json(cls, data: object) -> Plan:
         """The plan that `to_json` gave, perhaps changed by a person; raises WrongArgument for what is no plan.
 
         Arguments may be JSON values as well as texts. `problems` tells whether it can run.
@@ -129,24 +129,30 @@ def fill(arguments: str, evidence: Mapping[str, str]) -> Arguments:
     A JSON object or array is filled string by string, so that no evidence can break its form; all else is one text.
     """
     value = _json_of(arguments)
-    return _filled_text(arguments, evidence) if value is None else _filled(value, evidence)
+    if isinstance(value, list):
+        return [_filled(each, evidence) for each in value]
+    if isinstance(value, dict):
+        return _filled_object(value, evidence)
+    return _filled_text(arguments, evidence)
 
 
 def _filled_text(text: str, evidence: Mapping[str, str]) -> str:
     return REFERENCE.sub(lambda found: evidence.get(found[0], found[0]), text)
 
 
-def _filled(value: Any, evidence: Mapping[str, str]) -> Any:
+def _filled(value: object, evidence: Mapping[str, str]) -> object:
     if isinstance(value, str):
         return _filled_text(value, evidence)
     if isinstance(value, list):
         return [_filled(each, evidence) for each in value]
-    if isinstance(value, dict):
-        return {key: _filled(each, evidence) for key, each in value.items()}
-    return value
+    return _filled_object(value, evidence) if isinstance(value, dict) else value
 
 
-def _json_of(text: str) -> Any:
+def _filled_object(value: Mapping[str, object], evidence: Mapping[str, str]) -> dict[str, object]:
+    return {key: _filled(each, evidence) for key, each in value.items()}
+
+
+def _json_of(text: str) -> object:
     """The JSON object or array that the text is, also with references that lack their quotes; None for other texts."""
     fenced = unfenced(text)
     text = fenced[1] if fenced else text
@@ -161,7 +167,7 @@ def _json_of(text: str) -> Any:
     return None
 
 
-def _step(number: int, data: Any) -> Step:
+def _step(number: int, data: object) -> Step:
     if not isinstance(data, Mapping):
         raise WrongArgument(f"Step {number} of the plan must be an object, but it is {data!r:.200}.")
     label, tool, arguments = data.get("label"), data.get("tool"), data.get("arguments")

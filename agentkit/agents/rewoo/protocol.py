@@ -115,7 +115,7 @@ def _told(given: ActionReturn) -> str:
     return f"[failed: {given.errmsg or 'the action gives no reason'}]"
 
 
-def _check(name: str, template: Any, placeholders: Sequence[str]) -> None:
+def _check(name: str, template: str, placeholders: Sequence[str]) -> None:
     values: Mapping[str, str] = dict.fromkeys(placeholders, "")
     try:
         str.format(template, **values)

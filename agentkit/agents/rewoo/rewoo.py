@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from agentkit.agents.rewoo.asking import ask, check_model
 from agentkit.agents.rewoo.calling import ActionCall, action_return
@@ -34,7 +33,7 @@ class ReWOO:
 
     def __init__(
         self,
-        llm: Any,
+        llm: object,
         action_executor: ActionExecutor,
         protocol: ReWOOProtocol | None = None,
         max_turn: int = 2,
@@ -79,7 +78,7 @@ class ReWOO:
         """Let plans no longer use the action of this name."""
         self._action_executor.del_action(name)
 
-    def chat(self, message: Question, **kwargs: Any) -> AgentReturn:
+    def chat(self, message: Question, **kwargs: object) -> AgentReturn:
         """Answer; `kwargs` are parameters for the model.
 
         A plan that cannot run goes back to the planner with what is wrong. When none of `max_turn` can, the answer is made
@@ -94,23 +93,23 @@ class ReWOO:
         except Exception as error:  # noqa: BLE001 (models of others raise anything; a chat gives a result)
             return talk.failed(error)
 
-    def answer(self, message: Question, **kwargs: Any) -> AgentReturn:
+    def answer(self, message: Question, **kwargs: object) -> AgentReturn:
         """`chat`, which raises what its model or `on_plan` raises instead of telling it in the result."""
         talk = _Talk.about(message)
         return self._answered(talk, self._carried_out(talk, kwargs), kwargs)
 
-    async def a_chat(self, message: Question, **kwargs: Any) -> AgentReturn:
+    async def a_chat(self, message: Question, **kwargs: object) -> AgentReturn:
         """`chat` on a thread, so that the event loop goes on; cancelling the task stops it."""
         return await ASYNC.block(self.chat, message, **kwargs)
 
-    def plan(self, message: Question, **kwargs: Any) -> Plan:
+    def plan(self, message: Question, **kwargs: object) -> Plan:
         """A plan that can run, to be shown, changed and run.
 
         Raises ResponseParsingError when none of `max_turn` plans can, what the model raises, and Stopped.
         """
         return self._planned(_Talk.about(message), (), kwargs)[1]
 
-    def run(self, plan: Plan, message: Question, *, known: Known | None = None, **kwargs: Any) -> AgentReturn:
+    def run(self, plan: Plan, message: Question, *, known: Known | None = None, **kwargs: object) -> AgentReturn:
         """Run a plan and answer from it; `known` is evidence, or texts, by label: these steps do not run.
 
         Failed steps in it do, with all that need them, see `still_known`. `nodes` of the result is the evidence by label.
@@ -132,7 +131,7 @@ class ReWOO:
         except Exception as error:  # noqa: BLE001 (as in chat)
             return talk.failed(error)
 
-    def _carried_out(self, talk: _Talk, options: Mapping[str, Any]) -> str:
+    def _carried_out(self, talk: _Talk, options: Mapping[str, object]) -> str:
         """Plan and gather evidence; why there is no plan, in words, or nothing."""
         try:
             plan_id, plan = self._planned(talk, (), options)
@@ -144,7 +143,7 @@ class ReWOO:
         self._replan(talk, options)
         return ""
 
-    def _replan(self, talk: _Talk, options: Mapping[str, Any]) -> None:
+    def _replan(self, talk: _Talk, options: Mapping[str, object]) -> None:
         """While steps have failed and it is allowed: plan anew with what is known; what succeeded is kept."""
         for _ in range(self.replans):
             known = {label: each for label, each in talk.evidence.items() if each.ok}
@@ -160,7 +159,7 @@ class ReWOO:
             plan = Plan((*(step for step in talk.plan.steps if step.label in kept), *fresh.steps))
             talk.follow(plan, self._evidence(plan, plan_id, kept, talk.cache))
 
-    def _planned(self, talk: _Talk, known: Collection[str], options: Mapping[str, Any]) -> tuple[str, Plan]:
+    def _planned(self, talk: _Talk, known: Collection[str], options: Mapping[str, object]) -> tuple[str, Plan]:
         """The plan's id and the first plan that can run; every try stays in the talk's messages."""
         plan_id, wrong = new_id(), ""
         tools = self._action_executor.tool_names()
@@ -202,14 +201,14 @@ class ReWOO:
         thoughts = [step.thought for step in talk.plan.steps]
         return self._protocol.format_solver(talk.question, thoughts, talk.actions)
 
-    def _answered(self, talk: _Talk, problem: str, options: Mapping[str, Any]) -> AgentReturn:
+    def _answered(self, talk: _Talk, problem: str, options: Mapping[str, object]) -> AgentReturn:
         prompt, log = self._solver(talk)
         talk.messages.append({"role": "system", "content": log})
         talk.answer = self._ask([*talk.earlier, {"role": "user", "content": prompt}], "solver", options)
         talk.messages.append({"role": "assistant", "content": talk.answer})
         return talk.result(problem)
 
-    def _ask(self, messages: list[ChatMessage], role: str, options: Mapping[str, Any]) -> str:
+    def _ask(self, messages: list[ChatMessage], role: str, options: Mapping[str, object]) -> str:
         stopping.check()
         return ask(self._llm, messages, f"{self.name} ({role})", options)
 
@@ -231,7 +230,7 @@ class _Talk:
     answer: str = ""
 
     @classmethod
-    def about(cls, message: Any) -> _Talk:
+    def about(cls, message: object) -> _Talk:
         messages = [{"role": "user", "content": message}] if isinstance(message, str) else message
         messages = [messages] if isinstance(messages, Mapping) else messages
         if not isinstance(messages, list) or not messages or not all(isinstance(each, Mapping) for each in messages):
@@ -264,7 +263,7 @@ class _Talk:
         return self.result(f"{type(error).__name__}: {error}", AgentStatusCode.SERVER_ERR)
 
 
-def _check_settings(name: str, protocol: Any, max_turn: Any, replans: Any, on_plan: Any, approve: Any) -> None:
+def _check_settings(name: str, protocol: object, max_turn: object, replans: object, on_plan: object, approve: object) -> None:
     if isinstance(protocol, type) or not (on_plan is None or callable(on_plan)):
         raise WrongType(f"{name}: give a protocol such as ReWOOProtocol() and a function on_plan, not {protocol!r}, {on_plan!r}.")
     if not (approve is None or callable(approve)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from agentkit.agents.rewoo.actions import BaseAction
 from agentkit.agents.rewoo.describing import Description, describe, tool_api
@@ -16,7 +15,7 @@ class FunctionAction(BaseAction):
     """A plain function, sync or async, as an action."""
 
     def __init__(
-        self, function: Callable[..., Any], name: str | None = None, description: str | None = None, *, enable: bool = True
+        self, function: Callable[..., object], name: str | None = None, description: str | None = None, *, enable: bool = True
     ) -> None:
         """Name and description are the function's own unless given; raises WrongType for what cannot be called."""
         if not callable(function):
@@ -27,7 +26,7 @@ class FunctionAction(BaseAction):
         self.function = function
         super().__init__(told, enable=enable)
 
-    def _function(self, name: str) -> Callable[..., Any]:
+    def _function(self, name: str) -> Callable[..., object]:
         return self.function
 
 

@@ -14,13 +14,12 @@ from agentkit.agents.rewoo.actions import BaseAction
 from agentkit.agents.rewoo.describing import Description
 from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.history import Stored, content_of
 from agentkit.core import bus, stopping
 from agentkit.core.fences import unfenced
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import AgentkitError, WrongType
 from agentkit.events import CodeRan
-from agentkit.messages import text_of
+from agentkit.messages import Stored, content_of, has_calls, text_of
 
 if TYPE_CHECKING:
     from agentkit.coding import CodeExecutor
@@ -39,12 +38,12 @@ _KINDS = {
 class RegisteredFunction(BaseAction):
     """A function that an agent executes, described as its model is told about it."""
 
-    def __init__(self, function: Callable[..., Any], schema: Mapping[str, Any]) -> None:
+    def __init__(self, function: Callable[..., object], schema: Mapping[str, object]) -> None:
         """`schema` has `name`, `description` and the JSON schema `parameters`."""
         self.function = function
         super().__init__(_described(schema))
 
-    def _function(self, name: str) -> Callable[..., Any]:
+    def _function(self, name: str) -> Callable[..., object]:
         return self.function
 
 
@@ -133,14 +132,14 @@ class Worker:
 
 
 class _Asking(BaseAction):
-    def __init__(self, worker: Worker, ask: Callable[..., Any]) -> None:
+    def __init__(self, worker: Worker, ask: Callable[..., object]) -> None:
         about = "what it is asked, complete in itself: it knows nothing of the conversation or of other steps"
         question = {"name": "question", "type": "STRING", "description": about}
         said = f"Asks {worker.agent.name}: {worker.agent.description or 'another agent'}"
         super().__init__({"name": worker.name, "description": said, "parameters": [question], "required": ["question"]})
         self._ask = ask
 
-    def run(self, question: str) -> Any:
+    def run(self, question: str) -> object:
         """The answer, or what is to be waited for to get it."""
         return self._ask(question)
 
@@ -166,8 +165,8 @@ def _within(agent: ConversableAgent) -> Iterator[None]:
         _asked.reset(token)
 
 
-def _is_answer(message: Mapping[str, Any]) -> bool:
-    return not (message.get("tool_calls") or message.get("function_call"))
+def _is_answer(message: Mapping[str, object]) -> bool:
+    return not has_calls(message)
 
 
 def _described(schema: Mapping[str, Any]) -> Description:

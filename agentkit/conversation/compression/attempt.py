@@ -13,11 +13,11 @@ from agentkit.conversation.compression.citing import cited, room_needed, with_pa
 from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.compression.shape import Messages, broken, divide, is_summary
 from agentkit.conversation.compression.strategy import Scope, Strategy
-from agentkit.conversation.history import Stored
 from agentkit.core import bus
 from agentkit.core.io import is_quiet
 from agentkit.errors import AgentkitError, Stopped
 from agentkit.events import Compressed, Event, ModelReplied
+from agentkit.messages import Stored
 
 _LEAST_ROOM = 24
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_count, check_flag
@@ -15,11 +15,13 @@ from agentkit.conversation.compression.shape import Messages, divide
 from agentkit.conversation.compression.sharing import broadcast, keep
 from agentkit.conversation.compression.strategy import Strategy
 from agentkit.conversation.conversable import ConversableAgent
+from agentkit.conversation.model import offered_tools
 from agentkit.conversation.replies import Continued
 from agentkit.conversation.tooling import conversation
 from agentkit.core.twin import Mode, core_of, faces
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.llm.tokens.windows import DEFAULT_MODEL
+from agentkit.messages import Given
 
 
 class Compression:
@@ -96,7 +98,7 @@ class Compression:
         name, window = model_of(agent) if agent is not None else (self._model, window_named(self._model))
         trigger, limit = self._bounds(name, window)
         meter = self._meters.get(name) or self._meters.setdefault(name, Meter(name, agent and agent.client))
-        fixed = 0 if agent is None else meter.fixed(agent._oai_system_message, agent._engine.voice.offered())
+        fixed = 0 if agent is None else meter.fixed(agent._oai_system_message, offered_tools(agent.llm_config))
         attempt = Attempt(agent.name if agent is not None else "", self.name, meter, fixed, limit)
         tokens = attempt.tokens(messages)
         if tokens < trigger or tokens < (trigger := attempt.due_at(trigger, messages)):
@@ -108,13 +110,14 @@ class Compression:
         self._failures.put(agent, peer, Failure(list(messages), tokens) if made is None else None)
         return messages if made is None else made
 
-    def apply_transform(self, messages: Messages) -> Messages:
+    def apply_transform(self, messages: list[Given]) -> list[Given]:
         """The same as a message transform, for `TransformMessages`; without an agent a strategy may lack a model."""
-        made = self.compress(self._as_before(None, None, messages))
-        self._views.put(None, None, (messages[:-1], made[:-1]))
-        return list(made)
+        shown = cast(Messages, messages)
+        made = self.compress(self._as_before(None, None, shown))
+        self._views.put(None, None, (shown[:-1], made[:-1]))
+        return cast(list[Given], list(made))
 
-    def get_logs(self, pre_transform_messages: Messages, post_transform_messages: Messages) -> tuple[str, bool]:
+    def get_logs(self, pre_transform_messages: list[Given], post_transform_messages: list[Given]) -> tuple[str, bool]:
         """How many messages became how many, and whether any did."""
         before, after = len(pre_transform_messages), len(post_transform_messages)
         if pre_transform_messages == post_transform_messages:
@@ -124,7 +127,7 @@ class Compression:
     def _reply_function(self) -> Any:
         async def _compress_history(
             recipient: ConversableAgent, mode: Mode, /, messages: Messages | None = None, sender: Agent | None = None,
-            config: Any = None,
+            config: object = None,
         ) -> tuple[bool, Any]:  # fmt: skip
             """Reply function: never final; those asked after it see the shortened history."""
             stored = list(recipient.chat_messages.get(sender) or ()) if sender is not None else []
@@ -186,7 +189,7 @@ def before_the_model(agent: ConversableAgent) -> int:
     return next((place for place, core in enumerate(cores) if getattr(core, "asks_model", False)), 0)
 
 
-def checked_trigger(owner: str, argument: str, value: Any) -> float:
+def checked_trigger(owner: str, argument: str, value: object) -> float:
     """A trigger: a share (float up to 1) or tokens (int); raises WrongType or WrongArgument for what is neither."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise WrongType(f"{owner}: {argument} must be a share up to 1.0 or a number of tokens, not {value!r:.80}.")

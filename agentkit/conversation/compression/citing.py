@@ -8,22 +8,21 @@ from collections.abc import Iterable, Sequence
 from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.compression.rendering import STILL_CITED
 from agentkit.conversation.compression.shape import Messages, is_summary, summary_message
-from agentkit.conversation.history import Stored
 from agentkit.llm.offline.passages import Passage, format_passages, parse_passages, without_passages
-from agentkit.messages import text_of
+from agentkit.messages import AnyMessage, Stored, text_of, tool_responses_of
 
 _CITED = re.compile(r"\[(\d{1,6}(?:\s*,\s*\d{1,6})*)\]")
 
 
-def texts(message: Stored) -> list[str]:
+def texts(message: AnyMessage) -> list[str]:
     """The texts that a message holds; of results of tools theirs."""
-    if responses := message.get("tool_responses"):
+    if responses := tool_responses_of(message):
         return [text_of(each.get("content")) for each in responses]
     content = message.get("content")
     return [] if callable(content) else [text_of(content)]
 
 
-def cited(messages: Iterable[Stored]) -> set[int]:
+def cited(messages: Iterable[AnyMessage]) -> set[int]:
     """The numbers that are cited outside the passages themselves."""
     found: set[int] = set()
     for message in messages:
@@ -33,7 +32,7 @@ def cited(messages: Iterable[Stored]) -> set[int]:
     return found
 
 
-def passages(messages: Iterable[Stored]) -> dict[int, Passage]:
+def passages(messages: Iterable[AnyMessage]) -> dict[int, Passage]:
     """The passages in the messages by their number; of two with the same number the newer one."""
     return {
         found.marker: found

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from agentkit.conversation.history import Stored, content_of
-from agentkit.conversation.model import sendable
 from agentkit.errors import UnknownModel
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.counting import TokenCounter, counter, counter_of
 from agentkit.llm.tokens.windows import DEFAULT_MODEL, fitting, get_max_token_limit, truncated
+from agentkit.messages import AnyMessage, Message, content_of, sendable_form
 
 _PLAIN = {"role", "name", "content"}
 """A message with no other keys is sent as it is stored."""
@@ -25,7 +24,7 @@ class Meter:
         self._counter: TokenCounter = counter_of(asked) if isinstance(asked, Model) else counter(model)
         self.estimated = self._counter.prompt([])[1]
 
-    def count(self, messages: Iterable[Stored]) -> int:
+    def count(self, messages: Iterable[AnyMessage]) -> int:
         """Tokens of these messages, without the opening of the reply."""
         count = self._counter.message
         return sum(
@@ -41,12 +40,12 @@ class Meter:
         """The beginning of the text, of at most so many tokens."""
         return fitting(truncated(text, tokens, self.model), tokens, self.text)
 
-    def fixed(self, system: Iterable[Stored], offered: Mapping[str, Any]) -> int:
+    def fixed(self, system: Iterable[AnyMessage], offered: Mapping[str, Any]) -> int:
         """Tokens that are sent whatever the history is: the system message, the tools and the opening of the reply.
 
         `offered` holds the definitions under `tools` and `functions`, as an `llm_config` does.
         """
-        said = sendable([each for each in system if each.get("content")])
+        said = sendable_form([each for each in system if each.get("content")])
         return self._counter.prompt(said, [*offered.get("tools", ()), *offered.get("functions", ())])[0]
 
 
@@ -58,7 +57,7 @@ def model_of(agent: Any) -> tuple[str, int | None]:
     return model_asked_by(agent.client, agent.llm_config)
 
 
-def model_asked_by(client: Any, config: Any = None) -> tuple[str, int | None]:
+def model_asked_by(client: Any, config: object = None) -> tuple[str, int | None]:
     """The same of a client; `config` is looked into for a client that does not say."""
     model = _first(client) or _named_in(config)
     name = getattr(model, "name", model)
@@ -77,9 +76,9 @@ def window_named(name: str) -> int | None:
         return None
 
 
-def _sent(message: Stored) -> list[Stored]:
+def _sent(message: AnyMessage) -> list[Message]:
     """A message as the API takes it; a content that is a function is what it gives."""
-    return sendable([{**message, "content": content_of(message)} if callable(message.get("content")) else message])
+    return sendable_form([{**message, "content": content_of(message)} if callable(message.get("content")) else message])
 
 
 def _first(client: Any) -> Any:

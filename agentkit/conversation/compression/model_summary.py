@@ -13,6 +13,7 @@ from agentkit.conversation.compression.strategy import Scope
 from agentkit.errors import AgentkitError, BadModelReply
 from agentkit.llm.calls.room import room_in
 from agentkit.llm.model import Model
+from agentkit.messages import Message
 
 INSTRUCTION = """You shorten conversations. Somebody goes on with this one and will read your summary in place of the messages.
 Each message begins with who speaks: ##USER##, ##ASSISTANT##, often with a name; ##FUNCTION_CALL## is a function that was called,
@@ -71,7 +72,7 @@ class ModelSummary:
             summary = reader.cut(self._asked(client, part, summary, longest, scope), 2 * longest)
         return summary
 
-    def _request(self, part: str, before: str, longest: int) -> list[dict[str, Any]]:
+    def _request(self, part: str, before: str, longest: int) -> list[Message]:
         known = f"##SUMMARY## {before}\n\n" if before else ""
         limit = f"Write at most {max(10, longest // 2)} words."
         return [

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from agentkit.conversation.compression.shape import HEADING, is_summary
-from agentkit.conversation.history import Stored, content_of
 from agentkit.llm.offline.passages import parse_passages, without_passages
-from agentkit.messages import text_of
+from agentkit.messages import AnyMessage, content_of, functions_of, responses_of, text_of
 
 Said = tuple[str, str]
 """Who (or what) says it, and the text."""
@@ -16,7 +15,7 @@ Said = tuple[str, str]
 STILL_CITED = "Passages that are cited above or below:"
 
 
-def said(message: Stored, *, passages: bool = True) -> Iterator[Said]:
+def said(message: AnyMessage, *, passages: bool = True) -> Iterator[Said]:
     """The parts of a message, each with its label: USER, ASSISTANT, FUNCTION_CALL, FUNCTION_RETURN or SUMMARY.
 
     Passages of documents are told with their number, or left out.
@@ -24,7 +23,7 @@ def said(message: Stored, *, passages: bool = True) -> Iterator[Said]:
     if is_summary(message):
         yield "SUMMARY", without_passages(str(message["content"]).removeprefix(HEADING)).replace(STILL_CITED, "").strip()
         return
-    responses = message.get("tool_responses") or ([message] if message.get("role") in ("tool", "function") else [])
+    responses = responses_of(message)
     for response in responses:
         name = response.get("name") or ""
         yield _labelled("FUNCTION_RETURN", name), _plain(text_of(response.get("content")), passages)
@@ -32,13 +31,11 @@ def said(message: Stored, *, passages: bool = True) -> Iterator[Said]:
     if text.strip():
         role = "USER" if message.get("role") == "user" else str(message.get("role", "assistant")).upper()
         yield _labelled(role, str(message.get("name") or "")), _plain(text, passages)
-    older = message.get("function_call")
-    calls = [call.get("function") or {} for call in message.get("tool_calls") or ()]
-    for call in [older, *calls] if older else calls:
+    for call in functions_of(message):
         yield "FUNCTION_CALL", f"{call.get('name')}({call.get('arguments') or ''})"
 
 
-def written(messages: Sequence[Stored]) -> list[str]:
+def written(messages: Sequence[AnyMessage]) -> list[str]:
     """Each part of the messages as one text, its label before it."""
     return [f"##{label}## {text}" for message in messages for label, text in said(message)]
 

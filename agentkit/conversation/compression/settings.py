@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentkit.conversation.checks import check_count
-from agentkit.conversation.compression.shape import Messages, called
+from agentkit.conversation.compression.shape import Messages
 from agentkit.errors import AgentkitError, WrongArgument, WrongType
+from agentkit.messages import Stored, copied, has_calls, tool_responses_of
 
 MODES = ("TERMINATE", "COMPRESS", "CUSTOMIZED")
 DEFAULT: dict[str, Any] = {
@@ -34,7 +35,7 @@ class Failed(tuple[bool, None]):
         return made
 
 
-def completed(owner: str, given: Any) -> dict[str, Any]:
+def completed(owner: str, given: object) -> dict[str, Any]:
     """The settings with the defaults for those that are not given (True: for all).
 
     Raises WrongType and WrongArgument for unknown keys and impossible values.
@@ -56,7 +57,7 @@ def completed(owner: str, given: Any) -> dict[str, Any]:
     return config
 
 
-def trigger_tokens(owner: str, trigger: Any, model: str, window: int | None) -> int:
+def trigger_tokens(owner: str, trigger: object, model: str, window: int | None) -> int:
     """The trigger in tokens: itself, or its share of the window.
 
     Raises WrongArgument for what is no positive number, and for a share of a window that is not known.
@@ -74,7 +75,7 @@ def trigger_tokens(owner: str, trigger: Any, model: str, window: int | None) -> 
     return int(trigger * window)
 
 
-def result(function: Any, given: Any) -> Messages:
+def result(function: object, given: object) -> Messages:
     """The messages that a compressing function gave; raises AgentkitError when it failed or gave something else."""
     name = getattr(function, "__name__", repr(function))
     if not isinstance(given, tuple | list) or len(given) != 2:
@@ -87,14 +88,14 @@ def result(function: Any, given: Any) -> Messages:
     return [_message(name, message) for message in messages]
 
 
-def _message(name: str, message: Any) -> dict[str, Any]:
+def _message(name: str, message: Any) -> Stored:
     fits = isinstance(message, Mapping) and isinstance(message.get("role"), str)
-    if not fits or (message.get("content") is None and not called(dict(message)) and not message.get("tool_responses")):
+    if not fits or (message.get("content") is None and not has_calls(message) and not tool_responses_of(message)):
         raise AgentkitError(f"{name} gave no message of a chat, which has a role and content or a call: {message!r:.80}")
-    return {"content": None, **message}
+    return copied({"content": None, **message})
 
 
-def _check_leave_last_n(owner: str, value: Any) -> None:
+def _check_leave_last_n(owner: str, value: object) -> None:
     try:
         check_count(owner, "leave_last_n of compress_config", value)
     except WrongType as error:  # AutoGen's is a ValueError for any impossible value

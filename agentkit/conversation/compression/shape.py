@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from agentkit.conversation.history import Stored
+from agentkit.messages import AnyMessage, Stored, function_call_of, tool_calls_of, tool_responses_of
 
 Messages = list[Stored]
 HEADING = "Summary of the earlier conversation:"
@@ -16,22 +16,22 @@ def summary_message(text: str) -> Stored:
     return {"role": "user", "content": f"{HEADING}\n{text}"}
 
 
-def is_summary(message: Stored) -> bool:
+def is_summary(message: AnyMessage) -> bool:
     """Whether the message stands for others."""
     content = message.get("content")
     return isinstance(content, str) and content.startswith(HEADING)
 
 
-def called(message: Stored) -> list[tuple[str, str]]:
+def called(message: AnyMessage) -> list[tuple[str, str]]:
     """The calls in a message, each as its kind and its id (tools) or name (functions of the older form)."""
-    calls = [("tool", str(call.get("id"))) for call in message.get("tool_calls") or ()]
-    older = message.get("function_call")
+    calls = [("tool", str(call.get("id"))) for call in tool_calls_of(message)]
+    older = function_call_of(message)
     return [*calls, ("function", str(older.get("name")))] if older else calls
 
 
-def answered(message: Stored) -> list[tuple[str, str]]:
+def answered(message: AnyMessage) -> list[tuple[str, str]]:
     """The calls that a message holds the results of."""
-    if responses := message.get("tool_responses"):
+    if responses := tool_responses_of(message):
         return [("tool", str(each.get("tool_call_id"))) for each in responses]
     if message.get("role") == "tool":
         return [("tool", str(message.get("tool_call_id")))]
@@ -82,7 +82,7 @@ def divide(messages: Sequence[Stored], keep_last: int) -> tuple[Messages, Messag
     return head, [message for part in parts for message in part], tail
 
 
-def broken(before: Sequence[Stored], after: Sequence[Stored]) -> str:
+def broken(before: Sequence[AnyMessage], after: Sequence[AnyMessage]) -> str:
     """What is wrong with a history that is to stand for another one; empty when a model can go on with it."""
     if not after:
         return "nothing would be left of the conversation"
@@ -93,7 +93,7 @@ def broken(before: Sequence[Stored], after: Sequence[Stored]) -> str:
     return ""
 
 
-def _unpaired(messages: Sequence[Stored]) -> Iterator[tuple[str, str]]:
+def _unpaired(messages: Sequence[AnyMessage]) -> Iterator[tuple[str, str]]:
     """Calls without a result behind them, and results without a call before them; a call in the last message waits for its."""
     open_calls: set[tuple[str, str]] = set()
     known: set[tuple[str, str]] = set()

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentkit.conversation.agent import Agent
-from agentkit.conversation.compression.shape import Messages, called
+from agentkit.conversation.compression.shape import Messages
 from agentkit.conversation.conversable import ConversableAgent
-from agentkit.conversation.history import Stored
+from agentkit.messages import Stored, copied, has_calls, says_same
 
 
 def keep(agent: ConversableAgent, peer: Agent | None, known: Messages, shown: Messages, made: Messages) -> bool:
@@ -45,14 +45,14 @@ def broadcast(agent: ConversableAgent, peer: Agent | None, before: Messages) -> 
 
 
 def _as_seen_by_peer(message: Stored) -> Stored:
-    role = message.get("role")
-    turned = {"user": "assistant", "assistant": "user"}.get(str(role), role)
-    return {**message, "role": "assistant" if called(message) else turned}
+    role = message.get("role", "user")
+    turned = {"user": "assistant", "assistant": "user"}.get(role, role)
+    return {**message, "role": "assistant" if has_calls(message) else turned}
 
 
 def _as_seen_by_member(message: Stored, name: str) -> Stored:
-    if called(message) or message.get("role") not in ("user", "assistant"):
-        return dict(message)
+    if has_calls(message) or message.get("role") not in ("user", "assistant"):
+        return copied(message)
     return {**message, "role": "assistant" if message.get("name") == name else "user"}
 
 
@@ -60,5 +60,4 @@ def _same(messages: Messages | None, others: Messages) -> bool:
     """Whether two agents heard the same in a group."""
     if messages is None or len(messages) != len(others):
         return False
-    keys = ("content", "tool_calls", "function_call", "tool_responses")
-    return all(one.get(key) == other.get(key) for one, other in zip(messages, others, strict=True) for key in keys)
+    return all(map(says_same, messages, others))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agentkit.conversation.compression.shape import Messages
 from agentkit.conversation.compression.strategy import Scope
-from agentkit.conversation.history import Stored
 from agentkit.errors import WrongArgument
 from agentkit.llm.offline.passages import format_passages, parse_passages, without_passages
-from agentkit.messages import text_of
+from agentkit.messages import Stored, text_of, with_contents
 
 
 class ToolOutput:
@@ -39,14 +36,9 @@ class ToolOutput:
         return made
 
     def _cut(self, message: Stored, scope: Scope) -> Stored:
-        if responses := message.get("tool_responses"):
-            cut = [{**each, "content": self._text(each.get("content"), scope)} for each in responses]
-            return {**message, "tool_responses": cut, "content": "\n\n".join(str(each["content"]) for each in cut)}
-        if message.get("role") in ("tool", "function"):
-            return {**message, "content": self._text(message.get("content"), scope)}
-        return message
+        return with_contents(message, lambda content: self._text(content, scope))
 
-    def _text(self, content: Any, scope: Scope) -> str:
+    def _text(self, content: object, scope: Scope) -> str:
         text, meter = text_of(content), scope.meter
         kept = [found for found in parse_passages(text) if found.marker in scope.cited]
         rest = without_passages(text) if "<passage" in text else text

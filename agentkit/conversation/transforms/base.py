@@ -10,8 +10,9 @@ from typing import Any, Protocol, runtime_checkable
 from agentkit.core import bus
 from agentkit.core.io import IOStream
 from agentkit.events import Noted
+from agentkit.messages import Given
 
-Messages = list[dict[str, Any]]
+Messages = list[Given]
 
 
 @runtime_checkable

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from agentkit.conversation.transforms.base import Messages
-
-_RESULTS = ("tool", "function")
+from agentkit.messages import AnyMessage, has_calls, is_result
 
 
 def groups(messages: Messages) -> list[Messages]:
     """The messages in order, a call of tools in one group with its results; a model accepts neither without the other."""
     found: list[Messages] = []
     for message in messages:
-        if found and message.get("role") in _RESULTS and _calls(found[-1][0]):
+        if found and is_result(message) and has_calls(found[-1][0]):
             found[-1].append(message)
         else:
             found.append([message])
@@ -29,7 +27,7 @@ def head_and_rest(messages: Messages, *, keep_first: bool = False) -> tuple[Mess
     return [], found
 
 
-def applies(message: Mapping[str, Any], filter_dict: Mapping[str, Any] | None, exclude_filter: bool) -> bool:
+def applies(message: AnyMessage, filter_dict: Mapping[str, object] | None, exclude_filter: bool) -> bool:
     """Whether a transform with this filter is to change the message.
 
     `filter_dict` gives for a key of messages the wanted values. With `exclude_filter`, messages that have any of them
@@ -41,11 +39,7 @@ def applies(message: Mapping[str, Any], filter_dict: Mapping[str, Any] | None, e
     return not any(met) if exclude_filter else all(met)
 
 
-def _calls(message: Mapping[str, Any]) -> bool:
-    return bool(message.get("tool_calls") or message.get("function_call"))
-
-
-def _meets(value: Any, wanted: Any) -> bool:
+def _meets(value: object, wanted: object) -> bool:
     values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
     allowed = wanted if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
     return any(item is not None and item in allowed for item in values)

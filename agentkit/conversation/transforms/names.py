@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agentkit.conversation.transforms.base import Messages
 from agentkit.conversation.transforms.groups import applies
 from agentkit.errors import WrongArgument
+from agentkit.messages import Given
 
 
 class TextMessageContentName:
@@ -22,7 +21,7 @@ class TextMessageContentName:
         position: str = "start",
         format_string: str = "{name}:\n",
         deduplicate: bool = True,
-        filter_dict: dict[str, Any] | None = None,
+        filter_dict: Given | None = None,
         exclude_filter: bool = True,
     ) -> None:
         if position not in ("start", "end"):
@@ -51,7 +50,7 @@ class TextMessageContentName:
             return "No messages changed to incorporate name.", False
         return f"{changed} message(s) changed to incorporate name.", True
 
-    def _named(self, message: dict[str, Any]) -> dict[str, Any]:
+    def _named(self, message: Given) -> Given:
         content, name = message.get("content"), message.get("name")
         if not content or not name:
             return message

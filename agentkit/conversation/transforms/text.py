@@ -6,22 +6,25 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentkit.conversation.transforms.base import Messages
 from agentkit.conversation.transforms.groups import applies
 from agentkit.core.text import sentences
 from agentkit.errors import WrongArgument, WrongType
-from agentkit.llm.cache import AbstractCache
 from agentkit.llm.offline.words import stems
 from agentkit.llm.tokens.counting import count_text
 from agentkit.llm.tokens.windows import DEFAULT_MODEL
+from agentkit.messages import Given
+
+if TYPE_CHECKING:
+    from agentkit.llm.cache import AbstractCache
 
 
 class TextCompressor(Protocol):
     """Makes a text shorter; AutoGen's protocol, which LLMLingua's adapter there fulfils."""
 
-    def compress_text(self, text: str, **compression_params: Any) -> dict[str, Any]:
+    def compress_text(self, text: str, **compression_params: object) -> dict[str, Any]:
         """`compressed_prompt`, and where they are known `origin_tokens` and `compressed_tokens`."""
 
 
@@ -31,7 +34,7 @@ class SentenceCompressor:
     Sentences with figures count more.
     """
 
-    def compress_text(self, text: str, share: float = 0.5, **compression_params: Any) -> dict[str, Any]:
+    def compress_text(self, text: str, share: float = 0.5, **compression_params: object) -> dict[str, Any]:
         """The sentences that say most, in their order, up to this share of the text's characters; at least one of them."""
         if not 0 < share <= 1:
             raise WrongArgument(f"SentenceCompressor: share={share!r} must be above 0 and at most 1.")
@@ -69,9 +72,9 @@ class TextMessageCompressor:
         self,
         text_compressor: TextCompressor | None = None,
         min_tokens: int | None = None,
-        compression_params: Mapping[str, Any] | None = None,
+        compression_params: Mapping[str, object] | None = None,
         cache: AbstractCache | None = None,
-        filter_dict: dict[str, Any] | None = None,
+        filter_dict: Mapping[str, object] | None = None,
         exclude_filter: bool = True,
     ) -> None:
         compressor = SentenceCompressor() if text_compressor is None else text_compressor
@@ -83,7 +86,7 @@ class TextMessageCompressor:
             raise WrongArgument(f"TextMessageCompressor: min_tokens={min_tokens} must be None or above 0.")
         self._compressor = compressor
         self._min_tokens = min_tokens or 0
-        self._params = dict(compression_params or {})
+        self._params: dict[str, Any] = dict(compression_params or {})
         self._cache = cache
         self._filter_dict = filter_dict
         self._exclude_filter = exclude_filter
@@ -104,7 +107,7 @@ class TextMessageCompressor:
             return f"{self._saved} tokens saved with text compression.", True
         return "No tokens saved with text compression.", False
 
-    def _of(self, message: dict[str, Any]) -> dict[str, Any]:
+    def _of(self, message: Given) -> Given:
         content = message.get("content")
         if isinstance(content, str) and content.strip():
             return {**message, "content": self._shorter(content)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from agentkit.conversation.transforms.base import Messages
@@ -11,6 +12,7 @@ from agentkit.conversation.transforms.groups import applies, head_and_rest
 from agentkit.errors import UnknownModel, WrongArgument, WrongType
 from agentkit.llm.tokens.counting import count_text
 from agentkit.llm.tokens.windows import DEFAULT_MODEL, get_max_token_limit, truncated
+from agentkit.messages import Given, functions_of, tool_responses_of, with_responses
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +38,7 @@ class MessageTokenLimiter:
         max_tokens: int | None = None,
         min_tokens: int | None = None,
         model: str = DEFAULT_MODEL,
-        filter_dict: dict[str, Any] | None = None,
+        filter_dict: Mapping[str, object] | None = None,
         exclude_filter: bool = True,
     ) -> None:
         self._model = model
@@ -90,12 +92,12 @@ class MessageTokenLimiter:
         """Tokens of what cannot be cut."""
         return self._count([self._cut(message, 0) for message in group])
 
-    def _cut(self, message: dict[str, Any], tokens: int | None) -> dict[str, Any]:
+    def _cut(self, message: Given, tokens: int | None) -> Given:
         """The message with at most so many tokens of text, unless the filter spares it."""
         if tokens is None or not applies(message, self._filter_dict, self._exclude_filter):
             return message
-        if responses := message.get("tool_responses"):
-            return {**message, "tool_responses": self._cut_all(responses, "content", tokens)}
+        if responses := tool_responses_of(message):
+            return dict(with_responses(message, self._cut_all(responses, "content", tokens)))
         content = message.get("content")
         if isinstance(content, list):
             return {**message, "content": self._cut_all(content, "text", tokens)}
@@ -115,17 +117,15 @@ class MessageTokenLimiter:
         return sum(count_text(text, self._model)[0] for message in messages for text in _texts(message))
 
 
-def _texts(message: dict[str, Any]) -> list[str]:
+def _texts(message: Given) -> list[str]:
     """The pieces of a message that cost tokens."""
     parts: list[Any] = [message.get("content")]
-    if responses := message.get("tool_responses"):
+    if responses := tool_responses_of(message):
         parts = [response.get("content") for response in responses]
     elif isinstance(parts[0], list):
         parts = [part.get("text") if isinstance(part, dict) else part for part in parts[0]]
-    calls = [call.get("function", {}) for call in message.get("tool_calls") or ()]
-    if message.get("function_call"):
-        calls.append(message["function_call"])
-    return [part for part in parts if isinstance(part, str)] + [json.dumps(call, ensure_ascii=False) for call in calls]
+    calls = [json.dumps(call, ensure_ascii=False) for call in functions_of(message)]
+    return [part for part in parts if isinstance(part, str)] + calls
 
 
 def _checked(name: str, value: int | None) -> int | None:

@@ -14,7 +14,7 @@ _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u(?=[0-9a-fA-F]))|\\')
 _AROUND = 20
 
 
-def parse_arguments(text: str | Mapping[str, Any] | None) -> dict[str, Any]:
+def parse_arguments(text: str | Mapping[str, object] | None) -> dict[str, Any]:
     """The arguments as a dict; an empty text, None and `null` are no arguments, a dict is taken as it is.
 
     Forgives what has only one meaning: a code fence around, line breaks and control characters inside texts, a backslash

@@ -28,14 +28,14 @@ def effects(kind: Effects) -> Callable[[F], F]:
     return declared
 
 
-def effects_of(tool: Any) -> Effects:
+def effects_of(tool: object) -> Effects:
     """What the tool declares, `some` when it declares nothing; raises WrongArgument for another word."""
     while isinstance(tool, functools.partial):
         tool = tool.func
     return _checked(getattr(tool, "effects", "some"), getattr(tool, "__name__", type(tool).__name__))
 
 
-def _checked(kind: Any, where: str) -> Effects:
+def _checked(kind: object, where: str) -> Effects:
     if kind == "none":
         return "none"
     if kind == "some":

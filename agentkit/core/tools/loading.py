@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import reprlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentkit.core.tools.signature import NOTHING, is_async, name_of, parameters_of
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 
-def load_arguments(f: Callable[..., Any]) -> Callable[..., Any]:
+def load_arguments(f: Callable[..., object]) -> Callable[..., Any]:
     """Wrap `f` so that it can be called with JSON values; they are checked against, and turned into, the annotated types.
 
     Objects of the right type and annotations that pydantic does not know pass as they are; an async function stays one.
@@ -29,7 +29,7 @@ def load_arguments(f: Callable[..., Any]) -> Callable[..., Any]:
         bound = taken.load(args, kwargs)
         return f(*bound.args, **bound.kwargs)
 
-    async def call_async(*args: Any, **kwargs: Any) -> Any:
+    async def call_async(*args: object, **kwargs: object) -> Any:
         result = call(*args, **kwargs)
         # Where a sync function wraps an async one, only the result tells.
         return await result if inspect.isawaitable(result) else result
@@ -49,7 +49,7 @@ class _Arguments:
         self._positional = [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY]
         self._adapters = {p.name: _adapter(p) for p in parameters}
 
-    def load(self, args: Sequence[Any], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+    def load(self, args: Sequence[object], kwargs: Mapping[str, object]) -> inspect.BoundArguments:
         bound = self._bind(list(args), dict(kwargs))
         problems: list[str] = []
         for name, value in bound.arguments.items():
@@ -92,7 +92,7 @@ def _adapter(parameter: inspect.Parameter) -> TypeAdapter[list[Any]] | None:
         return None
 
 
-def _load(adapter: TypeAdapter[list[Any]], name: str, value: Any, problems: list[str]) -> Any:
+def _load(adapter: TypeAdapter[list[Any]], name: str, value: object, problems: list[str]) -> Any:
     from pydantic import ValidationError
 
     try:

@@ -17,7 +17,7 @@ Schema = dict[str, Any]
 DEFINITIONS = "#/$defs/"
 
 
-def function_schema(f: Callable[..., Any], *, name: str | None = None, description: str) -> Schema:
+def function_schema(f: Callable[..., object], *, name: str | None = None, description: str) -> Schema:
     """The tool `f` as `{"type": "function", "function": {"description", "name", "parameters"}}`.
 
     A parameter is described by the text in `Annotated[T, "text"]`, by the `description` of a field in it, or else by its
@@ -115,7 +115,7 @@ def _with_shared_definitions(schema: Schema, definitions: dict[str, Schema], par
     return tidied
 
 
-def _tidy(node: Any, names: dict[str, str]) -> Any:
+def _tidy(node: object, names: dict[str, str]) -> Any:
     """The schema with references renamed and without `additionalProperties: true`, which pydantic >= 2.11 adds to `dict`."""
     if isinstance(node, list):
         return [_tidy(item, names) for item in node]

@@ -20,14 +20,14 @@ def is_async(f: Callable[..., Any]) -> bool:
     return any(inspect.iscoroutinefunction(layer) for layer in _layers(f))
 
 
-def name_of(f: Callable[..., Any]) -> str:
+def name_of(f: Callable[..., object]) -> str:
     """The name of the function; of a partial that of its function, of a callable object that of its class."""
     if isinstance(f, functools.partial):
         return name_of(f.func)
     return str(getattr(f, "__name__", type(f).__name__))
 
 
-def parameters_of(f: Callable[..., Any]) -> list[inspect.Parameter]:
+def parameters_of(f: Callable[..., object]) -> list[inspect.Parameter]:
     """The parameters without `self`; annotations written as text are resolved, and stay text where a name is unknown.
 
     Raises WrongType for what cannot be called or has an annotation that cannot be evaluated, and WrongArgument for a
@@ -51,7 +51,7 @@ def parameters_of(f: Callable[..., Any]) -> list[inspect.Parameter]:
     ]
 
 
-def _layers(f: Callable[..., Any]) -> list[Any]:
+def _layers(f: Callable[..., object]) -> list[Any]:
     """The callable, and what it wraps, from outside in; the last one is the plain function where there is one."""
     layers: list[Any] = []
     inner: Any = f
@@ -61,7 +61,7 @@ def _layers(f: Callable[..., Any]) -> list[Any]:
     return layers
 
 
-def _inner(f: Any) -> Any:
+def _inner(f: object) -> Any:
     if isinstance(f, functools.partial):
         return f.func
     if inspect.ismethod(f):
@@ -71,7 +71,7 @@ def _inner(f: Any) -> Any:
     return None if inspect.isroutine(f) or inspect.isclass(f) else inspect.getattr_static(type(f), "__call__", None)
 
 
-def _resolved(annotation: Any, function: Any) -> Any:
+def _resolved(annotation: object, function: object) -> Any:
     if annotation is NOTHING:
         return annotation
     # One at a time: a name that exists only for type checkers must not spoil the other parameters.

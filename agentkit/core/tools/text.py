@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence, Set, ValuesView
 from typing import Any
 
 
-def to_text(value: Any) -> str:
+def to_text(value: object) -> str:
     """The value as a model should read it: a text as it is, everything else as JSON where it has that form.
 
     Models of pydantic, dataclasses, sets, dates, enums and the arrays and frames of numpy and pandas have one; other objects
@@ -29,7 +29,7 @@ def _text(value: Any) -> str:
     return str.__str__(plain) if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """The value made of what JSON knows."""
     if isinstance(value, type):
         return str(value)
@@ -43,7 +43,7 @@ def _plain(value: Any) -> Any:
     return _plain_foreign(value)
 
 
-def _plain_foreign(value: Any) -> Any:
+def _plain_foreign(value: object) -> Any:
     if dataclasses.is_dataclass(value):
         return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if hasattr(value, "model_dump"):  # a pydantic model inside something else
@@ -68,11 +68,11 @@ _FORMS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
 )
 
 
-def _key(key: Any) -> str:
+def _key(key: object) -> str:
     return str.__str__(key) if isinstance(key, str) else _text(key)
 
 
-def _described(value: Any) -> str:
+def _described(value: object) -> str:
     try:
         return str(value)
     except Exception:  # noqa: BLE001 (even str() of a foreign object may fail)

@@ -55,7 +55,7 @@ def _load(text: str, name: str) -> Any:
         raise DamagedDocument(f"{name} is not valid JSON ({error}). {AS_TEXT}") from error
 
 
-def _values(value: Any, path: str) -> Iterator[Part]:
+def _values(value: object, path: str) -> Iterator[Part]:
     if isinstance(value, dict) and any(isinstance(item, (dict, list)) for item in value.values()):
         simple = {key: item for key, item in value.items() if not _nested(item)}
         yield Part("\n".join(f"{key}: {_scalar(item)}" for key, item in simple.items()), _heading(path), place=path)
@@ -92,7 +92,7 @@ def _heading(path: str) -> str:
     return path.removeprefix("$").removeprefix(".")
 
 
-def _nested(value: Any) -> bool:
+def _nested(value: object) -> bool:
     return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value))
 
 
@@ -111,7 +111,7 @@ def _below(path: str, step: str) -> str:
     return path if len(path) <= _LONGEST_PATH else "\N{HORIZONTAL ELLIPSIS}" + path[1 - _LONGEST_PATH :]
 
 
-def _scalar(value: Any) -> str:
+def _scalar(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(_scalar(item) for item in value)
     return value if isinstance(value, str) else json.dumps(value)
@@ -200,7 +200,7 @@ def _markdown_cell(source: str, outline: Outline) -> None:
             outline.add(line or "\n", "\n")
 
 
-def _output(output: Any) -> str:
+def _output(output: object) -> str:
     """The textual form of an output; pictures have none."""
     if not isinstance(output, dict):
         return ""
@@ -210,6 +210,6 @@ def _output(output: Any) -> str:
     return _ANSI.sub("", _joined(output.get("text")) or _joined(data.get("text/plain") if isinstance(data, dict) else None))
 
 
-def _joined(value: Any) -> str:
+def _joined(value: object) -> str:
     """Notebooks keep texts as one string or as a list of lines."""
     return "".join(str(line) for line in value) if isinstance(value, list) else value if isinstance(value, str) else ""

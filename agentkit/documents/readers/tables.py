@@ -158,7 +158,7 @@ def _block(title: str, header: str, lines: list[str], width: int, first: int) ->
         yield Part("\n".join(lines), f"{title}: {header}" if header else title, place=place)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, float):

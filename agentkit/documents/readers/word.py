@@ -100,7 +100,7 @@ def _text(node: Any) -> str:
     return "".join(pieces)
 
 
-def _rows(table: Any) -> list[str]:
+def _rows(table: object) -> list[str]:
     """One line a row; a table inside a cell stays in its cell."""
     rows = []
     for row in _own(table, "tr", "tbl"):

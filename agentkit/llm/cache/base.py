@@ -16,7 +16,7 @@ class AbstractCache(Protocol):
     def get(self, key: str, default: Any | None = None) -> Any | None:
         """The value stored under the key, as an object of its own; `default` when there is none."""
 
-    def set(self, key: str, value: Any) -> None:
+    def set(self, key: str, value: object) -> None:
         """Store the value under the key; a later `set` replaces it."""
 
     def close(self) -> None:

@@ -69,7 +69,7 @@ class Cache(AbstractCache):
         connection_string: str | None = None,
         container_id: str | None = None,
         cache_seed: str | int = 42,
-        client: Any | None = None,
+        client: object | None = None,
     ) -> Cache:
         """Raises ConfigError: Cosmos DB is not supported."""
         given = {"connection_string": connection_string, "container_id": container_id, "client": client}
@@ -79,7 +79,7 @@ class Cache(AbstractCache):
         """The value stored under the key; `default` when there is none."""
         return self.cache.get(key, default)
 
-    def set(self, key: str, value: Any) -> None:
+    def set(self, key: str, value: object) -> None:
         """Store the value under the key."""
         self.cache.set(key, value)
 

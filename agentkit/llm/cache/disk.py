@@ -45,7 +45,7 @@ class DiskCache(AbstractCache):
             log.warning("An entry of the cache %s is skipped: %s", self.path, error)
             return default
 
-    def set(self, key: str, value: Any) -> None:
+    def set(self, key: str, value: object) -> None:
         """Store the value; where that fails, nothing is stored and a warning is logged."""
         try:
             data = encode(value, pickled=True)

@@ -26,7 +26,7 @@ class InMemoryCache(AbstractCache):
         entry = (self._seed, key)
         return copy.deepcopy(self._values[entry]) if entry in self._values else default
 
-    def set(self, key: str, value: Any) -> None:
+    def set(self, key: str, value: object) -> None:
         """Store a copy of the value; what cannot be copied is not stored and logged as a warning."""
         try:
             self._values[self._seed, key] = copy.deepcopy(value)

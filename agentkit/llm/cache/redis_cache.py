@@ -49,7 +49,7 @@ class RedisCache(AbstractCache):
             log.warning("An entry of the cache in Redis is skipped: %s", error)
             return default
 
-    def set(self, key: str, value: Any) -> None:
+    def set(self, key: str, value: object) -> None:
         """Store the value; where that fails, nothing is stored and a warning is logged."""
         try:
             self._client.set(self._named(key), encode(value, pickled=False))

@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import json
 import pickle
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +18,7 @@ _OPENAI = "openai.types."
 _KIND, _VALUE = "$kind", "value"
 
 
-def encode(value: Any, *, pickled: bool) -> bytes:
+def encode(value: object, *, pickled: bool) -> bytes:
     """The value as bytes; `pickled` allows pickle for what JSON cannot hold. Raises WrongType when neither can."""
     try:
         data = json.dumps(_packed(value)).encode()
@@ -70,7 +71,7 @@ def _packed(value: Any) -> Any:
     raise TypeError(name)
 
 
-def _unpacked(data: Any) -> Any:
+def _unpacked(data: object) -> Any:
     if isinstance(data, list):
         return [_unpacked(item) for item in data]
     if not isinstance(data, dict):
@@ -81,7 +82,7 @@ def _unpacked(data: Any) -> Any:
     return SimpleNamespace(**values) if data[_KIND] == "namespace" else _rebuilt(str(data[_KIND]), values)
 
 
-def _rebuilt(name: str, values: dict[str, Any]) -> Any:
+def _rebuilt(name: str, values: Mapping[str, object]) -> Any:
     """An object of a class of ours or of the OpenAI SDK, and of no other: an entry cannot choose what is imported."""
     module, _, qualname = name.partition(":")
     if module != _OURS and not module.startswith(_OPENAI):

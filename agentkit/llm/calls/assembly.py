@@ -17,9 +17,9 @@ from agentkit.llm.calls.checked import (
     calls_in,
     choices_of,
     finish_of,
-    function_in,
     named,
     parted,
+    single_in,
     take_arguments,
     text_in,
     usage_of,
@@ -27,6 +27,7 @@ from agentkit.llm.calls.checked import (
 from agentkit.llm.calls.stream import delta, thought
 from agentkit.llm.calls.thinking import thought_in
 from agentkit.llm.calls.wire import Sender, decoded
+from agentkit.messages import FunctionCall, ToolCall, as_calls
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletion
@@ -111,7 +112,7 @@ class _Assembly:
             values["reply_end"] = end
         return ChatCompletion.construct(**values)
 
-    def _index(self, given: Any) -> int:
+    def _index(self, given: object) -> int:
         """Which choice a piece is of; without a number, the first."""
         if given is not None and (
             isinstance(given, bool) or not isinstance(given, int) or not 0 <= given < MOST_CHOICES
@@ -170,20 +171,16 @@ class _Choice:
             delta(text)
         for part in calls_in(piece, sender):
             self._add_call(part, room, sender)
-        if single := function_in(piece.get("function_call"), sender):
+        if single := single_in(piece, sender):
             self.single = self.single or _Call()
             self.single.add(single, room, sender)
 
     def whole(self, index: int, sender: Sender) -> dict[str, Any]:
-        message: dict[str, Any] = {"role": "assistant", **parted(self.texts, self.thoughts)}
-        if self.calls:
-            made = [self.calls[number] for number in sorted(self.calls)]
-            message["tool_calls"] = [
-                {"id": call.id, "type": "function", "function": call.function(sender)}
-                for call in made
-            ]
-        if self.single:
-            message["function_call"] = self.single.function(sender)
+        made = [self.calls[number] for number in sorted(self.calls)]
+        calls = [ToolCall(id=call.id, type="function", function=call.function(sender)) for call in made]
+        single = self.single.function(sender) if self.single else None
+        said = parted(self.texts, self.thoughts)
+        message = {"role": "assistant", **said, **as_calls(calls, single)}
         return {"index": index, "finish_reason": self.finish_reason, "message": message}
 
     def _add_call(self, part: Mapping[str, Any], room: Room, sender: Sender) -> None:
@@ -210,12 +207,12 @@ class _Call:
     names: list[str] = field(default_factory=list)
     arguments: list[str] = field(default_factory=list)
 
-    def add(self, part: Mapping[str, str], room: Room, sender: Sender) -> None:
+    def add(self, part: FunctionCall, room: Room, sender: Sender) -> None:
         take_arguments(part, room, sender)
         self.names.append(part["name"])
         self.arguments.append(part["arguments"])
 
-    def function(self, sender: Sender) -> dict[str, str]:
+    def function(self, sender: Sender) -> FunctionCall:
         name, arguments = "".join(self.names), "".join(self.arguments)
         if not name:
             raise sender.refuse(arguments, "the call of a function without a name")

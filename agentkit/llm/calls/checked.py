@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agentkit.errors import BadModelReply
 from agentkit.events import ReplyEnd
-from agentkit.llm.calls.thinking import FIELD, split, thought_in
+from agentkit.llm.calls.thinking import split, thought_in
 from agentkit.llm.calls.usage import credible
 from agentkit.llm.calls.wire import Sender
+from agentkit.messages import CALLS, THINKING, FunctionCall, ToolCall, as_calls, call_fields, field_of
 
 if TYPE_CHECKING:
     from openai.types import Completion
@@ -41,7 +42,7 @@ class Room:
         return text
 
 
-def chat_completion(value: Any, sender: Sender) -> ChatCompletion:
+def chat_completion(value: object, sender: Sender) -> ChatCompletion:
     """A reply that came in one piece; raises ModelError."""
     from openai.types.chat import ChatCompletion
 
@@ -59,7 +60,7 @@ def chat_completion(value: Any, sender: Sender) -> ChatCompletion:
     )
 
 
-def completion(value: Any, sender: Sender) -> Completion:
+def completion(value: object, sender: Sender) -> Completion:
     """What a prompt was continued with, in the older API; raises ModelError."""
     from openai.types import Completion
 
@@ -75,7 +76,7 @@ def completion(value: Any, sender: Sender) -> Completion:
     )
 
 
-def choices_of(reply: Mapping[str, Any], sender: Sender) -> list[Mapping[str, Any]]:
+def choices_of(reply: Mapping[str, object], sender: Sender) -> list[Mapping[str, Any]]:
     """The choices of a reply or of a piece of one; none where it names none."""
     given = [] if reply.get("choices") is None else reply["choices"]
     if not isinstance(given, list) or not all(isinstance(choice, Mapping) for choice in given):
@@ -97,19 +98,19 @@ def named(reply: Mapping[str, Any], sender: Sender) -> dict[str, Any]:
     return {"id": "", "object": "chat.completion", "model": sender.model, **kept, "created": made}
 
 
-def usage_of(reply: Mapping[str, Any]) -> dict[str, Any]:
+def usage_of(reply: Mapping[str, object]) -> dict[str, Any]:
     """The server's figures as part of a reply, if they can be."""
     figures = credible(reply.get("usage"))
     return {"usage": figures} if figures else {}
 
 
-def finish_of(choice: Mapping[str, Any]) -> str | None:
+def finish_of(choice: Mapping[str, object]) -> str | None:
     """Why the server says that a choice is over."""
     given = choice.get("finish_reason")
     return given if isinstance(given, str) and given else None
 
 
-def text_in(content: Any, sender: Sender) -> str:
+def text_in(content: object, sender: Sender) -> str:
     """The text of a content that may come in parts; thoughts and pictures are left out."""
     if content is None or isinstance(content, str):
         return content or ""
@@ -129,10 +130,10 @@ def parted(texts: Iterable[str], thoughts: Iterable[str]) -> dict[str, str | Non
     text, thinking = "".join(texts), "".join(thoughts)
     if not thinking:
         thinking, text = split(text)
-    return {"content": text or None, **({FIELD: thinking} if thinking else {})}
+    return {"content": text or None, **({THINKING: thinking} if thinking else {})}
 
 
-def calls_in(message: Mapping[str, Any], sender: Sender) -> list[dict[str, Any]]:
+def calls_in(message: Mapping[str, object], sender: Sender) -> list[ToolCall]:
     """The calls of functions in a message or a piece of one; the `function` of each may be None."""
     given = [] if message.get("tool_calls") is None else message["tool_calls"]
     if not isinstance(given, list) or not all(isinstance(call, Mapping) for call in given):
@@ -141,10 +142,15 @@ def calls_in(message: Mapping[str, Any], sender: Sender) -> list[dict[str, Any]]
         raise sender.too_large(
             f"{len(given):,} calls of functions, of which {MOST_CALLS} are taken,"
         )
-    return [{**call, **_known(call, sender)} for call in given]
+    return [cast(ToolCall, {**call, **_known(call, sender)}) for call in given]
 
 
-def function_in(given: Any, sender: Sender) -> dict[str, str] | None:
+def single_in(message: Mapping[str, object], sender: Sender) -> FunctionCall | None:
+    """The only call in a message or a piece of one, in the form that OpenAI had before tools."""
+    return _function(field_of(message, "function_call"), sender)
+
+
+def _function(given: Any, sender: Sender) -> FunctionCall | None:
     """Name and arguments of a function that is called, or a piece of them; None for nothing."""
     if given is None:
         return None
@@ -163,7 +169,7 @@ def function_in(given: Any, sender: Sender) -> dict[str, str] | None:
     return {"name": name or "", "arguments": arguments or ""}
 
 
-def take_arguments(function: Mapping[str, str], room: Room, sender: Sender) -> None:
+def take_arguments(function: FunctionCall, room: Room, sender: Sender) -> None:
     """Count a call; raises BadModelReply when there is no room: half its arguments are others."""
     room.left -= len(function["name"]) + len(function["arguments"])
     if room.left < 0:
@@ -172,17 +178,17 @@ def take_arguments(function: Mapping[str, str], room: Room, sender: Sender) -> N
         )
 
 
-def _known(call: Mapping[str, Any], sender: Sender) -> dict[str, Any]:
+def _known(call: Mapping[str, object], sender: Sender) -> dict[str, Any]:
     if not isinstance(call.get("id"), str | None):
         raise sender.refuse(call, "a tool call")
     return {
         "id": call.get("id"),
         "type": "function",
-        "function": function_in(call.get("function"), sender),
+        "function": _function(call.get("function"), sender),
     }
 
 
-def _reply(value: Any, sender: Sender) -> Mapping[str, Any]:
+def _reply(value: object, sender: Sender) -> Mapping[str, Any]:
     if isinstance(value, Mapping) and value.get("error"):
         raise sender.problem(value["error"])
     if not isinstance(value, Mapping) or not value.get("choices"):
@@ -193,19 +199,17 @@ def _reply(value: Any, sender: Sender) -> Mapping[str, Any]:
     return value
 
 
-def _choice(choice: Mapping[str, Any], room: Room, sender: Sender) -> dict[str, Any]:
+def _choice(choice: Mapping[str, object], room: Room, sender: Sender) -> dict[str, Any]:
     given = {} if choice.get("message") is None else choice["message"]
     if not isinstance(given, Mapping):
         raise sender.refuse(given, "the message")
     thinking = room.take(thought_in(given))
     content = room.take(text_in(given.get("content"), sender))
     refusal = room.take(text_in(given.get("refusal"), sender))
-    calls, single = calls_in(given, sender), function_in(given.get("function_call"), sender)
+    calls, single = calls_in(given, sender), single_in(given, sender)
     for function in [call["function"] for call in calls] + ([single] if single else []):
         if not function or not function["name"]:
-            raise sender.refuse(
-                given.get("tool_calls") or given.get("function_call"), "the call of a function"
-            )
+            raise sender.refuse(next(iter(call_fields(given).values()), {}), "the call of a function")
         take_arguments(function, room, sender)
     message = {
         **_extras(given),
@@ -213,18 +217,13 @@ def _choice(choice: Mapping[str, Any], room: Room, sender: Sender) -> dict[str, 
         **parted([content], [thinking]),
         "refusal": refusal or None,
     }
-    message |= ({"tool_calls": calls} if calls else {}) | (
-        {"function_call": single} if single else {}
-    )
+    message |= as_calls(calls, single)
     return {**choice, "message": message, "finish_reason": finish_of(choice)}
 
 
-def _extras(message: Mapping[str, Any]) -> dict[str, Any]:
+def _extras(message: Mapping[str, object]) -> dict[str, Any]:
     """What a server adds to a message, but for what has a known name and not its type."""
     wrong = {key for key, kind in _TYPED.items() if not isinstance(message.get(key), kind)}
-    wrong.add(FIELD)  # as it was understood it is put in anew
-    return {
-        key: each
-        for key, each in message.items()
-        if key not in wrong | {"tool_calls", "function_call"}
-    }
+    wrong.add(THINKING)  # as it was understood it is put in anew
+    wrong.update(CALLS)
+    return {key: each for key, each in message.items() if key not in wrong}

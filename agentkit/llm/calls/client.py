@@ -11,12 +11,13 @@ from agentkit.errors import BadModelReply, ModelError, Stopped
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, Thinking, Usage
 from agentkit.llm.calls import limits, room
 from agentkit.llm.calls.ends import cut_by, end_of, half_a_call
+from agentkit.llm.calls.sent import around_messages
 from agentkit.llm.calls.stream import Streamed, streaming
-from agentkit.llm.calls.thinking import UNSENT, split, thought_in
+from agentkit.llm.calls.thinking import split, thought_in
 from agentkit.llm.calls.usage import credible, estimated_usage, usage_from, with_reasoning
 from agentkit.llm.model import Model, Reply
 from agentkit.llm.response import ModelResponse
-from agentkit.messages import Message, new_id, text_of
+from agentkit.messages import Message, call_fields, check_reply, field_of, has_calls, new_id, text_of, without_thinking
 
 ATTEMPTS = 3
 _FIRST_WAIT_S = 0.5
@@ -37,7 +38,7 @@ def call(model: Model, messages: Sequence[Message], *, agent: str = "", stream: 
     """
     said = {} if stream is None else {"stream": stream}
     sent = room.fitted(
-        model, [_without_thinking(message) for message in messages], tools_in(params or {}), params or {}, agent
+        model, [without_thinking(message) for message in messages], tools_in(params or {}), params or {}, agent
     )
     request = {"model": model.name, "messages": sent, **said, **(params or {})}
     asked = _Call(model, list(sent), agent, request, may_be_empty)
@@ -54,12 +55,14 @@ def call(model: Model, messages: Sequence[Message], *, agent: str = "", stream: 
         attempt += 1
 
 
-def recalled(model: Model, messages: Sequence[Message], response: ModelResponse, *, agent: str = "") -> Reply:
+def recalled(model: Model, messages: Sequence[Message], response: ModelResponse, *, agent: str = "",
+             params: Mapping[str, Any] | None = None) -> Reply:  # fmt: skip
     """The reply in a response out of a cache; heard as a call that took and cost nothing.
 
     The Reply itself tells what the response took when it was made.
     """
-    return _Call(model, list(messages), agent, {}, may_be_empty=True).recalled(response)
+    request = {"model": model.name, "messages": messages, **(params or {})}
+    return _Call(model, list(messages), agent, request, may_be_empty=True).recalled(response)
 
 
 def _wait_s(error: ModelError, attempt: int, attempts: int) -> float | None:
@@ -89,8 +92,7 @@ class _Call:
         return reply
 
     def _attempt(self, number: int, reservation: limits.Reservation) -> Reply:
-        self._report_call()
-        with streaming(self.agent, self.id) as streamed:
+        with streaming(self.agent, self.id, self._report_call) as streamed:
             response: ModelResponse | None = None
             try:
                 response = self._created(streamed)
@@ -111,7 +113,7 @@ class _Call:
         with streaming(self.agent, self.id) as streamed:
             reply = self._reply(response, streamed)
         raw = self._figures(response)
-        self._report_call()
+        self._report_call(self.params)
         self._report(1, replace(reply, usage=Usage(), cost=0.0), "cached", raw)
         return reply
 
@@ -119,21 +121,28 @@ class _Call:
     def _who(self) -> str:
         return f"{self.agent}: the model {self.model.name}" if self.agent else f"The model {self.model.name}"
 
-    def _report_call(self) -> None:
-        model, messages = self.model, [dict(message) for message in self.messages]
-        bus.emit(ModelCalled(self.id, self.agent, model.provider, model.name, "chat", messages))
+    def _report_call(self, sent: Mapping[str, Any]) -> None:
+        if not bus.heard():
+            return
+        model, messages = self.model, [dict(message) for message in sent.get("messages", self.messages)]
+        request = around_messages(sent)
+        bus.emit(ModelCalled(self.id, self.agent, model.provider, model.name, "chat", messages, request))
 
     def _created(self, streamed: Streamed) -> ModelResponse:
+        if not getattr(self.model.client, "says_what_it_sends", False):
+            streamed.send(self.params)
         try:
             return self.model.client.create(self.params)
         finally:
+            if not streamed.is_told:  # it failed before it sent anything
+                streamed.send(self.params)
             streamed.close()
 
     def _reply(self, response: ModelResponse, streamed: Streamed) -> Reply:
         retrieved = self.model.client.message_retrieval(response)
         first = retrieved[0] if retrieved else None
         message, thinking = message_of(first, self._who), thinking_of(first) or streamed.thinking
-        if not (self.may_be_empty or any(message.get(key) for key in ("content", "tool_calls", "function_call"))):
+        if not (self.may_be_empty or message.get("content") or has_calls(message)):
             raise self._empty(thinking)
         if cut_by(end_of(response)) and (name := half_a_call(message)):
             raise BadModelReply(f"{self._who} was cut off while it called {name}, which is not run so; allow more tokens.")
@@ -218,7 +227,7 @@ def tools_in(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [definition for definition in given if isinstance(definition, Mapping)]
 
 
-def message_of(retrieved: Any, who: str) -> Message:
+def message_of(retrieved: object, who: str) -> Message:
     """A retrieved message as one for a history; its content is the refusal where there is one.
 
     It may be a text, a dict, or an object of the SDK or of anybody with attributes of those names. Raises BadModelReply, in
@@ -226,56 +235,28 @@ def message_of(retrieved: Any, who: str) -> Message:
     """
     if retrieved is None or isinstance(retrieved, str):
         return {"role": "assistant", "content": retrieved and split(retrieved)[1]}
-    if not isinstance(retrieved, Mapping) and not any(hasattr(retrieved, key) for key in ("content", *_CALLS)):
+    if not isinstance(retrieved, Mapping) and not (hasattr(retrieved, "content") or has_calls(retrieved)):
         raise BadModelReply(f"{who} sent {retrieved!r:.200} as its message; ask again, or choose another model.")
-    content = _part(retrieved, "content")
+    content = field_of(retrieved, "content")
     if isinstance(content, str) and not thought_in(retrieved):
         content = split(content)[1]
     elif isinstance(content, list | tuple):
         content = [part for part in content if not (isinstance(part, Mapping) and part.get("type") == "thinking")]
-    message: dict[str, Any] = {"role": "assistant", "content": content or _part(retrieved, "refusal")}
-    for key in _CALLS:
-        if made := _part(retrieved, key):
-            message[key] = [_plain(each) for each in made] if isinstance(made, list | tuple) else _plain(made)
+    message: dict[str, Any] = {"role": "assistant", "content": content or field_of(retrieved, "refusal")}
+    for key, made in call_fields(retrieved).items():
+        message[key] = [_plain(each) for each in made] if isinstance(made, list | tuple) else _plain(made)
     check_reply(who, message)
     return cast(Message, message)
 
 
-def thinking_of(retrieved: Any) -> str:
+def thinking_of(retrieved: object) -> str:
     """What was thought before a retrieved message, by its own field or by tags in its text."""
-    content = retrieved if isinstance(retrieved, str) else _part(retrieved, "content")
+    content = retrieved if isinstance(retrieved, str) else field_of(retrieved, "content")
     beside = "" if isinstance(retrieved, str) else thought_in(retrieved).strip()
     return beside or (split(content)[0] if isinstance(content, str) else "")
 
 
-def _without_thinking(message: Message) -> Message:
-    if UNSENT.isdisjoint(message):
-        return message
-    return cast(Message, {key: value for key, value in message.items() if key not in UNSENT})
-
-
-def check_reply(who: str, message: Mapping[str, Any]) -> None:
-    """Raise BadModelReply for a message that no history could take: a content that is no text, calls without a name."""
-    content, calls = message.get("content"), message.get("tool_calls") or []
-    parts = content if isinstance(content, list | tuple) else []
-    if not (content is None or (isinstance(content, str | list | tuple) and all(isinstance(part, Mapping) for part in parts))):
-        raise BadModelReply(f"{who} sent {content!r:.200} as its text; ask again, or choose another model.")
-    if not isinstance(calls, list | tuple) or not all(isinstance(call, Mapping) for call in calls):
-        raise BadModelReply(f"{who} sent {calls!r:.200} as its tool calls; ask again, or choose another model.")
-    called = [call.get("function") for call in calls]
-    for function in called + ([message["function_call"]] if message.get("function_call") else []):
-        if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
-            raise BadModelReply(f"{who} called a function without a name: {function!r:.200}; ask again.")
-
-
-_CALLS = ("tool_calls", "function_call")
-
-
-def _part(message: Any, key: str) -> Any:
-    return message.get(key) if isinstance(message, Mapping) else getattr(message, key, None)
-
-
-def _plain(made: Any) -> Any:
+def _plain(made: object) -> Any:
     """A call as a dict: of the SDK, or any object with attributes; what is neither as it is."""
     if isinstance(made, Mapping):
         return dict(made)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, get_args
+from typing import get_args
 
 from agentkit.events import ReplyEnd
+from agentkit.messages import AnyMessage, functions_of
 
 _ENDS: dict[str, ReplyEnd] = {end: end for end in get_args(ReplyEnd)}
 # What servers call it: OpenAI, Anthropic, Mistral and OpenRouter.
@@ -19,7 +19,7 @@ _REASONS: dict[str, ReplyEnd] = {
 }
 
 
-def end_of(response: Any) -> ReplyEnd:
+def end_of(response: object) -> ReplyEnd:
     """How the first reply in a response ended: by its `reply_end`, else by its `finish_reason`."""
     end = getattr(response, "reply_end", None)
     if isinstance(end, str) and end in _ENDS:
@@ -35,15 +35,13 @@ def cut_by(end: ReplyEnd | None) -> ReplyEnd | None:
     return None if end == "whole" else end
 
 
-def half_a_call(message: Mapping[str, Any]) -> str:
+def half_a_call(message: AnyMessage) -> str:
     """The name of the function whose call at the end of a cut message is not whole; else empty."""
-    calls = [call["function"] for call in message.get("tool_calls") or ()]
-    single = message.get("function_call")
-    last = [*calls, *([single] if single else [])][-1:]
+    last = functions_of(message)[-1:]
     return next((str(call["name"]) for call in last if not _is_whole(call.get("arguments"))), "")
 
 
-def _is_whole(arguments: Any) -> bool:
+def _is_whole(arguments: object) -> bool:
     try:
         return not isinstance(arguments, str) or isinstance(json.loads(arguments), dict)
     except (ValueError, RecursionError):

@@ -6,7 +6,7 @@ import email.utils
 import re
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentkit.core.address import without_login
 from agentkit.errors import (
@@ -58,7 +58,7 @@ def mapped(error: Exception, server: str, model: str, key: str) -> ModelError:
     return _unanswered(redacted(_line(str(error)) or type(error).__name__, key), server, model)
 
 
-def told_by_server(error: Any, server: str, model: str, key: str) -> ModelError:
+def told_by_server(error: object, server: str, model: str, key: str) -> ModelError:
     """Our error for an `error` that a server sends in place of a reply, or in the middle of one."""
     return _unanswered(redacted(_line(_words(error)) or "no reason given", key), server, model)
 
@@ -149,7 +149,7 @@ def _said(error: openai.APIStatusError) -> str:
     return _line(_words(error.body) or error.message) or "no reason given"
 
 
-def _words(body: Any) -> str:
+def _words(body: object) -> str:
     """The server's own words, in whichever of the usual places they stand."""
     for _ in range(3):
         if not isinstance(body, dict):

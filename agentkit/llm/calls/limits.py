@@ -12,13 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from agentkit.core import bus
 from agentkit.errors import LimitReached, WrongArgument, WrongType
 from agentkit.events import LimitTold, Usage
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.counting import counter_of
+from agentkit.messages import AnyMessage
 
 Unit = Literal["tokens", "dollars"]
 
@@ -140,8 +141,9 @@ class Reservation:
 
 @contextmanager
 def reserved(
-    model: Model, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], params: Mapping[str, Any], agent: str
-) -> Iterator[Reservation]:
+    model: Model, messages: Sequence[AnyMessage], tools: Sequence[Mapping[str, object]],
+    params: Mapping[str, object], agent: str,
+) -> Iterator[Reservation]:  # fmt: skip
     """Keep free what a call will take at least, until it is settled or fails; raises LimitReached beyond a limit."""
     meters = _active.get()
     held = Reservation(model, meters)
@@ -173,8 +175,8 @@ def _reserve(held: Reservation, meters: Sequence[_Meter], needs: Mapping[Unit, f
 
 
 def _needs(
-    meters: Sequence[_Meter], model: Model, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]],
-    params: Mapping[str, Any],
+    meters: Sequence[_Meter], model: Model, messages: Sequence[AnyMessage], tools: Sequence[Mapping[str, object]],
+    params: Mapping[str, object],
 ) -> dict[Unit, float]:  # fmt: skip
     """What is known of a call before it, by unit; raises LimitReached when that is no price but one is needed."""
     prompt, _ = counter_of(model).prompt(messages, tools)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 import socket
 import threading
 import time
@@ -19,13 +20,12 @@ from agentkit.events import CallStatus, ModelCalled, ModelReplied, Usage
 from agentkit.llm.calls.assembly import assembled
 from agentkit.llm.calls.checked import chat_completion, completion
 from agentkit.llm.calls.failures import mapped, of_http
-from agentkit.llm.calls.stream import delta, thought
-from agentkit.llm.calls.thinking import FIELD
+from agentkit.llm.calls.stream import delta, sent, thought
 from agentkit.llm.calls.usage import credible, usage_from
 from agentkit.llm.calls.wire import Sender, body, decoded, events
 from agentkit.llm.prices import price
 from agentkit.llm.response import ModelResponse
-from agentkit.messages import new_id
+from agentkit.messages import THINKING, new_id
 
 if TYPE_CHECKING:
     import ssl
@@ -47,6 +47,8 @@ class OpenAIClient:
 
     takes_response_format = True
     """Whether a reply may be wished for by `response_format`; servers that cannot say so."""
+    says_what_it_sends = True
+    """By `stream.sent`, as the SDK and this class have made it."""
 
     def __init__(self, base_url: str = OPENAI_URL, api_key: str = "", *, connect_timeout_s: float = 10.0,
                  read_timeout_s: float = 300.0, options: Mapping[str, Any] | None = None) -> None:  # fmt: skip
@@ -110,7 +112,7 @@ class OpenAIClient:
                 )
         return len(vector)
 
-    def beside(self, path: str, asked: Mapping[str, Any] | None = None) -> Any:
+    def beside(self, path: str, asked: Mapping[str, object] | None = None) -> Any:
         """The JSON value that the same server has at a path beside its `/v1`; `asked` is posted.
 
         None when there is none; raises ModelUnreachable and Stopped.
@@ -158,10 +160,12 @@ class OpenAIClient:
     def _sender(self, model: str) -> Sender:
         return Sender(self._shown, model, self._api_key)
 
-    def _ask(self, request: dict[str, Any]) -> ModelResponse:
+    def _ask(self, request: Mapping[str, object]) -> ModelResponse:
         """Ask once. The SDK sends; what comes back is read here, since it takes whatever comes, of any size."""
         sender = self._sender(str(request["model"]))
-        with self._connected(sender) as server:
+        if "http_client" in self._options:
+            sent(request)
+        with self._connected(sender, says=True) as server:
             asked: Any = server.completions if "prompt" in request else server.chat.completions
             with asked.with_streaming_response.create(**request) as response:
                 kind = response.headers.get("content-type", "")
@@ -173,18 +177,18 @@ class OpenAIClient:
         made = chat_completion(value, sender)
         if request.get("stream"):  # asked for a stream, this server sends all at once
             first = made.choices[0].message
-            thought(getattr(first, FIELD, ""))
+            thought(getattr(first, THINKING, ""))
             delta(first.content or "")
         return cast(ModelResponse, made)
 
     @contextmanager
-    def _connected(self, sender: Sender) -> Iterator[openai.OpenAI]:
-        """The SDK over a connection of its own."""
-        with self._guarded(sender) as http:
+    def _connected(self, sender: Sender, *, says: bool = False) -> Iterator[openai.OpenAI]:
+        """The SDK over a connection of its own; with `says` it is told what goes out."""
+        with self._guarded(sender, says) as http:
             yield self._sdk(http)
 
     @contextmanager
-    def _guarded(self, sender: Sender) -> Iterator[httpx2.Client]:
+    def _guarded(self, sender: Sender, says: bool = False) -> Iterator[httpx2.Client]:
         """A connection of its own for one request, so that a stop can cut it at any moment; errors come out as ours."""
         import openai
 
@@ -194,7 +198,7 @@ class OpenAIClient:
             OSError,
             *of_http("HTTPError", "StreamError"),
         )
-        with self._http(wire) as http, stopping.current().on_stop(wire.cut):
+        with self._http(wire, says) as http, stopping.current().on_stop(wire.cut):
             try:
                 yield http
             except ModelError:
@@ -202,6 +206,8 @@ class OpenAIClient:
                     raise Stopped("stopped by the user") from None
                 raise
             except failures as error:
+                if wire.problem is not None:  # the SDK takes it for one of the connection
+                    raise wire.problem from None
                 if wire.is_cut:
                     raise Stopped("stopped by the user") from None
                 # Not chained: the original may quote the key.
@@ -210,7 +216,7 @@ class OpenAIClient:
             raise Stopped("stopped by the user")
 
     @contextmanager
-    def _http(self, wire: _Wire) -> Iterator[httpx2.Client]:
+    def _http(self, wire: _Wire, says: bool) -> Iterator[httpx2.Client]:
         import httpx2
 
         if given := self._options.get("http_client"):
@@ -220,6 +226,8 @@ class OpenAIClient:
         verify = _certificates() if self.base_url.startswith("https") else False
         own = _is_loopback(self.base_url)
         hooks: dict[str, list[Callable[..., Any]]] = {"request": [wire.watch], "response": [_without_end]}
+        if says:
+            hooks["request"].append(wire.say)
         with httpx2.Client(timeout=timeout, verify=verify, trust_env=not own, event_hooks=hooks) as http:
             yield http
 
@@ -257,11 +265,20 @@ class _Wire:
 
     def __init__(self) -> None:
         self.is_cut = False
+        self.problem: Exception | None = None
+        """Of somebody who was told what goes out."""
         self._sockets: list[socket.socket] = []
         self._lock = threading.Lock()
 
     def watch(self, request: httpx2.Request) -> None:
         request.extensions["trace"] = self._traced
+
+    def say(self, request: httpx2.Request) -> None:
+        try:
+            sent(json.loads(request.read()))
+        except Exception as error:
+            self.problem = error
+            raise
 
     def cut(self) -> None:
         with self._lock:
@@ -294,13 +311,13 @@ def _schema_of(model: type[Any]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": model.__name__, "schema": schema, "strict": True}}
 
 
-def _context_window(extra: Mapping[str, Any]) -> int | None:
+def _context_window(extra: Mapping[str, object]) -> int | None:
     """As vLLM and hosted servers tell it in their lists; a model may be trained for more."""
     size = extra.get("max_model_len") or extra.get("context_length") or extra.get("context_window")
     return size if isinstance(size, int) and size > 0 else None
 
 
-def _entries(value: Any) -> list[Mapping[str, Any]] | None:
+def _entries(value: object) -> list[Mapping[str, Any]] | None:
     """The `data` of a list; None for what is none."""
     data = value.get("data") if isinstance(value, Mapping) else None
     return [one for one in data if isinstance(one, Mapping)] if isinstance(data, list) else None

@@ -18,7 +18,7 @@ from agentkit.llm.model import Model
 from agentkit.llm.tokens.counting import TokenCounter, counter_of
 from agentkit.llm.tokens.families import family_of
 from agentkit.llm.tokens.windows import window_of
-from agentkit.messages import Message
+from agentkit.messages import Message, has_calls, is_result
 
 STRATEGY = "window"
 """How the events name this guard."""
@@ -46,7 +46,7 @@ class Room:
     """To which a prompt is shortened that has more than that."""
 
 
-def room_in(model: Model, params: Mapping[str, Any]) -> Room | None:
+def room_in(model: Model, params: Mapping[str, object]) -> Room | None:
     """The room below the model's window, beside the reply; None where nobody knows the window."""
     window = window_of(model)
     if window is None or not model.is_language_model:
@@ -61,8 +61,8 @@ def room_in(model: Model, params: Mapping[str, Any]) -> Room | None:
     return Room(free - needed, free - reply)
 
 
-def fitted(model: Model, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]],
-           params: Mapping[str, Any], agent: str) -> list[Message]:  # fmt: skip
+def fitted(model: Model, messages: Sequence[Message], tools: Sequence[Mapping[str, object]],
+           params: Mapping[str, object], agent: str) -> list[Message]:  # fmt: skip
     """The messages as they can be sent; those given where they fit, or the window is not known.
 
     Emits Compressed when they did not fit. Raises ContextTooLong when even the shortest form does
@@ -202,7 +202,7 @@ class _Fitting:
 
 
 def _surely_fits(
-    messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], room: int
+    messages: Sequence[Message], tools: Sequence[Mapping[str, object]], room: int
 ) -> bool:
     """Whether even a token for each byte would do: then nothing has to be counted."""
     total = _at_most(repr(tools)) if tools else 0
@@ -221,7 +221,7 @@ def _at_most(text: str) -> int:
 def _is_result(message: Message) -> bool:
     """Whether a message is what a tool or a program gave."""
     content = message.get("content")
-    if message.get("role") in ("tool", "function"):
+    if is_result(message):
         return isinstance(content, str)
     return isinstance(content, str) and content.startswith(_CODE_OUTPUT)
 
@@ -234,11 +234,11 @@ def _units(messages: Sequence[Message]) -> list[tuple[int, ...]]:
     units: list[list[int]] = []
     calls = False
     for place, message in enumerate(messages):
-        if calls and message.get("role") in ("tool", "function"):
+        if calls and is_result(message):
             units[-1].append(place)
             continue
         units.append([place])
-        calls = bool(message.get("tool_calls") or message.get("function_call"))
+        calls = has_calls(message)
     return [tuple(unit) for unit in units]
 
 

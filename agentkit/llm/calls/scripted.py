@@ -11,10 +11,10 @@ from agentkit.core import stopping
 from agentkit.errors import BadModelReply, Stopped
 from agentkit.llm.calls.client import tools_in
 from agentkit.llm.calls.stream import delta, thought
-from agentkit.llm.calls.thinking import FIELD
 from agentkit.llm.calls.usage import estimated_usage
 from agentkit.llm.model import Model
 from agentkit.llm.response import Choice, Response, ResponseMessage
+from agentkit.messages import THINKING, call_fields
 
 Scripted = str | Mapping[str, Any] | Exception
 Script = Scripted | Callable[[Mapping[str, Any]], Scripted]
@@ -44,7 +44,7 @@ class ScriptedClient:
             raise reply
         message: dict[str, Any] = {"content": reply} if isinstance(reply, str) else dict(reply)
         text = str(message.get("content") or "")
-        thinking = str(message.get(FIELD) or "")
+        thinking = str(message.get(THINKING) or "")
         if params.get("stream"):
             self._stream(thinking, thought)
             self._stream(text, delta)
@@ -53,8 +53,7 @@ class ScriptedClient:
         )
         counted = {"prompt_tokens": usage.prompt, "completion_tokens": usage.completion}
         said = ResponseMessage(
-            message.get("content"), message.get("tool_calls"),
-            function_call=message.get("function_call"), reasoning_content=thinking or None,
+            message.get("content"), reasoning_content=thinking or None, **call_fields(message),
         )  # fmt: skip
         choice = Choice(said, message.get("finish_reason", "stop"))
         return Response([choice], str(params.get("model", "scripted")), counted, message.get("reply_end"))
@@ -72,7 +71,7 @@ class ScriptedClient:
         """Tokens as counted here."""
         return response.usage
 
-    def _next(self, params: Mapping[str, Any]) -> Script:
+    def _next(self, params: Mapping[str, object]) -> Script:
         with self._lock:
             self.requests.append(dict(params))
             if callable(self._replies):

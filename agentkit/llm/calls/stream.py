@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Any
 
 from agentkit.core import bus
 from agentkit.events import ThinkingDelta, TokenDelta
@@ -28,6 +29,10 @@ class Streamed:
     """What the model thought before it answered."""
     thinking_s: float | None = None
     """How long; None when nothing was thought."""
+    tell: Callable[[Mapping[str, Any]], None] | None = None
+    """Hears what goes out to the server."""
+    is_told: bool = False
+    """Whether it has heard that."""
     _began_thinking: float | None = None
     _splitter: Splitter = field(default_factory=Splitter)
 
@@ -40,6 +45,12 @@ class Streamed:
     def thinking(self) -> str:
         """All that was thought so far."""
         return "".join(self.thoughts).strip()
+
+    def send(self, request: Mapping[str, Any]) -> None:
+        """This goes out to the server now."""
+        self.is_told = True
+        if self.tell:
+            self.tell(request)
 
     def add(self, text: str) -> None:
         """Take the next piece of the reply, in which tags may tell thinking from the answer."""
@@ -105,10 +116,19 @@ def thought(text: str) -> None:
         streamed.think(text)
 
 
+def sent(request: Mapping[str, Any]) -> None:
+    """Say what goes out to the server now; for a ModelClient that `says_what_it_sends`, each time that it does."""
+    streamed = _streamed.get()
+    if streamed is not None:
+        streamed.send(request)
+
+
 @contextmanager
-def streaming(agent: str, call_id: str) -> Iterator[Streamed]:
-    """While the block runs, pieces belong to this call and are collected."""
-    streamed = Streamed(agent, call_id)
+def streaming(
+    agent: str, call_id: str, tell: Callable[[Mapping[str, Any]], None] | None = None
+) -> Iterator[Streamed]:
+    """While the block runs, pieces belong to this call and are collected; `tell` hears what is sent."""
+    streamed = Streamed(agent, call_id, tell=tell)
     token = _streamed.set(streamed)
     try:
         yield streamed

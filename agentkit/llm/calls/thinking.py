@@ -10,13 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-FIELD = "reasoning_content"
-"""Where a message of ours keeps it."""
-_FIELDS = (FIELD, "reasoning", "thinking")
-UNSENT = frozenset((*_FIELDS, "reasoning_details"))
-"""What no message of a request may have."""
+from agentkit.messages import THINKING_FIELDS, field_of
+
 _OPEN = "<think>"
 _CLOSE = "</think>"
 _CLOSING = re.compile(_CLOSE, re.IGNORECASE)
@@ -144,23 +141,19 @@ def split(text: str) -> tuple[str, str]:
     return thinking.strip(), answer
 
 
-def thought_in(message: Any) -> str:
+def thought_in(message: object) -> str:
     """The thinking that stands beside the text of a message or of a piece of one; else empty.
 
     A server may name the same twice; the first that says something counts.
     """
-    for key in _FIELDS:
-        value = _value(message, key)
+    for key in THINKING_FIELDS:
+        value = field_of(message, key)
         if isinstance(value, str) and value:
             return value
-    return _in_parts(_value(message, "content")) or _in_details(message)
+    return _in_parts(field_of(message, "content")) or _in_details(message)
 
 
-def _value(message: Any, key: str) -> Any:
-    return message.get(key) if isinstance(message, Mapping) else getattr(message, key, None)
-
-
-def _in_parts(content: Any) -> str:
+def _in_parts(content: object) -> str:
     """Of Mistral: parts of type `thinking`, which hold texts, or a text."""
     parts = content if isinstance(content, list | tuple) else ()
     inner = [
@@ -171,12 +164,12 @@ def _in_parts(content: Any) -> str:
     return "".join(each if isinstance(each, str) else _texts(each) for each in inner)
 
 
-def _in_details(message: Any) -> str:
-    details = _value(message, "reasoning_details")
+def _in_details(message: object) -> str:
+    details = field_of(message, "reasoning_details")
     return _texts(details, "text") or _texts(details, "summary")
 
 
-def _texts(parts: Any, key: str = "text") -> str:
+def _texts(parts: object, key: str = "text") -> str:
     given = parts if isinstance(parts, Sequence) and not isinstance(parts, str | bytes) else ()
     texts = [part.get(key) for part in given if isinstance(part, Mapping)]
     return "".join(text for text in texts if isinstance(text, str))

@@ -28,12 +28,12 @@ _MOST = 10**12
 """Tokens that no call can have; a server that says so counts something else."""
 
 
-def credible(raw: Any) -> dict[str, Any]:
+def credible(raw: object) -> dict[str, Any]:
     """A server's `usage` object as it can be kept: empty when there is none, or when a count of tokens in it cannot be."""
     return _kept(raw) if isinstance(raw, Mapping) and _can_be(raw) else {}
 
 
-def usage_from(raw: Mapping[str, Any]) -> Usage:
+def usage_from(raw: Mapping[str, object]) -> Usage:
     """A server's `usage` object in exclusive buckets; missing and impossible counts are 0.
 
     It may be that of OpenAI's chat or responses API, of a server that follows them in its own way, or Anthropic's. Cached and
@@ -50,7 +50,7 @@ def usage_from(raw: Mapping[str, Any]) -> Usage:
 
 
 def estimated_usage(
-    messages: Iterable[Mapping[str, Any]], text: str, model: str, tools: Sequence[Mapping[str, Any]] = (),
+    messages: Iterable[Mapping[str, object]], text: str, model: str, tools: Sequence[Mapping[str, object]] = (),
     thinking: str = "",
 ) -> Usage:  # fmt: skip
     """Our own count of a prompt with its tools and of a reply, marked as an estimate."""
@@ -68,7 +68,7 @@ def with_reasoning(usage: Usage, thinking: str, model: str) -> Usage:
     return replace(usage, output=usage.output - reasoning, reasoning=reasoning)
 
 
-def _output(raw: Mapping[str, Any], prompt: int) -> tuple[int, int]:
+def _output(raw: Mapping[str, object], prompt: int) -> tuple[int, int]:
     """Completion tokens without reasoning, and reasoning tokens."""
     completion, reasoning, total = _first(raw, _COMPLETION), _first(raw, _REASONING), _first(raw, ("total_tokens",))
     beside = total - prompt - completion if prompt else 0
@@ -77,19 +77,19 @@ def _output(raw: Mapping[str, Any], prompt: int) -> tuple[int, int]:
     return (completion - reasoning, reasoning) if reasoning <= completion else (completion, reasoning)
 
 
-def _first(raw: Mapping[str, Any], names: Sequence[str]) -> int:
+def _first(raw: Mapping[str, object], names: Sequence[str]) -> int:
     """The first of the figures that is a number other than 0."""
     return next((number for name in names if (number := _number(raw, name))), 0)
 
 
-def _number(raw: Mapping[str, Any], name: str) -> int:
+def _number(raw: Mapping[str, object], name: str) -> int:
     outer, _, inner = name.rpartition(".")
     part = raw.get(outer) if outer else raw
     value = part.get(inner) if isinstance(part, Mapping) else None
     return int(value) if _is_count(value) else 0
 
 
-def _can_be(raw: Mapping[str, Any]) -> bool:
+def _can_be(raw: Mapping[str, object]) -> bool:
     """Whether every count of tokens is one; null says nothing."""
     parts = [value for value in raw.values() if isinstance(value, Mapping)]
     counts = [value for name, value in raw.items() if _names_count(name) and value is not None]
@@ -109,14 +109,14 @@ def _kept(raw: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _is_note(value: Any) -> bool:
+def _is_note(value: object) -> bool:
     """Whether the ledger can hold what a server adds to its counts."""
     if isinstance(value, str):
         return len(value) <= _LONGEST
     return isinstance(value, int | float) and -_MOST <= value <= _MOST
 
 
-def _names_count(name: Any) -> bool:
+def _names_count(name: object) -> bool:
     return str(name).endswith("_tokens") or name in (*_PROMPT, *_COMPLETION)
 
 

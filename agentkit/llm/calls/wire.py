@@ -35,7 +35,7 @@ class Sender:
     key: str = field(default="", repr=False)
     """Left out wherever the server is quoted."""
 
-    def refuse(self, value: Any, what: str) -> BadModelReply:
+    def refuse(self, value: object, what: str) -> BadModelReply:
         """The error for a value that cannot be what stands there."""
         given = redacted(_shown.repr(value), self.key)
         return BadModelReply(
@@ -50,7 +50,7 @@ class Sender:
             "ask for less, or choose another model."
         )
 
-    def problem(self, error: Any) -> ModelError:
+    def problem(self, error: object) -> ModelError:
         """The error that the server tells in place of a reply."""
         return told_by_server(error, self.server, self.model, self.key)
 
@@ -69,7 +69,7 @@ def decoded(data: bytes | bytearray, sender: Sender) -> Any:
     )
 
 
-def _storable(value: Any, depth: int) -> Any:
+def _storable(value: object, depth: int) -> Any:
     """A copy without halves of characters, endless numbers, and names that Python keeps to itself."""
     if depth > _DEEPEST:
         raise RecursionError

@@ -67,7 +67,7 @@ def config_list_from_json(env_or_file: str, file_location: str | None = "", filt
 
 def config_list_from_dotenv(
     dotenv_file_path: str | None = None,
-    model_api_key_map: Mapping[str, str | Mapping[str, Any]] | None = None,
+    model_api_key_map: Mapping[str, str | Mapping[str, object]] | None = None,
     filter_dict: Filter | None = None,
 ) -> Configs:
     """One configuration per model, its key from the environment, into which the .env file is read first.
@@ -170,14 +170,14 @@ def get_config(
     return {"api_key": api_key, **{key: value for key, value in others.items() if value}}
 
 
-def _meets(value: Any, accepted: Collection[Any]) -> bool:
+def _meets(value: object, accepted: Collection[object]) -> bool:
     some = [accepted] if isinstance(accepted, str) else accepted
     if isinstance(value, list):
         return any(one in some for one in value)
     return value is not None and value in some
 
 
-def _missing(given: Mapping[str, Any]) -> dict[str, str]:
+def _missing(given: Mapping[str, object]) -> dict[str, str]:
     return {model: variable for model, variable in _DOTENV_MODELS.items() if model not in given}
 
 

@@ -55,7 +55,7 @@ class Entry:
         return "" if self.model else str(self.params["model_client_cls"])
 
 
-def entry_of(given: Any, base: Mapping[str, Any], cache_seed: int) -> Entry:
+def entry_of(given: object, base: Mapping[str, object], cache_seed: int) -> Entry:
     """The entry for a configuration; `base` holds what all have in common. Raises WrongType, WrongArgument, ConfigError."""
     if not isinstance(given, Mapping):
         kind = type(given).__name__  # not the value, in which keys may stand
@@ -81,7 +81,7 @@ def custom_model(client: Any, config: Mapping[str, Any]) -> Model:
     return Model(f"{kind}/{server}{name}", name or kind, CustomClient(client), name, "custom")
 
 
-def made_by(model: Model, model_client_cls: type[Any]) -> bool:
+def made_by(model: Model, model_client_cls: type[object]) -> bool:
     """Whether it asks a client of exactly this class of a script."""
     return isinstance(model.client, CustomClient) and type(model.client.client) is model_client_cls
 
@@ -96,7 +96,7 @@ class CustomClient:
         """Ask; raises whatever the script's client raises."""
         return self.client.create(params)
 
-    def message_retrieval(self, response: Any) -> Any:
+    def message_retrieval(self, response: object) -> Any:
         """The messages of the response."""
         return self.client.message_retrieval(response)
 
@@ -106,7 +106,7 @@ class CustomClient:
         cost: float | None = response.cost
         return cost
 
-    def get_usage(self, response: Any) -> Mapping[str, Any]:
+    def get_usage(self, response: object) -> Mapping[str, Any]:
         """Tokens as the script's client counts them; empty when it does not."""
         return self.client.get_usage(response) or {}
 

@@ -39,13 +39,13 @@ def instantiated(
     return made
 
 
-def _filled_part(part: Any, context: Mapping[str, Any]) -> Any:
+def _filled_part(part: object, context: Mapping[str, object]) -> Any:
     if isinstance(part, Mapping) and isinstance(part.get("text"), str):
         return {**part, "text": _filled(part["text"], context)}
     return part
 
 
-def _filled(template: str, context: Mapping[str, Any]) -> str:
+def _filled(template: str, context: Mapping[str, object]) -> str:
     try:
         return template.format(**context)
     except (KeyError, IndexError, ValueError) as error:

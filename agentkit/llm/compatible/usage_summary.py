@@ -21,7 +21,7 @@ class UsageSummary:
         self._models: dict[str, dict[str, Any]] = {}
         self._cost: float = 0
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> UsageSummary:
+    def __deepcopy__(self, memo: Mapping[int, object]) -> UsageSummary:
         made = UsageSummary()
         with self._lock:
             made._models, made._cost = {model: dict(sums) for model, sums in self._models.items()}, self._cost
@@ -50,7 +50,7 @@ class UsageSummary:
             return {"total_cost": self._cost, **{model: dict(sums) for model, sums in self._models.items()}}
 
 
-def print_summaries(actual: Mapping[str, Any] | None, total: Mapping[str, Any] | None, mode: str | Sequence[str]) -> None:
+def print_summaries(actual: Mapping[str, object] | None, total: Mapping[str, object] | None, mode: str | Sequence[str]) -> None:
     """Print the sums that `mode` names to the agents' console; raises WrongArgument for another mode."""
     modes = {mode} if isinstance(mode, str) else set(mode)
     if not modes or modes - {"actual", "total"}:

@@ -23,7 +23,7 @@ from agentkit.llm.compatible.entries import CLIENT_KEYS, Entry, custom_model, en
 from agentkit.llm.compatible.templates import instantiate, instantiated
 from agentkit.llm.compatible.usage_summary import UsageSummary, print_summaries
 from agentkit.llm.model import Model, Reply
-from agentkit.messages import Message
+from agentkit.messages import Message, has_calls
 
 log = logging.getLogger(__name__)
 
@@ -152,7 +152,9 @@ class OpenAIWrapper:
             key = request.key() if cache is not None else ""
             found = cache.get(key) if cache is not None else None
             if found is not None:
-                reply = recalled(request.model, request.messages, found, agent=request.agent)
+                reply = recalled(
+                    request.model, request.messages, found, agent=request.agent, params=request.params
+                )
             else:
                 reply = request.ask()
                 self._count(self._actual, request, reply)
@@ -225,7 +227,7 @@ class _Request:
                 may_be_empty=True,
             )  # fmt: skip
 
-    def accepts(self, response: Any) -> bool:
+    def accepts(self, response: object) -> bool:
         """Whether the caller's filter lets the response pass."""
         accept = self.extras.get("filter_func")
         return accept is None or bool(accept(context=self.extras.get("context"), response=response))
@@ -247,7 +249,7 @@ class _Request:
         return json.dumps(said, sort_keys=True, default=_described)
 
 
-def _retrieved(request: _Request, response: Any) -> list[Any]:
+def _retrieved(request: _Request, response: object) -> list[Any]:
     """The answers of a response: message objects where functions are called, else texts (formatted ones where asked for)."""
     form = request.params.get("response_format")
     answers = [_text_or_calls(one) for one in request.model.client.message_retrieval(response)]
@@ -256,12 +258,12 @@ def _retrieved(request: _Request, response: Any) -> list[Any]:
     return [form.model_validate_json(one).format() if isinstance(one, str) else one for one in answers]
 
 
-def _text_or_calls(message: Any) -> Any:
+def _text_or_calls(message: object) -> Any:
     if isinstance(message, str):
         return split(message)[1]
     if message is None or isinstance(message, Mapping):
         return message
-    if getattr(message, "tool_calls", None) or getattr(message, "function_call", None):
+    if has_calls(message):
         return message if hasattr(message, "model_dump") else message_of(message, "The model")
     content = getattr(message, "content", None)
     if isinstance(content, str) and not thought_in(message):
@@ -269,7 +271,7 @@ def _text_or_calls(message: Any) -> Any:
     return content or getattr(message, "refusal", None)
 
 
-def _price(price: Any) -> tuple[float, float]:
+def _price(price: object) -> tuple[float, float]:
     if isinstance(price, (list, tuple)) and len(price) == 2 and all(isinstance(one, (int, float)) for one in price):
         return float(price[0]), float(price[1])
     raise WrongArgument(f"price is {price!r}; it must be [dollars for 1,000 prompt tokens, dollars for 1,000 completion tokens].")
@@ -284,7 +286,7 @@ def _warn_unpriced(model: str) -> None:
     )  # fmt: skip
 
 
-def _described(value: Any) -> Any:
+def _described(value: object) -> Any:
     """What stands in a cache's key for what JSON cannot hold; the same for the same thing in another process."""
     if isinstance(value, type):
         return value.model_json_schema() if hasattr(value, "model_json_schema") else f"{value.__module__}.{value.__qualname__}"

@@ -72,11 +72,11 @@ _SERVERS: tuple[Callable[[OpenAIClient, str], Iterator[Context]], ...] = (
 )
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _rows(value: Any, key: str) -> list[Mapping[str, Any]] | None:
+def _rows(value: object, key: str) -> list[Mapping[str, Any]] | None:
     rows = _mapping(value).get(key)
     return [_mapping(row) for row in rows] if isinstance(rows, list) else None
 

@@ -100,13 +100,13 @@ class TokenCounter:
         self._prompts = (grown, *[prompt for prompt in self._prompts if prompt is not known][: _PROMPTS - 1])
         return grown
 
-    def _counted(self, message: Mapping[str, Any]) -> Counted:
+    def _counted(self, message: Mapping[str, object]) -> Counted:
         try:
             return self._young[tuple(message.items())]
         except (KeyError, TypeError):  # not seen lately, or with lists in it
             return self._remembered(_key(message), lambda: message_tokens(message, self._family, self.model))
 
-    def _tools(self, tools: Sequence[Mapping[str, Any]], system: str | None) -> Counted:
+    def _tools(self, tools: Sequence[Mapping[str, object]], system: str | None) -> Counted:
         tokens, is_estimate = self._remembered(("tools", _frozen(tools)), lambda: definition_tokens(tools, self._family))
         if system is None:
             return tokens, is_estimate
@@ -130,7 +130,7 @@ def count_text(text: str, model: str) -> tuple[int, bool]:
 
 
 def count_messages(
-    messages: Iterable[Mapping[str, Any]], model: str, tools: Sequence[Mapping[str, Any]] = ()
+    messages: Iterable[Mapping[str, object]], model: str, tools: Sequence[Mapping[str, object]] = ()
 ) -> tuple[int, bool]:
     """Tokens of a prompt for `model` with the definitions of its tools or functions, and whether that is an estimate.
 
@@ -179,25 +179,25 @@ def _shared(model: str, family: Family) -> TokenCounter:
     return TokenCounter(model, family.own)
 
 
-def _system(message: Mapping[str, Any]) -> str | None:
+def _system(message: Mapping[str, object]) -> str | None:
     return text_of(message.get("content")) if message.get("role") in ("system", "developer") else None
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> Any:
     """A copy that a change in place does not reach; texts are shared."""
     if isinstance(value, dict):
         return {key: inner if type(inner) is str else _copied(inner) for key, inner in value.items()}
     return [_copied(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _key(message: Mapping[str, Any]) -> Hashable:
+def _key(message: Mapping[str, object]) -> Hashable:
     """What is in a message; its own items where they can be looked up as they are."""
     if all(value is None or (isinstance(value, str) and len(value) <= _LONG) for value in message.values()):
         return tuple(message.items())
     return _frozen(dict(message))
 
 
-def _frozen(value: Any) -> Hashable:
+def _frozen(value: object) -> Hashable:
     """A hashable equal of JSON; `1`, `1.0` and `True`, which Python takes for equal, stay different."""
     if isinstance(value, str):
         return value if len(value) <= _LONG else (len(value), hash(value))

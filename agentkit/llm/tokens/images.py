@@ -10,7 +10,6 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from agentkit.llm.tokens.families import base_name
@@ -91,7 +90,7 @@ _RULES: list[tuple[str, Tiles | Patches | Area, bool]] = [
 ]
 
 
-def image_tokens(part: Mapping[str, Any], model: str) -> tuple[int, bool]:
+def image_tokens(part: Mapping[str, object], model: str) -> tuple[int, bool]:
     """Tokens of a part `image_url` of a message, and whether that is an estimate.
 
     The size is read from a `data:` URL. A picture elsewhere is not fetched: it counts as a photograph of 6 megapixels.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from agentkit.llm.tokens.families import Family
 from agentkit.llm.tokens.images import image_tokens
+from agentkit.messages import AnyMessage, FunctionCall, function_call_of, tool_calls_of, tool_responses_of
 
 Counted = tuple[int, bool]
 """Tokens, and whether that is an estimate."""
@@ -17,12 +17,12 @@ _CALL, _CALLS, _EACH_CALL, _RESULT = 3, 6, 10, 2
 _TEXTS = ("text", "input_text", "output_text", "refusal")
 
 
-def message_tokens(message: Mapping[str, Any], family: Family, model: str) -> Counted:
+def message_tokens(message: AnyMessage, family: Family, model: str) -> Counted:
     """Tokens of a message with all that goes along; the opening of the reply and the definitions of tools are not in it.
 
     A call of a tool counts the tool's name twice: the second time stands before the result, which does not know it.
     """
-    if responses := message.get("tool_responses"):  # AutoGen's one message for the results of several calls
+    if responses := tool_responses_of(message):  # AutoGen's one message for the results of several calls
         counted = [message_tokens({"role": "tool", "content": one.get("content")}, family, model) for one in responses]
         return sum(tokens for tokens, _ in counted), any(guessed for _, guessed in counted)
     tokens, is_estimate = _content(message.get("content"), family, model)
@@ -30,7 +30,7 @@ def message_tokens(message: Mapping[str, Any], family: Family, model: str) -> Co
     return tokens + calls + _frame(message, family), is_estimate or call_is_estimate
 
 
-def _frame(message: Mapping[str, Any], family: Family) -> int:
+def _frame(message: AnyMessage, family: Family) -> int:
     role, name = message.get("role"), str(message.get("name") or "")
     if role == "tool":
         return family.per_message + family.role + _RESULT
@@ -40,7 +40,7 @@ def _frame(message: Mapping[str, Any], family: Family) -> int:
     return family.per_message + family.role + named
 
 
-def _content(content: Any, family: Family, model: str) -> Counted:
+def _content(content: object, family: Family, model: str) -> Counted:
     if content is None or isinstance(content, str):
         return family.count(content or ""), False
     if not isinstance(content, list | tuple):
@@ -49,7 +49,7 @@ def _content(content: Any, family: Family, model: str) -> Counted:
     return sum(tokens for tokens, _ in counted), any(guessed for _, guessed in counted)
 
 
-def _part(part: Any, family: Family, model: str) -> Counted:
+def _part(part: object, family: Family, model: str) -> Counted:
     if not isinstance(part, Mapping):
         return family.count(str(part)), True
     kind = part.get("type")
@@ -60,16 +60,16 @@ def _part(part: Any, family: Family, model: str) -> Counted:
     return family.count(f"<{kind}>"), True  # sounds and files: their tokens are not published by size
 
 
-def _calls(message: Mapping[str, Any], family: Family) -> Counted:
-    made = [call.get("function") or {} for call in message.get("tool_calls") or () if isinstance(call, Mapping)]
+def _calls(message: AnyMessage, family: Family) -> Counted:
+    made = [call.get("function") or {} for call in tool_calls_of(message)]
     each = sum(2 * family.count(_text(call.get("name"))) + family.count(_arguments(call, family)) for call in made)
     tokens = {0: 0, 1: _CALL}.get(len(made), _CALLS + _EACH_CALL * len(made)) + each
-    if old := message.get("function_call"):
+    if old := function_call_of(message):
         tokens += _CALL + family.count(_text(old.get("name"))) + family.count(_arguments(old, family))
     return tokens, len(made) > 1
 
 
-def _arguments(call: Mapping[str, Any], family: Family) -> str:
+def _arguments(call: FunctionCall, family: Family) -> str:
     """The arguments as the model gets them: the newer models as JSON without blanks, the older ones as they are."""
     text = _text(call.get("arguments"))
     if family.encoding != "o200k_base":
@@ -80,5 +80,5 @@ def _arguments(call: Mapping[str, Any], family: Family) -> str:
         return text
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False, default=str)

@@ -17,12 +17,12 @@ _PLAIN = frozenset({"type", "description", "enum", "items", "properties", "requi
 _NAMES = {"integer": "number", "number": "number", "string": "string", "boolean": "boolean", "null": "null"}
 
 
-def num_tokens_from_functions(functions: Iterable[Mapping[str, Any]], model: str = DEFAULT_MODEL) -> int:
+def num_tokens_from_functions(functions: Iterable[Mapping[str, object]], model: str = DEFAULT_MODEL) -> int:
     """Tokens that these definitions (with or without the frame of a tool) add to a prompt without a system message."""
     return definition_tokens(functions, family_of(model))[0]
 
 
-def definition_tokens(definitions: Iterable[Mapping[str, Any]], family: Family) -> tuple[int, bool]:
+def definition_tokens(definitions: Iterable[Mapping[str, object]], family: Family) -> tuple[int, bool]:
     """Tokens of definitions in a prompt without a system message, and whether that is an estimate; 0 for none."""
     found = [_function(one) for one in definitions]
     if not found:
@@ -38,7 +38,7 @@ def with_system_message(content: str, family: Family) -> int:
     return _WITH_SYSTEM + family.count(content + "\n") - family.count(content)
 
 
-def _function(definition: Mapping[str, Any]) -> Mapping[str, Any]:
+def _function(definition: Mapping[str, object]) -> Mapping[str, Any]:
     inner = definition.get("function")
     return inner if isinstance(inner, Mapping) else definition
 
@@ -61,7 +61,7 @@ def _properties(schema: Mapping[str, Any], indent: int) -> Iterator[str]:
         yield f"{' ' * indent}{name}{'' if name in required else '?'}: {_type(inner, indent)},"
 
 
-def _type(schema: Any, indent: int) -> str:
+def _type(schema: object, indent: int) -> str:
     if not isinstance(schema, Mapping):
         return "any"
     if schema.get("enum"):
@@ -85,12 +85,12 @@ def _is_bare(function: Mapping[str, Any]) -> bool:
     return first is not None and not (isinstance(first, Mapping) and first.get("description"))
 
 
-def _is_plain(function: Mapping[str, Any]) -> bool:
+def _is_plain(function: Mapping[str, object]) -> bool:
     """Whether recorded calls cover all that is in the definition."""
     return "\n" not in str(function.get("description") or "") and _is_plain_schema(function.get("parameters") or {})
 
 
-def _is_plain_schema(schema: Any) -> bool:
+def _is_plain_schema(schema: object) -> bool:
     if not isinstance(schema, Mapping) or not set(schema) <= _PLAIN or not isinstance(schema.get("type", ""), str):
         return False
     inner = [*(schema.get("properties") or {}).values(), *([schema["items"]] if "items" in schema else [])]

@@ -41,7 +41,7 @@ _WINDOWS = {
 _own: dict[str, int] = {}
 
 
-def count_token(input: str | list[Any] | dict[str, Any], model: str = DEFAULT_MODEL) -> int:
+def count_token(input: str | list[Any] | Mapping[str, object], model: str = DEFAULT_MODEL) -> int:
     """Tokens of a text, of a message or of a list of messages; an estimate for models whose tokenizer is not known.
 
     Raises WrongArgument for anything else.
@@ -85,12 +85,12 @@ def register_context_window(model: str, tokens: int) -> None:
     _own[model.lower()] = tokens
 
 
-def percentile_used(input: str | list[Any] | dict[str, Any], model: str = DEFAULT_MODEL) -> float:
+def percentile_used(input: str | list[Any] | Mapping[str, object], model: str = DEFAULT_MODEL) -> float:
     """The share of the model's window that is used, 1.0 when full; raises as `count_token` and `get_max_token_limit`."""
     return count_token(input, model) / get_max_token_limit(model)
 
 
-def token_left(input: str | list[Any] | dict[str, Any], model: str = DEFAULT_MODEL) -> int:
+def token_left(input: str | list[Any] | Mapping[str, object], model: str = DEFAULT_MODEL) -> int:
     """Tokens of the model's window that are left, negative when exceeded; raises as `percentile_used`."""
     return get_max_token_limit(model) - count_token(input, model)
 

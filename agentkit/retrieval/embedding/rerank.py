@@ -155,7 +155,7 @@ class ServerReranker:
         """Nothing on this machine, else unknown."""
         return 0.0 if on_this_machine(self.provider) else None
 
-    def _ask(self, body: Mapping[str, Any]) -> Any:
+    def _ask(self, body: Mapping[str, object]) -> Any:
         import httpx2
 
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
@@ -213,7 +213,7 @@ class ServerReranker:
         return BadModelReply(f"The reranker {self.name} {what}; check that the model is a reranker, or search without one.")
 
 
-def _usage(reply: Any) -> Usage | None:
+def _usage(reply: object) -> Usage | None:
     """What the server says it has read, if it does."""
     usage = reply.get("usage") if isinstance(reply, dict) else None
     total = (usage.get("total_tokens") or usage.get("prompt_tokens")) if isinstance(usage, dict) else None

@@ -157,7 +157,7 @@ class ServerEmbedder:
             )  # fmt: skip
         return openai.OpenAI(base_url=self._url, api_key=key, max_retries=0, http_client=http)
 
-    def _read(self, reply: Any, count: int) -> list[list[float]]:
+    def _read(self, reply: object, count: int) -> list[list[float]]:
         data = getattr(reply, "data", None)
         if not isinstance(data, list) or len(data) != count:
             given = len(data) if isinstance(data, list) else 0

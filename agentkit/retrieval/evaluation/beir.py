@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import lzma
-import time
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -165,7 +164,7 @@ def load(library: Library, owner: str, path: Path, name: str) -> QuestionSet:
     return library.questions.create(owner, name, name, questions)
 
 
-def take_in(library: Library, owner: str, collection: str, corpus: Iterator[Mapping[str, Any]]) -> int:
+def take_in(library: Library, owner: str, collection: str, corpus: Iterator[Mapping[str, object]]) -> int:
     """Split, embed, store and index entries of a corpus as an ingest does, each a document of its id's name.
 
     Gives how many there were; emits and raises as `load` does.
@@ -201,7 +200,7 @@ def _ready(embedder: Embedder, version: IndexVersion, line: Mapping[str, Any]) -
         read.media_type, title=title,
     )  # fmt: skip
     pieces = split(read, embedder, version.max_tokens, version.overlap)
-    return Ready(document, text, pieces, time.perf_counter(), sections.pack(read.sections))
+    return Ready(document, text, pieces, 0.0, sections.pack(read.sections))
 
 
 def _members(path: Path) -> dict[str, str]:

@@ -189,7 +189,7 @@ class LexicalIndex:
             self._writer.garbage_collect_files()  # of a commit that was killed: the next one would write files of the same names
         return self._writer
 
-    def _asked(self, query: str, searcher: Any) -> list[list[Term]]:
+    def _asked(self, query: str, searcher: object) -> list[list[Term]]:
         """For each word of the query the terms that it may match; kept, as after the best chunks their ceiling is asked for."""
         asked_before = self._last
         if asked_before is None or asked_before[:2] != (query, searcher):

@@ -9,7 +9,8 @@ import ctypes
 import sys
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Container, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -35,7 +36,8 @@ GROUP_PIECES = 256
 GROUP_DOCUMENTS = 64
 _GROUP_S = 0.5
 """A group is stored at the latest so long after its first document was ready, apart from the embedding itself."""
-_SLICE = 256
+_SLICE = 64
+"""Texts that are embedded at once; after each the progress is told and a stop is heard."""
 
 
 def chunk_tokens(embedder: Embedder) -> int:
@@ -60,23 +62,26 @@ class GroupWriter:
     def write(self, group: Sequence[Ready]) -> list[DocumentDone]:
         """Finish these documents. Raises Stopped between two slices of work, and nothing of the group is stored then."""
         with _taking_turns(self._turn):
+            started = time.perf_counter()
             shared = self._shared(group)
             vectors = self._embed([ready for ready in group if ready.document.id not in shared])
             self._progress(group, "commit")
+            spent = shares(group, time.perf_counter() - started, shared)
             finished, place = [], 0
             for ready in group:
                 rows = shared.get(ready.document.id)
                 if rows is None:
                     rows = vectors[place : place + len(ready.pieces)]
                     place += len(ready.pieces)
-                finished.append(Finished(_completed(ready), ready.text, ready.pieces, rows, ready.sections))
+                document = _completed(ready, spent[ready.document.id])
+                finished.append(Finished(document, ready.text, ready.pieces, rows, ready.sections))
             store = self._store.replace if self.version.active else self._store.extend
             stored = store(self.version, finished)
             self._progress(group, "index")
             self._indexes.of(self.version)
         _return_freed_memory()
         return [
-            _done(one, ready.twin, one.document.id in stored)
+            _done(one, ready, one.document.id in stored)
             for one, ready in zip(finished, group, strict=True)
         ]
 
@@ -96,17 +101,21 @@ class GroupWriter:
         return shared
 
     def _embed(self, group: Sequence[Ready]) -> np.ndarray:
+        """The vectors of all pieces in order; long texts go together, so that little is padded."""
         import numpy as np
 
         started = time.perf_counter()
         texts, tokens, owners = self._texts(group)
         vectors = np.empty((len(texts), self.embedder.dimension), dtype=np.float32)
+        done: Counter[str] = Counter()
+        self._embedding(group, done)
+        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
         for start in range(0, len(texts), _SLICE):
             stopping.check()
-            part = texts[start : start + _SLICE]
-            vectors[start : start + _SLICE] = self._embedded(part, tokens)
-            ready, done = owners[min(start + _SLICE, len(texts)) - 1]
-            bus.emit(DocumentProgress(ready.document.id, ready.document.name, "embed", done, len(ready.pieces)))
+            places = order[start : start + _SLICE]
+            vectors[places] = self._embedded([texts[place] for place in places], tokens)
+            done.update(owners[place].document.id for place in places)
+            self._embedding(_each_once(owners[place] for place in places), done)
         if texts:
             emit_embedding(self.embedder, tokens, time.perf_counter() - started)
         return vectors
@@ -119,21 +128,27 @@ class GroupWriter:
             emit_embedding(self.embedder, tokens, time.perf_counter() - started, error)
             raise
 
-    def _texts(self, group: Sequence[Ready]) -> tuple[list[str], int, list[tuple[Ready, int]]]:
-        """What is embedded for each piece, how many tokens that is, and for each its document and its number there."""
+    def _embedding(self, group: Iterable[Ready], done: Mapping[str, int]) -> None:
+        for ready in group:
+            document, total = ready.document, len(ready.pieces)
+            there = done.get(document.id, 0)
+            bus.emit(DocumentProgress(document.id, document.name, "embed", there, total))
+
+    def _texts(self, group: Sequence[Ready]) -> tuple[list[str], int, list[Ready]]:
+        """What is embedded for each piece, how many tokens that is, and for each its document."""
         texts: list[str] = []
-        owners: list[tuple[Ready, int]] = []
+        owners: list[Ready] = []
         tokens = 0
         for ready in group:
             prefixes: dict[str, tuple[str, int]] = {}
-            for number, piece in enumerate(ready.pieces, start=1):
+            for piece in ready.pieces:
                 if piece.heading not in prefixes:
                     prefixes[piece.heading] = _prefix(self.embedder, ready.document.title, piece.heading)
                 prefix, length = prefixes[piece.heading]
                 repeated = piece.text.startswith(prefix.strip())
                 texts.append(piece.text if repeated else prefix + piece.text)
                 tokens += piece.tokens + _SPECIAL_TOKENS + (0 if repeated else length)
-                owners.append((ready, number))
+                owners.append(ready)
         return texts, tokens, owners
 
     def _progress(self, group: Sequence[Ready], stage: Stage) -> None:
@@ -237,20 +252,36 @@ def _prefix(embedder: Embedder, title: str, heading: str) -> tuple[str, int]:
     return (text[: offsets[-1][1]] + "\n", len(offsets)) if offsets else ("", 0)
 
 
-def _completed(ready: Ready) -> StoredDocument:
+def _each_once(owners: Iterable[Ready]) -> Iterable[Ready]:
+    return {ready.document.id: ready for ready in owners}.values()
+
+
+def shares(
+    group: Sequence[Ready], seconds: float, unembedded: Container[str]
+) -> dict[str, float]:
+    """Of the seconds that embedding a group took, those of each document, by its pieces."""
+    pieces = {
+        ready.document.id: 0 if ready.document.id in unembedded else len(ready.pieces)
+        for ready in group
+    }
+    each = seconds / max(1, sum(pieces.values()))
+    return {document_id: each * number for document_id, number in pieces.items()}
+
+
+def _completed(ready: Ready, embedding_s: float) -> StoredDocument:
     return replace(
         ready.document, status="indexed", chunks=len(ready.pieces), tokens=sum(piece.tokens for piece in ready.pieces),
-        seconds=time.perf_counter() - ready.began, updated_at=utc_now(),
+        seconds=ready.seconds + embedding_s, updated_at=utc_now(),
     )  # fmt: skip
 
 
-def _done(finished: Finished, twin: StoredDocument | None, stored: bool) -> DocumentDone:
-    document = finished.document
+def _done(finished: Finished, ready: Ready, stored: bool) -> DocumentDone:
+    document, twin = finished.document, ready.twin
     if not stored:
         return DocumentDone(document.id, document.name, "stopped", note="It was deleted or replaced meanwhile.")
     return DocumentDone(
         document.id, document.name, "indexed", document.chunks, document.tokens, document.seconds,
-        same_as=twin.name if twin else "",
+        same_as=twin.name if twin else "", updated=ready.updates,
     )  # fmt: skip
 
 

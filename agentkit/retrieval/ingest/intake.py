@@ -38,12 +38,14 @@ class Ready:
     document: StoredDocument
     text: str
     pieces: Sequence[Piece]
-    began: float
-    """`time.perf_counter()` when reading began."""
+    seconds: float
+    """What reading and splitting it took."""
     sections: str = ""
     """The sections of the text as `sections.pack` writes them."""
     twin: StoredDocument | None = None
     """A document that has the same content and is stored already."""
+    updates: bool = False
+    """Whether it takes the place of what the document had before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class _Admitted:
     document: StoredDocument
     source: Source
     twin: StoredDocument | None
+    updates: bool
 
 
 Item = Ready | DocumentDone | DocumentProgress
@@ -151,8 +154,11 @@ class Intake:
         self._items.put(DocumentProgress(document.id, document.name, "split"))
         pieces = split(read, self._tokenizer, self._version.max_tokens, self._version.overlap)
         known = replace(document, media_type=read.media_type, title=read.title or document.title, pages=read.pages)
+        packed = sections.pack(read.sections)
+        seconds = time.perf_counter() - began
+        self._items.put(DocumentProgress(document.id, document.name, "waiting"))
         self._room.take(len(read.text))
-        self._items.put(Ready(known, read.text, pieces, began, sections.pack(read.sections), twin))
+        self._items.put(Ready(known, read.text, pieces, seconds, packed, twin, admitted.updates))
 
     def _read_of(self, document: StoredDocument, twin: StoredDocument) -> DocumentText | None:
         """What was read of the same content before; None when the name says that it is to be read in another way."""
@@ -173,6 +179,8 @@ class Intake:
             self._more = True
             stopping.check()
             try:
+                if source.error:
+                    raise DocumentError(source.error)
                 kept.append((source, *self._originals.keep(source)))
             except DocumentError as error:
                 failed.append((source, error))
@@ -208,7 +216,8 @@ class Intake:
                 self.deferred.append(source)
             else:
                 document = _row(self._version, source, sha256, size, known)
-                admitted = _Admitted(document, source, twins[0] if twins else None)
+                updates = known is not None and known.chunks > 0
+                admitted = _Admitted(document, source, twins[0] if twins else None, updates)
                 self._claimed |= claims
                 self.under_way[document.id] = document
                 (new if known is None else again).append(admitted)

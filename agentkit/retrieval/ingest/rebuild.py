@@ -104,4 +104,4 @@ class Rebuild:
             bus.emit(DocumentDone(document.id, document.name, "failed", error=str(error)))
             return None
         pieces = split(read, self._embedder, self._version.max_tokens, self._version.overlap)
-        return Ready(document, read.text, pieces, began)
+        return Ready(document, read.text, pieces, time.perf_counter() - began)

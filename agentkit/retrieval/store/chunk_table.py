@@ -142,7 +142,7 @@ class ChunkTable:
         self.database.execute(f"insert into tombstones select nextval('changes'), version_id, id {chosen}", given)
         self.database.execute(f"delete {chosen}", given)
 
-    def _vectors(self, version: IndexVersion, condition: str, values: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    def _vectors(self, version: IndexVersion, condition: str, values: Sequence[object]) -> tuple[np.ndarray, np.ndarray]:
         import numpy as np
 
         found = self.database.arrow(
@@ -155,7 +155,7 @@ LISTED = "(select unnest(?::varchar[]))"
 """For an `in` with one value that is a list of texts, however long."""
 
 
-def marks(values: Sequence[Any]) -> str:
+def marks(values: Sequence[object]) -> str:
     """Question marks for an `in (...)`."""
     return ", ".join("?" for _ in values)
 

@@ -76,7 +76,7 @@ class Writer:
                 "Restore it from a backup, or delete its document, then export again."
             )
 
-    def finish(self, content: Mapping[str, Any]) -> None:
+    def finish(self, content: Mapping[str, object]) -> None:
         """Write the manifest: this content, and what was added."""
         manifest = {"format": _FORMAT, "number": _NUMBER, **content, "members": self._members}
         self._archive.writestr(zipfile.ZipInfo(_MANIFEST), json.dumps(manifest, ensure_ascii=False, indent=1))

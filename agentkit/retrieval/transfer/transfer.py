@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentkit import private
 from agentkit.core import stopping
@@ -231,7 +231,7 @@ class Transfer:
             self._database.insert_arrow("chunks", _with(rows, "version_id", [version.id] * group.num_rows))
 
 
-def _with(table: pyarrow.Table, name: str, values: Sequence[Any]) -> pyarrow.Table:
+def _with(table: pyarrow.Table, name: str, values: Sequence[object]) -> pyarrow.Table:
     """The table with this column, in place of one of that name."""
     import pyarrow
 

@@ -15,7 +15,7 @@ import threading
 import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
@@ -83,6 +83,19 @@ def fetch(url: str, settings: Settings) -> Source:
         ) from error
     finally:
         timer.cancel()
+
+
+def source_at(url: str, settings: Settings) -> Source:
+    """What is at the address; where it cannot be had just now, a source that says why.
+
+    Raises FetchFailed for what is no web address, StoreError when the data folder cannot be
+    written, and Stopped.
+    """
+    _checked(url.strip())
+    try:
+        return fetch(url, settings)
+    except FetchFailed as error:
+        return Source(url, Path(), url.strip(), str(error))
 
 
 def _follow(url: str, settings: Settings, line: Line) -> Source:

@@ -116,7 +116,7 @@ class Line(httpcore2.NetworkBackend):
         port: int,
         timeout: float | None = None,
         local_address: str | None = None,
-        socket_options: Any = None,
+        socket_options: object = None,
     ) -> httpcore2.NetworkStream:
         """Connect to the first address that answers; none is tried before all are allowed."""
         addresses = self._addresses(host, port)

@@ -93,7 +93,7 @@ class _Request:
         stopping.check()
         return {each.name: self._cell(each, reply.metadata) for each in self.schema.fields}, self.told
 
-    def _cell(self, field: Field, parsed: Any) -> Cell:
+    def _cell(self, field: Field, parsed: object) -> Cell:
         value, quote = given(field, parsed, self.style)
         if value is None:
             return Cell()
@@ -134,7 +134,7 @@ class FieldsParser(MarkdownJsonDictParser):
             raise JsonDictValidationError(f"These values cannot be: {said}. Correct them, or give null.", made.text)
         return made
 
-    def _accepted(self, value: Any, text: str) -> dict[str, Any]:
+    def _accepted(self, value: object, text: str) -> dict[str, Any]:
         """Remarks beside the fields are left out, and a number that is written as a text is one: no reason to ask again."""
         known = {each.name.casefold(): each for each in self.schema.fields}
         if isinstance(value, Mapping):
@@ -161,7 +161,7 @@ def reply_schema(fields: Sequence[Field]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def given(field: Field, parsed: Any, style: Style) -> tuple[Any, str]:
+def given(field: Field, parsed: object, style: Style) -> tuple[Any, str]:
     """The value of a field in a reply, None when there is none, and its quote."""
     item = parsed.get(field.name) if isinstance(parsed, Mapping) else None
     value, quote = (item.get("value"), item.get("quote")) if isinstance(item, Mapping) else (item, "")
@@ -169,7 +169,7 @@ def given(field: Field, parsed: Any, style: Style) -> tuple[Any, str]:
     return (None if value in ("", []) else value), quote if isinstance(quote, str) else ""
 
 
-def _plain(field: Field, value: Any, style: Style) -> Any:
+def _plain(field: Field, value: object, style: Style) -> Any:
     """A value as its field has it: dates as ISO texts, a text that is nothing but a number, yes or no as what it says."""
     if not isinstance(value, str):
         return value

@@ -50,13 +50,13 @@ def from_text(text: str) -> Schema:
     return Schema(tuple(_item(part) for part in _parts(text)))
 
 
-def from_json_schema(schema: Any) -> Schema:
+def from_json_schema(schema: object) -> Schema:
     """The fields of a JSON schema for an object; raises ConfigError for what no table can hold."""
     title = schema.get("title") if isinstance(schema, Mapping) else None
     return Schema(fields_of(schema), str(title or ""))
 
 
-def from_class(given: Any) -> Schema:
+def from_class(given: object) -> Schema:
     """The fields of a pydantic class, which checks the values afterwards; raises ConfigError for any other class."""
     from pydantic import BaseModel
     from pydantic.errors import PydanticUserError

@@ -17,7 +17,7 @@ _DEPTH = 8
 _KNOWN = "a table holds texts, numbers, integers, booleans, dates, enums, lists of texts, and objects of these"
 
 
-def fields_of(schema: Any) -> tuple[Field, ...]:
+def fields_of(schema: object) -> tuple[Field, ...]:
     """The fields of a schema for an object, in order; raises ConfigError that names the property that cannot be."""
     import jsonschema  # type: ignore[import-untyped]
 
@@ -34,7 +34,7 @@ def fields_of(schema: Any) -> tuple[Field, ...]:
 class _Reader:
     """Follows the references within one schema."""
 
-    def __init__(self, root: Mapping[str, Any]) -> None:
+    def __init__(self, root: Mapping[str, object]) -> None:
         self.root = root
 
     def fields(self, schema: Mapping[str, Any], path: tuple[str, ...], required: bool) -> Iterator[Field]:
@@ -47,7 +47,7 @@ class _Reader:
             needed = required and key in schema.get("required", ())
             yield from self._property((*path, str(key)), given, needed)
 
-    def resolved(self, schema: Any, name: str) -> dict[str, Any]:
+    def resolved(self, schema: object, name: str) -> dict[str, Any]:
         """The schema itself instead of a reference to it; what stands beside the reference is added."""
         seen = 0
         while isinstance(schema, Mapping) and "$ref" in schema:
@@ -72,7 +72,7 @@ class _Reader:
             raise ConfigError(f"{name} refers to {reference!r:.100}, and that is not there; correct the reference.")
         return at
 
-    def _property(self, path: tuple[str, ...], given: Any, required: bool) -> Iterator[Field]:
+    def _property(self, path: tuple[str, ...], given: object, required: bool) -> Iterator[Field]:
         name = ".".join(path)
         schema = self._one_type(self.resolved(given, name), name)
         kind = schema.get("type")
@@ -89,7 +89,7 @@ class _Reader:
         else:
             raise ConfigError(f"{name} has the type {kind!r}; {_KNOWN}.")
 
-    def _items(self, schema: Mapping[str, Any], name: str) -> tuple[Any, ...]:
+    def _items(self, schema: Mapping[str, object], name: str) -> tuple[Any, ...]:
         items = self._one_type(self.resolved(schema.get("items", {}), f"{name}[]"), f"{name}[]")
         if items.get("type") != "string":
             raise ConfigError(f"{name} is a list of {items.get('type', 'anything')}; {_KNOWN}.")

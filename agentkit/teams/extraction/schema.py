@@ -93,7 +93,7 @@ class Schema:
         """The same with these fields alone, at least one."""
         return replace(self, fields=tuple(each for each in self.fields if each.name in names))
 
-    def misfits(self, values: Mapping[str, Any]) -> dict[str, str]:
+    def misfits(self, values: Mapping[str, object]) -> dict[str, str]:
         """What is wrong with which value, None being no value; under an empty name what the pydantic class says of all."""
         found = {}
         for each in self.fields:
@@ -102,11 +102,11 @@ class Schema:
                 found[each.name] = wrong
         return found or self._by_class(values)
 
-    def lacking(self, values: Mapping[str, Any]) -> list[str]:
+    def lacking(self, values: Mapping[str, object]) -> list[str]:
         """The required fields without a value."""
         return [each.name for each in self.fields if each.required and values.get(each.name) is None]
 
-    def _by_class(self, values: Mapping[str, Any]) -> dict[str, str]:
+    def _by_class(self, values: Mapping[str, object]) -> dict[str, str]:
         """As the class sees it; that something is missing is no fault of a value."""
         if self.model is None:
             return {}
@@ -130,7 +130,7 @@ class Schema:
         return told
 
 
-def _nested(fields: Sequence[Field], values: Mapping[str, Any]) -> dict[str, Any]:
+def _nested(fields: Sequence[Field], values: Mapping[str, object]) -> dict[str, Any]:
     """The values as the object that the flat fields stand for; what has no value is left out."""
     made: dict[str, Any] = {}
     for each in fields:

@@ -151,7 +151,7 @@ def _quotation_from(row: Mapping[str, Any], data: Mapping[str, Any] | None) -> Q
     return Quotation(row["document_id"], data["document"], *place, start, end, data["text"])
 
 
-def shown(value: Any) -> Any:
+def shown(value: object) -> Any:
     """A value as it stands in a CSV file: numbers as they are, lists joined, yes and no as true and false."""
     if value is None:
         return ""

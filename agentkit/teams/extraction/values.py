@@ -190,7 +190,7 @@ def _iso(year: int, month: int, day: int) -> str:
         return ""
 
 
-def members(text: str, choices: tuple[Any, ...]) -> Iterator[Found]:
+def members(text: str, choices: tuple[object, ...]) -> Iterator[Found]:
     """Where the members of an enum stand as whole words, longer ones first and none inside another."""
     taken = bytearray(len(text))
     for choice in sorted(choices, key=lambda each: -len(str(each))):

@@ -22,7 +22,7 @@ RETRIES = 1
 
 
 def play(
-    llm_config: Mapping[str, Any], *, seed: int | None = None, players: Sequence[str] = PLAYERS, max_days: int = MAX_DAYS
+    llm_config: Mapping[str, object], *, seed: int | None = None, players: Sequence[str] = PLAYERS, max_days: int = MAX_DAYS
 ) -> Outcome:
     """Play a game to its end; `seed` decides who gets which role.
 
@@ -35,7 +35,7 @@ def play(
 class Game:
     """The players around a village, and the moderator who leads them through it."""
 
-    def __init__(self, village: Village, llm_config: Mapping[str, Any]) -> None:
+    def __init__(self, village: Village, llm_config: Mapping[str, object]) -> None:
         self.village = village
         self.moderator = AgentBase(MODERATOR, use_memory=False)
         self.players = {name: self._player(name, config) for name, config in _configs(llm_config, village).items()}

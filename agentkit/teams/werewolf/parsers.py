@@ -42,7 +42,7 @@ class Text:
     required: bool = True
     schema: ClassVar[Mapping[str, Any]] = {"type": "string"}
 
-    def read(self, value: Any) -> str:
+    def read(self, value: object) -> str:
         """The text; raises ValueError when it is none, or an empty one where something is to be said."""
         text = " ".join(value.split()) if isinstance(value, str) else "" if value is None else None
         if text is None or (self.required and not text):
@@ -59,7 +59,7 @@ class YesNo:
     required: ClassVar[bool] = True
     schema: ClassVar[Mapping[str, Any]] = {"type": "boolean"}
 
-    def read(self, value: Any) -> bool:
+    def read(self, value: object) -> bool:
         """The decision; raises ValueError for anything that may mean something else."""
         if _means(_YES, value):
             return True
@@ -88,7 +88,7 @@ class Choice:
     def _options(self) -> list[str]:
         return [*self.candidates, *([NOBODY] if self.may_abstain else [])]
 
-    def read(self, value: Any) -> str:
+    def read(self, value: object) -> str:
         """The name; raises ValueError when it is unclear, unknown, or that of somebody who cannot be chosen."""
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
@@ -128,7 +128,7 @@ class PhaseParser(MarkdownJsonDictParser):
             raise JsonDictValidationError(f"{'; '.join(problems)}.", read.text)
         return read
 
-    def to_content(self, parsed_response: Mapping[str, Any], allow_missing: bool = False) -> Any:
+    def to_content(self, parsed_response: Mapping[str, object], allow_missing: bool = False) -> Any:
         """What the others hear; a decision in a word."""
         heard = super().to_content(parsed_response, allow_missing)
         return ("yes" if heard else "no") if isinstance(heard, bool) else heard
@@ -176,7 +176,7 @@ def _talk(player: str, audience: str) -> dict[str, Field]:
     return {"thought": _THOUGHT, "speak": Text(words, "I have nothing to say.")}
 
 
-def _means(pattern: re.Pattern[str], value: Any) -> bool:
+def _means(pattern: re.Pattern[str], value: object) -> bool:
     return isinstance(value, str | int) and len(str(value)) <= _LONGEST and pattern.fullmatch(_plain(value)) is not None
 
 

@@ -135,7 +135,9 @@ def _draw_steps(turn: Turn, *, unfolded: bool) -> None:
     if folded.open:
         with folded:
             try:
-                draw.draw_steps(steps(queries.events(state.workspace().ledger, state.owner(), turn.run_id)), level)
+                ledger, owner = state.workspace().ledger, state.owner()
+                heard = queries.events(ledger, owner, turn.run_id, with_requests=False)
+                draw.draw_steps(steps(heard), level)
             except NotFound as error:
                 st.caption(markdown.literal(str(error)))
 

@@ -290,21 +290,25 @@ def _draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:
         for what, value in asdict(now).items():
             st.session_state[_key(what, chat)] = value
         _select("Collection", "collection", chat, names, lambda name: f"{name} ({figures.count(known.get(name, 0), 'document')})")
-        _draw_team(chat, now)
+        _draw_team(chat, now, only_offline=set(models) <= {"offline"})
         _select("Model", "model", chat, list(models), models.__getitem__)
         if now.model == "offline":
             st.caption("This is no language model: it quotes the sentences that answer, word for word.")
         _draw_level()
 
 
-def _draw_team(chat: Chat | None, now: Choice) -> None:
-    """One entry for each kind of team, and below it the variants of the chosen one."""
+def _draw_team(chat: Chat | None, now: Choice, *, only_offline: bool) -> None:
+    """One entry for each kind of team, and below it the variants of the chosen one.
+
+    While there is `only_offline` to choose, teams that need a language model say so.
+    """
     chosen = team(now.team)
     kinds = [chosen.id if known.kind == chosen.kind else known.id for known in TEAMS if team(known.kind) is known]
 
     def named(team_id: str) -> str:
-        # The same whatever the model is: a browser knows the chosen option by its text.
-        return team(team_id).name + (" (needs a language model)" if team(team_id).needs_language_model else "")
+        # The same whatever the chosen model is: a browser knows the chosen option by its text.
+        needs = only_offline and team(team_id).needs_language_model
+        return team(team_id).name + (" (needs a language model)" if needs else "")
 
     _select("Team", "team", chat, kinds, named)
     st.caption(chosen.description)
@@ -376,11 +380,11 @@ def _wait(draft: Draft) -> None:
             return
 
 
-def _take_back(chat_id: str | None, queued: dict[str, Any]) -> None:
+def _take_back(chat_id: str | None, queued: Mapping[str, object]) -> None:
     _taken(chat_id, queued)
 
 
-def _taken(chat_id: str | None, queued: dict[str, Any]) -> bool:
+def _taken(chat_id: str | None, queued: Mapping[str, object]) -> bool:
     """Take a question out of the queue; False when another tab was faster."""
     while True:
         before = _queue(chat_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -24,7 +24,7 @@ def wholly_doubtful(checks: Sequence[dict[str, Any]]) -> set[int]:
     return doubtful - {int(one["marker"]) for one in checks if not _is_doubtful(one)}
 
 
-def of_marker(checks: Sequence[dict[str, Any]], marker: int) -> list[str]:
+def of_marker(checks: Sequence[Mapping[str, object]], marker: int) -> list[str]:
     """What is doubtful about one marker, a sentence in Markdown for each reason."""
     mine = [one for one in checks if one["marker"] == marker and one["verdict"] == "doubtful"]
     return list(dict.fromkeys(f"The passage {_reason(one)}." for one in mine))
@@ -47,7 +47,7 @@ def _lines(checks: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield f"{marker} {_reason(one)}"
 
 
-def _reason(one: dict[str, Any]) -> str:
+def _reason(one: Mapping[str, object]) -> str:
     what = str(one.get("what", ""))
     what = what if len(what) <= _LONGEST else f"{what[:_LONGEST]}…"
     quoted = f"“{markdown.literal(what)}”"
@@ -62,5 +62,5 @@ def _reason(one: dict[str, Any]) -> str:
             return "does not seem to be about this"
 
 
-def _is_doubtful(one: dict[str, Any]) -> bool:
+def _is_doubtful(one: Mapping[str, object]) -> bool:
     return one["verdict"] in ("doubtful", "missing")

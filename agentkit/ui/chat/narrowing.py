@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -105,7 +106,7 @@ def _narrowed(chat_id: str | None) -> dict[str, Any]:
     return dict(kept.get(chat_id, "narrowed") or {})
 
 
-def _keep(chat_id: str | None, collection_id: str, narrowed: dict[str, Any] | None) -> None:
+def _keep(chat_id: str | None, collection_id: str, narrowed: Mapping[str, object] | None) -> None:
     others = {one: value for one, value in _narrowed(chat_id).items() if one != collection_id}
     now = {**others, collection_id: narrowed} if narrowed else others
     kept.put(chat_id, "narrowed", now or None)

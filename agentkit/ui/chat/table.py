@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import streamlit as st
 
 
-def draw_downloads(answer_id: str, data: Mapping[str, Any]) -> None:
+def draw_downloads(answer_id: str, data: Mapping[str, object]) -> None:
     """A button for each format; a file is made when it is asked for."""
     from agentkit.teams.extraction import Table
 

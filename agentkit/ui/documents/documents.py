@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -163,7 +164,7 @@ def _draw_actions(collection: Collection, found: Documents, everything: Document
         if again:
             st.button("Retry selected", key="retry-selected", icon=":material/refresh:", on_click=_retry, args=(again,))
     if failed and len(again) < len(failed):
-        label = f"Retry all failed ({figures.count(len(failed))})"
+        label = _retry_label(one.status for one in everything)
         st.button(label, key="retry-failed", icon=":material/refresh:", on_click=_retry, args=(failed,))
     if found:
         st.download_button(
@@ -171,6 +172,13 @@ def _draw_actions(collection: Collection, found: Documents, everything: Document
             file_name=file_name(collection.name, ".csv"), mime="text/csv", key="export-documents",
             icon=":material/download:", on_click="ignore", type="tertiary",
         )  # fmt: skip
+
+
+def _retry_label(statuses: Iterable[str]) -> str:
+    """`Retry 3 failed, 1 stopped`: what would be taken in once more."""
+    counts = Counter(statuses)
+    parts = [f"{figures.count(counts[status])} {status}" for status in _AGAIN if counts[status]]
+    return f"Retry {', '.join(parts)}"
 
 
 @st.dialog("Delete documents?", on_dismiss=dialogs.close)

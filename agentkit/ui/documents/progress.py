@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -17,6 +18,9 @@ from agentkit.ui.steps import draw
 from agentkit.ui.text import figures, markdown
 
 POLL_S = 0.5
+_FOLLOW_S = 3.0
+_DRAWN = "progress-drawn"
+"""What had come when the page was drawn last, and when that was."""
 _SHOWN = 3  # documents under way that are named
 _LISTED = 8  # reasons that are spelled out; the table has all
 _NOTED = 100
@@ -41,6 +45,7 @@ def draw_progress(kind: str = "ingest") -> None:
             watched[run_id].follow(ended)
             _draw_summary(ended, watched[run_id])
     if any(not run.ended for run in live):
+        st.session_state[_DRAWN] = (_moved(watched), time.monotonic())
         _draw_live(kind, [run.id for run in live])
 
 
@@ -56,6 +61,19 @@ def _draw_live(kind: str, run_ids: list[str]) -> None:
             _read_anew(tally)
         tally.follow(run)
         _draw_run(run, tally)
+    _draw_page_again(_watched(kind))
+
+
+def _draw_page_again(watched: Mapping[str, Tally]) -> None:
+    """Let the tables of the page follow, every few seconds in which something has come."""
+    moved, at = st.session_state.get(_DRAWN, (0, 0.0))
+    if _moved(watched) != moved and time.monotonic() - at >= _FOLLOW_S:
+        st.rerun()
+
+
+def _moved(watched: Mapping[str, Tally]) -> int:
+    """A number that grows with each document that begins or ends."""
+    return sum(2 * tally.done + len(tally.under_way) for tally in watched.values())
 
 
 def _read_anew(tally: Tally) -> None:

@@ -20,6 +20,8 @@ class Words:
     """Stands before the title of a run that goes on."""
     done: str
     """What a document is that came to a good end."""
+    again: str
+    """What one is then that was there before, in an older state."""
     undone: str
     """What the documents are that a cancelled run left."""
     nothing: str
@@ -27,12 +29,14 @@ class Words:
 
 
 WORDS = {
-    "ingest": Words("Taking in", "indexed", "not taken in", "nothing taken in"),
-    "index": Words("Building", "built", "not built", "nothing was missing"),
-    "switch": Words("Switching to", "built", "not built", "this answers now"),
+    "ingest": Words("Taking in", "added", "updated", "not taken in", "nothing taken in"),
+    "index": Words("Building", "built", "built", "not built", "nothing was missing"),
+    "switch": Words("Switching to", "built", "built", "not built", "this answers now"),
 }
 """By kind of run."""
-_SHARES = {"waiting": 0.0, "parse": 0.05, "split": 0.1, "embed": 0.15, "commit": 0.95, "index": 0.97}
+_WRONG, _WRONG_S = 2, 5
+"""An estimate is taken back when it has grown to so many times what was told, and so many seconds."""
+_SHARES = {"waiting": 0.15, "parse": 0.05, "split": 0.1, "embed": 0.15, "commit": 0.95, "index": 0.97}
 
 
 @dataclass(slots=True)
@@ -52,8 +56,13 @@ class Tally:
     copies: list[DocumentDone] = field(default_factory=list)
     """Those with the content of another document."""
     seconds: float = 0.0
+    updated: int = 0
+    """How many of those that came to a good end were there before."""
     problem: str = ""
     stopped: bool = False
+    left_s: float | None = None
+    """Seconds that the rest will take; None while that cannot be said, or was said wrongly."""
+    _told_s: float | None = None
     shown_since: bool = False
     """Whether the page that watches the run was drawn after its end."""
 
@@ -68,12 +77,14 @@ class Tally:
         begun = sum(_share(one) for one in self.under_way.values())
         return min(1.0, (self.done + begun) / max(1, self.size, self.done + len(self.under_way)))
 
-    @property
-    def left_s(self) -> float | None:
-        """Seconds that the rest will take at the pace so far; None while that cannot be said."""
+    def _estimate(self) -> None:
+        """Note what the rest will take at the pace so far; what was told already never grows."""
         if self.seconds < 2 or self.fraction < 0.1:
-            return None
-        return self.seconds * (1 - self.fraction) / self.fraction
+            return
+        now = self.seconds * (1 - self.fraction) / self.fraction
+        told = self._told_s
+        self._told_s = now if told is None else min(told, now)
+        self.left_s = self._told_s if now <= _WRONG * self._told_s + _WRONG_S else None
 
     def follow(self, run: Run[Any]) -> None:
         """Count in what has happened since the last time."""
@@ -84,6 +95,7 @@ class Tally:
             self._count(recorded.event)
         if not ended:
             self.seconds = time.time() - run.started_at
+        self._estimate()
 
     def _count(self, event: Event) -> None:
         match event:
@@ -92,6 +104,7 @@ class Tally:
             case DocumentDone():
                 self.under_way.pop(event.document_id, None)
                 self.counts[event.status] += 1
+                self.updated += event.updated
                 if event.status == "failed":
                     self.failed.append(event)
                 elif event.status == "unchanged":
@@ -109,9 +122,11 @@ class Tally:
 def summary(title: str, tally: Tally, kind: str = "ingest") -> str:
     """What came of a run, as one line of Markdown: how many documents were indexed, unchanged or failed, and the time."""
     said = WORDS[kind]
-    ends = {said.done: tally.counts["indexed"], "unchanged": tally.counts["unchanged"], "failed": tally.counts["failed"]}
+    counts = tally.counts
+    ends = Counter({said.done: counts["indexed"] - tally.updated})
+    ends.update({said.again: tally.updated, "unchanged": counts["unchanged"], "failed": counts["failed"]})
     words = [f"{figures.count(number)} {status}" for status, number in ends.items() if number]
-    rest = max(0, tally.size - sum(ends.values()))
+    rest = max(0, tally.size - ends.total())
     if tally.stopped and rest:
         words.append(f"{figures.count(rest)} {said.undone}, as you cancelled")
     nothing = "cancelled" if tally.stopped else "it broke off" if tally.problem else said.nothing

@@ -114,10 +114,17 @@ def _draw_preview(document: StoredDocument, version: IndexVersion, cut: Cut) -> 
     with left:
         _draw_sizes(now, [piece.tokens for piece in then], max(version.max_tokens, cut.max_tokens))
     with right:
-        st.markdown(f"**The first {figures.count(min(_SHOWN, len(then)), 'chunk')}**")
+        st.markdown(f"**{_first(len(then))}**")
         with st.container(height=440, gap="small", key="cut-pieces"):
             _draw_pieces(then[:_SHOWN])
     return True
+
+
+def _first(chunks: int) -> str:
+    """What the shown chunks are of all."""
+    if chunks <= _SHOWN:
+        return "The only chunk" if chunks == 1 else f"All {chunks:,} chunks"
+    return f"The first {_SHOWN:,} of {chunks:,} chunks"
 
 
 def _draw_sizes(now: Sequence[int], then: Sequence[int], most: int) -> None:

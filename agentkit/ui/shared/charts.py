@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from math import ceil, log2
 from statistics import median
@@ -22,56 +23,76 @@ _LEAST_BIN, _BARS = 8, 16  # tokens, and how many bars of a kind a histogram tha
 
 
 def draw_chunk_sizes(sizes: Sequence[int], most: int) -> None:
-    """A histogram of tokens by chunk; `most` is what the embedder reads at most."""
-    import altair as alt
-    import pandas as pd
+    """A histogram of tokens by chunk; `most` is what the embedder reads at most.
 
-    starts = [size // _BIN * _BIN for size in sizes]
-    rows = [{"from": start, "to": start + _BIN, "chunks": starts.count(start)} for start in range(0, max(starts) + 1, _BIN)]
-    chart = (
-        alt.Chart(pd.DataFrame(rows), title="Chunk sizes")
-        .mark_bar()
-        .encode(
-            alt.X("from:Q", bin="binned", title="Tokens in a chunk"),
-            alt.X2("to:Q"),
-            alt.Y("chunks:Q", title="Chunks", axis=alt.Axis(tickMinStep=1, format="~s")),
-            tooltip=[_tip("from", "Tokens from"), _tip("to", "to"), _tip("chunks", "Chunks", ",")],
-        )
-    )
+    Fewer than two chunks are told in words alone: one bar says nothing.
+    """
     text = _spread(sizes)
-    _draw(chart, f"Histogram of chunk sizes: {text}.", "chunk-sizes")
+    if len(sizes) > 1:
+        import altair as alt
+
+        encoded = [alt.X("from:O", title="Tokens in a chunk, from", axis=_ordinal())]
+        chart = _histogram({"Chunks": sizes}, _BIN, "Chunk sizes", encoded)
+        _draw(chart, f"Histogram of chunk sizes: {text}.", "chunk-sizes")
     st.caption(f"{text}. The embedder reads {most:,} at most, title and heading included.")
 
 
 def draw_cuts(now: Sequence[int], then: Sequence[int], most: int) -> None:
-    """Two histograms in one: tokens by chunk as they are `now` and as they would be `then`; `most` is the larger limit."""
+    """Two histograms in one: tokens by chunk as they are `now` and as they would be `then`.
+
+    `most` is the larger of the two limits.
+    """
     import altair as alt
-    import pandas as pd
 
     step = max(_LEAST_BIN, 2 ** ceil(log2(most / _BARS)))
     sizes = {"Now": now, "As chosen": then} if list(now) != list(then) else {"As now": now}
-    ends = range(step, max(*now, *then) + step, step)
-    rows = [
-        {"cut": cut, "from": end - step, "to": end - 1, "chunks": sum(end - step <= one < end for one in found)}
-        for cut, found in sizes.items()
-        for end in ends
-    ]
-    axis = alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=8)
-    chart = (
-        alt.Chart(pd.DataFrame(rows), title="Chunk sizes, now and as chosen")
-        .mark_bar()
-        .encode(
-            alt.X("from:O", title="Tokens in a chunk, from", axis=axis),
-            alt.XOffset("cut:N", sort=list(sizes)),
-            alt.Y("chunks:Q", title="Chunks", axis=alt.Axis(tickMinStep=1, format="~s")),
-            alt.Color("cut:N", title=None, sort=list(sizes), legend=alt.Legend(orient="bottom")),
-            tooltip=[_tip("cut", "Cut"), _tip("from", "Tokens from"), _tip("to", "to"), _tip("chunks", "Chunks", ",")],
-        )
-    )
     texts = [f"{cut.lower()} {_spread(found)}" for cut, found in sizes.items() if found]
-    _draw(chart, f"Histogram of chunk sizes: {'; '.join(texts)}.", "chunk-cuts")
     text = "; ".join(texts)
+    if max(len(now), len(then)) > 1:
+        names, below = list(sizes), alt.Legend(orient="bottom")
+        encoded = [
+            alt.X("from:O", title="Tokens in a chunk, from", axis=_ordinal()),
+            alt.XOffset("cut:N", sort=names),
+            alt.Color("cut:N", title=None, sort=names, legend=below),
+        ]
+        chart = _histogram(sizes, step, "Chunk sizes, now and as chosen", encoded)
+        _draw(chart, f"Histogram of chunk sizes: {text}.", "chunk-cuts")
     st.caption(f"{text[0].upper()}{text[1:]}.")
+
+
+def bins(sizes: Mapping[str, Sequence[int]], step: int) -> list[dict[str, str | int]]:
+    """How many of each kind lie in each bin of `step` numbers, from 0 to the bin of the largest.
+
+    A row has `cut` (the kind), `from` and `to` (both included) and `chunks`; all rows of a kind
+    together count each number once.
+    """
+    largest = max(max(found, default=0) for found in sizes.values())
+    counted = {cut: Counter(size // step for size in found) for cut, found in sizes.items()}
+    return [
+        {"cut": cut, "from": at * step, "to": at * step + step - 1, "chunks": counts[at]}
+        for cut, counts in counted.items()
+        for at in range(largest // step + 1)
+    ]
+
+
+def _histogram(
+    sizes: Mapping[str, Sequence[int]], step: int, title: str, encoded: Sequence[Any]
+) -> altair.Chart:
+    import altair as alt
+    import pandas as pd
+
+    tips = [_tip("from", "Tokens from"), _tip("to", "to"), _tip("chunks", "Chunks", ",")]
+    tips = [_tip("cut", "Cut"), *tips] if len(sizes) > 1 else tips
+    high = alt.Y("chunks:Q", title="Chunks", axis=alt.Axis(tickMinStep=1, format="~s"))
+    rows = pd.DataFrame(bins(sizes, step))
+    chart: altair.Chart = alt.Chart(rows, title=title).mark_bar()
+    return chart.encode(*encoded, high, tooltip=tips)
+
+
+def _ordinal() -> altair.Axis:
+    import altair as alt
+
+    return alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=8)
 
 
 def draw_tokens(days: pandas.DataFrame) -> None:
@@ -116,7 +137,7 @@ def draw_latency(days: pandas.DataFrame) -> None:
     """Seconds of a call by day; `days` has day (ISO text), p50_s, p95_s, both empty on days without calls."""
     import altair as alt
 
-    names = {"p50_s": "Median", "p95_s": "95 of 100 calls are faster"}
+    names = {"p50_s": "Median", "p95_s": "95 % within"}
     long = days[["day", *names]].rename(columns=names).melt("day", var_name="kind", value_name="seconds").dropna()
     kinds = list(names.values())
     chart = (
@@ -146,13 +167,17 @@ def _days(days: Iterable[str]) -> Any:
     """The axis of all these days. They are categories: as times, the browser would move them by its zone."""
     import altair as alt
 
-    axis = alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=8)
-    return alt.X("label:O", title=None, sort=None, scale=alt.Scale(domain=_labels(days)), axis=axis)
+    scale = alt.Scale(domain=_labels(days))
+    return alt.X("label:O", title=None, sort=None, scale=scale, axis=_ordinal())
 
 
 def _spread(sizes: Sequence[int]) -> str:
-    span = f"{min(sizes):,} to {max(sizes):,} tokens"
-    return f"{figures.count(len(sizes), 'chunk')} of {span}, half of them up to {median(sizes):,.0f}"
+    """`1 chunk of 192 tokens`, or `12 chunks of 3 to 192 tokens, half of them up to 100`."""
+    count, least, most = figures.count(len(sizes), "chunk"), min(sizes), max(sizes)
+    if least == most:
+        each = " each" if len(sizes) > 1 else ""
+        return f"{count} of {figures.count(most, 'token')}{each}"
+    return f"{count} of {least:,} to {most:,} tokens, half of them up to {median(sizes):,.0f}"
 
 
 def _tip(field: str, title: str, number: str = "") -> Any:

@@ -9,7 +9,7 @@ import streamlit as st
 _OPEN = "dialog"
 
 
-def ask(name: str, subject: Any = None) -> None:
+def ask(name: str, subject: object = None) -> None:
     """Open a dialog about something, from the next drawing on."""
     st.session_state[_OPEN] = (name, subject)
 

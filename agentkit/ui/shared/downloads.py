@@ -80,8 +80,10 @@ class _File(StreamingResponse):
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         kind = _TYPES.get(os.path.splitext(name)[1]) or mimetypes.guess_type(name)[0]
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
         headers = {
-            "Content-Length": str(os.fstat(file.fileno()).st_size),
+            "Content-Length": str(size),
             "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}",
             "Cache-Control": "no-store",
         }

@@ -17,9 +17,17 @@ from agentkit.ui.text import figures, markdown, times
 _LISTED = 1_000  # documents that are offered by name; of more, a part of the name is asked for
 
 
+_WRITTEN = "filters-in-address"
+"""What of the address was written here, whichever collection it was for."""
+
+
 def draw_filters(collection: Collection) -> Scope:
-    """What of the collection is searched, chosen in a popover whose label counts the filters in force."""
+    """What of the collection is searched, chosen in a popover whose label counts the filters in force.
+
+    The filters stand in the address, under their names; what makes no sense there is left out.
+    """
     key = f"filter-{collection.id}"
+    _read_address(key)
     values = {name: st.session_state.get(f"{key}-{name}") for name in _CLEARED}
     active = sum(bool(value) for value in values.values())
     with st.container(horizontal=True, vertical_alignment="center", width="content"):
@@ -34,7 +42,45 @@ def draw_filters(collection: Collection) -> Scope:
                 on_click=clear,
                 args=(key,),
             )
+    _write_address(key)
     return scope
+
+
+def _read_address(key: str) -> None:
+    """Take the filters of an address that was opened; one that was written here is known already."""
+    given = _in_address()
+    if given and given != st.session_state.get(_WRITTEN):
+        fill(key, {name: value for name, values in given.items() if (value := _read(name, values))})
+
+
+def _write_address(key: str) -> None:
+    for name, value in ((name, filled(key).get(name)) for name in _CLEARED):
+        if value:
+            texts = [str(one) for one in value] if isinstance(value, list) else str(value)
+            st.query_params[name] = texts
+        elif name in st.query_params:
+            del st.query_params[name]
+    st.session_state[_WRITTEN] = _in_address()
+
+
+def _in_address() -> dict[str, list[str]]:
+    return {name: st.query_params.get_all(name) for name in _CLEARED if name in st.query_params}
+
+
+def _read(name: str, values: Sequence[str]) -> object:
+    """The value of a filter as `filled` gives it; None for what cannot be one."""
+    if isinstance(_CLEARED[name], list):
+        return list(values)
+    text = values[-1]
+    if name == "part":
+        return text
+    if name in ("first", "last"):
+        page = int(text[:9]) if text.isascii() and text.isdecimal() else 0
+        return page or None
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        return None
 
 
 _CLEARED: dict[str, Any] = {

@@ -21,7 +21,7 @@ def get(chat_id: str | None, name: Name) -> Any:
     return state.workspace().ledger.settings(state.owner(), chat_id or "").get(name)
 
 
-def put(chat_id: str | None, name: Name, value: Any) -> None:
+def put(chat_id: str | None, name: Name, value: object) -> None:
     """Keep the value, None for none; nothing happens in a chat that was deleted meanwhile."""
     if get(chat_id, name) == value:
         return
@@ -31,7 +31,7 @@ def put(chat_id: str | None, name: Name, value: Any) -> None:
         return
 
 
-def exchange(chat_id: str | None, name: Name, before: Any, after: Any) -> bool:
+def exchange(chat_id: str | None, name: Name, before: object, after: object) -> bool:
     """Keep the value in place of another; False when it is no longer the one that it was."""
     ledger = state.workspace().ledger
     return ledger.exchange(state.owner(), chat_id or "", name, before, after)

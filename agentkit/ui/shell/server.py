@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 from starlette.concurrency import run_in_threadpool
@@ -31,7 +30,7 @@ FIRST_PAGE_S = 5.0  # a server that nobody looks at warms up all the same
 
 
 @asynccontextmanager
-async def lifespan(app: Any) -> AsyncIterator[None]:
+async def lifespan(app: object) -> AsyncIterator[None]:
     """Load the heavy libraries in the background from the start; close the workspace at the end."""
     if _is_open():
         log.warning("AGENTKIT_OPEN is set: whoever reaches this server can read and delete everything.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import streamlit as st
 
@@ -31,10 +31,11 @@ from agentkit.events import (
 from agentkit.llm.calls.limits import in_words
 from agentkit.llm.calls.room import STRATEGY
 from agentkit.llm.offline.passages import parse_passages
+from agentkit.messages import functions_of
 from agentkit.teams.approval import ALWAYS, APPROVE, APPROVE_ALL, EDIT, REJECT
 from agentkit.teams.werewolf.game import MODERATOR
 from agentkit.ui.shared import filters
-from agentkit.ui.steps import plan
+from agentkit.ui.steps import plan, request
 from agentkit.ui.steps.turns import Asked, Planned, Said, Step, ToolUse, Turn, lately
 from agentkit.ui.text import figures, markdown
 from agentkit.ui.text.listing import draw_runnable, draw_text, named
@@ -247,6 +248,8 @@ def draw_steps(steps: Sequence[Step], level: Level = "calls") -> None:
             st.caption("Nothing was done yet.")
         for step in shown:
             draw(step, level)
+            if level == "everything" and isinstance(step, ModelCalled | ModelReplied):
+                request.draw_folded(step)
 
 
 def _is_small_print(step: Step) -> bool:
@@ -275,8 +278,8 @@ def _draw_message(said: MessageSent, *, whole: bool) -> None:
         st.markdown(f":small[:material/forum: {who}]", width="content" if beside else "stretch")
         if text:
             st.caption(text, width="content" if beside else "stretch")
-        for call in said.extra.get("tool_calls", ()) if whole else ():
-            st.caption(f"asks for `{_call(call['function']['name'], call['function']['arguments'])}`")
+        for call in functions_of(said.extra) if whole else ():
+            st.caption(f"asks for `{_call(call['name'], call['arguments'])}`")
 
 
 def _draw_phase(name: str, kind: str, text: str) -> None:
@@ -304,7 +307,7 @@ def _draw_fields(parsed: ReplyParsed) -> None:
                 st.caption(f"{markdown.literal(name)}: {markdown.literal(text)}")
 
 
-def _in_words(value: Any) -> str:
+def _in_words(value: object) -> str:
     """A value of a reply in one line, without the signs of JSON."""
     match value:
         case None:

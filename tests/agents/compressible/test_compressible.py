@@ -13,6 +13,7 @@ from agentkit.conversation.compression.shape import HEADING
 from agentkit.errors import ModelUnreachable, WrongArgument, WrongType
 from agentkit.events import Compressed
 from agentkit.llm.calls.scripted import scripted_model
+from agentkit.messages import Stored
 from tests.agents.compressible import face_cases
 from tests.agents.compressible.face_cases import LONG, agent
 from tests.agents.dialog.cast import thinker, turn
@@ -21,7 +22,9 @@ from tests.conversation import cast
 from tests.conversation.cast import Console, hearing
 
 PLAYS = [pytest.param(play, id=play.__name__) for name in CASES for play in CASES[name] if play.__module__ == face_cases.__name__]
-HISTORY = [{"role": "user" if n % 2 == 0 else "assistant", "content": f"{n} {LONG}", "name": "ab"[n % 2]} for n in range(40)]
+HISTORY: list[Stored] = [
+    {"role": "user" if n % 2 == 0 else "assistant", "content": f"{n} {LONG}", "name": "ab"[n % 2]} for n in range(40)
+]
 
 
 def told(events: list[Any]) -> list[Compressed]:

@@ -12,12 +12,12 @@ from pydantic import BaseModel
 from agentkit import (
     DictDialogAgent,
     MarkdownJsonDictParser,
-    ModelResponse,
     Msg,
     ParserBase,
     RegexTaggedContentParser,
     register_function,
 )
+from agentkit.agentscope import ModelResponse
 from agentkit.events import Noted
 from tests.agents.dialog.cast import fenced, hearing
 from tests.servers.openai_server import Answer, OpenAIServer

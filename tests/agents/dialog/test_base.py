@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import agentkit
-from agentkit import AgentBase, ConversableAgent, DialogAgent, ModelResponse, Msg, ResponseParsingError
+from agentkit import ConversableAgent, DialogAgent, Msg, ResponseParsingError
 from agentkit.agents.dialog import base, configs
+from agentkit.agentscope import AgentBase, ModelResponse, init
 from agentkit.core import stopping
 from agentkit.errors import BadModelReply, ConfigError, Stopped
 from agentkit.events import MessageSent
@@ -151,13 +152,13 @@ def _no_configs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_no_configs")
 def test_models_by_the_name_of_their_configuration(tmp_path: Path) -> None:
-    agentkit.init({"config_name": "mine", "model_type": "openai_chat", "model_name": "gpt-4o", "api_key": "k",
-                   "client_args": {"base_url": "http://localhost:1/v1"}, "generate_args": {"temperature": 0}})  # fmt: skip
+    init({"config_name": "mine", "model_type": "openai_chat", "model_name": "gpt-4o", "api_key": "k",
+          "client_args": {"base_url": "http://localhost:1/v1"}, "generate_args": {"temperature": 0}})  # fmt: skip
     file = tmp_path / "models.json"
     file.write_text(
         json.dumps([{"config_name": "local", "model_type": "ollama_chat", "model_name": "qwen", "host": "http://h:1"}])
     )
-    agentkit.init(model_configs=str(file))
+    init(model_configs=str(file))
     mine, local = (DialogAgent("a", "You are a.", name).llm_config for name in ("mine", "local"))
     assert mine == {"config_list": [{"model": "gpt-4o", "base_url": "http://localhost:1/v1", "api_key": "k"}], "cache_seed": None,
                     "temperature": 0}  # fmt: skip
@@ -177,5 +178,5 @@ def test_models_by_the_name_of_their_configuration(tmp_path: Path) -> None:
 )
 def test_configurations_that_are_none(config: Any, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
-        agentkit.init(config)
+        init(config)
     assert configs._known == {}

@@ -15,11 +15,11 @@ from agentkit import (
     JsonParsingError,
     MarkdownJsonDictParser,
     MarkdownJsonObjectParser,
-    ModelResponse,
     Msg,
     ResponseParsingError,
     register_function,
 )
+from agentkit.agentscope import ModelResponse
 from agentkit.errors import NoModelConfig, WrongArgument, WrongType
 from agentkit.events import MessageSent, Noted, ReplyParsed
 from tests.agents.dialog.cast import asked_last, discussion, fenced, hearing, says, thinker, turn

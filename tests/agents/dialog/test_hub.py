@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from agentkit import AgentBase, DialogAgent, Msg, SequentialPipeline, a_sequential_pipeline, msghub, sequential_pipeline
+from agentkit import DialogAgent, Msg, msghub, sequential_pipeline
+from agentkit.agentscope import AgentBase, SequentialPipeline, a_sequential_pipeline
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.events import MessageSent, Noted
 from tests.agents.dialog.cast import hearing, says

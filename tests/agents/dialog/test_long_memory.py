@@ -10,7 +10,6 @@ import pytest
 
 from agentkit import (
     Agent,
-    AgentBase,
     Compression,
     DialogAgent,
     DictDialogAgent,
@@ -21,6 +20,7 @@ from agentkit import (
     msghub,
     register_function,
 )
+from agentkit.agentscope import AgentBase
 from agentkit.conversation.compression import SlidingWindow
 from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.compression.model_summary import INSTRUCTION

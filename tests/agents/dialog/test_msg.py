@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from agentkit import ConversableAgent, Msg, TemporaryMemory
+from agentkit import ConversableAgent, Msg
+from agentkit.agentscope import TemporaryMemory
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.events import Noted
 from tests.agents.dialog.cast import hearing

@@ -12,7 +12,6 @@ from pydantic import BaseModel
 
 import agentkit
 from agentkit import (
-    AgentBase,
     ConversableAgent,
     DialogAgent,
     GroupChat,
@@ -20,11 +19,11 @@ from agentkit import (
     JsonParsingError,
     MarkdownJsonDictParser,
     Msg,
-    TemporaryMemory,
     initiate_chats,
     msghub,
     register_function,
 )
+from agentkit.agentscope import AgentBase, TemporaryMemory
 from agentkit.errors import BadModelReply, WrongArgument, WrongType
 from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.teams.extraction import extract, from_text

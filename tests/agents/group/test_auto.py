@@ -177,6 +177,17 @@ def test_a_client_registered_with_the_manager_chooses() -> None:
     assert speakers(manager) == "ab"
 
 
+def test_without_a_manager_the_model_chooses_too() -> None:
+    config, _ = _config("nobody", "c")
+    a, b, c = agents = members("abc")
+    chat = group(
+        agents, speaker_selection_method="auto", select_speaker_auto_llm_config=config, max_retries_for_selecting_speaker=0
+    ).groupchat
+    chat.messages.append({"role": "user", "name": "a", "content": "Who is next?"})
+    assert chat.select_speaker(a, None) is b  # nobody was named, so the next in turn
+    assert chat.select_speaker(a, None) is c
+
+
 def test_attempts_are_printed_when_wanted() -> None:
     console = Console()
     with IOStream.set_default(console):

@@ -11,6 +11,7 @@ import pytest
 from agentkit.agents.group import GroupChatManager
 from agentkit.core.io import IOStream
 from agentkit.errors import WrongArgument, WrongType
+from agentkit.messages import Stored
 from tests.agents.group.members import chat_with, group, members, said, speakers
 from tests.agents.group.test_selection import Console
 
@@ -22,7 +23,7 @@ EARLIER: list[dict[str, Any]] = [
 ]
 
 
-def _resume(manager: GroupChatManager, messages: Any, face: str = "sync", **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+def _resume(manager: GroupChatManager, messages: Any, face: str = "sync", **kwargs: Any) -> tuple[Any, Stored]:
     kwargs = {"silent": True, **kwargs}
     return asyncio.run(manager.a_resume(messages, **kwargs)) if face == "async" else manager.resume(messages, **kwargs)
 

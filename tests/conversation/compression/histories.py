@@ -7,8 +7,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from agentkit.llm.offline.passages import Passage, format_passages
+from agentkit.messages import FunctionCall, Stored, ToolResponse
 
-Message = dict[str, Any]
+Message = Stored
 WORDS = ["the", "price", "of", "Berlin", "is", "42", "euros", "[1]", "and", "so", "Anna", "signed", "it.", "Why?", "[2],", "[7]."]
 TEXTS = st.one_of(
     st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=60),
@@ -18,7 +19,7 @@ TEXTS = st.one_of(
 
 def call(number: int, *, older: bool = False) -> Message:
     """A call with its own id."""
-    function = {"name": f"f{number}", "arguments": f'{{"n": {number}}}'}
+    function: FunctionCall = {"name": f"f{number}", "arguments": f'{{"n": {number}}}'}
     if older:
         return {"role": "assistant", "content": None, "function_call": function}
     return {"role": "assistant", "content": None, "tool_calls": [{"id": f"c{number}", "type": "function", "function": function}]}
@@ -28,7 +29,7 @@ def result(number: int, text: str, *, older: bool = False) -> Message:
     """The result of that call."""
     if older:
         return {"role": "function", "name": f"f{number}", "content": text}
-    response = {"role": "tool", "tool_call_id": f"c{number}", "content": text}
+    response: ToolResponse = {"role": "tool", "tool_call_id": f"c{number}", "content": text}
     return {"role": "tool", "content": text, "tool_responses": [response]}
 
 

@@ -18,6 +18,7 @@ from agentkit.errors import ModelUnreachable, Stopped, WrongArgument, WrongType
 from agentkit.events import Compressed
 from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.llm.model import Model
+from agentkit.messages import Stored
 from tests.conversation import cast
 from tests.conversation.cast import Console, hearing
 
@@ -146,7 +147,7 @@ def test_what_must_stay_may_exceed_the_trigger_but_not_the_limit() -> None:
 def test_a_failure_is_told_and_leaves_the_history_whole(answer: Any, error: str) -> None:
     (bob, client), ann = answering(), talker()
     other = ModelSummary({"config_list": [{"model": scripted_model(lambda _: answer)}], "cache_seed": None, "max_retries": 0})
-    history = [{"role": "user", "content": LONG, "name": "ann"} for _ in range(30)]
+    history: list[Stored] = [{"role": "user", "content": LONG, "name": "ann"} for _ in range(30)]
     bob.chat_messages[ann] = history
     Compression(other, trigger=300, limit=3_500).add_to_agent(bob)
     console = Console()
@@ -167,7 +168,7 @@ def test_what_is_not_shorter_is_a_failure() -> None:
         def shorten(self, messages: Any, scope: Any) -> Any:
             return [*messages, *messages]
 
-    history = [{"role": "user", "content": f"{LONG} {n}"} for n in range(30)]
+    history: list[Stored] = [{"role": "user", "content": f"{LONG} {n}"} for n in range(30)]
     with hearing() as events:
         made = Compression(Talkative(), trigger=300, limit=9_000).compress(history)
     assert made is history
@@ -451,7 +452,7 @@ def test_a_reply_function_may_go_on_with_other_messages(is_async: bool) -> None:
     bob = cast.speaker("bob", "Noted.")
     bob.register_reply(None, look, position=len(bob._reply_func_list) - 1)
     bob.register_reply(None, lambda *_, messages, **__: Continued([messages[-1]]), position=0)
-    given = [{"role": "user", "content": "one"}, {"role": "user", "content": "two"}]
+    given: list[Stored] = [{"role": "user", "content": "one"}, {"role": "user", "content": "two"}]
     assert cast.call(is_async, bob, "generate_reply", messages=given) == "Noted."
     assert seen == [given[-1:]]
     assert Continued(given) == (False, None)

@@ -15,6 +15,7 @@ from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.compression.shape import HEADING, answered, blocks, broken, called, divide
 from agentkit.events import Compressed
 from agentkit.llm.calls.scripted import scripted_model
+from agentkit.messages import Stored
 from tests.conversation.cast import hearing
 from tests.conversation.compression.histories import TEXTS, histories
 
@@ -32,10 +33,10 @@ class Careless:
 
     name = "careless"
 
-    def __init__(self, added: list[dict[str, Any]]) -> None:
+    def __init__(self, added: list[Stored]) -> None:
         self.added = added
 
-    def shorten(self, messages: list[dict[str, Any]], scope: Any) -> list[dict[str, Any]]:
+    def shorten(self, messages: list[Stored], scope: Any) -> list[Stored]:
         return [*self.added, *messages[::2]]
 
 
@@ -49,11 +50,11 @@ STRATEGIES: dict[str, list[Strategy]] = {
 }
 
 
-def counted(messages: list[dict[str, Any]]) -> int:
+def counted(messages: list[Stored]) -> int:
     return METER.count(messages)
 
 
-def pairs(messages: list[dict[str, Any]]) -> tuple[list[Any], list[Any]]:
+def pairs(messages: list[Stored]) -> tuple[list[Any], list[Any]]:
     made = [key for message in messages for key in called(message)]
     return made, [key for message in messages for key in answered(message)]
 
@@ -62,7 +63,7 @@ def pairs(messages: list[dict[str, Any]]) -> tuple[list[Any], list[Any]]:
 @given(history=histories(), trigger=st.integers(40, 600), extra=st.integers(0, 200), keep_last=st.integers(0, 5))
 @settings(max_examples=60, deadline=None)
 def test_what_holds_for_every_strategy(
-    strategies: list[Strategy], history: list[dict[str, Any]], trigger: int, extra: int, keep_last: int
+    strategies: list[Strategy], history: list[Stored], trigger: int, extra: int, keep_last: int
 ) -> None:
     before = copy.deepcopy(history)
     compression = Compression(strategies, trigger, keep_last, limit=trigger + extra, model=MODEL)
@@ -99,7 +100,7 @@ def test_what_holds_for_every_strategy(
     history=histories(), added=st.lists(st.fixed_dictionaries({"role": st.sampled_from(["system", "user"]), "content": TEXTS}))
 )
 @settings(max_examples=100, deadline=None)
-def test_a_careless_strategy_breaks_nothing(history: list[dict[str, Any]], added: list[dict[str, Any]]) -> None:
+def test_a_careless_strategy_breaks_nothing(history: list[Stored], added: list[Stored]) -> None:
     with hearing() as events:
         made = Compression(Careless(added), 30, 1, limit=400, model=MODEL).compress(history)
     told = [event for event in events if isinstance(event, Compressed)]
@@ -114,7 +115,7 @@ def test_a_careless_strategy_breaks_nothing(history: list[dict[str, Any]], added
 
 @given(history=histories(), keep_last=st.integers(0, 30))
 @settings(max_examples=100, deadline=None)
-def test_dividing_parts_no_pair_and_loses_nothing(history: list[dict[str, Any]], keep_last: int) -> None:
+def test_dividing_parts_no_pair_and_loses_nothing(history: list[Stored], keep_last: int) -> None:
     parts = divide(history, keep_last)
     assert [message for part in parts for message in part] == history
     assert len(parts[2]) >= min(keep_last, len(history) - len(parts[0]))

@@ -21,6 +21,7 @@ from agentkit.conversation.transforms import TransformMessages
 from agentkit.errors import AgentkitError, ModelUnreachable
 from agentkit.events import Compressed
 from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
+from agentkit.messages import Stored, copied, message
 from tests.conversation import cast
 from tests.conversation.cast import hearing
 
@@ -101,7 +102,7 @@ def test_a_second_compression_keeps_the_chat_under_its_limit_where_the_first_one
 def test_from_the_limit_on_it_is_tried_for_each_reply_and_goes_on_as_soon_as_it_can() -> None:
     strategy = Failing()
     compression = Compression(strategy, trigger=800, limit=900)
-    history = [{"role": "user", "content": LONG} for _ in range(60)]
+    history: list[Stored] = [{"role": "user", "content": LONG} for _ in range(60)]
     shortest = next(n for n in range(60) if METER.fixed([], {}) + METER.count(history[:n]) >= 900)
     with hearing():
         for count in range(shortest - 3, shortest + 3):
@@ -130,7 +131,7 @@ def test_what_stays_is_told_as_no_summary_though_it_looks_like_one() -> None:
     strategy = Failing()
     strategy.mended = True
     pasted = summary_message("All of another chat.")
-    history = [pasted, *({"role": "user", "content": LONG} for _ in range(40)), pasted]
+    history = [pasted, *[copied(message("user", LONG)) for _ in range(40)], pasted]
     with hearing() as events:
         made = Compression(strategy, trigger=500).compress(history)
     (event,) = (event for event in events if isinstance(event, Compressed))
@@ -206,7 +207,7 @@ def test_what_is_known_of_two_is_the_newest_as_long_as_both_live(known: list[tup
 
 
 def test_a_failure_rests_until_the_same_history_is_a_quarter_longer_or_at_the_limit() -> None:
-    messages = [{"role": "user", "content": str(number)} for number in range(4)]
+    messages: list[Stored] = [{"role": "user", "content": str(number)} for number in range(4)]
     failure = Failure(messages[:2], 100)
     assert failure.rests(messages, 124, None)
     assert failure.rests(messages, 124, 125)

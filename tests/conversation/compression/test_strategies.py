@@ -13,6 +13,7 @@ from agentkit.conversation.compression.rendering import written
 from agentkit.conversation.compression.shape import HEADING, is_summary
 from agentkit.errors import AgentkitError, WrongArgument
 from agentkit.llm.offline.passages import parse_passages
+from agentkit.messages import Stored, copied, message
 from tests.conversation.cast import hearing
 from tests.conversation.compression.histories import call, passage, result
 
@@ -25,7 +26,7 @@ def scope(room: int, *cited: int) -> Scope:
 
 
 def test_extraction_keeps_facts_before_small_talk_with_who_said_them() -> None:
-    messages = [{"role": "user", "name": "ann", "content": f"{SMALL_TALK} Yes. Number {n}."} for n in range(20)]
+    messages: list[Stored] = [{"role": "user", "name": "ann", "content": f"{SMALL_TALK} Yes. Number {n}."} for n in range(20)]
     messages[7]["content"] += " My passport is K4471 and I was born in Lisbon. What do you think?"
     (made,) = Extraction().shorten(messages, scope(60))
     assert "- ann: My passport is K4471 and I was born in Lisbon." in made["content"]
@@ -61,7 +62,7 @@ def test_extraction_prefers_a_citation_to_a_number_and_a_statement_to_a_question
 
 def test_extraction_says_nothing_twice_and_keeps_an_earlier_summary() -> None:
     earlier = summary_message("- ann: My passport is K4471.\n- It was agreed on Friday the 13th.")
-    messages = [earlier, *({"role": "user", "name": "bob", "content": SMALL_TALK} for _ in range(30))]
+    messages: list[Stored] = [earlier, *[copied(message("user", SMALL_TALK, "bob")) for _ in range(30)]]
     (made,) = Extraction().shorten(messages, scope(200))
     lines = made["content"].splitlines()
     assert lines == [HEADING, "- ann: My passport is K4471.", "- It was agreed on Friday the 13th.", f"- bob: {SMALL_TALK}"]
@@ -74,7 +75,7 @@ def test_extraction_without_room_fails() -> None:
 
 def test_extraction_of_50000_tokens_takes_less_than_two_seconds() -> None:
     words = ["river", "market", "cloud", "engine", "paper", "orange", "table", "window", "garden", "signal", "bridge", "letter"]
-    messages = [
+    messages: list[Stored] = [
         {"role": "user", "name": "ann", "content": " ".join(
             f"{words[n % 12].title()} {n * 37} lies {k} miles from the {words[(n + k) % 12]} of {words[(n * k) % 12].title()}."
             for k in range(1, 21)
@@ -89,7 +90,7 @@ def test_extraction_of_50000_tokens_takes_less_than_two_seconds() -> None:
 
 def test_a_window_keeps_the_newest_whole_and_renews_the_summary() -> None:
     earlier = summary_message("- ann: My passport is K4471.")
-    messages = [earlier, *({"role": "user", "name": "bob", "content": f"{n} {SMALL_TALK}"} for n in range(30))]
+    messages: list[Stored] = [earlier, *[copied(message("user", f"{n} {SMALL_TALK}", "bob")) for n in range(30)]]
     made = SlidingWindow(share=0.5).shorten(messages, scope(200))
     assert is_summary(made[0])
     assert "K4471" in made[0]["content"]
@@ -102,11 +103,11 @@ def test_a_window_keeps_the_newest_whole_and_renews_the_summary() -> None:
 
 
 def test_tool_output_is_cut_the_oldest_first_and_no_more_than_needed() -> None:
-    messages = [each for n in range(5) for each in (call(n), result(n, f"{n} {SMALL_TALK * 20}"))]
+    messages: list[Stored] = [each for n in range(5) for each in (call(n), result(n, f"{n} {SMALL_TALK * 20}"))]
     made = ToolOutput(8).shorten(messages, scope(METER.count(messages) - 250))
     sizes = [METER.count([each]) for each in made if each["role"] == "tool"]
     assert sizes[0] == sizes[1] < 60 < sizes[2] == sizes[3] == sizes[4]
-    assert made[1]["tool_responses"][0]["content"].startswith("0 Well, and so")
+    assert str(made[1]["tool_responses"][0]["content"]).startswith("0 Well, and so")
     assert "more tokens of this result were dropped]" in made[1]["content"]
     assert made[::2] == messages[::2]
     assert ToolOutput(8).shorten(made, scope(10))[1]["content"].count("dropped]") == 1
@@ -116,17 +117,17 @@ def test_tool_output_is_cut_the_oldest_first_and_no_more_than_needed() -> None:
 
 def test_tool_output_keeps_the_passages_that_are_cited() -> None:
     shown = "Found:\n" + "\n".join(passage(n) for n in range(1, 6)) + "\nThat is all that was found."
-    older = {"role": "function", "name": "search", "content": shown}
+    older: Stored = {"role": "function", "name": "search", "content": shown}
     (made,) = ToolOutput(0).shorten([older], scope(0, 2, 5))
     assert [found.marker for found in parse_passages(made["content"])] == [2, 5]
 
 
 def test_what_stays_cited_keeps_its_passage_in_the_summary() -> None:
-    first = {"role": "user", "name": "ann", "content": "What does the report say?"}
-    search = [call(1), result(1, "\n".join(passage(n) for n in range(1, 9)) + SMALL_TALK * 30)]
-    answers = [{"role": "assistant", "name": "bob", "content": f"The figure is {n} [{n}]. {SMALL_TALK}"} for n in (2, 3)]
-    talk = [{"role": "user", "name": "ann", "content": f"{SMALL_TALK} {n}"} for n in range(20)]
-    last = {"role": "user", "name": "ann", "content": "Tell me more about [3] and [2, 5]."}
+    first: Stored = {"role": "user", "name": "ann", "content": "What does the report say?"}
+    search: list[Stored] = [call(1), result(1, "\n".join(passage(n) for n in range(1, 9)) + SMALL_TALK * 30)]
+    answers = [copied(message("assistant", f"The figure is {n} [{n}]. {SMALL_TALK}", "bob")) for n in (2, 3)]
+    talk: list[Stored] = [{"role": "user", "name": "ann", "content": f"{SMALL_TALK} {n}"} for n in range(20)]
+    last: Stored = {"role": "user", "name": "ann", "content": "Tell me more about [3] and [2, 5]."}
     with hearing():
         made = Compression(Extraction(), 500, 1, model="gpt-4o").compress([first, *search, *answers, *talk, last])
     assert len(made) == 3
@@ -139,7 +140,7 @@ def test_what_stays_cited_keeps_its_passage_in_the_summary() -> None:
 
 
 def test_the_roles_are_told_apart() -> None:
-    messages = [
+    messages: list[Stored] = [
         {"role": "user", "name": "ann", "content": "Add them."},
         call(1), result(1, "3"), call(2, older=True), result(2, "4", older=True),
         {"role": "assistant", "name": "bob", "content": [{"type": "text", "text": "Done."}]},
@@ -157,7 +158,7 @@ def test_the_roles_are_told_apart() -> None:
 
 
 def test_a_message_counts_as_it_is_sent() -> None:
-    words = {"role": "user", "content": lambda context: context["word"] * 100, "context": {"word": "more "}}
+    words: Stored = {"role": "user", "content": lambda context: context["word"] * 100, "context": {"word": "more "}}
     assert 100 < METER.count([words]) < 110
     several: dict[str, Any] = {
         "role": "tool",

@@ -35,7 +35,7 @@ HOMES = {
             ".models",
         )
     ),
-    OURS: ("agentkit", "agentkit.parsers", "agentkit.errors", "agentkit.agents.dialog"),
+    OURS: ("agentkit.agentscope", "agentkit.parsers", "agentkit.errors", "agentkit.agents.dialog"),
 }
 # Parameters that only one of the two has, none of them needed: ours say more, the oracle's distribute an agent.
 EXTRAS = {"json_schema", "keys_to_speak", "keys_to_return", "llm_config", "fault_handler", "to_dist"}

@@ -1,0 +1,7 @@
+"""The names of Lagent 0.2 that are here: `import agentkit.lagent as lagent`. No behaviour of its own."""
+
+from agentkit.names import Door
+
+_door = Door(__name__)
+__all__ = list(_door.names)
+__getattr__, __dir__ = _door.get, _door.listed
