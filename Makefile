@@ -1,6 +1,9 @@
 # make app: install what is missing, then serve the app.   make test: the same, then all checks.   make help: the rest.
-.PHONY: app test lint bench clean help
+.PHONY: app test check soak lint bench clean help
 BIN := .venv/bin
+# What needs no browser, no other program and no big index: the folders, and the files beside them but for those of whole workspaces.
+UNIT := $(addprefix tests/,agents conversation core differential documents ledger llm parsers teams ui) $(filter-out \
+	tests/test_workspace% tests/test_load.py tests/test_old_folders.py tests/test_package.py tests/test_readme.py,$(wildcard tests/test_*.py))
 
 app:  ## install what is missing and open the app in the browser
 	@.ci/setup app
@@ -11,6 +14,16 @@ test:  ## install what is missing, then ruff, mypy and all tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --no-loadscope-reorder
+
+check:  ## ruff, mypy and the tests that take no time: under 3 minutes on 2 cores
+	@.ci/setup dev
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2 --no-loadscope-reorder $(UNIT)
+
+soak:  ## ten times as much load, kills, rows and text as in the tests (an hour; SOAK=3 for less)
+	@.ci/setup dev
+	SOAK=$(or $(SOAK),10) $(BIN)/pytest -n 2 --no-loadscope-reorder -m soak --durations=0
 
 lint:  ## ruff and mypy only
 	@.ci/setup dev

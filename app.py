@@ -1,4 +1,4 @@
-"""agentkit in the browser: `streamlit run app.py`. The pages lie in pages/, their navigation in agentkit/ui/shell/."""
+"""agentkit in the browser: `streamlit run app.py`, or `agentkit app` from any folder. The pages are under pages/."""
 
 import streamlit as st
 
@@ -8,7 +8,7 @@ from agentkit.ui.shell import server
 
 state.open_with(Held)  # commands and scripts work on the same folder through this process
 app = st.App(
-    "agentkit/ui/shell/router.py",
+    server.SCRIPT,
     routes=server.ROUTES,
     middleware=server.middleware(),
     lifespan=server.lifespan,

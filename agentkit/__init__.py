@@ -5,6 +5,7 @@ The names are those of `agentkit.names`, loaded when they are first used, so tha
 
 from agentkit.names import Door
 
+__version__ = "0.1.0"
 _door = Door(__name__)
 __all__ = list(_door.names)
 __getattr__, __dir__ = _door.get, _door.listed

@@ -118,3 +118,4 @@ from agentkit.teams import Task as Task
 from agentkit.teams import Team as Team
 
 __all__: list[str]
+__version__: str

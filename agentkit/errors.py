@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from agentkit.reasons import EndReason
+
 
 class AgentkitError(Exception):
     """Base of all errors that agentkit raises on purpose."""
@@ -260,6 +262,9 @@ class UndefinedNextAgent(AgentkitError):
 class NoEligibleSpeaker(AgentkitError):
     """Nobody may speak next; ends a group chat."""
 
+    end: EndReason | None = None
+    """Why, as a value, where it is more than that."""
+
 
 class ExecutionError(AgentkitError):
     """Code could not be run at all; what fails inside the code is a result, no error."""
@@ -271,6 +276,9 @@ class NoIsolation(ExecutionError, RuntimeError):
 
 class LimitReached(AgentkitError):
     """A model call would go beyond what the run or chat may take; what was done so far is kept."""
+
+    end: EndReason | None = None
+    """Which limit it is."""
 
 
 class Stopped(AgentkitError):

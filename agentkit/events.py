@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agentkit.errors import AgentkitError
+from agentkit.reasons import EndReason, end_from_json
 
 MessageStatus = Literal["complete", "stopped", "failed", "interrupted"]
 CallStatus = Literal["ok", "failed", "stopped", "cached"]
@@ -206,6 +207,8 @@ class ToolReturned:
     content: str
     """What the model is told."""
     seconds: float = 0.0
+    passages: list[dict[str, Any]] = field(default_factory=list)
+    """Those in the content, as the tool gave them: `marker`; `document_id`, `start` and `end` of the hit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +308,10 @@ class StepDone:
     seconds: float = 0.0
     attempts: int = 1
     cached: bool = False
+    passages: list[dict[str, Any]] = field(default_factory=list)
+    """Those in the evidence, as in ToolReturned."""
+    error: str = ""
+    """Why it failed; empty in what older versions stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +336,8 @@ class ChatEnded:
     messages: int = 0
     silent: bool = False
     """Whether the chat was not meant to be shown, as the inner one that chooses a speaker."""
+    end: EndReason | None = None
+    """The reason as a value; None in what older versions stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,6 +346,10 @@ class Noted:
 
     agent: str
     text: str
+    end: EndReason | None = None
+    """Why a group is over, when that is what it tells."""
+    document_id: str = ""
+    """The document that the agent is done with, when that is what it tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,6 +481,8 @@ def from_json(data: dict[str, Any]) -> Event:
     for field_name, inner in (("usage", Usage), ("thinking", Thinking), ("fallback", Fallback)):
         if isinstance(values.get(field_name), dict):
             values[field_name] = inner(**_known(inner, values[field_name]))
+    if isinstance(values.get("end"), dict):
+        values["end"] = end_from_json(values["end"])
     return kind(**values)  # type: ignore[no-any-return]  # one of the union
 
 

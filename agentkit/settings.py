@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from agentkit import private
+from agentkit import places, private
 from agentkit.errors import ConfigError
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ CHOOSABLE = (
 class Settings:
     """All settings of one process; sizes in the unit that the name ends with."""
 
-    data: Path = Path("data")
+    data: Path = field(default_factory=places.data_folder)
     """The data folder: database, indexes, originals."""
     owner: str = "local"
     """Whose chats, documents and calls these are."""
@@ -86,7 +86,7 @@ class Settings:
     @property
     def samples(self) -> Path:
         """The folder of sample documents that ship with the project."""
-        return Path(__file__).resolve().parent.parent / "data" / "samples"
+        return places.SHIPPED / "data" / "samples"
 
     @property
     def sample_questions(self) -> Path:
@@ -104,7 +104,7 @@ def load_settings(
     """
     given = _given(environ, secrets)
     values = {name: value for name, (value, _) in given.items()}
-    chosen = _read_chosen(values.get("data", Settings.data))
+    chosen = _read_chosen(values.get("data") or places.data_folder())
     return Settings(**{**chosen, **values})
 
 

@@ -1,13 +1,35 @@
-"""How the tests are spread over processes: a file goes to one, and so do all tests with a browser, which slow each other down."""
+"""How the tests are spread over processes, and what tests of several folders stand on.
+
+A file goes to one process, and so do all tests with a browser, which slow each other down.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
+from agentkit.database import Database
+from agentkit.ledger import Ledger
+from agentkit.messages import new_id
+from agentkit.settings import Settings
+from tests.servers.openai_server import OpenAIServer
+from tests.servers.postgres import postgres
+
 BROWSER = "tests/browser/"
+
+# A busy machine is slow, which is no fault of what is tested.
+hypothesis.settings.register_profile(
+    "any machine",
+    hypothesis.settings(),
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("any machine")
 
 
 class OneBrowser(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
@@ -20,3 +42,37 @@ class OneBrowser(LoadFileScheduling):  # type: ignore[misc]  # xdist has no type
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneBrowser:
     return OneBrowser(config, log)
+
+
+@pytest.fixture
+def owner() -> str:
+    """An owner of the test's own: the registry of runs belongs to the process."""
+    return new_id()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings with a data folder that is not there yet."""
+    return Settings(data=tmp_path / "data")
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    """An empty ledger."""
+    database = Database(tmp_path / "agentkit.duckdb")
+    yield Ledger(database)
+    database.close()
+
+
+@pytest.fixture(scope="session")
+def shared_server() -> Iterator[OpenAIServer]:
+    """A model's server; each test says what it answers."""
+    with OpenAIServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def postgres_url() -> Iterator[str]:
+    """Where a PostgreSQL listens that was started for these tests."""
+    with postgres() as url:
+        yield url

@@ -27,7 +27,8 @@ def stub(door: str) -> str:
     door_only = _imports(names.homes(door))
     moved = _imports(names.moved()) if door == names.ROOT else ""
     after = f"\n# Moved; here for one version more.\n{moved}" if moved else ""
-    return f"{HEAD}{door_only}{after}\n__all__: list[str]\n"
+    version = "__version__: str\n" if door == names.ROOT else ""
+    return f"{HEAD}{door_only}{after}\n__all__: list[str]\n{version}"
 
 
 def _imports(homes: Mapping[str, str]) -> str:

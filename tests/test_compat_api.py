@@ -24,7 +24,7 @@ CLASSES: dict[str, type[Any]] = {
 MEMBERS = [(kind, name) for kind in CLASSES for name in API[kind]]
 OWN_TEXT = "<text>"
 """Stands for long texts, which are our own."""
-MORE: dict[str, set[str]] = {"ChatResult": {"stop_reason", "cut_replies"}}
+MORE: dict[str, set[str]] = {"ChatResult": {"stop_reason", "cut_replies", "end"}}
 """What ours has beside AutoGen's, on purpose: why the chat ended, which replies were cut."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from agentkit.errors import AgentkitError
 from agentkit.events import KINDS, Event, Fallback, ModelReplied, Unknown, Usage, from_json, to_json
+from agentkit.reasons import EndKind, EndReason, end_from_json
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 numbers = st.floats(allow_nan=False, allow_infinity=False)
@@ -22,6 +23,9 @@ values = st.recursive(
 )
 objects = st.dictionaries(texts, values, max_size=3)
 usages = st.builds(Usage, *[st.integers(0, 10**9)] * 5, st.booleans())
+ends = st.builds(
+    EndReason, st.sampled_from(get_args(EndKind)), texts, st.none() | numbers, st.none() | st.just("tokens"), told=texts
+)
 events: st.SearchStrategy[Event] = st.one_of(
     *[
         st.builds(
@@ -30,6 +34,7 @@ events: st.SearchStrategy[Event] = st.one_of(
                 field.name: {
                     "str": texts, "int": st.integers(0, 10**9), "float": numbers, "Usage": usages,
                     "Fallback | None": st.none() | st.builds(Fallback, texts, texts, texts, texts),
+                    "EndReason | None": st.none() | ends,
                     "str | None": st.none() | texts, "float | None": st.none() | numbers,
                     "dict[str, Any]": objects, "dict[str, float]": st.dictionaries(texts, numbers, max_size=3),
                     "list[dict[str, Any]]": st.lists(objects, max_size=3),
@@ -93,3 +98,9 @@ def test_the_buckets_are_exclusive(usage: Usage) -> None:
 
 def test_a_reply_is_ok_unless_said_otherwise() -> None:
     assert ModelReplied("1", "a", "p", "m").status == "ok"
+
+
+def test_a_reason_that_only_a_newer_version_knows_is_none() -> None:
+    assert end_from_json({"kind": "eclipse"}) is None
+    assert end_from_json({"kind": "rounds", "limit": 3, "moon": "full"}) == EndReason("rounds", limit=3)
+    assert end_from_json("the limit was reached") is None

@@ -19,7 +19,10 @@ LAYERS = [
     ("agentkit.runs", "agentkit.llm", "agentkit.parsers", "agentkit.coding", "agentkit.retrieval"),
     ("agentkit.documents", "agentkit.ledger"),
     ("agentkit.core", "agentkit.database"),
-    ("agentkit.messages", "agentkit.events", "agentkit.settings", "agentkit.private", "agentkit.errors", "agentkit.names"),
+    (
+        *("agentkit.messages", "agentkit.events", "agentkit.reasons", "agentkit.settings", "agentkit.private"),
+        *("agentkit.places", "agentkit.errors", "agentkit.names"),
+    ),
 ]
 BASE = len(LAYERS) - 1
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

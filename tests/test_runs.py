@@ -6,9 +6,8 @@ import asyncio
 import contextvars
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ import pytest
 from agentkit import runs
 from agentkit.core import bus, stopping
 from agentkit.core.twin import ASYNC
-from agentkit.database import Database
 from agentkit.errors import ModelAuthFailed, NotFound, Stopped
 from agentkit.events import (
     Event,
@@ -34,18 +32,6 @@ from agentkit.events import (
 from agentkit.ledger import Ledger, queries
 from agentkit.messages import new_id
 from agentkit.runs import Run
-
-
-@pytest.fixture
-def owner() -> str:
-    return new_id()  # the registry belongs to the process: each test has its own owner
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    database = Database(tmp_path / "agentkit.duckdb")
-    yield Ledger(database)
-    database.close()
 
 
 def events(run: Run[Any]) -> list[Event]:

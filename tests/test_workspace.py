@@ -15,7 +15,6 @@ from agentkit import runs
 from agentkit.errors import AgentkitError, ConfigError, ModelError, NotFound, Stopped
 from agentkit.events import DocumentDone, Event, MessageSent, ModelReplied, RunStopped, TokenDelta
 from agentkit.ledger import queries
-from agentkit.messages import new_id
 from agentkit.retrieval import FakeEmbedder, Source
 from agentkit.runs import Run
 from agentkit.settings import Settings
@@ -25,17 +24,6 @@ from tests.servers.openai_server import Answer, OpenAIServer, answer_from_passag
 
 DANUBE = "The Danube is 2,850 kilometres long and ends in the Black Sea."
 PUMP = "The warranty of the pump lasts three years."
-
-
-@pytest.fixture
-def owner() -> str:
-    return new_id()
-
-
-@pytest.fixture(scope="module")
-def shared_server() -> Iterator[OpenAIServer]:
-    with OpenAIServer() as server:
-        yield server
 
 
 @pytest.fixture
@@ -312,7 +300,7 @@ def test_a_chat_answers_one_question_at_a_time(workspace: Workspace, owner: str,
     assert run.chat_id
     assert workspace.ledger.chat(owner, run.chat_id).team == "answer"
     workspace.delete_chat(owner, run.chat_id)
-    assert run.wait(10)
+    assert run.wait(60)
     assert workspace.ledger.count_chats(owner) == 0
 
 

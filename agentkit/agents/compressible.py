@@ -21,6 +21,7 @@ from agentkit.conversation.compression.rendering import written
 from agentkit.conversation.compression.shape import Messages, divide, is_summary
 from agentkit.conversation.compression.sharing import broadcast, keep
 from agentkit.conversation.conversable import ConversableAgent, Reply
+from agentkit.conversation.ends import stop_reason
 from agentkit.conversation.engine import ended
 from agentkit.conversation.human import InputMode
 from agentkit.conversation.model import offered_tools
@@ -30,6 +31,7 @@ from agentkit.core.io import IOStream, is_quiet
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import AgentkitError, Stopped, WrongArgument
 from agentkit.messages import AnyMessage, Stored
+from agentkit.reasons import EndReason
 
 _STRATEGIES = {"COMPRESS": ModelSummary.name, "CUSTOMIZED": "compress_function"}
 
@@ -219,10 +221,10 @@ class CompressibleAgent(ConversableAgent):
         attempt = self._attempt("", config=config)
         if (used := attempt.tokens(messages)) < attempt.limit:
             return False, None
-        reason = f"{self.name} has no tokens left: {used} of the {attempt.limit} of {attempt.meter.model} are used"
-        telling.note(self.name, reason, is_quiet())
+        end = EndReason("window", self.name, attempt.limit, used=used, model=attempt.meter.model)
+        telling.note(self.name, stop_reason(end), is_quiet())
         if sender is not None:
-            ended(self, sender, reason)
+            ended(self, sender, end)
         return True, None
 
     def _store(self, sender: Agent | None, stored: Messages, before: Messages, made: Messages) -> None:

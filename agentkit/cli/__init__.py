@@ -8,22 +8,26 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import typer
 
-from agentkit.cli import ask, doctor, evaluate, extract, figures, ingest, search, transfer
+from agentkit.cli import ask, doctor, evaluate, extract, figures, ingest, search, serve, transfer
 from agentkit.cli.output import note, put_json, tolerate_any_character
 from agentkit.cli.store import Opener, open_workspace
 from agentkit.errors import AgentkitError, Stopped
+from agentkit.places import data_folder
 
+COMMAND = "agentkit"
 app = typer.Typer(
     help="Take documents in, search them, ask about them, and see what it cost.",
-    epilog="AGENTKIT_DATA names the data folder (default: data).",
+    epilog=f"AGENTKIT_DATA names the data folder (default: {data_folder()}).",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command(context_settings=serve.ANY_OPTIONS)(serve.app)
 app.command()(ingest.ingest)
 app.command()(search.search)
 app.command()(ask.ask)
@@ -41,7 +45,7 @@ def main(arguments: Sequence[str] | None = None, opener: Opener = open_workspace
     logging.getLogger("agentkit").addHandler(logging.NullHandler())  # errors are told below, once
     tolerate_any_character(sys.stdout, sys.stderr)
     try:
-        typer.main.get_command(app).main(given, prog_name="python -m agentkit", obj=opener)
+        typer.main.get_command(app).main(given, prog_name=_program(), obj=opener)
     except SystemExit as end:  # how typer ends every command
         return end.code if isinstance(end.code, int) else 0
     except Stopped:
@@ -53,3 +57,8 @@ def main(arguments: Sequence[str] | None = None, opener: Opener = open_workspace
             put_json({"error": str(error), "error_type": type(error).__name__})
         return 1
     return 0
+
+
+def _program() -> str:
+    """What people type to get here: the installed command's name, or Python with the package's."""
+    return COMMAND if Path(sys.argv[0]).stem == COMMAND else f"python -m {COMMAND}"

@@ -13,15 +13,16 @@ from agentkit.cli.asking import asked
 from agentkit.cli.fallback import fallback_fields, note_fallback
 from agentkit.cli.output import dollars, note, put, put_json
 from agentkit.cli.store import chosen_collection, opened, stopped_by_interrupt
+from agentkit.cli.words import CUT, ended
 from agentkit.events import (
     Fallback,
     HumanInputRequested,
     MessageSent,
-    ReplyEnd,
     Retrieved,
     Thinking,
     TokenDelta,
 )
+from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED
 
 if TYPE_CHECKING:
     from agentkit.ledger.queries import Totals
@@ -32,12 +33,6 @@ if TYPE_CHECKING:
 
 _EXCERPT = 60  # characters of an answer before a doubtful marker
 _BRACKETS = re.compile(r"\[\d[\d,\s]*\]")
-_CUT: dict[ReplyEnd, str] = {
-    "token_limit": "the model reached its limit of tokens",
-    "filtered": "a filter of the provider stopped the model",
-    "broken_off": "the server went away without saying that this was all",
-    "too_long": "the model wrote more than is taken of one reply",
-}
 
 
 def ask(
@@ -73,7 +68,7 @@ def ask(
         put_json(_object(answer, took, run))
     else:
         _show_end(answer, took, run)
-    if answer.stopped_because == "stopped":
+    if answer.end == STOPPED:
         raise typer.Exit(130)
 
 
@@ -174,7 +169,8 @@ def _object(answer: Answer, took: Totals, run: Run[Answer]) -> dict[str, Any]:
         "citations": [_citation(citation) for citation in answer.citations],
         "checks": [one.to_json() for one in answer.checks],
         "usage": {**usage, "total_tokens": took.prompt_tokens + took.completion_tokens},
-        "stopped_because": answer.stopped_because,
+        "stopped_because": ended(answer.end),
+        "end": answer.end.to_json(),
         "cut": answer.cut,
         "fallback": fallback_fields(_fallback(run)),
         "thinking": dataclasses.asdict(answer.thinking) if answer.thinking else None,
@@ -235,9 +231,9 @@ def _show_end(answer: Answer, took: Totals, run: Run[Answer]) -> None:
     if answer.thinking:
         note(f"\n{_thought(answer.thinking)}")
     if answer.cut:
-        note(f"\nThe answer is not whole: {_CUT[answer.cut]}.")
-    if answer.stopped_because not in ("answered", "no evidence", "stopped"):
-        note(f"\nEnded: {answer.stopped_because}.")
+        note(f"\nThe answer is not whole: {CUT[answer.cut]}.")
+    if answer.end not in (ANSWERED, NO_EVIDENCE, STOPPED):
+        note(f"\nEnded: {ended(answer.end)}.")
     tokens = f"{took.prompt_tokens + took.completion_tokens:,} tokens{' (estimated)' if took.estimated else ''}"
     what = f"{tokens}, {dollars(took.cost, took.unpriced)}, {took.seconds:.1f} s" if took.calls else "No model was asked"
     note(f"\n{what}. Go on with --chat {run.chat_id}")

@@ -8,15 +8,16 @@ from agentkit.cli.output import note, plain
 from agentkit.core.unseen import reveal
 from agentkit.events import HumanInputRequested
 
-_WITHOUT_EDITOR = "Edit"  # needs more than a line; who wants to change something rejects with a reason
-
 
 def asked(request: HumanInputRequested) -> str | None:
     """The person's answer, in the form that the request describes; None when nobody is there (end of input)."""
+    from agentkit.teams.approval import EDIT
+
     note(f"\n{request.agent} asks: {request.prompt}")
     if request.draft:
         _show(request.draft)
-    options = [option for option in request.options if option != _WITHOUT_EDITOR]
+    # To edit needs more than a line; who wants to change something rejects with a reason.
+    options = [option for option in request.options if option != EDIT]
     if not options:
         return _line("> ")
     for number, option in enumerate(options, 1):

@@ -97,7 +97,8 @@ def _packages() -> Check:
         except PackageNotFoundError:
             missing.append(name)
     detail = ", ".join(f"{name} {number}" for name, number in found.items())
-    return Check("packages", not missing, detail, f"Missing: {', '.join(missing)}; run `make app`." if missing else "")
+    install = f"Missing: {', '.join(missing)}; run `make app`, or install agentkit again."
+    return Check("packages", not missing, detail, install if missing else "")
 
 
 def _indexes(workspace: Workspace) -> Check:

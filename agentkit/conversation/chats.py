@@ -16,6 +16,7 @@ from agentkit.conversation.summary import carried, check_carryover, check_method
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.messages import Stored
+from agentkit.reasons import EndReason
 
 Chat = dict[str, Any]
 """The arguments of `initiate_chat`, with `sender` and, for async queues, `chat_id` and `prerequisites`."""
@@ -37,6 +38,8 @@ class ChatResult:
     """Why the chat ended, in words."""
     cut_replies: list[CutReply] = field(default_factory=list)
     """Replies of models that were cut, oldest first: of the agents, of chats within this one, and of its summary."""
+    end: EndReason | None = None
+    """Why the chat ended, as a value."""
 
 
 def gather_usage_summary(agents: Sequence[Any]) -> dict[str, dict[str, Any]]:

@@ -28,6 +28,7 @@ from agentkit.conversation.checks import (
     check_text,
 )
 from agentkit.conversation.code import CodeConfig, Coder
+from agentkit.conversation.ends import stop_reason
 from agentkit.conversation.engine import Engine, cache_lent, check_sync, part, why_ended
 from agentkit.conversation.history import History
 from agentkit.conversation.hooks import Hooks
@@ -41,8 +42,9 @@ from agentkit.core.io import IOStream, quietly
 from agentkit.core.twin import Mode, faces, threaded
 from agentkit.errors import LimitReached, NoModelConfig, UnknownName, WrongArgument, WrongType
 from agentkit.events import ChatEnded
-from agentkit.llm.calls.limits import reason_of
+from agentkit.llm.calls.limits import end_of
 from agentkit.messages import AnyMessage, Stored, as_dict, copied
+from agentkit.reasons import EndReason
 
 if TYPE_CHECKING:
     from agentkit.llm.cache import AbstractCache
@@ -346,7 +348,7 @@ class ConversableAgent(LLMAgent):
             reply = await mode.peer(self, "generate_reply", messages=self._oai_messages[sender], sender=sender)
         if reply is not None:
             return mode.tail(self, "send", reply, sender, silent=silent)  # type: ignore[no-any-return]
-        self._engine.human.reasons.setdefault(sender, f"{self.name} gave no reply")
+        self._engine.human.reasons.setdefault(sender, EndReason("silent", self.name))
         return None
 
     receive, a_receive = faces(_receive)
@@ -435,23 +437,23 @@ class ConversableAgent(LLMAgent):
         with noting_cuts() as cut, cache_lent(pair, cache):
             self._prepare_chat(recipient, clear_history, reply_at_receive=max_turns is None)
             try:
-                reason = await self._converse(mode, recipient, max_turns, message, silent, kwargs)
+                end = await self._converse(mode, recipient, max_turns, message, silent, kwargs)
             except LimitReached as error:
-                reason = reason_of(error)
+                end = end_of(error)
             summary = await self._summarized(mode, recipient, summary_method, summary_args or {}, cache)
         history = self._oai_messages[recipient]
-        is_silent = bool(self._is_silent(self, silent))
-        ended = ChatEnded(self.name, recipient.name, reason, len(history), is_silent)
-        telling.tell(ended, f"{self.name} and {recipient.name} are done: {reason}.", is_silent)
+        is_silent, reason = bool(self._is_silent(self, silent)), stop_reason(end)
+        event = ChatEnded(self.name, recipient.name, reason, len(history), is_silent, end)
+        telling.tell(event, f"{self.name} and {recipient.name} are done: {reason}.", is_silent)
         return ChatResult(
             kwargs.get("chat_id"), [copied(each) for each in history], summary, gather_usage_summary(pair),
-            list(self._human_input), reason, list(cut),
+            list(self._human_input), reason, list(cut), end,
         )  # fmt: skip
 
     initiate_chat, a_initiate_chat = faces(_initiate_chat)
 
     async def _converse(self, mode: Mode, recipient: ConversableAgent, max_turns: int | None, message: object,
-                        silent: bool | None, kwargs: Mapping[str, object]) -> str:  # fmt: skip
+                        silent: bool | None, kwargs: Mapping[str, object]) -> EndReason:  # fmt: skip
         """Say the first message, and with `max_turns` the next ones too; the reason why the chat ended."""
         if callable(message):
             opening = await mode.invoke(message, self, recipient, kwargs)
@@ -462,13 +464,12 @@ class ConversableAgent(LLMAgent):
             return self._why_ended(recipient)
         for turn in range(max_turns):
             if turn > 0:
-                history = self._oai_messages[recipient]
                 with quietly(bool(self._is_silent(self, silent))):
-                    opening = await mode.peer(self, "generate_reply", messages=history, sender=recipient)
+                    opening = await mode.peer(self, "generate_reply", messages=self._oai_messages[recipient], sender=recipient)
             if opening is None:
-                return why_ended(self, recipient) or f"{self.name} gave no reply"
+                return why_ended(self, recipient) or EndReason("silent", self.name)
             await mode.peer(self, "send", opening, recipient, True, silent)
-        return f"the limit of {max_turns} turns was reached"
+        return EndReason("turns", limit=max_turns)
 
     async def _summarized(self, mode: Mode, recipient: ConversableAgent, method: SummaryMethod, args: Mapping[str, object],
                           cache: AbstractCache | None) -> Any:  # fmt: skip
@@ -477,11 +478,11 @@ class ConversableAgent(LLMAgent):
             summary = await mode.block(summarize, self, method, args, recipient, cache)
             return await mode.invoke(lambda: summary)  # an async summary_method gave something to wait for
         except LimitReached as error:
-            telling.note(self.name, f"no summary, {reason_of(error)}")
+            telling.note(self.name, f"no summary, {stop_reason(end_of(error))}")
             return ""
 
-    def _why_ended(self, recipient: Agent) -> str:
-        return why_ended(self, recipient) or why_ended(recipient, self) or f"{recipient.name} gave no reply"
+    def _why_ended(self, recipient: Agent) -> EndReason:
+        return why_ended(self, recipient) or why_ended(recipient, self) or EndReason("silent", recipient.name)
 
     def _prepare_chat(
         self, recipient: Agent, clear_history: bool, prepare_recipient: bool = True, reply_at_receive: bool = True

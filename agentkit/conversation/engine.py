@@ -19,6 +19,7 @@ from agentkit.conversation.human import Human
 from agentkit.conversation.model import Voice
 from agentkit.conversation.replies import ReplyTable
 from agentkit.conversation.tooling import Toolbox
+from agentkit.reasons import EndReason
 
 if TYPE_CHECKING:
     from agentkit.llm.cache import AbstractCache
@@ -64,15 +65,15 @@ def cache_lent(agents: Iterable[Agent], cache: AbstractCache | None) -> Iterator
         yield
 
 
-def ended(agent: Agent, peer: Agent, reason: str) -> None:
-    """Note why the agent stops replying to the other one: the `stop_reason` of their chat."""
+def ended(agent: Agent, peer: Agent, reason: EndReason) -> None:
+    """Note why the agent stops replying to the other one: the `end` of their chat."""
     for engine in _engines([agent]):
         engine.human.reasons[peer] = reason
 
 
-def why_ended(agent: Agent, peer: Agent) -> str:
-    """Why the agent last stopped replying to the other one; empty when it did not."""
-    return next((engine.human.reasons.get(peer, "") for engine in _engines([agent])), "")
+def why_ended(agent: Agent, peer: Agent) -> EndReason | None:
+    """Why the agent last stopped replying to the other one; None when it did not."""
+    return next((engine.human.reasons.get(peer) for engine in _engines([agent])), None)
 
 
 def _engines(agents: Iterable[Agent]) -> Iterator[Engine]:

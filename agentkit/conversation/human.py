@@ -16,6 +16,7 @@ from agentkit.core.twin import Mode
 from agentkit.errors import NobodyToAsk, WrongArgument, WrongType
 from agentkit.events import HumanAnswered, HumanInputRequested
 from agentkit.messages import Stored, interrupted, new_id, with_responses
+from agentkit.reasons import EndReason
 
 InputMode = Literal["ALWAYS", "NEVER", "TERMINATE"]
 INTERRUPTED = "USER INTERRUPTED"
@@ -36,7 +37,7 @@ class Human:
         self.inputs: list[str] = []
         self.counters: dict[Agent | None, int] = defaultdict(int)
         self.limits: dict[Agent | None, int] = defaultdict(lambda: self.limit)
-        self.reasons: dict[Agent | None, str] = {}
+        self.reasons: dict[Agent | None, EndReason] = {}
         """Why this agent last stopped replying to somebody."""
 
     def set_limit(self, value: int, sender: Agent | None) -> None:
@@ -80,8 +81,8 @@ class Human:
         if not full and not final:
             return ""
         if self.input_mode == "NEVER":
-            why = f"{who} sent a termination message" if final else f"{agent.name} reached its limit of automatic replies"
-            self.reasons[sender] = why + ("" if final else f" ({self.limits[sender]})")
+            full_at = EndReason("replies", agent.name, self.limits[sender])
+            self.reasons[sender] = EndReason("terminated", who) if final else full_at
             return "exit"
         skip = "" if final else "skip and use auto-reply, or type 'exit' to "
         or_exit = "or type 'exit' to " if final else ""
@@ -89,20 +90,20 @@ class Human:
             mode, agent, sender, f"Please give feedback to {who}. Press enter {or_exit}{skip}stop the conversation: "
         )
         if not reply and final:
-            self.reasons[sender] = f"{who} sent a termination message"
+            self.reasons[sender] = EndReason("terminated", who)
             return "exit"
         return reply
 
     def _end_on(self, message: Stored, sender: Agent | None, who: str) -> str:
         if not self.is_termination_msg(message):
             return ""
-        self.reasons[sender] = f"{who} sent a termination message"
+        self.reasons[sender] = EndReason("terminated", who)
         return "exit"
 
     async def _ask(self, mode: Mode, agent: Agent, sender: Agent | None, prompt: str) -> str:
         reply: str = await mode.peer(agent, "get_human_input", prompt)
         if reply == "exit":
-            self.reasons[sender] = f"the person behind {agent.name} ended the chat"
+            self.reasons[sender] = EndReason("person", agent.name)
         elif not reply:
             telling.note(agent.name, "no human input")
         return reply

@@ -12,6 +12,7 @@ from agentkit.core import bus
 from agentkit.core.io import IOStream
 from agentkit.events import Event, MessageSent, Noted
 from agentkit.messages import AnyMessage, call_fields, calls_of, content_of, new_id, responses_of, text_of
+from agentkit.reasons import EndReason
 
 _RULE = "-" * 80
 _thread: ContextVar[list[str | None] | None] = ContextVar("agentkit_thread", default=None)
@@ -54,9 +55,9 @@ def tell(event: Event, line: str, silent: bool = False) -> None:
         IOStream.get_default().print(line, flush=True)
 
 
-def note(agent: str, text: str, silent: bool = False) -> None:
-    """Tell a remark."""
-    tell(Noted(agent, text), f">>>> {agent}: {text}", silent)
+def note(agent: str, text: str, silent: bool = False, end: EndReason | None = None) -> None:
+    """Tell a remark; `end` goes with it where it says why something is over."""
+    tell(Noted(agent, text, end), f">>>> {agent}: {text}", silent)
 
 
 def _event(message: AnyMessage, sender: str, recipient: str, silent: bool) -> MessageSent:

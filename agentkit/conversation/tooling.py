@@ -67,16 +67,18 @@ class Toolbox:
         call_id, began = new_id(), time.monotonic()
         if bus.heard():
             bus.emit(ToolCalled(call_id, self.owner, name, arguments if isinstance(arguments, str) else tools.to_text(arguments)))
-        ok, content = False, ""
+        ok, content, passages = False, "", list[tools.Given]()
         try:
-            ok, content = await self._run(mode, name, arguments)
+            with tools.collecting() as passages:
+                ok, content = await self._run(mode, name, arguments)
         except BaseException as error:  # a stop or a cancellation: the call is over for those who listen, too
             content = f"Error: {str(error) or type(error).__name__}"
             raise
         finally:
             if bus.heard():
                 seconds = time.monotonic() - began
-                bus.emit(ToolReturned(call_id, self.owner, name, ok, tools.to_text(content), seconds))
+                shown = tools.to_text(content)
+                bus.emit(ToolReturned(call_id, self.owner, name, ok, shown, seconds, passages))
         if verbose:
             IOStream.get_default().print(f"\nInput arguments: {arguments}\nOutput:\n{content}", flush=True)
         return ok, {"name": name, "role": "function", "content": content}

@@ -12,6 +12,7 @@ from agentkit.llm.calls.client import call
 from agentkit.llm.calls.ends import cut_by
 from agentkit.llm.offline.passages import Passage, format_passages
 from agentkit.messages import Message, message
+from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED
 from agentkit.teams.answer import HISTORY, INSTRUCTIONS, NOTHING
 from agentkit.teams.ending import without_ending
 from agentkit.teams.task import Answer, Evidence, Task, markers
@@ -65,8 +66,8 @@ def go_on(task: Task, begun: Begun, agent: str) -> Answer:
         extra=found.to_json() | {"model": task.model.id},
         cut=cut_by(reply.end),
     )
-    reason = "stopped" if reply.stopped else "answered" if citations else "no evidence"
-    return Answer(text, citations, reason, cut_by(reply.end), checks=found.checks)
+    end = STOPPED if reply.stopped else ANSWERED if citations else NO_EVIDENCE
+    return Answer(text, citations, end, cut_by(reply.end), checks=found.checks)
 
 
 def _prompt(task: Task, begun: Begun) -> list[Message]:

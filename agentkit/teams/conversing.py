@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from agentkit.conversation import ChatResult, ConversableAgent, telling
+from agentkit.conversation.compression.shape import is_summary, marked
 from agentkit.core import bus
 from agentkit.core.io import IOConsole, IOStream
-from agentkit.errors import AgentkitError, LimitReached, Stopped
+from agentkit.errors import LimitReached, Stopped
 from agentkit.events import (
     CodeRan,
     Event,
@@ -25,14 +25,16 @@ from agentkit.events import (
 )
 from agentkit.llm.calls.ends import cut_by
 from agentkit.llm.calls.limits import in_words
-from agentkit.messages import Message, has_calls, text_of
-from agentkit.teams.answer import HISTORY, Result, answer_from
+from agentkit.messages import Message, Stored, has_calls, text_of
+from agentkit.reasons import ANSWERED, STOPPED, EndKind, EndReason
+from agentkit.teams.answer import HISTORY, Result, answer_from, no_answer
 from agentkit.teams.ending import without_ending
 from agentkit.teams.findings import FIND, SEARCH, Findings
 from agentkit.teams.task import MARKER, Answer, Task
 
 USER = "User"
-_LIMIT = "the limit of "
+_USED_UP: frozenset[EndKind] = frozenset({"replies", "rounds", "turns"})
+"""Ends of a chat whose agents used up their steps, whatever came of them."""
 
 
 def voice(task: Task) -> dict[str, Any]:
@@ -59,7 +61,10 @@ def remember(agent: ConversableAgent, peer: ConversableAgent, turns: Sequence[Me
     for turn in turns:
         answered = turn["role"] == "assistant"
         role = "assistant" if answered and agent.name == name else "user"
-        agent.chat_messages[peer].append({"content": turn["content"], "role": role, "name": name if answered else USER})
+        known: Stored = {"content": turn["content"], "role": role, "name": name if answered else USER}
+        if is_summary(turn):
+            known = {**marked(text_of(turn["content"])), **known}
+        agent.chat_messages[peer].append(known)
 
 
 def converse(task: Task, begin: Callable[[], ChatResult], speaker: str, findings: Findings, notes: Sequence[str] = ()) -> Answer:
@@ -71,51 +76,45 @@ def converse(task: Task, begin: Callable[[], ChatResult], speaker: str, findings
     """
     heard = _Heard(speaker)
     try:
-        reason = _talk(task, begin, heard)
+        end = _talk(task, begin, heard)
     except Stopped as stopped:
         text = stopped.partial if heard.writing == speaker and stopped.partial.strip() else heard.text
         if not text:
             raise
-        return _say(task, text, findings, "stopped", "stopped", notes, heard)
+        return _say(task, text, findings, STOPPED, "stopped", notes, heard)
     if heard.text:
-        return _say(task, heard.text, findings, reason, "complete", notes, heard)
-    if findings.hits or (not heard.refused and (heard.results or reason.startswith(_LIMIT))):
-        ended = "" if reason == "answered" else reason
+        return _say(task, heard.text, findings, end, "complete", notes, heard)
+    ended = None if end == ANSWERED else end
+    if findings.hits or (not heard.refused and (heard.results or end.kind in _USED_UP)):
         return answer_from(task, findings.hits, speaker, ended, heard.results)
     if heard.refused:
         raise LimitReached(f"{in_words(heard.refused)} {speaker} wrote no answer before.")
-    why = "the last reply of the model was empty" if reason == "answered" else reason
-    raise AgentkitError(f"{speaker} wrote no answer: {why}. Ask again in other words, or choose another model or team.")
+    raise no_answer(speaker, ended)
 
 
-def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> str:
+def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> EndReason:
     with IOStream.set_default(Quiet()), telling.following(task.parent_id) as last, bus.listening(heard):
         try:
-            reason = begin().stop_reason
+            end = begin().end
         finally:
             task.parent_id = last()
-    if reason.endswith("sent a termination message"):
-        return "answered"
-    reason = re.sub(r"^max_round reached \((\d+)\)", rf"{_LIMIT}\1 messages was reached", reason)
-    automatic = r"^\w+ reached its limit of automatic replies \((\d+)\)"
-    reason = re.sub(automatic, rf"{_LIMIT}\1 steps was reached", reason)
-    return reason.removeprefix("no eligible speaker: ").rstrip(".")
+    return ANSWERED if end is None or end.kind == "terminated" else end
 
 
 def _say(
-    task: Task, text: str, findings: Findings, reason: str, status: MessageStatus,
+    task: Task, text: str, findings: Findings, end: EndReason, status: MessageStatus,
     notes: Sequence[str], heard: _Heard,
 ) -> Answer:  # fmt: skip
     found = task.evidence(text, findings.hits, [one.gave for one in heard.results])
     extra: dict[str, Any] = {**found.to_json(), "model": task.model.id}
-    extra |= {"ended": reason} if reason != "answered" else {}
+    extra |= {"end": end.to_json()} if end != ANSWERED else {}
     extra |= {"notes": list(notes)} if notes else {}
     cut, thinking = (None, heard.latest) if status == "stopped" else (heard.cut, heard.thinking)
     task.say(
         heard.speaker, "user", text, status=status, final=True, extra=extra, cut=cut,
         thinking=thinking,
     )  # fmt: skip
-    return Answer(text, found.citations, reason, cut, thinking, found.checks)
+    return Answer(text, found.citations, end, cut, thinking, found.checks)
 
 
 class _Heard:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from agentkit.conversation import ConversableAgent, register_function
 from agentkit.core import stopping
-from agentkit.core.tools import effects
+from agentkit.core.tools import effects, give
 from agentkit.llm.offline.passages import Passage, format_passages
 from agentkit.retrieval import Hit
 from agentkit.teams.task import Task, covers, source_line
@@ -56,7 +56,9 @@ class Findings:
 
     def _shown(self, found: Sequence[Hit]) -> str:
         with self._numbering:  # several calls at once must not give the same number twice
-            return format_passages([Passage(self._number(hit), source_line(hit), hit.text) for hit in found])
+            numbered = [(self._number(hit), hit) for hit in found]
+        give({"marker": number, "document_id": hit.document_id, "start": hit.start, "end": hit.end} for number, hit in numbered)
+        return format_passages([Passage(number, source_line(hit), hit.text) for number, hit in numbered])
 
     def _number(self, hit: Hit) -> int:
         for number, known in enumerate(self.hits, start=1):

@@ -10,6 +10,7 @@ from agentkit.agents import AssistantAgent, GroupChat, GroupChatManager
 from agentkit.conversation import Agent, ChatResult, ConversableAgent
 from agentkit.errors import NoEligibleSpeaker
 from agentkit.messages import Stored, text_of
+from agentkit.reasons import EndReason
 from agentkit.teams import findings
 from agentkit.teams.conversing import USER, converse, earlier, opening, remember, voice
 from agentkit.teams.ending import is_ending
@@ -93,7 +94,9 @@ class _Group(GroupChat):
         candidates = self.agents if agents is None else agents
         answer = runs.ask_human(GROUP, "Who speaks next?", options=[*(agent.name for agent in candidates), FINISH])
         if answer == FINISH:
-            raise NoEligibleSpeaker("you ended the discussion")
+            nobody = NoEligibleSpeaker("The person who watches ended the discussion.")
+            nobody.end = EndReason("finished")
+            raise nobody
         return next((agent for agent in candidates if agent.name == answer), None)
 
 

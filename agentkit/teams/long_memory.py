@@ -12,12 +12,12 @@ from typing import cast
 from agentkit.conversation import ConversableAgent
 from agentkit.conversation.compression import Compression, ModelSummary, SlidingWindow, ToolOutput
 from agentkit.conversation.compression.recall import grown
-from agentkit.conversation.compression.shape import Messages
+from agentkit.conversation.compression.shape import Messages, marked
 from agentkit.core.io import IOStream
 from agentkit.llm.calls.room import room_in
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.windows import window_of
-from agentkit.messages import Message, message
+from agentkit.messages import Message
 from agentkit.teams.conversing import Quiet, earlier, voice
 from agentkit.teams.task import Task
 
@@ -71,7 +71,7 @@ def _told_before(task: Task, turns: int) -> tuple[int, Message | None, bool]:
         if event.agent != NOTES:
             continue
         if event.ok and event.summary and summary is None:
-            covered, summary = count - (event.messages_after - _KEPT), message("user", event.summary)
+            covered, summary = count - (event.messages_after - _KEPT), cast(Message, marked(event.summary))
         rests = rests or (not event.ok and event.strategy == _WRITTEN.name and not grown(count, turns))
     return covered, summary, rests
 

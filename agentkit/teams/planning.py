@@ -20,6 +20,7 @@ from agentkit.llm.calls.ends import cut_by
 from agentkit.llm.model import Reply
 from agentkit.llm.offline import question as questions
 from agentkit.messages import Message, message, new_id
+from agentkit.reasons import ANSWERED, STOPPED
 from agentkit.teams.answer import answer_from, standalone_question
 from agentkit.teams.approval import Approval, rejected
 from agentkit.teams.conversing import earlier
@@ -79,7 +80,8 @@ def _look_up(label: str, thought: str, query: str) -> Step:
 def _solved(task: Task, found: Findings, executor: ActionExecutor) -> Answer:
     voice, protocol, computed = _Voice(task), _Protocol(task.question), Computed()
     planner = ReWOO(
-        voice, executor, protocol, TRIES, name=PLANNER, timeout_s=STEP_S, replans=REPLANS, approve=_asking(task)
+        voice, executor, protocol, TRIES, name=PLANNER, timeout_s=STEP_S, replans=REPLANS, approve=_asking(task),
+        names={"planner": PLANNER, "solver": SOLVER},
     )  # fmt: skip
     try:
         with bus.listening(computed):
@@ -116,8 +118,8 @@ def _say(
     extra |= {"notes": list(notes)} if notes else {}
     cut, thinking = voice.cut, voice.thinking
     task.say(SOLVER, "user", text, status=status, final=True, extra=extra, cut=cut, thinking=thinking)
-    ended = "stopped" if status == "stopped" else "answered"
-    return Answer(text, evidence.citations, ended, cut, thinking, evidence.checks)
+    end = STOPPED if status == "stopped" else ANSWERED
+    return Answer(text, evidence.citations, end, cut, thinking, evidence.checks)
 
 
 class _Voice:
@@ -136,9 +138,9 @@ class _Voice:
 
     def create(self, *, messages: list[Message], agent: str) -> Reply:
         """The reply; raises what the model raises, and Stopped."""
-        solves = agent == f"{PLANNER} (solver)"
+        solves = agent == SOLVER
         try:
-            reply = call(self._model, messages, agent=SOLVER if solves else PLANNER)
+            reply = call(self._model, messages, agent=agent)
         except Exception as error:
             self.error = error
             raise

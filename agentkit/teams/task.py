@@ -22,9 +22,10 @@ from agentkit.events import (
     ToolReturned,
 )
 from agentkit.llm.model import Model
-from agentkit.llm.offline.passages import Passage, parse_passages
+from agentkit.llm.offline.passages import Passage
 from agentkit.llm.support import Checked, Embed, check
 from agentkit.messages import Message, new_id
+from agentkit.reasons import ANSWERED, EndReason
 from agentkit.retrieval import Hit
 from agentkit.teams.approval import Allowed
 
@@ -73,17 +74,23 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a team answered; `stopped_because` is `answered`, `no evidence`, `stopped`, or in words what else ended the chat."""
+    """What a team answered."""
 
     text: str
     citations: tuple[Citation, ...] = ()
-    stopped_because: str = "answered"
+    end: EndReason = ANSWERED
+    """Why it works on it no more: `answered`, `no evidence`, `stopped`, or what else ended the chat."""
     cut: ReplyEnd | None = None
     """What cut the reply that the text is from; None when it is whole."""
     thinking: Thinking | None = None
     """What the model thought before it wrote the text."""
     checks: tuple[Checked, ...] = ()
     """What came of comparing each marker's sentence with its passage; empty where nothing was checked."""
+
+    @property
+    def stopped_because(self) -> str:
+        """The kind of `end`."""
+        return self.end.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +224,7 @@ class Computed:
     def __call__(self, event: Event) -> None:
         """Keep it if it is such a result."""
         match event:
-            case ToolReturned(ok=True, content=content) if not parse_passages(content):
+            case ToolReturned(ok=True, passages=[], content=content):
                 self.results.append(content)
             case CodeRan(exit_code=0, output=output):
                 self.results.append(output)

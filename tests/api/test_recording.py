@@ -24,11 +24,6 @@ from tests.api.holder import holding, started
 ME = "local"
 
 
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(data=tmp_path / "data")
-
-
 @pytest.fixture(params=WHERE)
 def _somewhere(settings: Settings, request: pytest.FixtureRequest) -> Iterator[None]:
     held = Held(settings, FakeEmbedder()) if request.param == "elsewhere" else None

@@ -30,11 +30,6 @@ ME = "local"
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(data=tmp_path / "data")
-
-
-@pytest.fixture
 def held(settings: Settings) -> Iterator[Held]:
     held = Held(settings, FakeEmbedder())
     yield held

@@ -110,3 +110,10 @@ def ingest(workspace: ScriptableWorkspace, tmp_path: Path) -> Callable[[str, dic
         assert [one.status for one in done] == ["indexed"] * len(sources)
 
     return take_in
+
+
+@pytest.fixture
+def kitchen(workspace: ScriptableWorkspace, ingest: Callable[[str, dict[str, str]], None]) -> ScriptableWorkspace:
+    """The workspace with a collection of one document."""
+    ingest("Kitchen", {"tea.txt": "Green tea is steeped at 80 degrees."})
+    return workspace

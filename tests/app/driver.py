@@ -32,3 +32,9 @@ def settle(app: AppTest) -> AppTest:
     app.run()
     assert not app.exception, app.exception[0].stack_trace
     return app
+
+
+def texts(app: AppTest) -> str:
+    """All that the page says, without the signs that keep it from being Markdown."""
+    shown = (app.markdown, app.caption, app.success, app.warning, app.error, app.info, app.text)
+    return "\n".join(str(element.value) for elements in shown for element in elements).replace("\\", "")

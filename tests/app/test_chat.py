@@ -111,7 +111,7 @@ def test_a_running_answer_shows_what_there_is_and_a_refreshed_browser_finds_it_a
     ingest("Kitchen", {"tea.txt": TEA})
     client = workspace.halting("It is 80 degrees.\n\nThe pot", " is warmed first [1].")
     app = ask(open_page("chat"))
-    assert client.halted.wait(10)
+    assert client.halted.wait(60)
     refreshed = open_page("chat", chat=app.query_params["chat"])
     assert {QUESTION, "It is 80 degrees.", "The pot"} <= set(texts(refreshed))
     assert len(keys(refreshed, "stop-")) == 1
@@ -129,7 +129,7 @@ def test_thinking_is_live_then_folded_above_the_answer(
     picture = "![spy](http://127.0.0.1:9/spy.png)"
     client = workspace.halting(f"<think>Green or black? [1] {picture}", "</think>It is 80 degrees.")
     app = ask(open_page("chat"))
-    assert client.halted.wait(10)
+    assert client.halted.wait(60)
     app.run()
     assert _unfolded(app, "Thinking").startswith("Green or black? [1]")
     client.go_on.set()
@@ -154,7 +154,7 @@ def test_stop_keeps_what_was_written(workspace: ScriptableWorkspace, ingest: Ing
     ingest("Kitchen", {"tea.txt": TEA})
     client = workspace.halting("It is 80 degrees.", " Never said.")
     app = ask(open_page("chat"))
-    assert client.halted.wait(10)
+    assert client.halted.wait(60)
     app.run()
     app.button(key=keys(app, "stop-")[0]).click().run()
     settle(app)
@@ -167,7 +167,7 @@ def test_what_is_asked_meanwhile_waits_its_turn_and_can_be_taken_back(workspace:
     ingest("Kitchen", {"tea.txt": TEA})
     client = workspace.halting("It is", " 80 degrees [1].")
     app = ask(open_page("chat"))
-    assert client.halted.wait(10)
+    assert client.halted.wait(60)
     ask(app, "Taken back")
     app.button(key="unqueue-0").click().run()
     ask(app, "And black tea?")
@@ -184,7 +184,7 @@ def test_what_waits_belongs_to_the_chat_and_is_asked_once(workspace: ScriptableW
     ingest("Kitchen", {"tea.txt": TEA})
     client = workspace.halting("It is", " 80 degrees [1].")
     app = ask(open_page("chat"))
-    assert client.halted.wait(10)
+    assert client.halted.wait(60)
     app.chat_input[0].upload("coffee.txt", b"Coffee is brewed cold.", "text/plain")
     ask(app, "And coffee?")
     chat = app.query_params["chat"]
@@ -203,7 +203,7 @@ def test_after_a_closed_app_what_waits_is_asked_when_the_person_says_so(workspac
     ingest("Kitchen", {"tea.txt": TEA})
     client = workspace.halting("It is", " 80 degrees [1].")
     app = ask(open_page("chat"))
-    assert client.halted.wait(10)
+    assert client.halted.wait(60)
     ask(app, "And black tea?")
     client.go_on.set()
     (run,) = runs.live(OWNER)
@@ -389,7 +389,7 @@ def test_a_run_that_needs_a_person_asks_on_the_page(workspace: ScriptableWorkspa
     assert any("Clerk asks: Shall I send it?" in text.replace("*", "") for text in texts(app))
     app.text_input(key=f"answer-{run.id}").set_value("Yes")
     app.button(key=f"give-{run.id}").click().run()
-    assert run.wait(10)
+    assert run.wait(60)
     assert run.result() == "Yes"
 
 
@@ -418,7 +418,7 @@ def test_while_an_answer_is_gone_on_with_what_there_was_stays_on_the_page(worksp
     app.run()
     app.selectbox(key=f"model-{only_chat(workspace).id}").set_value("halting").run()
     app.button(key=keys(app, "go-on-")[0]).click().run()
-    assert client.halted.wait(10)
+    assert client.halted.wait(60)
     app.run()
     assert any("80 degrees. The pot" in text for text in texts(app))
     client.go_on.set()

@@ -14,7 +14,7 @@ from agentkit.ledger.export import table_csv
 from agentkit.retrieval import StoredDocument
 from agentkit.ui.documents.documents import table
 from tests.app.conftest import ScriptableWorkspace
-from tests.app.driver import OWNER, open_page, settle
+from tests.app.driver import OWNER, open_page, settle, texts
 
 Ingest = Callable[[str, dict[str, str]], None]
 TEA = "# Tea\n\nGreen tea is brewed at 70 degrees.\n\nBlack tea is brewed at 95 degrees."
@@ -22,11 +22,6 @@ TEA = "# Tea\n\nGreen tea is brewed at 70 degrees.\n\nBlack tea is brewed at 95 
 
 def documents(workspace: ScriptableWorkspace, collection: str) -> dict[str, StoredDocument]:
     return {one.name: one for one in workspace.library.documents(OWNER, collection)}
-
-
-def texts(app: AppTest) -> str:
-    shown = (app.markdown, app.caption, app.success, app.warning, app.error, app.info, app.text)
-    return "\n".join(str(element.value) for elements in shown for element in elements).replace("\\", "")
 
 
 def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:

@@ -19,8 +19,7 @@ from agentkit.ui.lab import parts as lab
 from agentkit.ui.lab.hits import mark_words, shift
 from agentkit.ui.text import times
 from tests.app.conftest import ScriptableWorkspace
-from tests.app.driver import OWNER, open_page
-from tests.app.test_documents import texts
+from tests.app.driver import OWNER, open_page, texts
 from tests.app.test_usage import metrics
 from tests.servers.openai_server import Answer, OpenAIServer
 
@@ -405,5 +404,5 @@ def test_settings_in_words() -> None:
         f"Meaning and words · 8 passages · of {DEFAULT.depth} candidates · neighbours merged · near-duplicates from 0.95"
     )
     bare = SearchOptions(mode="dense", top_k=1, merge=False, collapse=1.0, reranker="best_one", min_score=0.2)
-    words = f"Meaning · 1 passage · of {DEFAULT.depth} candidates · 30 reranked by best\\_one · weak below 0.2"
+    words = f"Meaning · 1 passage · of {DEFAULT.depth} candidates · 30 reranked by best_one · weak below 0.2"
     assert lab.in_words(bare) == words

@@ -16,7 +16,7 @@ from agentkit.retrieval.ingest.versions import VersionStatus
 from agentkit.settings import Settings
 from agentkit.ui.shared import state
 from agentkit.workspace import Workspace
-from tests.app.driver import OWNER, open_page, settle
+from tests.app.driver import OWNER, open_page, settle, texts
 
 NAME = "Kitchen"
 TEA = "# Brewing\n\n" + " ".join(f"Tea number {number} is brewed at {60 + number} degrees." for number in range(24))
@@ -49,11 +49,6 @@ def ingest(workspace: Workspace, tmp_path: Path) -> Ingest:
 
 def opened() -> AppTest:
     return open_page("retrieval_lab", collection=NAME, view="Index")
-
-
-def texts(app: AppTest) -> str:
-    shown = (app.markdown, app.caption, app.success, app.warning, app.error, app.info, app.text)
-    return "\n".join(str(element.value) for elements in shown for element in elements).replace("\\", "")
 
 
 def listed(workspace: Workspace) -> list[VersionStatus]:
@@ -175,7 +170,7 @@ def test_while_one_is_built_nothing_else_is_begun(workspace: Workspace, ingest: 
     keys = ("build-cut", f"build-{made.id}", f"use-{made.id}", f"discard-{made.id}")
     assert all(app.button(key=key).disabled for key in keys)
     go_on.set()
-    assert run.wait(10)
+    assert run.wait(60)
     app.run()
     assert not app.button(key="build-cut").disabled
 

@@ -15,7 +15,7 @@ from agentkit.retrieval.store.questions import Question, QuestionResult
 from agentkit.ui.lab.questions import questions_of, table
 from agentkit.ui.lab.results import by_question
 from tests.app.conftest import ScriptableWorkspace
-from tests.app.driver import OWNER, open_page, settle
+from tests.app.driver import OWNER, open_page, settle, texts
 
 Ingest = Callable[[str, dict[str, str]], None]
 TEXTS = {
@@ -24,11 +24,6 @@ TEXTS = {
     "cocoa.md": "Cocoa needs hot milk and sugar.",
 }
 QUESTIONS = [Question("What needs milk?", {"cocoa.md": 1}), Question("At which heat is green tea brewed?", {"tea.md": 2})]
-
-
-def texts(app: AppTest) -> str:
-    shown = (app.markdown, app.caption, app.success, app.warning, app.error, app.info, app.text)
-    return "\n".join(str(element.value) for elements in shown for element in elements).replace("\\", "")
 
 
 @pytest.fixture

@@ -26,12 +26,6 @@ from tests.app.driver import OWNER, open_page, settle
 Ingest = Callable[[str, dict[str, str]], None]
 
 
-@pytest.fixture
-def kitchen(workspace: ScriptableWorkspace, ingest: Ingest) -> ScriptableWorkspace:
-    ingest("Kitchen", {"tea.txt": "Green tea is steeped at 80 degrees."})
-    return workspace
-
-
 def taking_notes(workspace: ScriptableWorkspace, summary: str | Exception) -> None:
     """Add a model of a small window that summarises like this."""
 

@@ -19,8 +19,7 @@ from agentkit.ui.shared import filters
 from agentkit.ui.steps import draw
 from agentkit.workspace import EVERYTHING, scope_of, scope_to_json
 from tests.app.conftest import ScriptableWorkspace
-from tests.app.driver import OWNER, open_page, settle
-from tests.app.test_documents import texts
+from tests.app.driver import OWNER, open_page, settle, texts
 
 QUESTION = "At how many degrees is tea brewed?"
 

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from agentkit import runs
@@ -24,12 +23,6 @@ Plan: read it
 #E2 = read_result[How many degrees? #E1]
 Plan: halve it
 #E3 = calculate[#E2 / 2]"""
-
-
-@pytest.fixture
-def kitchen(workspace: ScriptableWorkspace, ingest: Ingest) -> ScriptableWorkspace:
-    ingest("Kitchen", {"tea.txt": "Green tea is steeped at 80 degrees."})
-    return workspace
 
 
 def begin() -> tuple[AppTest, Run[Answer]]:

@@ -31,7 +31,7 @@ def tally_of(size: int, *events: Event, error: Exception | None = None) -> Tally
             raise error
 
     run = runs.start(work, kind="test", owner="somebody else", size=size)
-    assert run.wait(10)
+    assert run.wait(60)
     tally = Tally(size)
     tally.follow(run)
     return tally
@@ -57,7 +57,7 @@ def test_counts_each_document_once_by_how_it_ended() -> None:
 
 def test_following_again_counts_only_what_is_new() -> None:
     run = runs.start(lambda: bus.emit(DocumentDone("1", "a.md", "indexed")), kind="test", owner="somebody else", size=1)
-    assert run.wait(10)
+    assert run.wait(60)
     tally = Tally(1)
     tally.follow(run)
     tally.follow(run)
@@ -126,7 +126,7 @@ class HaltedIngest:
         self.go_on = threading.Event()
         self.half = threading.Event()
         self.run: Run[None] = runs.start(self.work, kind=kind, title=title, owner=OWNER, ledger=workspace.ledger, size=3)
-        assert self.half.wait(10)
+        assert self.half.wait(60)
 
     def work(self) -> None:
         bus.emit(DocumentDone("1", "a.md", "failed", error="a.md is damaged."))
@@ -138,7 +138,7 @@ class HaltedIngest:
 
     def end(self) -> None:
         self.go_on.set()
-        assert self.run.wait(10)
+        assert self.run.wait(60)
 
 
 def test_progress_is_shown_in_any_session_and_can_be_cancelled(workspace: ScriptableWorkspace) -> None:

@@ -19,8 +19,8 @@ from agentkit.settings import CHOOSABLE, Settings
 from agentkit.ui.settings.limits import LIMITS
 from agentkit.ui.shared import state
 from tests.app.conftest import ScriptableWorkspace
-from tests.app.driver import OWNER, open_page, settle
-from tests.app.test_documents import TEA, Ingest, texts
+from tests.app.driver import OWNER, open_page, settle, texts
+from tests.app.test_documents import TEA, Ingest
 from tests.app.test_server import asked
 from tests.servers.openai_server import Answer, OpenAIServer
 from tests.servers.raw_server import RawServer, measured

@@ -24,6 +24,7 @@ from agentkit.ui.text import figures
 from agentkit.ui.usage import usage
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
+from tests.soak import TIMES
 
 Ingest = Callable[[str, dict[str, str]], None]
 
@@ -100,8 +101,9 @@ def test_costs_are_numbers_that_sort_and_are_read_however_small(workspace: Scrip
         assert {"$5.05", "$15.65", "$4.99", "$0.00004", "$0.00"} < set(read["cost"].astype(str)), name
 
 
+@pytest.mark.soak
 def test_all_calls_can_be_taken_away(workspace: ScriptableWorkspace) -> None:
-    many = 120_000
+    many = 120_000 * TIMES
     workspace.database.execute(
         """insert into llm_calls select 'c' || i, 1, ?, null, null, null, '=Agent', 'openai', 'gpt', 'chat', 'ok', '', '',
         i, 0, 0, 0, 0, false, 0.5, 1, null, '{}', timestamp '2026-03-01' + interval (i) second from range(?) r(i)""",
@@ -193,6 +195,16 @@ def test_a_selected_chat_can_be_opened(workspace: ScriptableWorkspace) -> None:
     workspace.delete_chat(OWNER, chat.id)
     app.run()
     assert any("one that was deleted" in one.value for one in app.caption)
+
+
+def test_a_chat_may_be_called_as_deleted_ones_are(workspace: ScriptableWorkspace) -> None:
+    chat = workspace.ledger.create_chat(OWNER, "deleted chat", "answer", "offline", "Kitchen")
+    add_call(workspace, chat_id=chat.id)
+    app = open_page("usage")
+    app.session_state["usage-tables"] = "By chat"
+    app.session_state["usage-chat"] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    app.run()
+    assert [link.label for link in app.page_link] == ["Open deleted chat"]
 
 
 def test_days_without_calls_are_there_and_empty() -> None:

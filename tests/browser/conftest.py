@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.browser.serving import App, serving
+from tests.servers.openai_server import OpenAIServer
 
 PATIENCE_MS = 120_000  # for machines with few and busy cores; nothing waits that long where all is well
 expect.set_options(timeout=PATIENCE_MS)
@@ -25,9 +26,17 @@ def chromium() -> str:
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> Iterator[App]:
-    """The app over an empty data folder, with no model configured."""
-    with serving(tmp_path, {}) as served:
+def server() -> OpenAIServer | None:
+    """The model's server: none, unless the tests of a file have one."""
+    return None
+
+
+@pytest.fixture
+def app(tmp_path: Path, server: OpenAIServer | None) -> Iterator[App]:
+    """The app over an empty data folder, with the model of the server if there is one."""
+    key_and_model = {"OPENAI_API_KEY": "sk-browser", "OPENAI_MODEL": "test-model"}
+    environment = {"OPENAI_BASE_URL": server.base_url, **key_and_model} if server else {}
+    with serving(tmp_path, environment) as served:
         yield served
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser import driver, papers
-from tests.browser.serving import App, serving
+from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
 
 WRONG = "on <b>Mars</b> ![x](http://pictures.invalid/p.png) in **1899** it left"
@@ -20,13 +19,6 @@ def server() -> Iterator[OpenAIServer]:
     text = f"{papers.FERRY} [1] Already {WRONG} the quay [1]. Gulls like the crew [7]."
     with OpenAIServer(lambda body: Answer(text)) as running:
         yield running
-
-
-@pytest.fixture
-def app(tmp_path: Path, server: OpenAIServer) -> Iterator[App]:
-    environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-browser", "OPENAI_MODEL": "test-model"}
-    with serving(tmp_path, environment) as served:
-        yield served
 
 
 def test_a_doubtful_citation_looks_like_none_says_why_and_opens_its_passage(app: App, page: Page) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from agentkit.messages import text_of
 from agentkit.teams.planning_tools import READING
 from tests.browser import driver, papers
-from tests.browser.serving import App, serving
+from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
 
 QUESTION = "How many minutes before midnight does the last ferry leave?"
@@ -43,13 +42,6 @@ def _play(body: dict[str, Any]) -> Answer:
 def server() -> Iterator[OpenAIServer]:
     with OpenAIServer(_play) as running:
         yield running
-
-
-@pytest.fixture
-def app(tmp_path: Path, server: OpenAIServer) -> Iterator[App]:
-    environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-browser", "OPENAI_MODEL": "test-model"}
-    with serving(tmp_path, environment) as served:
-        yield served
 
 
 def test_a_plan_is_watched_reloaded_stored_and_stopped(app: App, page: Page, server: OpenAIServer) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from agentkit.llm.offline.passages import parse_passages
 from agentkit.messages import text_of
 from tests.browser import driver, papers
-from tests.browser.serving import App, serving
+from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer, usage, words
 
 BEGUN = f"{papers.FERRY} [1] Then the pier"
@@ -30,13 +29,6 @@ def _halfway(body: dict[str, Any]) -> Answer:
 def server() -> Iterator[OpenAIServer]:
     with OpenAIServer(_halfway) as running:
         yield running
-
-
-@pytest.fixture
-def app(tmp_path: Path, server: OpenAIServer) -> Iterator[App]:
-    environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-browser", "OPENAI_MODEL": "test-model"}
-    with serving(tmp_path, environment) as served:
-        yield served
 
 
 def test_an_answer_survives_a_reload_and_another_is_stopped(app: App, page: Page, server: OpenAIServer) -> None:
@@ -83,7 +75,7 @@ def _stopped_in_the_middle(page: Page, server: OpenAIServer) -> None:
     assert not server.broken_off.is_set()
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(turn).to_contain_text("Stopped. What had been written by then is kept.")
-    assert server.broken_off.wait(10), "the server was left writing"
+    assert server.broken_off.wait(60), "the server was left writing"
     page.reload()
     turn = page.locator("[class*='st-key-turn-']").last
     expect(turn).to_contain_text("Stopped.")

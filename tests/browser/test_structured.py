@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 from pyarrow import parquet
 
 from tests.browser import driver
-from tests.browser.serving import App, serving
+from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer
 from tests.teams.werewolf.table import Turn, players, thought, turn_of
 
@@ -105,15 +105,8 @@ def server() -> Iterator[OpenAIServer]:
         yield running
 
 
-@pytest.fixture
-def village(tmp_path: Path, server: OpenAIServer) -> Iterator[App]:
-    environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-browser", "OPENAI_MODEL": "test-model"}
-    with serving(tmp_path, environment) as served:
-        yield served
-
-
-def test_a_game_is_watched_over_a_reload_and_stopped(village: App, page: Page, server: OpenAIServer) -> None:
-    page.goto(village.url)
+def test_a_game_is_watched_over_a_reload_and_stopped(app: App, page: Page, server: OpenAIServer) -> None:
+    page.goto(app.url)
     driver.choose_team(page, "Werewolf (six players)")
     turn = driver.ask(page, "Play, please!")
     _is_watched(turn)

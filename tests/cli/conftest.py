@@ -18,7 +18,6 @@ from agentkit.cli import main
 from agentkit.retrieval import FakeEmbedder
 from agentkit.settings import Settings
 from tests.cli.program import open_with_fake
-from tests.servers.openai_server import OpenAIServer
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -105,7 +104,3 @@ def papers(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def shared_server() -> Iterator[OpenAIServer]:
-    with OpenAIServer() as server:
-        yield server

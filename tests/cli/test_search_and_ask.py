@@ -85,7 +85,7 @@ def test_an_answer_as_an_object(filled: Cli, server: OpenAIServer) -> None:
     assert ended.err == ""
     answer = ended.json
     assert set(answer) == {
-        "answer", "citations", "checks", "usage", "stopped_because", "cut", "thinking", "fallback", "chat", "run",
+        "answer", "citations", "checks", "usage", "stopped_because", "end", "cut", "thinking", "fallback", "chat", "run",
     }  # fmt: skip
     assert answer["answer"] == WRITTEN
     (citation,) = answer["citations"]

@@ -21,11 +21,7 @@ from agentkit.core.bus import listening
 from agentkit.core.stopping import StopSignal, stoppable
 from agentkit.errors import ExecutionError, Stopped, WrongArgument, WrongType
 from agentkit.events import Event, Noted
-
-
-def local(folder: Path, timeout: float) -> LocalCommandLineCodeExecutor:
-    with pytest.warns(UserWarning, match="without isolation"):
-        return LocalCommandLineCodeExecutor(timeout=timeout, work_dir=folder)
+from tests.coding.unconfined import local
 
 
 @pytest.fixture

@@ -207,10 +207,8 @@ def test_a_stop_kills_all_and_raises(sandbox: SandboxCommandLineCodeExecutor) ->
     signal, mark = StopSignal(), f"{time.monotonic_ns() % 10**9 + 10**6}"
     stopper = threading.Timer(0.5, signal.set)
     stopper.start()
-    began = time.monotonic()
     with stoppable(signal), pytest.raises(Stopped) as caught:
-        run(sandbox, f"echo begun; setsid sleep {mark} & wait", "sh")
-    assert time.monotonic() - began < 5
+        run(sandbox, f"echo begun; setsid sleep {mark} & wait; echo over", "sh")
     assert caught.value.output == "begun\n"
     assert not _alive(mark)
     stopper.join()
@@ -223,7 +221,7 @@ def test_the_death_of_the_program_is_the_death_of_the_code(tmp_path: Path) -> No
         f"S(work_dir={str(tmp_path / 'w')!r}).execute_code_blocks([CodeBlock('setsid sleep {mark} & wait', 'sh')])"
     )
     child = subprocess.Popen([sys.executable, "-B", "-c", program], cwd=ROOT)
-    end = time.monotonic() + 20
+    end = time.monotonic() + 120
     while not _alive(f"sleep\0{mark}") and time.monotonic() < end:
         time.sleep(0.05)
     assert _alive(f"sleep\0{mark}")

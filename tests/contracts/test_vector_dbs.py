@@ -24,7 +24,6 @@ from agentkit.agents.retrieve_chat.vectordb.checked import CheckedVectorDB
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.retrieval import FakeEmbedder
 from tests.servers.chroma import chroma
-from tests.servers.postgres import postgres
 
 DB = CheckedVectorDB[Any]
 Opened = Callable[..., DB]
@@ -45,12 +44,6 @@ FRUIT: list[Document] = [
 def chroma_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     with chroma(tmp_path_factory.mktemp("chroma") / "data") as port:
         yield port
-
-
-@pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    with postgres() as url:
-        yield url
 
 
 @pytest.fixture(params=KINDS)

@@ -15,6 +15,7 @@ from agentkit.errors import UnknownName, WrongArgument
 from agentkit.events import ChatEnded
 from agentkit.llm.cache import Cache
 from agentkit.llm.calls.scripted import scripted_model
+from agentkit.reasons import EndReason
 from tests.conversation.cast import agent, call, chat, hearing, modelled, said, speaker
 
 BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
@@ -36,8 +37,11 @@ def test_what_a_chat_gives_back(is_async: bool) -> None:
         cost=gather_usage_summary([ann, bob]),
         human_input=[],
         stop_reason="the limit of 1 turns was reached",
+        end=EndReason("turns", limit=1),
     )
-    assert events[-1] == ChatEnded("ann", "bob", "the limit of 1 turns was reached", 2, silent=True)
+    assert events[-1] == ChatEnded(
+        "ann", "bob", "the limit of 1 turns was reached", 2, silent=True, end=EndReason("turns", limit=1)
+    )
 
 
 @BOTH

@@ -11,6 +11,7 @@ from agentkit import ConversableAgent
 from agentkit.conversation.engine import cache_lent, check_sync, ended, why_ended
 from agentkit.errors import AsyncReplyInSyncChat
 from agentkit.llm.cache import InMemoryCache
+from agentkit.reasons import EndReason
 
 FOREIGN: Any = SimpleNamespace(name="foreign", _engine="no engine of ours")
 
@@ -21,11 +22,12 @@ def agent(name: str) -> ConversableAgent:
 
 def test_why_an_agent_stopped_replying() -> None:
     ann, bob = agent("ann"), agent("bob")
-    assert why_ended(ann, bob) == ""
-    ended(ann, bob, "ann is tired")
-    assert (why_ended(ann, bob), why_ended(bob, ann)) == ("ann is tired", "")
-    ended(FOREIGN, bob, "nobody keeps this")
-    assert why_ended(FOREIGN, bob) == ""
+    tired = EndReason("other", "ann", told="ann is tired")
+    assert why_ended(ann, bob) is None
+    ended(ann, bob, tired)
+    assert (why_ended(ann, bob), why_ended(bob, ann)) == (tired, None)
+    ended(FOREIGN, bob, EndReason("other", told="nobody keeps this"))
+    assert why_ended(FOREIGN, bob) is None
 
 
 def test_the_cache_of_a_chat_is_lent_to_those_who_have_a_model() -> None:

@@ -250,9 +250,9 @@ def load() -> dict[str, Scenario]:
     return SCENARIOS
 
 
-def recorded(area: str) -> dict[str, dict[str, Any]]:
+def recorded(area: str, folder: Path = RECORDED) -> dict[str, dict[str, Any]]:
     """What was recorded of an area: scenario's name -> {"expected": ...}, with "oracle" and "why" where ours is better."""
-    file = RECORDED / f"{area}.json"
+    file = folder / f"{area}.json"
     if not file.is_file():
         return {}
     found: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["scenarios"]
@@ -272,3 +272,9 @@ def plain(value: Any) -> Any:
     if callable(value):
         return f"<{getattr(value, '__name__', 'callable')}>"
     return f"<{getattr(value, 'name', type(value).__name__)}>"
+
+
+def text_of(origin: str, scenarios: dict[str, dict[str, Any]]) -> str:
+    """The text of a file of recordings: JSON with a line for each scenario, in the order of their names."""
+    lines = [f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in sorted(scenarios.items())]
+    return f'{{"origin": {json.dumps(origin)}, "scenarios": {{\n' + ",\n".join(lines) + "\n}}\n"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import json
 import logging
 import os
 import sys
@@ -15,7 +14,7 @@ import time
 import warnings
 from typing import Any
 
-from tests.differential.kit import ORACLE, RECORDED, SYNC, Scenario, load
+from tests.differential.kit import ORACLE, RECORDED, SYNC, Scenario, load, text_of
 
 ORIGIN = "pyautogen 0.6.0"
 SLOW_S = 0.3
@@ -36,12 +35,6 @@ def entry(scenario: Scenario) -> dict[str, Any]:
             f"{scenario.name}: the oracle's faces differ; say what is right with better=.\n{results[0]}\n{results[1]}"
         )
     return {"expected": results[0]}
-
-
-def text_of(scenarios: dict[str, dict[str, Any]]) -> str:
-    """The file's text: JSON with a line for each scenario, in the order of their names."""
-    lines = [f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in sorted(scenarios.items())]
-    return f'{{"origin": {json.dumps(ORIGIN)}, "scenarios": {{\n' + ",\n".join(lines) + "\n}}\n"
 
 
 def main(areas: list[str]) -> int:
@@ -67,7 +60,7 @@ def main(areas: list[str]) -> int:
             problems.append(f"{scenario.name} took {took:.2f} s, at most {SLOW_S}")
     RECORDED.mkdir(exist_ok=True)
     for area, scenarios in found.items():
-        (RECORDED / f"{area}.json").write_text(text_of(scenarios), encoding="utf-8")
+        (RECORDED / f"{area}.json").write_text(text_of(ORIGIN, scenarios), encoding="utf-8")
         sys.stderr.write(f"{area}: {len(scenarios)} scenarios\n")
     sys.stderr.write("".join(f"{problem}\n" for problem in problems))
     return 1 if problems else 0

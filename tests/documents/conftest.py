@@ -26,3 +26,10 @@ def read(jail: Jail, tmp_path: Path) -> Read:
         return jail.read(path, name)
 
     return read_bytes
+
+
+@pytest.fixture
+def text_file(tmp_path: Path) -> Path:
+    path = tmp_path / "a.txt"
+    path.write_text("Hello there.")
+    return path

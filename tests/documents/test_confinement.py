@@ -106,13 +106,6 @@ def test_the_libraries_that_are_looked_for_are_those_that_readers_import() -> No
     assert imported - sys.stdlib_module_names - {"agentkit"} <= set(child.LIBRARIES)
 
 
-@pytest.fixture
-def text_file(tmp_path: Path) -> Path:
-    path = tmp_path / "a.txt"
-    path.write_text("Hello there.")
-    return path
-
-
 READ = """
 import sys
 from pathlib import Path

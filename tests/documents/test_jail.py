@@ -23,13 +23,6 @@ SLOW = b"<html><body>" + b"<table><tr><td>" * 50 + b"<p>word</p>" * 2_000_000
 
 
 @pytest.fixture
-def text_file(tmp_path: Path) -> Path:
-    path = tmp_path / "a.txt"
-    path.write_text("Hello there.")
-    return path
-
-
-@pytest.fixture
 def slow_file(tmp_path: Path) -> Path:
     """A page that takes many seconds to read."""
     path = tmp_path / "slow.html"

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
-import pytest
-
-from agentkit.database import Database
 from agentkit.events import Event, MessageSent, ModelReplied, Recorded, RunFinished, RunStarted, Usage
 from agentkit.ledger import Ledger, LedgerWriter
 from agentkit.messages import new_id
 
 OWNER = "me"
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    database = Database(tmp_path / "agentkit.duckdb")
-    yield Ledger(database)
-    database.close()
 
 
 def record(

@@ -15,8 +15,9 @@ from agentkit.ledger.export import FileForm, calls_file
 from agentkit.ledger.figures import Figures
 from agentkit.ledger.queries import CallFilter
 from tests.ledger.conftest import OWNER
+from tests.soak import TIMES
 
-MANY = 150_000
+MANY = 150_000 * TIMES
 ALL = CallFilter(OWNER)
 
 
@@ -32,6 +33,7 @@ def many(ledger: Ledger) -> Ledger:
     return ledger
 
 
+@pytest.mark.soak
 def test_many_calls_are_written_without_being_in_memory(many: Ledger, tmp_path: Path) -> None:
     target = tmp_path / "calls.csv"
     Figures(many).write_calls(ALL, tmp_path / "first.parquet", "parquet")  # what is imported at first use is not counted

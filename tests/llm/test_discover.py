@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -80,9 +79,7 @@ def test_local_servers_are_found_by_asking() -> None:
 
 def test_a_server_that_hangs_is_given_up_after_ten_seconds_in_all(silent: str) -> None:
     assert PROBE_S == 10
-    began = time.monotonic()
     found = probe(Connection("x", silent, models=("small",)), timeout_s=0.5)
-    assert time.monotonic() - began < 10
     assert not found.ok
     assert [step.name for step in found.steps] == ["List models"], "the next one is not begun"
     assert "did not answer within 0.5 s" in found.steps[0].detail

@@ -18,12 +18,13 @@ from agentkit.errors import LimitReached, ModelUnreachable, WrongArgument, Wrong
 from agentkit.events import Event, LimitTold, ModelReplied, TokenDelta, Usage
 from agentkit.llm.cache import Cache
 from agentkit.llm.calls.client import call
-from agentkit.llm.calls.limits import Limit, Used, in_words, limited, reason_of
+from agentkit.llm.calls.limits import Limit, Used, end_of, in_words, limited
 from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.llm.model import Model
 from agentkit.llm.response import Response
 from agentkit.llm.tokens.counting import count_messages, count_text
 from agentkit.messages import message
+from agentkit.reasons import EndReason
 
 ASK = [message("user", "How long is the Danube, from the source to the sea?")]
 ANSWER = "It is 2,850 kilometres long."
@@ -74,7 +75,7 @@ def test_what_is_taken_is_summed_exactly_and_the_call_beyond_is_not_made() -> No
     assert told[-1] == LimitTold("Ann", "run", "tokens", 3 * each + PROMPT, 3 * each + PROMPT - 1, reached=True)
     limit = f"The limit of {3 * each + PROMPT - 1:,} tokens was reached"
     assert str(error).startswith(f"{limit}: with the next call of Ann, the run would take at least {3 * each + PROMPT:,} tokens.")
-    assert reason_of(error) == limit.replace("The", "the")
+    assert end_of(error) == EndReason("allowance", "Ann", 3 * each + PROMPT - 1, "tokens")
     with limited(run=Limit(tokens=3 * each + PROMPT)):
         assert calls_until_refused(model)[0] == 4  # what the reply takes is unknown before it
 
@@ -147,7 +148,7 @@ def test_dollars_are_summed_at_the_models_price() -> None:
     with telling() as told, limited(run=Limit(dollars=10 * each)):
         made, error = calls_until_refused(model)
     assert made == 10
-    assert reason_of(error).startswith("the limit of $0.")
+    assert end_of(error) == EndReason("allowance", "Ann", 10 * each, "dollars")
     assert [event.reached for event in told] == [False, True]
     assert told[-1].used == pytest.approx(10 * each + PROMPT / 1000)
 
@@ -193,7 +194,7 @@ def test_an_unknown_price_is_refused_with_a_limit_in_dollars_only() -> None:
         made, error = calls_until_refused(model)
         assert call(always(), ASK).text == ANSWER  # another model, which costs nothing here
     assert made == 0
-    assert reason_of(error) == "the price of the model llama3:8b is unknown, so a limit of $0.50 cannot be kept"
+    assert end_of(error) == EndReason("price", limit=0.5, unit="dollars", model="llama3:8b")
     assert "config_list" in str(error)
 
 

@@ -261,7 +261,7 @@ def test_a_reply_that_is_refused_keeps_what_it_took(ask: Asking) -> None:
 def test_a_text_without_end_is_cut_and_the_server_is_left(ask: Asking) -> None:
     ask.server.broken_off.clear()
     outcome = ask(Answer(over_and_over=streamed(chunk({"content": "word " * 2000}), done=False)), stream=True)
-    assert ask.server.broken_off.wait(10), "the server was left writing"
+    assert ask.server.broken_off.wait(60), "the server was left writing"
     assert outcome.reply is not None
     assert (len(outcome.reply.text), outcome.reply.end) == (LONGEST_REPLY, "too_long")
     assert outcome.row["output_tokens"] > LONGEST_REPLY / 10
@@ -290,7 +290,7 @@ def test_what_has_no_end_is_refused_and_the_server_is_left(ask: Asking, name: st
     piece, words = ENDLESS[name]
     ask.server.broken_off.clear()
     outcome = ask(Answer(over_and_over=piece), stream=True)
-    assert ask.server.broken_off.wait(10), "the server was left writing"
+    assert ask.server.broken_off.wait(60), "the server was left writing"
     is_told(outcome)
     with pytest.raises(BadModelReply, match=words):
         raise outcome.error or AssertionError(outcome.reply)
@@ -300,7 +300,7 @@ def test_what_has_no_end_is_refused_and_the_server_is_left(ask: Asking, name: st
 def test_a_body_without_end_is_left_too(ask: Asking, status: int) -> None:
     ask.server.broken_off.clear()
     outcome = ask(Answer(over_and_over="x" * 60_000, status=status), stream=False)
-    assert ask.server.broken_off.wait(10), "the server was left writing"
+    assert ask.server.broken_off.wait(60), "the server was left writing"
     assert "32 MB" in outcome.row["error"] if status == 200 else "a problem of its own (500: xxx" in outcome.row["error"]
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +11,6 @@ import pytest
 from pydantic import BaseModel
 
 from agentkit.core import bus, stopping
-from agentkit.core.io import IOStream
 from agentkit.errors import (
     AgentkitError,
     ConfigError,
@@ -29,38 +26,10 @@ from agentkit.llm.calls.openai_client import OpenAIClient
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.compatible.wrapper import OpenAIWrapper
 from agentkit.llm.model import Model
-from tests.llm.wrapper_kit import ASK, CALLS, COST, KEY, PRICE, Console, by_model, config, texts, wrapper
+from tests.llm.wrapper_kit import ASK, CALLS, COST, KEY, PRICE, Console, config, texts, wrapper
 from tests.servers.openai_server import OpenAIServer, usage
 
-
-@pytest.fixture(autouse=True)
-def console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Console]:
-    """A console of our own, an empty folder for caches on disk, and no key in the environment."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_VERSION", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"):
-        monkeypatch.delenv(name, raising=False)
-    own = Console()
-    with IOStream.set_default(own):
-        yield own
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[OpenAIServer]:
-    with OpenAIServer(by_model) as server:
-        yield server
-
-
-@pytest.fixture
-def server(running: OpenAIServer) -> OpenAIServer:
-    running.requests.clear()
-    return running
-
-
-@pytest.fixture
-def heard() -> Iterator[list[Event]]:
-    events: list[Event] = []
-    with bus.listening(events.append):
-        yield events
+pytestmark = pytest.mark.usefixtures("console")
 
 
 def sent(server: OpenAIServer, **create: Any) -> dict[str, Any]:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
 
-from agentkit.core import bus
-from agentkit.core.io import IOStream
 from agentkit.errors import (
     ClientNotRegistered,
     WrongArgument,
@@ -23,35 +20,7 @@ from agentkit.llm.compatible.wrapper import OpenAIWrapper
 from tests.llm.wrapper_kit import ASK, COST, KEY, PRICE, Console, by_model, config, texts, wrapper
 from tests.servers.openai_server import OpenAIServer
 
-
-@pytest.fixture(autouse=True)
-def console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Console]:
-    """A console of our own, an empty folder for caches on disk, and no key in the environment."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_VERSION", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"):
-        monkeypatch.delenv(name, raising=False)
-    own = Console()
-    with IOStream.set_default(own):
-        yield own
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[OpenAIServer]:
-    with OpenAIServer(by_model) as server:
-        yield server
-
-
-@pytest.fixture
-def server(running: OpenAIServer) -> OpenAIServer:
-    running.requests.clear()
-    return running
-
-
-@pytest.fixture
-def heard() -> Iterator[list[Event]]:
-    events: list[Event] = []
-    with bus.listening(events.append):
-        yield events
+pytestmark = pytest.mark.usefixtures("console")
 
 
 # -- caches --

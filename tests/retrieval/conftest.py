@@ -57,3 +57,11 @@ def minilm() -> MiniLMEmbedder:
     embedder = MiniLMEmbedder()
     embedder.warm()
     return embedder
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[Shelf]:
+    """A library on another machine."""
+    made = Shelf(tmp_path / "elsewhere")
+    yield made
+    made.close()

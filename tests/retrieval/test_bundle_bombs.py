@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
-from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -35,13 +34,6 @@ MEGABYTE = 10**6
 def exported(shelf: Shelf, tmp_path: Path) -> Path:
     shelf.library.ingest(OWNER, "Docs", [shelf.source("tea.md", "Tea at 80 degrees. " * 400)])
     return shelf.library.transfer.export(OWNER, "Docs", tmp_path / "docs.agentkit.zip")
-
-
-@pytest.fixture
-def elsewhere(tmp_path: Path) -> Iterator[Shelf]:
-    made = Shelf(tmp_path / "elsewhere")
-    yield made
-    made.close()
 
 
 def table(content: dict[str, bytes], name: str) -> pyarrow.Table:

@@ -22,6 +22,7 @@ from agentkit.retrieval.ingest.ingest import chunk_tokens
 from agentkit.retrieval.options import SearchOptions
 from agentkit.settings import Settings
 from tests.retrieval.crash_child import DOCS, EXACT_BELOW, OWNER
+from tests.soak import TIMES
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = 40
@@ -60,8 +61,8 @@ class Killer:
 class World:
     """A data folder, the files that are taken in, and what may be in the store."""
 
-    def __init__(self, folder: Path) -> None:
-        self.chance = random.Random(20)
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.chance = random.Random(seed)
         self.folder, self.files, self.file = folder, folder / "files", folder / "docs.zip"
         self.data = folder / "data"
         self.killer = Killer(self.data)
@@ -205,14 +206,15 @@ class World:
         assert there <= {DOCS, *self.copies}
 
 
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+@pytest.fixture(params=range(20, 20 + TIMES))
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[World]:
     monkeypatch.setattr(indexes, "EXACT_BELOW", EXACT_BELOW)
-    made = World(tmp_path)
+    made = World(tmp_path, request.param)
     yield made
     made.killer.close()
 
 
+@pytest.mark.soak
 def test_nothing_acknowledged_is_lost(world: World) -> None:
     assert world.counts["ingest"]["save graph"]
     assert world.counts["promote"]["save graph"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from agentkit.retrieval.index.lexical import LexicalIndex
 from agentkit.retrieval.index.terms import _PARTICLES, _without_particles, asked_pairs, language
 from agentkit.retrieval.store.chunk_table import IndexRow
+from tests.timing import processor_time
 
 
 def row(number: int, heading: str, text: str) -> IndexRow:
@@ -80,10 +80,9 @@ def test_no_query_breaks_it(index: LexicalIndex, query: str) -> None:
     ids=["words", "german", "japanese", "particles", "marks", "letter", "signs"],
 )
 def test_a_very_long_query_is_answered_at_once(index: LexicalIndex, query: str) -> None:
-    began = time.perf_counter()
-    index.search(query, 10)
-    index.ceiling(query)
-    assert time.perf_counter() - began < 5
+    with processor_time(5):
+        index.search(query, 10)
+        index.ceiling(query)
 
 
 @given(st.text(alphabet="ではとにのぬむしかられいつもくなど東", max_size=10))

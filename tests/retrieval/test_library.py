@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +18,8 @@ from agentkit.retrieval.ingest.intake import Ready
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.types import Scope, StoredDocument
 from tests.retrieval.conftest import OWNER, Shelf
+from tests.soak import TIMES
+from tests.timing import processor_time
 
 CATS = "# Cats\n\nCats sleep sixteen hours a day.\n\n# Dogs\n\nDogs bark at strangers.\n"
 LIONS = "# Lions\n\nLions live in prides in Africa.\n"
@@ -356,18 +357,18 @@ def test_tags_that_are_given_while_it_is_taken_in_stay(shelf: Shelf) -> None:
     assert shelf.library.document(OWNER, done.document_id).tags == ("late",)
 
 
+@pytest.mark.soak
 def test_tags_and_deletions_of_very_many_documents(shelf: Shelf) -> None:
     collection = shelf.library.create_collection(OWNER, "Docs")
     version = shelf.library.store.version(collection.id)
-    many = [StoredDocument(f"id-{n}", collection.id, f"{n}.txt", f"upload:{n}", f"{n:064x}", 1) for n in range(20_000)]
+    many = [StoredDocument(f"id-{n}", collection.id, f"{n}.txt", f"upload:{n}", f"{n:064x}", 1) for n in range(20_000 * TIMES)]
     shelf.library.store.register(version, many, [])
     ids = [one.id for one in many]
-    began = time.perf_counter()
-    assert shelf.library.tag_documents(OWNER, ids, ["b", "a", "c"], ["b"]) == len(ids)
-    assert shelf.library.document(OWNER, "id-7").tags == ("a", "c")
-    assert shelf.library.delete_documents(OWNER, ids[:10_000]) == 10_000
-    shelf.library.delete_collection(OWNER, "Docs")
-    assert time.perf_counter() - began < 15, "some milliseconds for each document would be minutes"
+    with processor_time(30 * TIMES):  # some milliseconds for each document would be minutes
+        assert shelf.library.tag_documents(OWNER, ids, ["b", "a", "c"], ["b"]) == len(ids)
+        assert shelf.library.document(OWNER, "id-7").tags == ("a", "c")
+        assert shelf.library.delete_documents(OWNER, ids[: len(ids) // 2]) == len(ids) // 2
+        shelf.library.delete_collection(OWNER, "Docs")
     assert shelf.database.value("select count(*) from documents") == 0
 
 

@@ -140,7 +140,7 @@ class SlowToOpen(Indexes):
     def _opened(self, version: IndexVersion) -> CollectionIndex:
         if version.id == self.slow.id:
             self.begun.set()
-            assert self.go_on.wait(10)
+            assert self.go_on.wait(60)
         return super()._opened(version)
 
 
@@ -153,7 +153,7 @@ def test_to_open_a_large_index_holds_up_no_other(shelf: Shelf, tmp_path: Path) -
     threads = [threading.Thread(target=lambda: found.append(indexes.of(slow))) for _ in range(2)]
     for thread in threads:
         thread.start()
-    assert indexes.begun.wait(10)
+    assert indexes.begun.wait(60)
     assert indexes.of(other).matching("dogs", 5)[0], "while the other one opens"
     indexes.go_on.set()
     for thread in threads:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -46,14 +46,6 @@ def filled(shelf: Shelf) -> Shelf:
     shelf.library.tag_documents(OWNER, [some["tea.md"].id, some["pump.txt"].id], add=["kitchen", "2026"])
     shelf.library.set_options(OWNER, "Docs", SearchOptions(top_k=3, min_score=0.01))
     return shelf
-
-
-@pytest.fixture
-def elsewhere(tmp_path: Path) -> Iterator[Shelf]:
-    """Another data folder."""
-    made = Shelf(tmp_path / "elsewhere")
-    yield made
-    made.close()
 
 
 @pytest.fixture

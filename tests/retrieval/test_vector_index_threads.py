@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from agentkit.retrieval.index.vector_index import VectorIndex
 from tests.retrieval.vector_table import Table, vectors
+from tests.soak import TIMES
 
 
 class SharedTable(Table):
@@ -42,7 +44,7 @@ class SharedTable(Table):
 
 def change(index: VectorIndex, table: SharedTable, seed: int) -> None:
     chance = np.random.default_rng(seed)
-    for turn in range(40):
+    for turn in range(40 * TIMES):
         table.put(vectors(int(chance.integers(1, 40)), 100 * seed + turn))
         with table.lock:
             gone = chance.choice(sorted(table.rows), max(0, len(table.rows) - 600) + 5, replace=False).tolist()
@@ -54,7 +56,7 @@ def change(index: VectorIndex, table: SharedTable, seed: int) -> None:
 
 
 def look(index: VectorIndex, table: SharedTable, seed: int) -> None:
-    for number in range(150):
+    for number in range(150 * TIMES):
         index.refresh()
         some = np.sort(np.random.default_rng(number).choice(index.ids, 50, replace=False))
         for allowed in (None, some):
@@ -64,6 +66,7 @@ def look(index: VectorIndex, table: SharedTable, seed: int) -> None:
             assert allowed is None or np.isin(ids, allowed).all()
 
 
+@pytest.mark.soak
 def test_threads_that_add_remove_search_and_save_while_it_is_built_anew(tmp_path: Path) -> None:
     table = SharedTable()
     table.put(vectors(600, 1))

@@ -25,7 +25,6 @@ from agentkit.agents.retrieve_chat.vectordb.embedding import as_vectors, embedde
 from agentkit.core import stopping
 from agentkit.errors import ConfigError, Stopped, StoreError, WrongArgument
 from agentkit.retrieval import FakeEmbedder
-from tests.servers.postgres import postgres
 
 
 def words(texts: list[str]) -> Any:
@@ -99,12 +98,6 @@ def test_chroma_in_memory_is_one_for_the_process() -> None:
 def test_what_chroma_cannot_call_a_collection(tmp_path: Any) -> None:
     with ChromaVectorDB(path=str(tmp_path), embedding_function=words) as db, pytest.raises(WrongArgument, match="3 to 512"):
         db.create_collection("my documents")
-
-
-@pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    with postgres() as url:
-        yield url
 
 
 def test_postgres_uses_an_index_for_many_and_the_connection_is_made_anew(postgres_url: str) -> None:

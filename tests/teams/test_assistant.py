@@ -13,6 +13,7 @@ from agentkit.events import Event, MessageSent, TokenDelta, ToolCalled, ToolRetu
 from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.llm.connections.config import offline_model
 from agentkit.messages import message
+from agentkit.reasons import end_from_json
 from agentkit.retrieval import Hit
 from agentkit.runs import Run
 from agentkit.teams import Answer, assistant
@@ -30,7 +31,7 @@ def test_passages_are_numbered_on_over_several_searches_and_become_citations() -
     final = played.final
     assert final.content == "The Danube has 2,850 km [1], the Volga is longer [2]."
     assert (final.id, final.sender, final.status) == ("answer", "Assistant", "complete")
-    assert "ended" not in final.extra, "that the assistant was done goes without saying"
+    assert "end" not in final.extra, "that the assistant was done goes without saying"
     assert [(each["marker"], each["text"]) for each in final.extra["citations"]] == [(1, DANUBE), (2, VOLGA)]
     assert played.result is not None
     assert played.result.stopped_because == "answered"
@@ -78,8 +79,8 @@ def test_whoever_never_stops_searching_answers_from_what_was_found() -> None:
     assert len(played.of(ToolCalled)) == assistant.SEARCHES
     assert played.final.content == "2,850 km [1]."
     assert played.result is not None
-    assert played.result.stopped_because == f"the limit of {assistant.SEARCHES} steps was reached"
-    assert played.final.extra["ended"] == played.result.stopped_because
+    assert (played.result.end.kind, played.result.end.limit) == ("replies", assistant.SEARCHES)
+    assert end_from_json(played.final.extra["end"]) == played.result.end
 
 
 def test_many_look_ups_that_find_nothing_end_in_an_answer_that_says_so() -> None:
@@ -87,7 +88,9 @@ def test_many_look_ups_that_find_nothing_end_in_an_answer_that_says_so() -> None
     model = scripted_model([*searches, "The documents do not tell."])
     played = play("assistant", model)
     assert played.final.content == "The documents do not tell."
-    assert played.final.extra["ended"] == f"the limit of {assistant.SEARCHES} steps was reached"
+    assert played.result is not None
+    assert (played.result.end.kind, played.result.end.limit) == ("replies", assistant.SEARCHES)
+    assert end_from_json(played.final.extra["end"]) == played.result.end
     assert isinstance(model.client, ScriptedClient)
     assert "tools" not in model.client.requests[-1]
 
@@ -100,7 +103,7 @@ def test_no_answer_at_all_is_an_error_that_says_why() -> None:
 
 def test_an_empty_last_reply_is_made_up_for_by_what_was_found_or_is_an_error() -> None:
     played = play("assistant", scripted_model([call("search_documents", query="Danube"), "TERMINATE", "2,850 km [1]."]))
-    assert (played.final.content, played.final.extra.get("ended")) == ("2,850 km [1].", None)
+    assert (played.final.content, played.final.extra.get("end")) == ("2,850 km [1].", None)
     played = play("assistant", scripted_model(["TERMINATE"]))
     assert isinstance(played.error, AgentkitError)
     assert "Assistant wrote no answer: the last reply of the model was empty." in str(played.error)

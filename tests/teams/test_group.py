@@ -10,6 +10,7 @@ import pytest
 from agentkit.events import SpeakerSelected, ToolCalled
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.messages import message
+from agentkit.reasons import EndReason
 from agentkit.teams import group
 from tests.teams.stage import DANUBE, asked, call, play
 
@@ -34,7 +35,7 @@ def test_in_turn_each_speaks_until_the_writer_is_done() -> None:
     final = played.final
     assert (final.sender, final.content) == ("Writer", "The Danube is 2,850 km long [1].")
     assert [citation["text"] for citation in final.extra["citations"]] == [DANUBE]
-    assert "ended" not in final.extra
+    assert "end" not in final.extra
     assert final.parent_id == played.inner[-1].id
 
 
@@ -69,9 +70,9 @@ def test_the_person_chooses_who_speaks_and_when_it_is_enough() -> None:
         ["Researcher", "Writer", "Finish here"],
     ]  # fmt: skip
     assert played.final.content == "A draft."
-    assert played.final.extra["ended"] == "you ended the discussion"
+    assert played.final.extra["end"] == {"kind": "finished"}
     assert played.result is not None
-    assert played.result.stopped_because == "you ended the discussion"
+    assert played.result.end == EndReason("finished")
 
 
 def test_finished_before_the_writer_spoke_the_answer_is_written_from_what_was_found() -> None:
@@ -85,7 +86,7 @@ def test_finished_before_the_writer_spoke_the_answer_is_written_from_what_was_fo
 def test_nobody_talks_forever(method: str) -> None:
     played = play(f"group:{method}", scripted_model(lambda request: "And another thing."))
     assert len(played.inner) == group.ROUNDS
-    assert played.final.extra["ended"] == f"the limit of {group.ROUNDS} messages was reached"
+    assert played.final.extra["end"] == {"kind": "rounds", "limit": group.ROUNDS}
 
 
 def test_only_the_writer_ends_it() -> None:

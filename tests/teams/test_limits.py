@@ -37,7 +37,8 @@ def test_what_the_writer_wrote_last_is_the_answer() -> None:
     assert 3 <= len(asked(model)) < 5
     assert played.result is not None
     assert played.result.text == "The Danube is 2,850 km long, I think."
-    assert played.final.extra["ended"] == played.result.stopped_because == "the limit of 2,500 tokens was reached"
+    assert (played.result.end.kind, played.result.end.limit, played.result.end.unit) == ("allowance", 2_500, "tokens")
+    assert played.final.extra["end"] == played.result.end.to_json()
     assert (played.final.status, played.final.sender) == ("complete", "Writer")
     assert taken(played) <= 2_500
 
@@ -48,10 +49,8 @@ def test_with_nothing_written_the_answer_is_made_from_what_was_found_if_that_fit
     played, model = under(1_300, "assistant", noted, "It is 2,850 km long [1].")
     assert len(asked(model)) == 2
     assert played.result is not None
-    assert (played.result.text, played.final.extra["ended"]) == (
-        "It is 2,850 km long [1].",
-        "the limit of 1,300 tokens was reached",
-    )
+    assert played.result.text == "It is 2,850 km long [1]."
+    assert played.final.extra["end"] == {"kind": "allowance", "agent": "Assistant", "limit": 1_300, "unit": "tokens"}
     assert [each["text"] for each in played.final.extra["citations"]] == [DANUBE]
     assert taken(played) <= 1_300
 

@@ -204,9 +204,9 @@ def test_stopped_in_a_step_nothing_is_said() -> None:
 
     runs_on = threading.Event()
     run = runs.start(lambda: planning.work(Task(QUESTION, scripted_model([TWO, "never said"]), slow)), kind="chat", owner="stage")
-    assert began.wait(10)
+    assert began.wait(60)
     run.stop()
-    assert run.wait(10)
+    assert run.wait(60)
     runs_on.set()
     with pytest.raises(Stopped):
         run.result()

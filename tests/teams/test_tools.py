@@ -222,7 +222,7 @@ def test_when_the_steps_are_used_up_the_answer_is_made_from_what_came_out() -> N
     played = play("tools", model, tools=[stock])
     assert len(played.of(ToolCalled)) == tools.STEPS
     assert played.final.content == "There are 12."
-    assert played.final.extra["ended"] == f"the limit of {tools.STEPS} steps was reached"
+    assert played.final.extra["end"] == {"kind": "replies", "agent": tools.RUNNER, "limit": tools.STEPS}
     material = str(asked(model)[-1][0]["content"])
     assert 'stock({"product": "lamp"})\ngave:\n12' in material
 

@@ -27,16 +27,9 @@ from agentkit.events import (
 )
 from agentkit.ledger import StoredMessage
 from agentkit.ledger.store import utc_now
-from agentkit.ui.steps.turns import (
-    LIVE,
-    Asked,
-    ToolUse,
-    last_turns,
-    lately,
-    live_turn,
-    steps,
-    stored_turns,
-)
+from agentkit.reasons import EndReason
+from agentkit.ui.steps.step import Asked, ToolUse
+from agentkit.ui.steps.turns import LIVE, last_turns, lately, live_turn, steps, stored_turns
 
 
 def stored(key: str, role: str, run: str, *, inner: bool = False) -> StoredMessage:
@@ -84,10 +77,10 @@ def test_a_live_turn_shows_the_answering_agent_alone_and_each_step_once() -> Non
         bus.emit(TokenDelta("80 ", "Assistant", "c2"))
         bus.emit(TokenDelta("degrees", "Assistant", "c2"))
         halted.set()
-        assert halt.wait(10)
+        assert halt.wait(60)
 
     run = runs.start(work, kind="chat", owner="turns", chat_id="chat")
-    assert halted.wait(10)
+    assert halted.wait(60)
     turn = live_turn(run, "Assistant")
     halt.set()
     run.result()
@@ -121,13 +114,14 @@ def test_what_only_repeats_is_left_out() -> None:
     called = ToolCalled("t", "Runner", "search", "{}")
     returned = ToolReturned("t", "Runner", "search", True, "80")
     ran = CodeRan("Runner", "python", "print(80)", 0, "80")
-    over = ChatEnded("User", "Group", "Writer sent a termination message")
+    why = EndReason("terminated", "Writer")
+    over = ChatEnded("User", "Group", "the Writer is done", end=why)
     shown = steps(recorded(
         question, ChatEnded("checker", "chooser", "chosen", silent=True),
         said("Runner", "How hot?"), said("Assistant", "", tool_calls=[{}]), called,
         Retrieved("hot", "Kitchen", "hybrid", [], 0.1), returned, said("Runner", "80", role="tool"),
         said("Assistant", "I compute:"), ran, said("Runner", "exitcode: 0"), said("Group", "I compute:", silent=True),
-        said("Writer", "80 degrees\nTERMINATE"), Noted("Group", f"group chat over: {over.reason}"), over, answer,
+        said("Writer", "80 degrees\nTERMINATE"), Noted("Group", "that was all", why), over, answer,
     ))  # fmt: skip
     assert shown == [
         said("Assistant", "", tool_calls=[{}]),
@@ -140,9 +134,10 @@ def test_what_only_repeats_is_left_out() -> None:
 
 
 def test_what_was_made_of_a_document_stands_for_the_reading() -> None:
-    read, reads = Noted("Extractor", "a.txt: 1 of 2 fields"), DocumentProgress("b", "b.txt", "parse")
+    read = Noted("Extractor", "1 of 2 fields", document_id="a")
+    reads = DocumentProgress("b", "b.txt", "parse")
     asks, unread = ModelCalled("c", "Extractor", "p", "m"), ReplyParsed("Extractor", "json", 1, False, error="no JSON")
-    other = Noted("Extractor", "b.txt.bak: 1 of 2 fields")
+    other = Noted("Extractor", "b.txt: 1 of 2 fields", document_id="c")
     assert steps(recorded(DocumentProgress("a", "a.txt", "parse"), asks, unread, read, reads, other)) == [
         asks, unread, read, reads, other,
     ]  # fmt: skip
@@ -156,13 +151,13 @@ def test_a_live_answer_is_not_what_was_written_for_another_agent() -> None:
         bus.emit(TokenDelta("print(1)", "Assistant", "c1"))
         bus.emit(said("Assistant", "print(1)"))
         halted.set()
-        assert halt.wait(10)
+        assert halt.wait(60)
         halted.clear()
         bus.emit(ModelCalled("c2", "Assistant", "p", "m"))
         bus.emit(TokenDelta("It is 1.\nTERMINATE", "Assistant", "c2"))
 
     run = runs.start(work, kind="chat", owner="turns", chat_id="chat")
-    assert halted.wait(10)
+    assert halted.wait(60)
     assert live_turn(run, "Assistant").text == ""
     halt.set()
     run.result()

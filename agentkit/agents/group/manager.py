@@ -14,6 +14,7 @@ from agentkit.agents.group.selection import Choice
 from agentkit.conversation import telling
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.conversable import ConversableAgent
+from agentkit.conversation.ends import stop_reason
 from agentkit.conversation.engine import cache_lent, check_sync, ended, why_ended
 from agentkit.conversation.human import InputMode
 from agentkit.conversation.tooling import conversation
@@ -21,6 +22,7 @@ from agentkit.core.twin import Mode, faces
 from agentkit.errors import NoEligibleSpeaker, WrongArgument, WrongType
 from agentkit.events import SpeakerSelected
 from agentkit.messages import AnyMessage, Stored, tool_responses_of
+from agentkit.reasons import EndReason
 
 Message = Stored
 
@@ -114,9 +116,9 @@ class GroupChatManager(ConversableAgent):
         with nullcontext() if cache is None else cache_lent(chat.agents, cache):  # the members use it, too
             if chat.send_introductions:
                 await self._broadcast(mode, chat, chat.introductions_msg(), self)
-            reason = await self._rounds(mode, chat, message, sender)
-        ended(self, sender, reason)
-        telling.note(self.name, f"group chat over: {reason}", silent=True)
+            end = await self._rounds(mode, chat, message, sender)
+        ended(self, sender, end)
+        telling.note(self.name, f"group chat over: {stop_reason(end)}", silent=True, end=end)
         return True, self._conclusion(chat, sender) if isinstance(sender, GroupChatManager) else None
 
     run_chat, a_run_chat = faces(_run_chat)
@@ -129,27 +131,27 @@ class GroupChatManager(ConversableAgent):
         if not mode.is_async:
             check_sync(chat.agents)
 
-    async def _rounds(self, mode: Mode, chat: GroupChat, message: Message, speaker: Agent) -> str:
+    async def _rounds(self, mode: Mode, chat: GroupChat, message: Message, speaker: Agent) -> EndReason:
         """One message a round until the chat ends; gives the reason."""
         for number in range(1, chat.max_round + 1):
             self._last_speaker = speaker
             chat.append(message, speaker)
             await self._broadcast(mode, chat, signed(message, speaker), speaker)
             if self._is_termination_msg(chat.messages[-1]):
-                return f"{speaker.name} sent a termination message"
+                return EndReason("terminated", speaker.name)
             if number == chat.max_round:
                 break
             try:
                 speaker, reply = await self._next_reply(mode, chat, speaker, number)
             except NoEligibleSpeaker as error:
-                return f"no eligible speaker: {error}"
+                return error.end or EndReason("speakers", told=str(error))
             if reply is None:
                 return self._why_silent(speaker)
             if chat.enable_clear_history and clearing.asked_for(reply):
                 reply = {**reply, "content": self.clear_agents_history(reply, chat)}
             await mode.peer(speaker, "send", reply, self, request_reply=False, silent=self._silent)
             message = self.last_message(speaker) or {"content": ""}
-        return f"max_round reached ({chat.max_round})"
+        return EndReason("rounds", limit=chat.max_round)
 
     async def _broadcast(self, mode: Mode, chat: GroupChat, message: Message | str, speaker: Agent) -> None:
         """Hand the message on to everybody but its speaker."""
@@ -175,8 +177,8 @@ class GroupChatManager(ConversableAgent):
         event = SpeakerSelected(self.name, speaker.name, method, number, candidates)
         telling.tell(event, f"\nNext speaker: {speaker.name}\n", self._silent)
 
-    def _why_silent(self, speaker: Agent) -> str:
-        return why_ended(speaker, self) or f"{speaker.name} gave no reply"
+    def _why_silent(self, speaker: Agent) -> EndReason:
+        return why_ended(speaker, self) or EndReason("silent", speaker.name)
 
     def _conclusion(self, chat: GroupChat, sender: Agent) -> str | None:
         """The last thing that was said after the sender's message and is no termination message."""

@@ -27,6 +27,7 @@ from agentkit.core.twin import Mode, faces, takes_long, wait_for
 from agentkit.errors import WrongArgument
 from agentkit.events import Retrieved
 from agentkit.messages import AnyMessage, has_calls, text_of
+from agentkit.reasons import EndReason
 
 if TYPE_CHECKING:
     from agentkit.agents.retrieve_chat.vectordb.base import QueryResults, VectorDB
@@ -233,7 +234,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         self.problem = self.problem or _text(messages[0])  # the chat began without message_generator
         contents = await mode.block(self._other_passages, _text(messages[-1]), asked)
         if sender is not None and not contents and ended:
-            engine.ended(self, sender, f"{self.name} has no further passages")
+            engine.ended(self, sender, EndReason("passages", self.name))
             return True, None
         if sender is not None:
             self._note("other passages are looked up; the conversation begins anew")

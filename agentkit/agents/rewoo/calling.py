@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agentkit.agents.rewoo.executor import ActionExecutor
@@ -12,7 +13,7 @@ from agentkit.agents.rewoo.inputs import Arguments
 from agentkit.agents.rewoo.plan import Step
 from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode
 from agentkit.core import bus, stopping
-from agentkit.core.tools import to_text
+from agentkit.core.tools import Given, collecting, to_text
 from agentkit.events import ToolCalled, ToolReturned
 from agentkit.messages import new_id
 
@@ -31,13 +32,14 @@ class ActionCall:
         with stopping.current().on_stop(lambda: told.returned(False, "Error: stopped")):
             try:
                 given = self.executor.as_inputs(tool, arguments) if isinstance(arguments, str) else arguments
-                returned = self.executor(tool, given)
+                with collecting() as passages:
+                    returned = self.executor(tool, given)
                 ok = returned.state == ActionStatusCode.SUCCESS
                 content = returned.format_result() if ok else f"Error: {returned.errmsg}"
             except BaseException as error:  # the call is over for those who listen, too
                 told.returned(False, f"Error: {str(error) or type(error).__name__}")
                 raise
-            told.returned(ok, content)
+            told.returned(ok, content, passages)
         return returned
 
 
@@ -63,8 +65,11 @@ class _Told:
         if bus.heard():
             bus.emit(ToolCalled(self.id, self.agent, self.tool, arguments if isinstance(arguments, str) else to_text(arguments)))
 
-    def returned(self, ok: bool, content: str) -> None:
+    def returned(self, ok: bool, content: str, passages: Sequence[Given] = ()) -> None:
         with self._lock:
             over, self._over = self._over, True
         if not over and bus.heard():
-            bus.emit(ToolReturned(self.id, self.agent, self.tool, ok, content, time.monotonic() - self.began))
+            seconds = time.monotonic() - self.began
+            bus.emit(
+                ToolReturned(self.id, self.agent, self.tool, ok, content, seconds, list(passages))
+            )

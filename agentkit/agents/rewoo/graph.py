@@ -17,7 +17,7 @@ from agentkit.agents.rewoo.plan import LABEL, Plan, Step, fill
 from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode, ActionValidCode
 from agentkit.core import bus, stopping
 from agentkit.core.stopping import StopSignal
-from agentkit.core.tools import Effects, to_text
+from agentkit.core.tools import Effects, Given, collecting, to_text
 from agentkit.core.twin import takes_long
 from agentkit.errors import Stopped, WrongArgument, WrongType
 from agentkit.events import StepDone
@@ -39,6 +39,7 @@ EffectsOf = Callable[[str], Effects]
 """What calling the tool of this name may change."""
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.1, 2.0
+_NOT_STORED = ("value", "passages")
 _GRACE_S = 0.2
 """How long steps that were told to stop are waited for, so that they can let go of files and connections."""
 
@@ -61,17 +62,20 @@ class Evidence:
     """As the tool got them, with the evidence of other steps put in."""
     value: object = field(default=None, compare=False, repr=False)
     """What the call returned; not stored."""
+    passages: tuple[Given, ...] = field(default=(), compare=False, repr=False)
+    """The passages in `text`, as the tool told them; not stored."""
 
     def to_json(self) -> dict[str, object]:
-        """As it can be stored, without `value`."""
-        return {name: getattr(self, name) for name in self.__slots__ if name != "value"}
+        """As it can be stored, without `value` and `passages`."""
+        return {name: getattr(self, name) for name in self.__slots__ if name not in _NOT_STORED}
 
     @classmethod
     def from_json(cls, data: object) -> Evidence:
         """The evidence that `to_json` gave, or as much of it as label, ok and text; raises WrongArgument for less."""
         if not isinstance(data, Mapping) or not data.keys() >= {"label", "ok", "text"}:
             raise WrongArgument(f"Evidence is an object with at least label, ok and text, but it is {data!r:.200}.")
-        return cls(**{name: data[name] for name in cls.__slots__ if name in data})
+        names = [name for name in cls.__slots__ if name not in _NOT_STORED]
+        return cls(**{name: data[name] for name in names if name in data})
 
 
 Known = Mapping[str, Evidence | str]
@@ -193,6 +197,8 @@ class _Attempt:
     approved: bool = False
     """Whether it may run as it stands."""
     result: object = None
+    passages: list[Given] = field(default_factory=list)
+    """Those in the result."""
     error: BaseException | None = None
 
     def work(self, call: Call, approve: Approve | None, limit_s: float | None, done: _Done) -> None:
@@ -209,7 +215,8 @@ class _Attempt:
                 if limit_s is not None:
                     self.deadline = time.monotonic() + limit_s
                     done.put(None)  # so that the deadline is seen
-                self.result = call(self.step.tool, self.arguments)
+                with collecting() as self.passages:
+                    self.result = call(self.step.tool, self.arguments)
             except BaseException as error:  # noqa: BLE001 (a tool may raise anything; the step tells it)
                 self.error = error
         done.put(self)
@@ -353,7 +360,10 @@ class _Execution:
         self.active.remove(attempt)
         shown = attempt.arguments if isinstance(attempt.arguments, str) else json.dumps(attempt.arguments, ensure_ascii=False)
         seconds = time.monotonic() - attempt.began
-        made = Evidence(attempt.step.label, ok, text, seconds, attempt.number, False, error, shown, attempt.result)
+        made = Evidence(
+            attempt.step.label, ok, text, seconds, attempt.number, False, error, shown, attempt.result,
+            tuple(attempt.passages),
+        )  # fmt: skip
         if ok:
             self.cache[attempt.key] = made
         self._settle(made)
@@ -373,7 +383,7 @@ class _Execution:
             bus.emit(
                 StepDone(
                     self.agent, self.plan_id, made.label, tool, made.arguments, made.ok, made.text, made.seconds, made.attempts,
-                    made.cached,
+                    made.cached, list(made.passages), made.error,
                 )
             )  # fmt: skip
         for step in self.users.get(made.label, ()):

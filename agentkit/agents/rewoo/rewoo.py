@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from agentkit.agents.rewoo.asking import ask, check_model
 from agentkit.agents.rewoo.calling import ActionCall, action_return
@@ -21,6 +22,8 @@ from agentkit.messages import new_id, text_of
 
 Question = str | ChatMessage | list[ChatMessage]
 """A text, a message, or a conversation whose last message is the question."""
+Role = Literal["planner", "solver"]
+"""What a call of the model is for."""
 OnPlan = Callable[[Plan], Plan | Awaitable[Plan | None] | None]
 """Looks at a plan before it runs, and gives another one to run that instead; sync, or async in an event loop of its own."""
 
@@ -45,12 +48,14 @@ class ReWOO:
         replans: int = 0,
         on_plan: OnPlan | None = None,
         approve: Approve | None = None,
+        names: Mapping[Role, str] | None = None,
     ) -> None:
         """`llm`: a Model, an OpenAIWrapper, an object with `chat(messages)`, or a function of the messages that gives a text.
 
         `max_turn`: how often the planner is asked for a plan that can run; `at_once`, `timeout_s` (seconds) and `retries` as
         in `execute`; `replans`: how often the planner may plan again when steps have failed; `on_plan` gets every plan that can
-        run, and may give a changed one; `approve` looks at every call of an action that has effects.
+        run, and may give a changed one; `approve` looks at every call of an action that has effects;
+        `names`: in whose names the model is asked, by default those of `name` with the role behind it.
         Raises WrongType, WrongArgument.
         """
         check_model(llm)
@@ -66,6 +71,7 @@ class ReWOO:
         self.replans = replans
         self._on_plan = on_plan
         self._approve = approve
+        self._names = {role: f"{name} ({role})" for role in get_args(Role)} | dict(names or {})
         self._llm = llm
         self._action_executor = action_executor
         self._protocol = protocol or ReWOOProtocol()
@@ -208,9 +214,9 @@ class ReWOO:
         talk.messages.append({"role": "assistant", "content": talk.answer})
         return talk.result(problem)
 
-    def _ask(self, messages: list[ChatMessage], role: str, options: Mapping[str, object]) -> str:
+    def _ask(self, messages: list[ChatMessage], role: Role, options: Mapping[str, object]) -> str:
         stopping.check()
-        return ask(self._llm, messages, f"{self.name} ({role})", options)
+        return ask(self._llm, messages, self._names[role], options)
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from agentkit.conversation.compression.shape import HEADING, is_summary
+from agentkit.conversation.compression.shape import is_summary
 from agentkit.llm.offline.passages import parse_passages, without_passages
 from agentkit.messages import AnyMessage, content_of, functions_of, responses_of, text_of
 
@@ -21,7 +21,7 @@ def said(message: AnyMessage, *, passages: bool = True) -> Iterator[Said]:
     Passages of documents are told with their number, or left out.
     """
     if is_summary(message):
-        yield "SUMMARY", without_passages(str(message["content"]).removeprefix(HEADING)).replace(STILL_CITED, "").strip()
+        yield "SUMMARY", without_passages(str(message["content"]).partition("\n")[2]).replace(STILL_CITED, "").strip()
         return
     responses = responses_of(message)
     for response in responses:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from agentkit.messages import AnyMessage, Stored, function_call_of, tool_calls_of, tool_responses_of
 
 Messages = list[Stored]
 HEADING = "Summary of the earlier conversation:"
-"""The first line of a message that stands for others."""
+"""The first line of a message that stands for others, for the model that reads it."""
+_MARK = "stands_for_others"
 
 
 def summary_message(text: str) -> Stored:
     """The message that stands for others; its role is the user's, since many models take one system message only."""
-    return {"role": "user", "content": f"{HEADING}\n{text}"}
+    return marked(f"{HEADING}\n{text}")
+
+
+def marked(content: str) -> Stored:
+    """The message that stands for others, with the content that `summary_message` made before; no model is sent the mark."""
+    return {"role": "user", "content": content, "metadata": {_MARK: True}}
 
 
 def is_summary(message: AnyMessage) -> bool:
-    """Whether the message stands for others."""
-    content = message.get("content")
-    return isinstance(content, str) and content.startswith(HEADING)
+    """Whether the message stands for others, by its mark: what somebody pastes is none."""
+    metadata = message.get("metadata")
+    return isinstance(metadata, Mapping) and metadata.get(_MARK) is True
 
 
 def called(message: AnyMessage) -> list[tuple[str, str]]:

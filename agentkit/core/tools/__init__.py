@@ -2,6 +2,7 @@
 
 from agentkit.core.tools.arguments import parse_arguments
 from agentkit.core.tools.effects import Effects, effects, effects_of
+from agentkit.core.tools.giving import Given, collecting, give
 from agentkit.core.tools.loading import load_arguments
 from agentkit.core.tools.schema import function_schema
 from agentkit.core.tools.signature import is_async
@@ -14,10 +15,13 @@ serialize_to_str = to_text
 
 __all__ = [
     "Effects",
+    "Given",
+    "collecting",
     "effects",
     "effects_of",
     "function_schema",
     "get_function_schema",
+    "give",
     "is_async",
     "load_arguments",
     "load_basemodels_if_needed",

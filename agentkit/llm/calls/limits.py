@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from agentkit.core import bus
@@ -20,8 +20,7 @@ from agentkit.events import LimitTold, Usage
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.counting import counter_of
 from agentkit.messages import AnyMessage
-
-Unit = Literal["tokens", "dollars"]
+from agentkit.reasons import EndReason, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +75,16 @@ def in_words(told: LimitTold) -> str:
     """What a LimitTold says, in a sentence."""
     if told.reached:
         who = f" of {told.agent}" if told.agent else ""
-        needed = _amount(told.unit, told.used)
+        needed = amount(told.unit, told.used)
         return f"The {_limit(told)} was reached: with the next call{who}, the {told.scope} would take at least {needed}."
     return (
-        f"The {told.scope} has nearly used up the {_limit(told)}: {_amount(told.unit, told.used)} with the call that is made now."
+        f"The {told.scope} has nearly used up the {_limit(told)}: {amount(told.unit, told.used)} with the call that is made now."
     )
 
 
-def reason_of(error: LimitReached) -> str:
-    """Why no call was made, as it stands behind the end of a chat."""
-    why = str(error).partition(": ")[0].rstrip(".")
-    return why[:1].lower() + why[1:]
+def end_of(error: LimitReached) -> EndReason:
+    """Why no call was made, as the reason for the end of a chat."""
+    return error.end or EndReason("other", told=str(error).rstrip("."))
 
 
 @dataclass(slots=True, eq=False)
@@ -171,7 +169,8 @@ def _reserve(held: Reservation, meters: Sequence[_Meter], needs: Mapping[Unit, f
     if beyond is not None:
         reached = beyond[0].told(agent, beyond[1], reached=True)
         bus.emit(reached)
-        raise LimitReached(f"{in_words(reached)} Allow more, or let the conversation be shorter.")
+        end = EndReason("allowance", agent, reached.limit, reached.unit)
+        raise _refusal(f"{in_words(reached)} Allow more, or let the conversation be shorter.", end)
 
 
 def _needs(
@@ -186,16 +185,19 @@ def _needs(
     if not priced:
         return {"tokens": prompt + reply}
     dollars = model.price(Usage(input=prompt, output=reply))
-    limit = _amount("dollars", priced[0].limit)
+    limit = amount("dollars", priced[0].limit)
+    end = EndReason("price", limit=priced[0].limit, unit="dollars")
     if dollars is None:
-        raise LimitReached(
+        raise _refusal(
             f"The price of the model {model.name} is unknown, so a limit of {limit} cannot be kept: choose a model of known "
-            'price, limit the tokens instead, or add "price" to the entry of a config_list.'
+            'price, limit the tokens instead, or add "price" to the entry of a config_list.',
+            replace(end, model=model.name),
         )
     if any(meter.taken is None for meter in priced):
-        raise LimitReached(
+        raise _refusal(
             f"The price of earlier calls is unknown, so a limit of {limit} cannot be kept: begin a new chat, or limit the tokens "
-            "instead."
+            "instead.",
+            end,
         )
     return {"tokens": prompt + reply, "dollars": dollars}
 
@@ -209,11 +211,18 @@ def _meters(scope: Literal["run", "chat"], limit: Limit | None, before: Used) ->
         yield _Meter(scope, "dollars", limit.dollars, limit.warn_at, before.dollars)
 
 
+def _refusal(message: str, end: EndReason) -> LimitReached:
+    error = LimitReached(message)
+    error.end = end
+    return error
+
+
 def _limit(told: LimitTold) -> str:
-    return f"limit of {_amount(told.unit, told.limit)}"
+    return f"limit of {amount(told.unit, told.limit)}"
 
 
-def _amount(unit: Unit, value: float) -> str:
+def amount(unit: Unit, value: float) -> str:
+    """So many tokens or US dollars."""
     if unit == "tokens":
         return f"{value:,.0f} tokens"
     return f"${value:,.2f}" if value >= 1 or math.isclose(value, round(value, 2)) else f"${value:.6f}".rstrip("0")

@@ -51,7 +51,7 @@ def extract(schema: Schema, documents: Iterable[Readable], model: Model) -> Tabl
                     raise
                 broken = error
                 rows.append(Row(document.id, document.name, error=str(error)))
-            bus.emit(Noted(AGENT, _told(rows[-1])))
+            bus.emit(Noted(AGENT, _told(rows[-1]), document_id=document.id))
     except Stopped:
         return Table(schema, tuple(rows), stopped=True)
     return Table(schema, tuple(rows))
@@ -67,10 +67,9 @@ def _row(schema: Schema, document: Readable, model: Model) -> Row:
     except (DocumentError, ModelError, NotFound) as error:
         return Row(document.id, document.name, error=str(error))
     lacking = schema.lacking({name: cell.value for name, cell in cells.items()})
-    told += [
-        f"{name}: required, and not found in the document" for name in lacking if not any(t.startswith(f"{name}:") for t in told)
-    ]
-    return Row(document.id, document.name, cells, tuple(told))
+    known = {remark.field for remark in told}
+    missing = [f"{name}: required, and not found in the document" for name in lacking if name not in known]
+    return Row(document.id, document.name, cells, (*(remark.text for remark in told), *missing))
 
 
 def _told(row: Row) -> str:

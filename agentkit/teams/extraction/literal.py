@@ -17,7 +17,7 @@ from agentkit.teams.extraction import values
 from agentkit.teams.extraction.labels import Pair, bullets, core, pairs, words
 from agentkit.teams.extraction.quoting import Paper
 from agentkit.teams.extraction.schema import Field, Schema
-from agentkit.teams.extraction.table import Cell
+from agentkit.teams.extraction.table import Cell, Remark
 from agentkit.teams.extraction.values import Found, Style, style_of, unit_of
 
 _EXACT, _NEAR, _DESCRIBED, _SENTENCE = range(4)
@@ -46,17 +46,17 @@ class _Evidence:
     """The span to quote: the value with what names it."""
 
 
-def literal(schema: Schema, paper: Paper) -> tuple[dict[str, Cell], list[str]]:
+def literal(schema: Schema, paper: Paper) -> tuple[dict[str, Cell], list[Remark]]:
     """A cell for each field, empty where the document is not clear, and what is to be told about the row."""
     reader = _Reader(schema, paper)
     cells: dict[str, Cell] = {}
-    told: list[str] = []
+    told: list[Remark] = []
     for field in schema.fields:
         cells[field.name], problem = _decided(field, reader.evidence(field), paper)
-        told += [problem] if problem else []
+        told += [Remark(field.name, problem)] if problem else []
     misfits = schema.misfits({name: cell.value for name, cell in cells.items()})
     for name, wrong in misfits.items():
-        told.append(f"{name}: {wrong}" if name else wrong)
+        told.append(Remark(name, f"{name}: {wrong}" if name else wrong))
     return {name: Cell() if name in misfits else cell for name, cell in cells.items()}, told
 
 

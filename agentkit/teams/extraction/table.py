@@ -45,6 +45,15 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
+class Remark:
+    """What is to be told about a row."""
+
+    field: str
+    """The name of the field that it is about; empty for the row."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """What one document gave."""
 

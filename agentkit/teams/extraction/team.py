@@ -8,6 +8,7 @@ from typing import Any
 
 from agentkit.errors import Stopped
 from agentkit.events import MessageStatus
+from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED
 from agentkit.teams.extraction.ask import AGENT
 from agentkit.teams.extraction.extract import extract
 from agentkit.teams.extraction.question import AGENT as PLANNER
@@ -40,7 +41,7 @@ def work(task: Task) -> Answer:
 
 def _say(task: Task, text: str) -> Answer:
     task.say(AGENT, "user", text, final=True, extra={"citations": [], "model": task.model.id})
-    return Answer(text, (), "no evidence")
+    return Answer(text, (), NO_EVIDENCE)
 
 
 def _answer(task: Task, table: Table, documents: int) -> Answer:
@@ -48,7 +49,7 @@ def _answer(task: Task, table: Table, documents: int) -> Answer:
     extra: dict[str, Any] = {"citations": [citation.to_json() for citation in citations], "model": task.model.id}
     status: MessageStatus = "stopped" if table.stopped else "complete"
     task.say(AGENT, "user", text, status=status, final=True, extra=extra | {"table": table.to_json()})
-    return Answer(text, citations, "stopped" if table.stopped else "answered" if citations else "no evidence")
+    return Answer(text, citations, STOPPED if table.stopped else ANSWERED if citations else NO_EVIDENCE)
 
 
 def answer_of(table: Table, documents: int, language_model: bool) -> tuple[str, tuple[Citation, ...]]:

@@ -12,7 +12,7 @@ from agentkit.errors import WrongArgument
 from agentkit.parsers import ModelResponse
 from agentkit.teams.werewolf import parsers, prompts
 from agentkit.teams.werewolf.parsers import NOBODY, PhaseParser
-from agentkit.teams.werewolf.rules import MAX_DAYS, PLAYERS, Outcome, Village, deal
+from agentkit.teams.werewolf.rules import MAX_DAYS, PLAYERS, Outcome, Phase, Village, deal
 
 MODERATOR = "Moderator"
 ROUNDS = 3
@@ -53,14 +53,14 @@ class Game:
 
     def _night(self) -> None:
         village = self.village
-        self._announce(village.alive, prompts.night(village))
+        self._announce(village.alive, prompts.night(village), _phase(village, "night"))
         self._hunt(village.living("werewolf"))
         for witch in village.living("witch"):
             self._brew(witch)
         for seer in village.living("seer"):
             self._look(seer)
         died = village.dawn()
-        self._announce(village.alive, prompts.morning(village, died))
+        self._announce(village.alive, prompts.morning(village, died), {**_phase(village, "day"), "died": died})
 
     def _day(self) -> None:
         village = self.village
@@ -112,13 +112,13 @@ class Game:
     def _hub(self, names: Sequence[str]) -> Any:
         return msghub([self.moderator, *(self.players[name] for name in names)])
 
-    def _announce(self, names: Sequence[str], text: str) -> None:
+    def _announce(self, names: Sequence[str], text: str, begins: Mapping[str, Any] | None = None) -> None:
         with self._hub(names):
-            self._say(text)
+            self._say(text, begins)
 
-    def _say(self, text: str) -> None:
-        """The moderator to those in the hub."""
-        said = Msg(MODERATOR, text, "assistant")
+    def _say(self, text: str, begins: Mapping[str, Any] | None = None) -> None:
+        """The moderator to those in the hub; `begins` tells whoever watches which night or day it is."""
+        said = Msg(MODERATOR, text, "assistant", {"begins": dict(begins)} if begins else None)
         self.moderator.speak(said)
         for listener in self.moderator.audience or ():
             listener.observe(said)
@@ -152,6 +152,10 @@ class Game:
             name, prompts.system(name, self.village), max_retries=RETRIES, llm_config=llm_config, fault_handler=passes
         )
         return player
+
+
+def _phase(village: Village, phase: Phase) -> dict[str, Any]:
+    return {"phase": phase, "day": village.day, "alive": village.alive}
 
 
 def _configs(llm_config: Mapping[str, Any], village: Village) -> dict[str, dict[str, Any]]:

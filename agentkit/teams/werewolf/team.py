@@ -9,7 +9,8 @@ from agentkit.conversation import telling
 from agentkit.core.io import IOStream
 from agentkit.errors import LimitReached, Stopped
 from agentkit.events import MessageStatus
-from agentkit.llm.calls.limits import reason_of
+from agentkit.llm.calls.limits import end_of
+from agentkit.reasons import ANSWERED, STOPPED, EndReason
 from agentkit.teams.conversing import Quiet, voice
 from agentkit.teams.task import Answer, Task, Team
 from agentkit.teams.werewolf.game import MODERATOR, Game
@@ -26,9 +27,9 @@ def work(task: Task) -> Answer:
         if not village.ballots:
             raise
         if isinstance(error, Stopped):
-            return _say(task, village, None, "stopped", "stopped")
-        return _say(task, village, None, "complete", reason_of(error))
-    return _say(task, village, winner, "complete", "answered")
+            return _say(task, village, None, "stopped", STOPPED)
+        return _say(task, village, None, "complete", end_of(error))
+    return _say(task, village, winner, "complete", ANSWERED)
 
 
 def _watched(task: Task, game: Game) -> Winner:
@@ -39,12 +40,12 @@ def _watched(task: Task, game: Game) -> Winner:
             task.parent_id = last()
 
 
-def _say(task: Task, village: Village, winner: Winner | None, status: MessageStatus, ended: str) -> Answer:
+def _say(task: Task, village: Village, winner: Winner | None, status: MessageStatus, end: EndReason) -> Answer:
     text = report(village, winner)
     extra: dict[str, Any] = {"citations": [], "model": task.model.id, "winner": winner, "roles": village.roles}
-    extra |= {} if winner else {"ended": ended}
+    extra |= {} if winner else {"end": end.to_json()}
     task.say(MODERATOR, "user", text, status=status, final=True, extra=extra)
-    return Answer(text, (), ended)
+    return Answer(text, (), end)
 
 
 TEAM = Team(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,14 +13,17 @@ from agentkit.errors import NotFound
 from agentkit.events import DocumentDone, DocumentProgress, MessageSent
 from agentkit.ledger import Chat, queries
 from agentkit.ledger.queries import Totals
+from agentkit.reasons import end_from_json
 from agentkit.runs import Run
 from agentkit.teams import Team, team
 from agentkit.ui.chat import asking, composer, doubts, source, table
 from agentkit.ui.shared import state
-from agentkit.ui.steps import draw
-from agentkit.ui.steps.turns import Asked, Turn, last_turns, lately, live_turn, steps, stored_turns
+from agentkit.ui.steps import draw, wording
+from agentkit.ui.steps.chat import excerpt
+from agentkit.ui.steps.step import Asked
+from agentkit.ui.steps.turns import Turn, last_turns, lately, live_turn, steps, stored_turns
 from agentkit.ui.text import figures, markdown
-from agentkit.workspace import EVERYTHING, attachment_collection, scope_of
+from agentkit.workspace import EVERYTHING, scope_of
 
 _KEPT = "What had been written by then is kept."
 SHOWN = 30  # messages; more come with "Earlier messages"
@@ -183,11 +187,17 @@ def _draw_remarks(turn: Turn) -> None:
         else:
             st.caption(f":material/info: {markdown.literal(first)}")
     if turn.fallback:
-        st.warning(markdown.literal(draw.why_words(turn.fallback)), icon=":material/cloud_off:")
-    if turn.cut in draw.CUT:
-        st.warning(f"The answer is not whole: {draw.CUT[turn.cut]}.", icon=":material/content_cut:")
-    if turn.status == "complete" and extra.get("ended"):
-        st.caption(f":material/flag: Ended: {markdown.literal(extra['ended'])}.")
+        st.warning(markdown.literal(wording.why_words(turn.fallback)), icon=":material/cloud_off:")
+    if turn.cut in wording.CUT:
+        st.warning(f"The answer is not whole: {wording.CUT[turn.cut]}.", icon=":material/content_cut:")
+    if turn.status == "complete" and (why := _ended(extra)):
+        st.caption(f":material/flag: Ended: {markdown.literal(why)}.")
+
+
+def _ended(extra: Mapping[str, Any]) -> str:
+    """Why the agents' chat ended; older versions stored it in words."""
+    end = end_from_json(extra.get("end"))
+    return wording.ended(end) if end else str(extra.get("ended") or "")
 
 
 def _draw_no_evidence(turn: Turn) -> None:
@@ -205,11 +215,18 @@ def _draw_no_evidence(turn: Turn) -> None:
     if turn.question and scope_of(turn.question) != EVERYTHING:
         ways = f"Clear what the question is narrowed to. {ways}"
     st.info(f"{text} {ways}", icon=":material/search_off:")
-    collection = first.collection.partition(f", {attachment_collection('')}")[0]
+    collection = _searched(turn) or first.collection
     st.page_link(
         state.PAGES / "retrieval_lab.py", label="See this search in the retrieval lab", icon=":material/science:",
         query_params={"collection": collection, "q": first.query},
     )  # fmt: skip
+
+
+def _searched(turn: Turn) -> str:
+    """The name that the collection which the question was asked of has now; empty when it is gone, or not known."""
+    wanted = turn.question.extra.get("collection_id") if turn.question else None
+    known = state.workspace().library.collections(state.owner())
+    return next((one.name for one in known if one.id == wanted), "")
 
 
 def _draw_again(chosen: composer.Choice, turn: Turn) -> None:
@@ -283,15 +300,16 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
 def _draw_said_last(turn: Turn, *, whole: bool) -> None:
     """What the person has to know to answer: what was said last."""
     said = next((step for step in reversed(turn.steps) if isinstance(step, MessageSent)), None)
-    if said and (whole or draw.excerpt(said)):
+    if said and (whole or excerpt(said)):
         draw.draw(said, "everything" if whole else "calls")
 
 
 def _doing(turn: Turn) -> str:
-    if turn.steps and draw.doing(turn.steps[-1]) == "Waiting for you":
-        return "Waiting for you"
+    last = turn.steps[-1] if turn.steps else None
+    if isinstance(last, Asked) and last.answered is None:
+        return draw.doing(last)
     if turn.text:
         return "Writing the answer"
     if reading := next((step for step in turn.steps if isinstance(step, DocumentProgress) and step.stage != "waiting"), None):
         return draw.doing(reading)  # also while the model is asked about it
-    return draw.doing(turn.steps[-1]) if turn.steps else "Looking up passages"
+    return draw.doing(last) if last else wording.DOING["searches"]

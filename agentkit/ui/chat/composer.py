@@ -19,14 +19,14 @@ from agentkit.runs import Run
 from agentkit.teams import TEAMS, Answer, team, variants
 from agentkit.ui.chat import narrowing
 from agentkit.ui.shared import components, kept, state, uploads
-from agentkit.ui.steps import draw
+from agentkit.ui.steps.step import Level
 from agentkit.ui.text import figures, markdown
 from agentkit.workspace import DEFAULT_COLLECTION, EVERYTHING, scope_from_json, scope_to_json
 
 _LONGEST_DRAFT = 100_000  # characters
 WIDTH = 736  # pixels: the reading column
 _BEGUN = "begun-chat"
-_LEVELS: dict[draw.Level, str] = {
+_LEVELS: dict[Level, str] = {
     "answer": "Answer only",
     "calls": "Calls",
     "everything": "Everything",
@@ -324,7 +324,7 @@ def _draw_team(chat: Chat | None, now: Choice, *, only_offline: bool) -> None:
         st.page_link(state.PAGES / "settings.py", label="Connect a model", icon=":material/tune:")
 
 
-def level() -> draw.Level:
+def level() -> Level:
     """How much of the steps is shown in the chat on the page; a new one is shown as it was chosen last."""
     chat_id = st.query_params.get("chat")
     chosen = kept.get(chat_id, "level") or kept.get(None, "level")

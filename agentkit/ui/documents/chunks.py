@@ -11,7 +11,7 @@ from agentkit.errors import NotFound
 from agentkit.retrieval import Chunk, StoredDocument
 from agentkit.retrieval.names import file_name
 from agentkit.ui.shared import charts, state
-from agentkit.ui.steps import draw
+from agentkit.ui.steps import wording
 from agentkit.ui.text import figures, markdown, times
 
 PER_PAGE = 10
@@ -28,7 +28,7 @@ def draw_document(document: StoredDocument) -> None:
         st.info(markdown.literal(document.note), icon=":material/info:")
     _draw_original(document)
     if not document.chunks:
-        st.caption(f"It has no chunks: it is {draw.STAGES.get(document.status, document.status)}.")
+        st.caption(f"It has no chunks: it is {wording.STAGES.get(document.status, document.status)}.")
         return
     version = state.workspace().library.store.version(document.collection_id)
     sizes = _sizes(state.owner(), document.id, document.sha256, version.id)

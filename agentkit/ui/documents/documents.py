@@ -16,7 +16,7 @@ from agentkit.retrieval.names import file_name, shown_name
 from agentkit.ui.documents import progress
 from agentkit.ui.documents.tally import same_content
 from agentkit.ui.shared import dialogs, state
-from agentkit.ui.steps import draw
+from agentkit.ui.steps import wording
 from agentkit.ui.text import figures, markdown, times
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _GROUPS: dict[str, Callable[[str], bool]] = {
     "Indexed": lambda status: status == "indexed",
     "Failed": lambda status: status == "failed",
     "Stopped": lambda status: status == "stopped",
-    "Under way": lambda status: status in draw.STAGES,
+    "Under way": lambda status: status in wording.STAGES,
 }
 
 
@@ -139,7 +139,8 @@ def table(documents: Documents, copies: Mapping[str, str]) -> pandas.DataFrame:
 
     rows = [
         {
-            "Document": one.name, "Status": draw.STAGES.get(one.status, one.status), "Note": _note(one, copies.get(one.id, "")),
+            "Document": one.name, "Status": wording.STAGES.get(one.status, one.status),
+            "Note": _note(one, copies.get(one.id, "")),
             "Tags": ", ".join(one.tags), "Chunks": one.chunks, "Tokens": one.tokens, "Size": one.bytes, "Time": one.seconds,
             "Added": pandas.Timestamp(one.created_at, tz="UTC"), "Source": shown_name(one.source),
         }

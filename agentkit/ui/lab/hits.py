@@ -19,7 +19,7 @@ from agentkit.teams.task import source_line
 from agentkit.ui.lab import parts as lab
 from agentkit.ui.shared import components, passage
 from agentkit.ui.shared.components import Part
-from agentkit.ui.steps import draw
+from agentkit.ui.steps import wording
 from agentkit.ui.text import figures, markdown
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _draw_summary(found: Found, scope: Scope) -> None:
     left_out = [f"{figures.count(event.left_out[what])} {why}" for what, why in _LEFT_OUT.items() if event.left_out.get(what)]
     with st.container(gap="xsmall"):
         if event.fallback:
-            st.warning(markdown.literal(draw.why_words(event.fallback)), icon=":material/cloud_off:")
+            st.warning(markdown.literal(wording.why_words(event.fallback)), icon=":material/cloud_off:")
         st.markdown(f"**{figures.count(len(found.hits), 'passage')}** in {figures.milliseconds(event.seconds)}")
         st.caption(
             " · ".join(f"{stage.replace('_', ' ')} {figures.milliseconds(seconds)}" for stage, seconds in event.timings.items())

@@ -83,7 +83,7 @@ def _draw_side(column: Any, key: str, name: str, of_chats: SearchOptions, listed
         with st.popover(name, icon=":material/tune:", key=f"{key}-popover"):
             options = parts.draw_options(key, of_chats)
             version_id = parts.draw_version(f"{key}-version", listed)
-        st.caption(parts.in_words(options))
+        st.caption(markdown.literal(parts.in_words(options)))
         st.caption("As in chats." if options == of_chats and not version_id else "Other than in chats.")
     return Trial(options, version_id or "")
 

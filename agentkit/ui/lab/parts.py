@@ -10,7 +10,7 @@ import streamlit as st
 from agentkit.retrieval.ingest.versions import VersionStatus
 from agentkit.retrieval.options import LIMITS, MODES, SearchOptions
 from agentkit.ui.shared import state
-from agentkit.ui.text import figures, markdown
+from agentkit.ui.text import figures
 
 AGENT = "Retrieval lab"
 """Who asked, of the calls that a search here takes."""
@@ -80,7 +80,7 @@ def set_options(key: str, options: SearchOptions) -> None:
 
 
 def in_words(options: SearchOptions) -> str:
-    """The settings in one line, in Markdown: the mode, the number of passages, and what is switched on."""
+    """The settings in one line of plain text: the mode, the number of passages, and what is switched on."""
     parts = [
         MODE_NAMES[options.mode],
         figures.count(options.top_k, "passage"),
@@ -88,7 +88,7 @@ def in_words(options: SearchOptions) -> str:
         "neighbours merged" if options.merge else "",
         f"near-duplicates from {options.collapse:g}" if options.collapse < 1 else "",
         f"diversity {options.diversity:g}" if options.diversity else "",
-        f"{figures.count(options.rerank_depth)} reranked by {markdown.literal(options.reranker)}" if options.reranker else "",
+        f"{figures.count(options.rerank_depth)} reranked by {options.reranker}" if options.reranker else "",
         f"weak below {options.min_score:g}" if options.min_score else "",
     ]
     return " · ".join(part for part in parts if part)

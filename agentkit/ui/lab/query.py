@@ -101,7 +101,7 @@ def _draw_side(collection: Collection, letter: str, listed: Sequence[VersionStat
             help="Chats search this collection like this already." if same else "Chats search this collection like this then.",
         )  # fmt: skip
     with st.container(gap="xsmall"):
-        st.caption(parts.in_words(options))
+        st.caption(markdown.literal(parts.in_words(options)))
         if same:
             st.caption(":material/check: Chats search like this.")
         if version_id:

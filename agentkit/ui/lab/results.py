@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
@@ -65,7 +64,7 @@ def _draw_pair(history: Sequence[Measurement], numbers: dict[str, int]) -> tuple
 
     def label(measurement_id: str) -> str:
         one = known[measurement_id]
-        return f"{numbers[measurement_id]}: {_settings(one)}, {one.collection}, {times.written(one.created_at)}"
+        return f"{numbers[measurement_id]}: {parts.in_words(one.options)}, {one.collection}, {times.written(one.created_at)}"
 
     for key in (_BASE, _OTHER):
         if st.session_state.get(key) not in known:
@@ -119,7 +118,7 @@ def table(history: Sequence[Measurement], numbers: dict[str, int], base: Measure
     versions = _versions({one.collection for one in history})
     rows = [
         {
-            "No.": numbers[one.id], "Settings": _settings(one), "nDCG@10": one.figures["ndcg_10"],
+            "No.": numbers[one.id], "Settings": parts.in_words(one.options), "nDCG@10": one.figures["ndcg_10"],
             "Change": one.figures["ndcg_10"] - base.figures["ndcg_10"] if base and one.id != base.id else None,
             **{name: one.figures[key] for key, name in _NAMES.items() if key != "ndcg_10"},
             "Median ms": one.figures["p50_s"] * 1_000, "95 % ms": one.figures["p95_s"] * 1_000,
@@ -190,10 +189,6 @@ def _change(before: QuestionResult, after: QuestionResult) -> str:
         (round(one.ndcg_10, 9), -(one.best_rank if one.best_rank is not None else float("inf"))) for one in (before, after)
     )
     return "same" if new == old else "better" if new > old else "worse"
-
-
-def _settings(measurement: Measurement) -> str:
-    return re.sub(r"\\(.)", r"\1", parts.in_words(measurement.options))  # it is Markdown, for tables and lists that show text
 
 
 def _versions(collections: set[str]) -> dict[str, str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 import streamlit as st
 
+from agentkit.places import SHIPPED
 from agentkit.settings import Settings, load_settings
 from agentkit.workspace import Workspace
 
-PAGES = Path(__file__).resolve().parents[3] / "pages"
+PAGES = SHIPPED / "pages"
 """Where the pages are; links to them name them as `PAGES / "chat.py"`."""
 
 drawn = threading.Event()

@@ -26,6 +26,8 @@ from agentkit.ui.shared import downloads, state
 from agentkit.ui.shell.guard import Doorkeeper, SecurityHeaders, content_security_policy, is_here
 
 log = logging.getLogger(__name__)
+SCRIPT = Path(__file__).with_name("router.py")
+"""What Streamlit runs for every look at a page."""
 FIRST_PAGE_S = 5.0  # a server that nobody looks at warms up all the same
 
 

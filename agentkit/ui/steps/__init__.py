@@ -1,1 +1,1 @@
-"""What happens in a run, told step by step, live and stored."""
+"""What happens in a run as people see it: a class for each kind of step, by the type of event."""

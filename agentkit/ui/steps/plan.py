@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
-from agentkit.events import StepDone
-from agentkit.ui.steps.turns import Planned
+from agentkit.events import PlanMade, StepDone
+from agentkit.ui.steps.kind import Kind, cut
+from agentkit.ui.steps.step import Level, Planned, Steps
+from agentkit.ui.steps.tools import draw_result
 from agentkit.ui.text import figures, markdown
 
 _THOUGHT, _SHOWN = 100, 300  # characters of what a step is for, and of arguments with the evidence put in
@@ -22,8 +25,57 @@ _ICONS = {
 }
 
 
-def draw_plan(planned: Planned, draw_result: Callable[[str], None]) -> None:
-    """The plan as one line with its steps below; `draw_result` draws the evidence of a step."""
+class Made(Kind[PlanMade]):
+    """A planner wrote a plan; one that went back to it is a step by itself."""
+
+    def enter(self, event: PlanMade, seq: int, steps: Steps) -> None:
+        """Begin the plan, if it will run."""
+        if event.error:
+            steps.put(seq, event)
+        else:
+            steps.begin_plan(event)
+
+    def line(self, step: PlanMade) -> str:
+        """What is wrong with it."""
+        error = markdown.literal(cut(step.error))
+        return f":material/undo: {markdown.literal(step.agent)}'s plan was sent back: {error}"
+
+    def doing(self, step: PlanMade) -> str:
+        """What comes next."""
+        return "Planning again"
+
+
+class StepEnd(Kind[StepDone]):
+    """A step of a plan has its evidence, or failed."""
+
+    def enter(self, event: StepDone, seq: int, steps: Steps) -> None:
+        """Put it to its plan."""
+        if plan := steps.planned(event.plan_id):
+            done = {**plan.done, event.label: event}
+            found = {**plan.found, event.label: steps.found(event.passages)}
+            steps.put(event.plan_id, replace(plan, done=done, found=found))
+
+
+class Plan(Kind[Planned]):
+    """A plan with what came of its steps so far."""
+
+    def draw(self, step: Planned, level: Level) -> None:
+        """One line, a picture where one helps, and the steps below."""
+        draw_plan(step)
+
+    def doing(self, step: Planned) -> str:
+        """That it runs."""
+        return "Carrying out the plan"
+
+
+def end_plan(steps: Steps) -> None:
+    """The run has ended: no step of its plan goes on."""
+    if plan := steps.planned():
+        steps.put(plan.made.plan_id, replace(plan, ended=True))
+
+
+def draw_plan(planned: Planned) -> None:
+    """The plan as one line with its steps below."""
     steps = planned.made.steps
     done = sum(step["label"] in planned.done for step in steps)
     how_far = "" if done == len(steps) else f", {done} of them done"
@@ -33,7 +85,7 @@ def draw_plan(planned: Planned, draw_result: Callable[[str], None]) -> None:
         if any(step["needs"] for step in steps) and len(steps) <= _MOST_IN_PICTURE:
             st.graphviz_chart(graph(steps, dark=st.context.theme.type == "dark"), width="content")
         for step in steps:
-            _draw_step(planned, step, draw_result)
+            _draw_step(planned, step)
 
 
 def graph(steps: Sequence[dict[str, Any]], *, dark: bool) -> str:
@@ -48,7 +100,7 @@ def graph(steps: Sequence[dict[str, Any]], *, dark: bool) -> str:
     )
 
 
-def _draw_step(planned: Planned, step: dict[str, Any], draw_result: Callable[[str], None]) -> None:
+def _draw_step(planned: Planned, step: dict[str, Any]) -> None:
     state, done = planned.state(step), planned.done.get(step["label"])
     told = _told(state, done, [need for need in step["needs"] if need not in planned.done])
     label = f"{markdown.literal(step['label'])} {markdown.literal(_short(step['thought']) or step['tool'])} · {told}"
@@ -58,7 +110,8 @@ def _draw_step(planned: Planned, step: dict[str, Any], draw_result: Callable[[st
             if step["needs"] and len(done.arguments) <= _SHOWN:
                 st.caption(f"With the evidence: {markdown.literal(done.arguments)}")
             st.caption("Evidence" if done.ok else "Why it failed")
-            draw_result(done.evidence if done.ok else done.evidence.removeprefix("[failed: ").removesuffix("]"))
+            shown = done.evidence if done.ok else done.error or done.evidence
+            draw_result(shown, planned.found.get(done.label, ()))
 
 
 def _told(state: str, done: StepDone | None, missing: list[str]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import streamlit as st
 
+from agentkit.errors import NotFound
 from agentkit.ledger import queries
 from agentkit.ledger.export import FileForm, calls_file
 from agentkit.ledger.queries import CallFilter, Group
@@ -73,11 +74,19 @@ def _draw_chat_link(frame: pandas.DataFrame, keys: list[str], rows: list[int]) -
     row = rows[0] if rows and rows[0] < len(keys) else None
     if row is None:
         st.caption("Select a chat to open it.")
-    elif not keys[row] or frame.title.iloc[row] == "deleted chat":
+    elif not _is_there(keys[row]):
         st.caption("These calls belong to no chat, or to one that was deleted.")
     else:
         label = f"Open {markdown.literal(str(frame.title.iloc[row]))}"
         st.page_link(PAGES / "chat.py", label=label, icon=":material/forum:", query_params={"chat": keys[row]})
+
+
+def _is_there(chat_id: str) -> bool:
+    try:
+        state.workspace().ledger.chat(state.owner(), chat_id)
+    except NotFound:
+        return False
+    return True
 
 
 def _draw_calls(calls: CallFilter) -> None:

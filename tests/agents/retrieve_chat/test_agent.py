@@ -55,7 +55,7 @@ def test_an_event_loop_goes_on_while_the_first_passages_are_looked_up() -> None:
     class Waiting(RetrieveUserProxyAgent):
         def query_vector_db(self, *args: Any, **kwargs: Any) -> Any:
             looking.set()
-            assert gone_on.wait(10), "the loop stood still"
+            assert gone_on.wait(60), "the loop stood still"
             return super().query_vector_db(*args, **kwargs)
 
     async def chat() -> None:

@@ -377,7 +377,7 @@ def test_a_stop_reaches_tools_and_workers(is_async: bool) -> None:
 
     def wait(x: str = "") -> str:
         """Waits."""
-        begun.wait(5)
+        begun.wait(60)
         if stopping.current().wait(10):
             ended.release()
         return "late"
@@ -386,8 +386,8 @@ def test_a_stop_reaches_tools_and_workers(is_async: bool) -> None:
     lee.register_reply(lambda sender: True, lambda *_, **__: (True, wait()))
     agent, _ = planner("Plan: p\n#E1 = wait[x]\nPlan: q\n#E2 = lee[x]\nPlan: r\n#E3 = lee[y]", tools=[wait], workers=[lee])
     run = runs.start(lambda: ask(is_async, agent), kind="test")
-    begun.wait(5)
+    begun.wait(60)
     run.stop()
     with pytest.raises(Stopped):
         run.result()
-    assert all(ended.acquire(timeout=5) for _ in range(2))
+    assert all(ended.acquire(timeout=60) for _ in range(2))

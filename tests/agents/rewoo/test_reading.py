@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentkit.agents.rewoo import Plan, Step, parse_plan
 from agentkit.errors import ResponseParsingError
+from tests.timing import processor_time
 
 TOOLS = ["Search", "Calculator", "Calc.add", "Ask"]
 
@@ -175,13 +174,8 @@ def test_hostile_replies_give_a_plan_that_can_run_or_an_error(text: str) -> None
 )  # fmt: skip
 @pytest.mark.parametrize("opening", ["", 'Plan: x\n#E1 = A["', "Plan: x\n#E1 = A[[", "Plan: x\n#E1 = A[“"])
 def test_reading_takes_linear_time(piece: str, opening: str) -> None:
-    def seconds(size: int) -> float:
-        began = time.process_time()
-        with pytest.raises(ResponseParsingError):
-            parse_plan(opening + piece * (size // len(piece)), ["A"])
-        return time.process_time() - began
-
-    assert seconds(40_000) < 2.0  # quadratic time would be some 20 s
+    with processor_time(2), pytest.raises(ResponseParsingError):  # quadratic time would be some 20 s
+        parse_plan(opening + piece * (40_000 // len(piece)), ["A"])
 
 
 @settings(max_examples=200, deadline=None)

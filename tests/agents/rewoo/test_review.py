@@ -193,7 +193,7 @@ def test_ten_independent_steps_run_at_the_same_time_unless_told_otherwise() -> N
 
     def meet(text: str) -> str:
         """Comes back when ten are there."""
-        together.wait(5)
+        together.wait(60)
         return text
 
     given, _ = chat(meet, "".join(f"Plan: p\n#E{n} = meet[{n}]\n" for n in range(10)), "Met.")

@@ -130,6 +130,9 @@ def test_parameters_reach_the_model() -> None:
 def test_model_calls_are_told_with_who_asks() -> None:
     events = heard(lambda: rewoo(model(PLAN, "Both."), name="Fox").chat("Who?"))
     assert [event.agent for event in events if isinstance(event, ModelReplied)] == ["Fox (planner)", "Fox (solver)"]
+    named = rewoo(model(PLAN, "Both."), name="Fox", names={"solver": "Owl"})
+    events = heard(lambda: named.chat("Who?"))
+    assert [event.agent for event in events if isinstance(event, ModelReplied)] == ["Fox (planner)", "Owl"]
 
 
 @pytest.mark.parametrize(
@@ -294,7 +297,7 @@ def test_a_stop_ends_the_chat_and_what_runs() -> None:
 
     agent = ReWOO(Replies("Plan: p\n#E1 = wait[x]", "never"), ActionExecutor([wait]))
     run = runs.start(lambda: agent.chat("Who?"), kind="test")
-    assert begun.wait(5)
+    assert begun.wait(60)
     run.stop()
     with pytest.raises(Stopped):
         run.result()

@@ -18,7 +18,7 @@ from agentkit.errors import ModelUnreachable, Stopped, WrongArgument, WrongType
 from agentkit.events import Compressed
 from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.llm.model import Model
-from agentkit.messages import Stored
+from agentkit.messages import Stored, sendable_form
 from tests.conversation import cast
 from tests.conversation.cast import Console, hearing
 
@@ -86,7 +86,8 @@ def test_the_request_of_the_same_call_is_the_shortened_one() -> None:
     with hearing():
         bob.generate_reply(sender=ann)
     assert len(given) == 30, "the list itself is not changed"
-    assert client.requests[0]["messages"][1:] == bob.chat_messages[ann]
+    assert client.requests[0]["messages"][1:] == sendable_form(bob.chat_messages[ann])
+    assert all("metadata" not in sent for sent in client.requests[0]["messages"]), "no model is sent the mark"
     assert len(bob.chat_messages[ann]) < 10
 
 

@@ -132,7 +132,7 @@ class Waiting:
     def shorten(self, messages: Any, scope: Any) -> Any:
         """An extraction."""
         self.began.set()
-        assert self.go_on.wait(10)
+        assert self.go_on.wait(60)
         return Extraction().shorten(messages, scope)
 
 
@@ -156,7 +156,7 @@ def waiting_agent(kind: str, strategy: Waiting) -> ConversableAgent:
 
     def shorten(messages: list[Params]) -> tuple[bool, list[Params]]:
         strategy.began.set()
-        assert strategy.go_on.wait(10)
+        assert strategy.go_on.wait(60)
         return True, [messages[0], messages[-1]]
 
     return compressible(model, mode="CUSTOMIZED", trigger_count=600, compress_function=shorten, **{"async": True})

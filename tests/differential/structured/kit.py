@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -247,10 +246,3 @@ def load() -> dict[str, Scenario]:
     return SCENARIOS
 
 
-def recorded(area: str) -> dict[str, dict[str, Any]]:
-    """What was recorded of an area: scenario's name -> {"expected": ...}, with "oracle" and "why" where ours is better."""
-    file = RECORDED / f"{area}.json"
-    if not file.is_file():
-        return {}
-    found: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["scenarios"]
-    return found

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import json
 import os
 import sys
 from typing import Any
 
+from tests.differential.kit import text_of
 from tests.differential.structured.kit import ORACLE, RECORDED, Scenario, load
 
 ORIGIN = "agentscope 0.1.6"
@@ -25,12 +25,6 @@ def entry(scenario: Scenario) -> dict[str, Any]:
     if result == scenario.expected:
         raise ValueError(f"the oracle gives what is expected of ours; say no more that ours is better. {result}")
     return {"oracle": result, "expected": scenario.expected, "why": scenario.better}
-
-
-def text_of(scenarios: dict[str, dict[str, Any]]) -> str:
-    """The file's text: JSON with a line for each scenario, in the order of their names."""
-    lines = [f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in sorted(scenarios.items())]
-    return f'{{"origin": {json.dumps(ORIGIN)}, "scenarios": {{\n' + ",\n".join(lines) + "\n}}\n"
 
 
 def main() -> int:
@@ -50,7 +44,7 @@ def main() -> int:
             problems.append(f"{scenario.name}: {type(error).__name__}: {error}")
     RECORDED.mkdir(exist_ok=True)
     for area, scenarios in found.items():
-        (RECORDED / f"{area}.json").write_text(text_of(scenarios), encoding="utf-8")
+        (RECORDED / f"{area}.json").write_text(text_of(ORIGIN, scenarios), encoding="utf-8")
         sys.stderr.write(f"{area}: {len(scenarios)} scenarios\n")
     sys.stderr.write("".join(f"{problem}\n" for problem in problems))
     return 1 if problems else 0

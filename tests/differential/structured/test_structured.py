@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential.structured.kit import OURS, RECORDED, Scenario, load, recorded
+from tests.differential.kit import recorded
+from tests.differential.structured.kit import OURS, RECORDED, Scenario, load
 
 SCENARIOS = load()
-RECORDINGS = {area: recorded(area) for area in sorted({scenario.area for scenario in SCENARIOS.values()})}
+RECORDINGS = {area: recorded(area, RECORDED) for area in sorted({scenario.area for scenario in SCENARIOS.values()})}
 FEWEST = 150
 
 
@@ -20,7 +21,7 @@ def test_gives_what_was_recorded(scenario: Scenario, tmp_path: Path, monkeypatch
 
 
 def test_every_scenario_is_recorded_and_nothing_else() -> None:
-    areas = {file.stem: set(recorded(file.stem)) for file in RECORDED.glob("*.json")}
+    areas = {file.stem: set(recorded(file.stem, RECORDED)) for file in RECORDED.glob("*.json")}
     assert areas == {area: {s.name for s in SCENARIOS.values() if s.area == area} for area in RECORDINGS}
     assert len(SCENARIOS) >= FEWEST
 

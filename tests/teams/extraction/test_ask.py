@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -236,14 +236,8 @@ def test_a_context_that_is_smaller_than_promised_is_met_with_smaller_pieces() ->
     assert {name: cell.value for name, cell in row.cells.items()} == {"total": 12.5, "issued": "2025-03-03"}
 
 
-@pytest.fixture
-def server() -> Iterator[OpenAIServer]:
-    with OpenAIServer() as server:
-        yield server
-
-
 @pytest.mark.parametrize("takes_schema", [True, False])
-def test_over_a_real_server(server: OpenAIServer, tmp_path: Any, takes_schema: bool) -> None:
+def test_over_a_real_server(tmp_path: Any, takes_schema: bool) -> None:
     """The schema goes along as `response_format`; a server that knows none is asked in words."""
 
     def script(body: dict[str, Any]) -> Answer:
@@ -251,13 +245,13 @@ def test_over_a_real_server(server: OpenAIServer, tmp_path: Any, takes_schema: b
             return Answer(status=400, error={"message": "response_format and tools are not supported"})
         return Answer(f"<think>Let me see.</think>```json\n{RIGHT}\n```")
 
-    server.script = script
-    settings = Settings(data=tmp_path / "data", openai_base_url=server.base_url, openai_model="test-model")
-    workspace = Workspace(settings)
-    try:
-        table: Table = extract(SCHEMA, [BILL], workspace.model())
-    finally:
-        workspace.close()
+    with OpenAIServer(script) as server:
+        settings = Settings(data=tmp_path / "data", openai_base_url=server.base_url, openai_model="test-model")
+        workspace = Workspace(settings)
+        try:
+            table: Table = extract(SCHEMA, [BILL], workspace.model())
+        finally:
+            workspace.close()
     assert table.rows[0].cells["total"].value == 12.5
     assert table.rows[0].problems == ()
     format_ = server.chats[0]["response_format"]["json_schema"]

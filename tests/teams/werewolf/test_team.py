@@ -48,7 +48,7 @@ def test_the_answer_says_who_has_won_who_was_who_and_what_happened(capsys: pytes
     assert "was killed by the werewolves; nobody was voted out (0 of 5 voted)." in days[0]
     assert final.extra["winner"] == "werewolves"
     assert sorted(final.extra["roles"]) == list(PLAYERS)
-    assert played.result == Answer(final.content, (), "answered")
+    assert played.result == Answer(final.content, ())
     assert capsys.readouterr().out == ""
 
 
@@ -60,6 +60,14 @@ def test_the_messages_follow_one_another_and_thoughts_are_no_messages() -> None:
     assert len({each.sender for each in said} - {"Moderator"}) >= 5  # a villager may die before the first word
     assert not any("Secretly" in each.content for each in said)
     assert sum("Secretly" in str(event.fields) for event in played.of(ReplyParsed)) > 10
+
+
+def test_the_nights_and_days_are_told_as_facts() -> None:
+    told = [event.extra.get("metadata") for event in watch(scripted_model(players())).of(MessageSent)]
+    phases = [each["begins"] for each in told if isinstance(each, dict) and "begins" in each]
+    assert phases[0] == {"phase": "night", "day": 1, "alive": list(PLAYERS)}
+    assert [(each["phase"], each["day"]) for each in phases[:3]] == [("night", 1), ("day", 1), ("night", 2)]
+    assert {*phases[1]["alive"], *phases[1]["died"]} == set(PLAYERS)
 
 
 def test_who_is_voted_out_stands_in_the_answer() -> None:
@@ -79,7 +87,9 @@ def test_stopped_in_the_middle_it_tells_how_far_the_game_came() -> None:
             run.stop()
 
     played = watch(scripted_model(players(), delay_s=0.002), stop)
-    assert (played.final.status, played.final.extra["ended"], played.final.extra["winner"]) == ("stopped", "stopped", None)
+    assert (played.final.status, played.final.extra["end"], played.final.extra["winner"]) == (
+        "stopped", {"kind": "stopped"}, None,
+    )  # fmt: skip
     assert played.final.content.startswith("**The game was stopped on day 1; nobody has won.**")
     assert "was killed by the werewolves" in played.final.content
     assert len([event for event in played.of(ReplyParsed) if "vote" in str(event.fields)]) == 2  # the wolves' only

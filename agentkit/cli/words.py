@@ -1,0 +1,37 @@
+"""The words for facts that the commands tell; nothing reads them but people."""
+
+from __future__ import annotations
+
+from agentkit.events import ReplyEnd
+from agentkit.llm.calls.limits import amount
+from agentkit.reasons import EndKind, EndReason
+
+CUT: dict[ReplyEnd, str] = {
+    "token_limit": "the model reached its limit of tokens",
+    "filtered": "a filter of the provider stopped the model",
+    "broken_off": "the server went away without saying that this was all",
+    "too_long": "the model wrote more than is taken of one reply",
+}
+"""What cut an answer."""
+_ENDS: dict[EndKind, str] = {
+    "replies": "the limit of {limit} steps was reached",
+    "turns": "the limit of {limit} turns was reached",
+    "rounds": "the limit of {limit} messages was reached",
+    "silent": "{agent} gave no reply",
+    "person": "the person behind {agent} ended the chat",
+    "finished": "you ended the discussion",
+    "speakers": "{told}",
+    "allowance": "the limit of {limit} was reached",
+    "price": "the price of {what} is unknown, so a limit of {limit} cannot be kept",
+    "window": "{agent} has no tokens left",
+    "passages": "{agent} has no further passages",
+    "other": "{told}",
+}
+
+
+def ended(end: EndReason) -> str:
+    """Why an answer ended, without a full stop; for what needs no words its kind."""
+    limit = amount(end.unit, end.limit) if end.unit and end.limit is not None else end.limit
+    what = f"the model {end.model}" if end.model else "earlier calls"
+    told = end.told.rstrip(".")
+    return _ENDS.get(end.kind, end.kind).format(agent=end.agent, limit=limit, told=told, what=what)

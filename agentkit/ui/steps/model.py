@@ -1,0 +1,178 @@
+"""What models are asked, what they reply and think, and how histories are made to fit them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from agentkit.events import Compressed, ModelCalled, ModelReplied, ReplyParsed, Thinking
+from agentkit.llm.calls.room import STRATEGY
+from agentkit.ui.steps import request, wording
+from agentkit.ui.steps.kind import Kind, Remark, cut
+from agentkit.ui.steps.step import Level, Steps
+from agentkit.ui.text import figures, markdown
+from agentkit.ui.text.listing import draw_text
+
+_NOBODY = "The team"
+
+
+class Call(Kind[ModelCalled]):
+    """A request goes out to a model."""
+
+    def enter(self, event: ModelCalled, seq: int, steps: Steps) -> None:
+        """Show it, if it is one for a text."""
+        if event.purpose == "chat":
+            steps.put(event.call_id, event)
+
+    def line(self, step: ModelCalled) -> str:
+        """Who asks which model."""
+        who = markdown.literal(step.agent or _NOBODY)
+        return f":material/edit_note: {who} asks {markdown.literal(step.model)}"
+
+    def draw(self, step: ModelCalled, level: Level) -> None:
+        """The line; with everything, what was sent, to unfold."""
+        super().draw(step, level)
+        if level == "everything":
+            request.draw_folded(step)
+
+    def doing(self, step: ModelCalled) -> str:
+        """Who waits for it."""
+        return f"{step.agent or _NOBODY} is thinking"
+
+    def is_small_print(self, step: ModelCalled) -> bool:
+        """Always."""
+        return True
+
+
+class Replied(Kind[ModelReplied]):
+    """A call ended."""
+
+    def enter(self, event: ModelReplied, seq: int, steps: Steps) -> None:
+        """Show it in the place of the request."""
+        if event.purpose == "chat":
+            steps.put(event.call_id, event)
+
+    def line(self, step: ModelReplied) -> str:
+        """What it took, or why there is no reply."""
+        name = markdown.literal(step.agent or _NOBODY)
+        who = f":material/edit_note: {name}, {markdown.literal(step.model)}"
+        if step.status == "failed":
+            error = markdown.literal(cut(step.error))
+            return f"{who}: no reply at attempt {step.attempt}. {error}"
+        usage = step.usage
+        about = "about " if usage.estimated else ""
+        prompt, completion = figures.count(usage.prompt), figures.count(usage.completion)
+        took = f"{about}{prompt} tokens in, {completion} out, {figures.seconds(step.seconds)}"
+        return f"{who}: {took}{_end(step)}"
+
+    def draw(self, step: ModelReplied, level: Level) -> None:
+        """The line; to unfold: what the model thought before, and with everything what was sent."""
+        if step.thinking:
+            with st.expander(self.line(step), type="compact"):
+                st.caption(thought(step.thinking))
+                st.markdown(markdown.prose(step.thinking.text))
+        else:
+            super().draw(step, level)
+        if level == "everything":
+            request.draw_folded(step)
+
+    def is_small_print(self, step: ModelReplied) -> bool:
+        """Unless the reply is not whole."""
+        return step.status != "failed" and step.end not in wording.CUT
+
+
+class Parsed(Remark[ReplyParsed]):
+    """An agent's parser read a reply."""
+
+    def line(self, step: ReplyParsed) -> str:
+        """That it could not."""
+        if step.ok:
+            return ""
+        who = markdown.literal(step.agent)
+        return f":material/rule: {who}: reply {step.attempt} could not be read"
+
+    def draw(self, step: ReplyParsed, level: Level) -> None:
+        """What the others do not hear; or that, and why, it could not be read."""
+        if step.ok:
+            _draw_fields(step)
+        elif level == "everything":
+            st.caption(f"{self.line(step)}: {markdown.literal(step.error)}")
+        else:
+            super().draw(step, level)
+
+    def is_small_print(self, step: ReplyParsed) -> bool:
+        """Where it could be read."""
+        return step.ok
+
+
+class Shortened(Remark[Compressed]):
+    """A history was made shorter, or not."""
+
+    def line(self, step: Compressed) -> str:
+        """From how much to how much, and what that took."""
+        took = figures.count(step.tokens_spent, "token")
+        spent = f"; {took} spent" if step.tokens_spent else ""
+        if not step.ok:
+            error = markdown.literal(cut(step.error))
+            return f":material/error: The chat was not shortened: {error}{spent}"
+        before = figures.count(step.messages_before, "message")
+        messages = f"{before} to {figures.count(step.messages_after)}"
+        about = "about " if step.estimated else ""
+        after = figures.count(step.tokens_after, "token")
+        tokens = f"{about}{figures.count(step.tokens_before)} to {after}"
+        shorter = figures.count(step.results_shortened, "long result")
+        results = f", {shorter} cut in the middle" if step.results_shortened else ""
+        is_guard = step.strategy == STRATEGY
+        what = "Sent less, to fit the model's window" if is_guard else "Shortened the chat"
+        return f":material/compress: {what}: {messages}, {tokens}{results}{spent}"
+
+    def draw(self, step: Compressed, level: Level) -> None:
+        """The line; the summary to unfold."""
+        if not step.summary:
+            super().draw(step, level)
+            return
+        with st.expander(self.line(step), type="compact"):
+            draw_text(step.summary)
+
+
+def thought(thinking: Thinking) -> str:
+    """How long a model thought, and how much."""
+    about = "about " if thinking.estimated else ""
+    tokens = f"{about}{figures.count(thinking.tokens, 'token')}"
+    how_long = "" if thinking.seconds is None else f" for {figures.seconds(thinking.seconds)}"
+    return f"Thought{how_long} · {tokens}"
+
+
+def _end(event: ModelReplied) -> str:
+    if event.status == "stopped":
+        return " (stopped)"
+    return f" (cut: {wording.CUT[event.end]})" if event.end in wording.CUT else ""
+
+
+def _draw_fields(parsed: ReplyParsed) -> None:
+    """What an agent keeps to itself, or tells only the program: fields that the others do not hear."""
+    fields = parsed.fields if isinstance(parsed.fields, dict) else {}
+    words = {name: _in_words(value) for name, value in fields.items()}
+    heard = parsed.content
+    unheard = {name: text for name, text in words.items() if text.strip() and text != heard}
+    if unheard:
+        with st.container(gap=None):
+            who = markdown.literal(parsed.agent)
+            st.markdown(f":small[:material/psychology: **{who}**, unheard by the others]")
+            for name, text in unheard.items():
+                st.caption(f"{markdown.literal(name)}: {markdown.literal(text)}")
+
+
+def _in_words(value: object) -> str:
+    """A value of a reply in one line, without the signs of JSON."""
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "yes" if value else "no"
+        case dict():
+            given = {name: inner for name, inner in value.items() if inner not in ("", None)}
+            return ", ".join(f"{name}: {_in_words(inner)}" for name, inner in given.items())
+        case list():
+            return "; ".join(map(_in_words, value))
+        case _:
+            return str(value)

@@ -1,0 +1,47 @@
+"""Which class tells which kind of step, by the type of the event or of what several make together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentkit import events
+from agentkit.ui.steps import chat, documents, model, plan, run, tools
+from agentkit.ui.steps.kind import Kind
+from agentkit.ui.steps.step import Asked, Planned, Step, ToolUse
+
+_OF: dict[type[Any], Kind[Any]] = {
+    events.RunStarted: Kind(),
+    events.RunFinished: run.Finished(),
+    events.RunFailed: run.BrokenOff(),
+    events.RunStopped: run.BrokenOff(),
+    events.LimitTold: run.Limit(),
+    events.Noted: run.Note(),
+    events.Unknown: run.OfNewer(),
+    events.MessageSent: chat.Message(),
+    events.SpeakerSelected: chat.Speaker(),
+    events.ChatEnded: chat.ChatEnd(),
+    events.HumanInputRequested: chat.Request(),
+    events.HumanAnswered: chat.Reply(),
+    Asked: chat.Question(),
+    events.ModelCalled: model.Call(),
+    events.ModelReplied: model.Replied(),
+    events.TokenDelta: Kind(),  # the text that is being written is drawn apart
+    events.ThinkingDelta: Kind(),
+    events.ReplyParsed: model.Parsed(),
+    events.Compressed: model.Shortened(),
+    events.ToolCalled: tools.Called(),
+    events.ToolReturned: tools.Returned(),
+    ToolUse: tools.Use(),
+    events.CodeRan: tools.Code(),
+    events.Retrieved: documents.Search(),
+    events.DocumentProgress: documents.Progress(),
+    events.DocumentDone: documents.Done(),
+    events.PlanMade: plan.Made(),
+    events.StepDone: plan.StepEnd(),
+    Planned: plan.Plan(),
+}
+
+
+def kind_of(step: Step) -> Kind[Any]:
+    """The class that tells it."""
+    return _OF[type(step)]

@@ -1,0 +1,69 @@
+"""The run itself: its end, its limits, and what agents remark."""
+
+from __future__ import annotations
+
+from agentkit.events import (
+    DocumentProgress,
+    LimitTold,
+    Noted,
+    RunFailed,
+    RunFinished,
+    RunStopped,
+    Unknown,
+)
+from agentkit.ui.steps import wording
+from agentkit.ui.steps.kind import Kind, Remark
+from agentkit.ui.steps.plan import end_plan
+from agentkit.ui.steps.step import Steps
+from agentkit.ui.text import markdown
+
+
+class Finished(Kind[RunFinished]):
+    """The run is over: what agents were reading, they have read."""
+
+    def enter(self, event: RunFinished, seq: int, steps: Steps) -> None:
+        """Leave out documents that are still under way, as older versions stored them."""
+        for key, step in list(steps.shown.items()):
+            if isinstance(step, DocumentProgress):
+                del steps.shown[key]
+
+
+class BrokenOff(Kind[RunFailed | RunStopped]):
+    """The run ended early; why stands with the answer."""
+
+    def enter(self, event: RunFailed | RunStopped, seq: int, steps: Steps) -> None:
+        """No step of a plan goes on."""
+        end_plan(steps)
+
+
+class Limit(Remark[LimitTold]):
+    """A limit is nearly used up, or forbade a call."""
+
+    def line(self, step: LimitTold) -> str:
+        """Which, and how much of it."""
+        icon = ":material/block:" if step.reached else ":material/data_usage:"
+        return f"{icon} {markdown.literal(wording.of_limit(step))}"
+
+
+class Note(Remark[Noted]):
+    """What an agent tells whoever watches."""
+
+    def enter(self, event: Noted, seq: int, steps: Steps) -> None:
+        """Show it; what was made of a document stands for the reading of it."""
+        if isinstance(steps.shown.get(event.document_id), DocumentProgress):
+            del steps.shown[event.document_id]
+        super().enter(event, seq, steps)
+
+    def line(self, step: Noted) -> str:
+        """Its first line."""
+        first, _, _ = step.text.partition("\n")
+        return f":material/info: {markdown.literal(step.agent)}: {markdown.literal(first)}"
+
+
+class OfNewer(Remark[Unknown]):
+    """What a newer version of agentkit wrote."""
+
+    def line(self, step: Unknown) -> str:
+        """Its name."""
+        what = "Something of a newer version of agentkit that this one cannot show"
+        return f":material/update: {what}: {markdown.literal(step.name)}"

@@ -1,0 +1,106 @@
+"""The words for facts that steps and answers tell; nothing reads them but people."""
+
+from __future__ import annotations
+
+from agentkit.events import Fallback, LimitTold, MessageStatus, ReplyEnd
+from agentkit.llm.calls.limits import amount
+from agentkit.reasons import EndKind, EndReason
+from agentkit.teams.approval import ALWAYS, APPROVE, APPROVE_ALL, EDIT, REJECT
+
+STAGES: dict[str, str] = {
+    "waiting": "waiting",
+    "parse": "being read",
+    "split": "being split",
+    "embed": "being embedded",
+    "commit": "being stored",
+    "index": "being indexed",
+}
+"""What is done to a document, by stage."""
+CHOSEN = {
+    "auto": "chosen by the model",
+    "round_robin": "in turn",
+    "random": "by chance",
+    "manual": "chosen by you",
+    "function": "to run what was asked for",
+    "custom": "to go on with what was found",
+    "transition": "the only one who may",
+}
+"""How a group gave the floor."""
+CUT: dict[ReplyEnd, str] = {
+    "token_limit": "it reached the limit of tokens for one reply",
+    "filtered": "a filter of the provider stopped it",
+    "broken_off": "the server ended it without saying that this was all",
+    "too_long": "it was longer than any reply may be",
+}
+"""Why there is no more of a reply."""
+END: dict[MessageStatus, str] = {
+    "stopped": "stopped",
+    "failed": "broke off",
+    "interrupted": "the app was closed meanwhile",
+}
+"""What ended a message before it was whole."""
+DECIDED = {
+    APPROVE: "yes",
+    APPROVE_ALL: "yes, and all of this kind",
+    ALWAYS: "yes, and always",
+    EDIT: "yes, with changes",
+    REJECT: "no",
+}
+"""What the person said about what was to run."""
+PHASES = {"night": "Night", "day": "Day"}
+"""What a game calls the parts of its days."""
+DOING = {"asks": "Waiting for you", "searches": "Looking up passages"}
+"""What goes on, where several places say it."""
+_LIMITS = {
+    True: "The limit of {limit} was reached: with the next call{of_whom}, the {scope} would take at "
+    "least {used}.",
+    False: "The {scope} has nearly used up the limit of {limit}: {used} with the call that is made "
+    "now.",
+}
+"""What is told of a limit, by whether it was reached."""
+_ENDS: dict[EndKind, str] = {
+    "answered": "the answer is there",
+    "no evidence": "no evidence",
+    "stopped": "stopped",
+    "terminated": "{agent} sent a termination message",
+    "replies": "the limit of {limit} steps was reached",
+    "turns": "the limit of {limit} turns was reached",
+    "rounds": "the limit of {limit} messages was reached",
+    "silent": "{agent} gave no reply",
+    "person": "the person behind {agent} ended the chat",
+    "finished": "you ended the discussion",
+    "speakers": "{told}",
+    "allowance": "the limit of {limit} was reached",
+    "price": "the price of {what} is unknown, so a limit of {limit} cannot be kept",
+    "window": "{agent} has no tokens left: {used} of the {limit} of {model} are used",
+    "passages": "{agent} has no further passages",
+    "other": "{told}",
+}
+
+
+def of_limit(told: LimitTold) -> str:
+    """What a LimitTold says, as plain text."""
+    return _LIMITS[told.reached].format(
+        limit=amount(told.unit, told.limit),
+        used=amount(told.unit, told.used),
+        scope=told.scope,
+        of_whom=f" of {told.agent}" if told.agent else "",
+    )
+
+
+def why_words(fallback: Fallback) -> str:
+    """What is said of a search that went by words alone."""
+    return f"Passages were looked up by their words alone, not by meaning: {fallback.error}"
+
+
+def ended(end: EndReason) -> str:
+    """Why a chat or an answer ended, as plain text without a full stop."""
+    limit = amount(end.unit, end.limit) if end.unit and end.limit is not None else end.limit
+    return _ENDS[end.kind].format(
+        agent=end.agent,
+        limit=limit,
+        used=end.used,
+        model=end.model,
+        told=end.told.rstrip("."),
+        what=f"the model {end.model}" if end.model else "earlier calls",
+    )
