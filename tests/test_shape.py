@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import statistics
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.test_layers import imports_of, modules_of
 
 ROOT = Path(__file__).parents[1]
 FILE_MEDIAN, FILE_MOST = 130, 500
+FOLDER_MOST = 26
 BODY_MEDIAN, BODY_MOST = 8, 60
 COMPLEXITY_MOST = 10
 MOST_LINES_OF = {"app.py": 40, "pages": 120, "agentkit/conversation/conversable.py": 800}
@@ -43,20 +45,9 @@ ROOMS_OF_THEIR_OWN = {
 }
 """Small files with one importer that implement a protocol or a public class, and what they are."""
 NOT_MERGED_YET = {
-    "agentkit.agents.group.clearing",
     "agentkit.agents.group.manual",
-    "agentkit.agents.group.mentions",
-    "agentkit.agents.group.resuming",
-    "agentkit.agents.rewoo.earlier",
     "agentkit.cli.asking",
     "agentkit.cli.words",
-    "agentkit.core.tools.giving",
-    "agentkit.llm.calls.sent",
-    "agentkit.llm.compatible.templates",
-    "agentkit.llm.offline.request",
-    "agentkit.llm.support.language",
-    "agentkit.teams.planning_tools",
-    "agentkit.teams.werewolf.report",
 }
 """Crumbs that are left; nothing is added here."""
 
@@ -172,6 +163,12 @@ def test_files_are_short(sources: list[Source]) -> None:
     print(f"\n{len(lengths)} files, {sum(lengths):,} lines; median {statistics.median(lengths):g}, longest {max(lengths)}")
     assert not (found := [problem for source in sources for problem in too_long(source)]), _listed(found)
     assert statistics.median(lengths) <= FILE_MEDIAN
+
+
+def test_folders_are_no_long_lists(sources: list[Source]) -> None:
+    files = Counter(source.path.rpartition("/")[0] for source in sources)
+    print(f"\nfullest folder: {files.most_common(1)[0]}")
+    assert not {folder: n for folder, n in files.items() if n > FOLDER_MOST}
 
 
 def test_functions_are_short(sources: list[Source]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agentkit.agents.dialog.asking import _REFUSAL
-from agentkit.agents.group import clearing, mentions, resuming
+from agentkit.agents.group import manager, said
 from agentkit.agents.retrieve_chat import chunks as chat_chunks
 from agentkit.agents.retrieve_chat import files as chat_files
 from agentkit.agents.rewoo import inputs, plan, reading
@@ -18,7 +18,7 @@ from agentkit.core import text as core_text
 from agentkit.core.address import without_login
 from agentkit.core.tools import parse_arguments, to_text
 from agentkit.llm.calls import failures
-from agentkit.llm.offline import passages, request, units, words
+from agentkit.llm.offline import extractive, passages, units, words
 from agentkit.llm.offline import question as asked_question
 from agentkit.llm.support import check, doubt_of
 from agentkit.llm.tokens.counting import count_text
@@ -196,8 +196,8 @@ EATERS = [
     ),
     # agentkit.agents
     Eater(
-        "agents.group.clearing",
-        lambda text: clearing.read(text, ["Writer", "Editor"]),
+        "agents.group.said clearing",
+        lambda text: said.clearing_in(text, ["Writer", "Editor"]),
         ["CLEAR HISTORY ", "Writer ", "3 ", ",", "Editor;", "clear history", "\n"],
         worst=[
             Worst("Writer ", "CLEAR HISTORY "),
@@ -206,11 +206,11 @@ EATERS = [
         ],
     ),
     Eater(
-        "agents.group.mentions",
-        lambda text: mentions.mentions(text, ["Writer_2", "Writer", "c++"]),
+        "agents.group.said mentions",
+        lambda text: said.mentions(text, ["Writer_2", "Writer", "c++"]),
         ["Writer", "_2", "c++", "\\_", " "],
     ),
-    Eater("agents.group.resuming", resuming.parsed, JSON),
+    Eater("agents.group.manager", manager.messages_in, JSON),
     Eater("agents.dialog.asking", _REFUSAL.search, ["response_format", "tool", "_"]),
     Eater(
         "agents.retrieve_chat.chunks",
@@ -285,8 +285,8 @@ EATERS = [
         PASSAGES,
     ),
     Eater(
-        "llm.offline.request",
-        lambda text: request.read([{"role": "user", "content": text}]),
+        "llm.offline.extractive",
+        lambda text: extractive.taken_apart([{"role": "user", "content": text}]),
         PASSAGES,
         worst=[Worst("\n ", "question: "), Worst(" ", "context:\n", "x\n"), "question:"],
     ),

@@ -6,7 +6,7 @@ from typing import Any
 
 from agentkit.agents.group import templates
 from agentkit.agents.group.members import Group
-from agentkit.agents.group.mentions import mentions
+from agentkit.agents.group.said import mentions
 from agentkit.conversation import telling
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.conversable import ConversableAgent

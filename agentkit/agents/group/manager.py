@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from agentkit.agents.group import clearing, resuming
+from agentkit.agents.group import said
 from agentkit.agents.group.chat import GroupChat, signed
 from agentkit.agents.group.selection import Choice
 from agentkit.conversation import telling
@@ -147,7 +147,7 @@ class GroupChatManager(ConversableAgent):
                 return error.end or EndReason("speakers", told=str(error))
             if reply is None:
                 return self._why_silent(speaker)
-            if chat.enable_clear_history and clearing.asked_for(reply):
+            if chat.enable_clear_history and said.asks_to_clear(reply):
                 reply = {**reply, "content": self.clear_agents_history(reply, chat)}
             await mode.peer(speaker, "send", reply, self, request_reply=False, silent=self._silent)
             message = self.last_message(speaker) or {"content": ""}
@@ -195,7 +195,7 @@ class GroupChatManager(ConversableAgent):
         Right behind the words may stand names of agents (else all forget, and the transcript) and how many messages stay. A
         reply that answers a call leaves at least that call.
         """
-        wanted = clearing.read(reply["content"], groupchat.agent_names)
+        wanted = said.clearing_in(reply["content"], groupchat.agent_names)
         preserve = max(wanted.preserve, 1) if tool_responses_of(reply) else wanted.preserve
         for agent in groupchat.agents:
             if isinstance(agent, ConversableAgent) and (not wanted.names or agent.name in wanted.names):
@@ -223,8 +223,8 @@ class GroupChatManager(ConversableAgent):
         """
         chat = self._groupchat
         read = self.messages_from_string(messages) if isinstance(messages, str) else messages
-        *earlier, last = resuming.checked(read, chat.agent_names, self.name)
-        last = resuming.without_termination(last, remove_termination_string)
+        *earlier, last = resumable(read, chat.agent_names, self.name)
+        last = without_termination(last, remove_termination_string)
         if chat.agents:
             self._prepare_chat(chat.agents[0], True)
         for message in earlier:
@@ -252,8 +252,53 @@ class GroupChatManager(ConversableAgent):
 
     def messages_from_string(self, message_string: str) -> list[Message]:
         """The messages in a JSON text; raises WrongArgument for what is no list of messages."""
-        return resuming.parsed(message_string)
+        return messages_in(message_string)
 
     def messages_to_string(self, messages: list[Message]) -> str:
         """The messages as a JSON text that `resume` takes."""
         return json.dumps(messages)
+
+
+def messages_in(text: str) -> list[Stored]:
+    """The messages in a JSON text; raises WrongArgument for what is no list of messages, WrongType for what is no text."""
+    if not isinstance(text, str):
+        raise WrongType(f"messages_from_string reads a JSON text, not {text!r:.80}.")
+    try:
+        messages = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise WrongArgument(f"The messages are no valid JSON ({error}): {text!r:.80}.") from None
+    return _list_of_messages(messages)
+
+
+def resumable(messages: Any, names: Collection[str], manager: str) -> list[Stored]:
+    """Copies of the messages, each with the name of an agent of the group or of the manager.
+
+    Raises WrongType for no list, WrongArgument for an empty one and for names of strangers.
+    """
+    if not isinstance(messages, list):
+        raise WrongType(f"{manager}: the messages to resume must be a list of dicts or a JSON text, not {messages!r:.80}.")
+    if not messages:
+        raise WrongArgument(f"{manager}: there are no messages to resume; begin a new chat with initiate_chat.")
+    copies: list[Stored] = [{**message, "name": message.get("name") or manager} for message in _list_of_messages(messages)]
+    for index, message in enumerate(copies):
+        if message["name"] not in (*names, manager) and message.get("role") != "function":
+            raise WrongArgument(
+                f"{manager}: message {index} is by {message['name']!r}, who is not in the group {[*names]}; add that agent first."
+            )
+    return copies
+
+
+def without_termination(message: Stored, remove: str | Callable[[str], str] | None) -> Stored:
+    """The message without the termination string: the text to delete, or a function over the content."""
+    content = message.get("content")
+    if remove is None or not isinstance(content, str):
+        return message
+    if not isinstance(remove, str) and not callable(remove):
+        raise WrongType(f"remove_termination_string must be a text, a function or None, not {remove!r}.")
+    return {**message, "content": content.replace(remove, "") if isinstance(remove, str) else remove(content)}
+
+
+def _list_of_messages(value: Any) -> list[Stored]:
+    if not isinstance(value, list) or not all(isinstance(message, dict) for message in value):
+        raise WrongArgument(f"Messages must be a list of dicts, not {value!r:.80}.")
+    return value

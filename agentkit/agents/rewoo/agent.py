@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from agentkit.agents.rewoo.actions import BaseAction
-from agentkit.agents.rewoo.earlier import as_told
 from agentkit.agents.rewoo.executor import Action, ActionExecutor
-from agentkit.agents.rewoo.protocol import ReWOOProtocol
+from agentkit.agents.rewoo.protocol import ChatMessage, ReWOOProtocol
 from agentkit.agents.rewoo.rewoo import OnPlan, ReWOO
 from agentkit.agents.rewoo.schema import AgentReturn
 from agentkit.agents.rewoo.workers import CodeAction, RegisteredFunction, Worker
@@ -23,7 +22,7 @@ from agentkit.core import bus
 from agentkit.core.twin import Mode, core_of, faces
 from agentkit.errors import WrongArgument
 from agentkit.events import Noted
-from agentkit.messages import AnyMessage, text_of
+from agentkit.messages import AnyMessage, Stored, content_of, text_of
 
 DESCRIPTION = "Plans the steps to an answer, gathers evidence for all of them with its tools, and answers from the evidence."
 
@@ -127,3 +126,40 @@ class ReWOOAgent(ConversableAgent):
 def _check_names(owner: str, names: Sequence[str]) -> None:
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise WrongArgument(f"{owner}: {', '.join(twice)} is there twice among tools and workers; give each its own name.")
+
+
+MOST_CHARACTERS = 12_000
+"""Of earlier turns together; some 3,000 tokens of English."""
+MOST_OF_ONE = 4_000
+"""Of a single earlier turn; of a longer one beginning and end are told."""
+
+
+def as_told(messages: Sequence[Stored], role: str) -> list[ChatMessage]:
+    """The role as a system message (none when it is empty), earlier turns, and the last message, which is never cut.
+
+    Turns of others carry their names; calls without words are left out.
+    """
+    told: list[ChatMessage] = [{"role": "user", "content": text_of(content_of(messages[-1]))}]
+    left = MOST_CHARACTERS
+    for message in reversed(messages[:-1]):
+        if not (text := _shortened(text_of(content_of(message)).strip())):
+            continue
+        left -= len(text)
+        if left < 0:
+            break
+        told.append(_turn(message, text))
+    return [*([{"role": "system", "content": role}] if role else []), *reversed(told)]
+
+
+def _turn(message: Stored, text: str) -> ChatMessage:
+    if message.get("role") == "assistant":
+        return {"role": "assistant", "content": text}
+    name = message.get("name")
+    return {"role": "user", "content": f"{name}: {text}" if name else text}
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= MOST_OF_ONE:
+        return text
+    half = MOST_OF_ONE // 2
+    return f"{text[:half]} [...] {text[-half:]}"

@@ -2,11 +2,10 @@
 
 from agentkit.core.tools.arguments import parse_arguments
 from agentkit.core.tools.effects import Effects, effects, effects_of
-from agentkit.core.tools.giving import Given, collecting, give
 from agentkit.core.tools.loading import load_arguments
 from agentkit.core.tools.schema import function_schema
 from agentkit.core.tools.signature import is_async
-from agentkit.core.tools.text import to_text
+from agentkit.core.tools.text import Given, collecting, give, to_text
 
 # The names of AutoGen.
 get_function_schema = function_schema

@@ -1,4 +1,4 @@
-"""What a tool returned, as text for a model."""
+"""What a tool returned: as text for a model, and the passages that stand in it for whoever listens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import dataclasses
 import datetime
 import enum
 import json
-from collections.abc import Callable, Mapping, Sequence, Set, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, ValuesView
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 
@@ -82,3 +84,28 @@ def _described(value: object) -> str:
 def _encodable(text: str) -> str:
     """The text without lone surrogates, which no request could carry."""
     return text.encode(errors="backslashreplace").decode()
+
+
+Given = dict[str, Any]
+"""A passage in a result: its number as `marker`; `document_id`, `start` and `end` of its hit."""
+_given: ContextVar[list[Given] | None] = ContextVar("agentkit_given", default=None)
+
+
+def give(passages: Iterable[Mapping[str, Any]]) -> None:
+    """Say which passages stand in the result of the tool that runs; elsewhere nobody hears it."""
+    given = _given.get()
+    if given is not None:
+        given += [dict(each) for each in passages]
+
+
+@contextmanager
+def collecting() -> Iterator[list[Given]]:
+    """What tools give in the block, also to a block around this one."""
+    around, given = _given.get(), list[Given]()
+    token = _given.set(given)
+    try:
+        yield given
+    finally:
+        _given.reset(token)
+        if around is not None:
+            around += given

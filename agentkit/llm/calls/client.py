@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -11,7 +13,6 @@ from agentkit.errors import BadModelReply, ModelError, Stopped
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, Thinking, Usage
 from agentkit.llm.calls import limits, room
 from agentkit.llm.calls.ends import cut_by, end_of, half_a_call
-from agentkit.llm.calls.sent import around_messages
 from agentkit.llm.calls.stream import Streamed, streaming
 from agentkit.llm.calls.thinking import split, thought_in
 from agentkit.llm.calls.usage import credible, estimated_usage, usage_from, with_reasoning
@@ -263,3 +264,49 @@ def _plain(made: object) -> Any:
     if hasattr(made, "model_dump"):
         return made.model_dump(exclude_none=True)
     return {key: _plain(value) for key, value in vars(made).items()} if hasattr(made, "__dict__") else made
+
+
+_NOT_SENT = {"extra_headers", "extra_query", "default_headers", "timeout"}
+"""Parameters that are for the client, and no part of what the model is asked."""
+_SECRET = re.compile(
+    r"(.*[_-])?(api[_-]?key|secret|password|authorization|(access|auth|bearer)[_-]?token)", re.I
+)
+_HIDDEN = "(not kept)"
+
+
+def around_messages(request: Mapping[str, Any]) -> dict[str, Any]:
+    """All of a request but its messages, in its order, as JSON values; None stands for them.
+
+    Texts by names such as `api_key` are not told, nor is what only the client reads.
+    """
+    return {
+        name: None if name == "messages" else _told(name, value)
+        for name, value in request.items()
+        if name not in _NOT_SENT
+    }
+
+
+def _told(name: str, value: Any) -> Any:
+    try:
+        plain = json.loads(json.dumps(value, default=_by_kind, skipkeys=True))
+    except (ValueError, RecursionError):  # it holds itself, or nests without an end
+        return _by_kind(value)
+    return _without_secrets(name, plain)
+
+
+def _without_secrets(name: str, value: Any) -> Any:
+    """A schema may well describe a field `password`: only texts are taken for secrets."""
+    match value:
+        case str():
+            return _HIDDEN if _SECRET.fullmatch(name) else value
+        case list():
+            return [_without_secrets(name, each) for each in value]
+        case dict():
+            return {key: _without_secrets(key, each) for key, each in value.items()}
+        case _:
+            return value
+
+
+def _by_kind(value: object) -> str:
+    kind = value if isinstance(value, type) else type(value)
+    return f"<{kind.__module__}.{kind.__qualname__}>"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentkit.agents.group.mentions import mentions
+from agentkit.agents.group.said import mentions
 
 NAMES = ["Writer", "Writer_2", "c", "c++"]
 

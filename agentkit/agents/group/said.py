@@ -1,10 +1,13 @@
-"""The command CLEAR HISTORY in what a person says: whose memory it concerns, and what else was said."""
+"""What a text in a group says: which agents it names, and the command CLEAR HISTORY."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+from agentkit.messages import text_of
 
 _COMMAND = re.compile("clear history", re.IGNORECASE)
 _BETWEEN = " \t\n.,;:"
@@ -23,14 +26,14 @@ class Clearing:
     """The rest of the message."""
 
 
-def asked_for(reply: object) -> bool:
+def asks_to_clear(reply: object) -> bool:
     """Whether a reply is a person's message with the command."""
     if not isinstance(reply, dict) or reply.get("role") not in ("user", "tool"):
         return False
     return isinstance(reply.get("content"), str) and _COMMAND.search(reply["content"]) is not None
 
 
-def read(content: str, names: Iterable[str]) -> Clearing:
+def clearing_in(content: str, names: Iterable[str]) -> Clearing:
     """The command in the content: right behind it may stand names of agents and the number of messages to keep."""
     found = _COMMAND.search(content)
     before, rest = (content[: found.start()], content[found.end() :]) if found else (content, "")
@@ -47,3 +50,20 @@ def read(content: str, names: Iterable[str]) -> Clearing:
         at = match.end()
     parts = (before.strip(), rest[at:].lstrip(_BETWEEN).rstrip())
     return Clearing(chosen, preserve, " ".join(part for part in parts if part))
+
+
+def mentions(content: str | list[Mapping[str, object]] | None, names: Sequence[str]) -> dict[str, int]:
+    """How often each name stands in the content as words of its own, for those that do.
+
+    Upper and lower case count. A name with `_` is also found with spaces or with `\\_` (as some models write it). Where names
+    overlap (`Writer` in `Writer_2`, `c` in `c++`), only the longest counts.
+    """
+    written: dict[str, str] = {}
+    for underscore in ("_", " ", r"\_"):
+        for name in names:
+            written.setdefault(name.replace("_", underscore), name)
+    if not written:
+        return {}
+    longest_first = sorted(written, key=len, reverse=True)
+    pattern = rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)"
+    return dict(Counter(written[found] for found in re.findall(pattern, text_of(content))))
