@@ -26,7 +26,7 @@ else:
     composer.send_queued(current)
     run = chat.live_run(current)
     chosen = composer.choice(current, known)
-    asks = f"{markdown.literal(team(chosen.team).title)}, over {markdown.literal(chosen.collection)}"
+    asks = f"{markdown.literal(team(chosen.team_id).title)}, over {markdown.literal(chosen.collection)}"
     state.page_head(markdown.literal(current.title), asks)
     chat.draw_chat(current, chosen, run)
 with st.container(width=composer.WIDTH):

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from agentkit.ui.settings import allowed, connections, installation, limits
+from agentkit.ui.settings import connections, installation, limits
 from agentkit.ui.shared import state
 
 state.page_head("Settings", "Which models answer, and what this installation stands on.")
@@ -10,7 +10,7 @@ with st.container(width=736):
     st.header("Models", anchor=False)
     connections.draw_connections()
     st.header("Tools", anchor=False)
-    allowed.draw_tools()
+    installation.draw_tools()
     st.header("Store", anchor=False)
     installation.draw_store()
     st.header("Limits", anchor=False)

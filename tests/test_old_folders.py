@@ -148,4 +148,5 @@ def test_an_old_folder_goes_on_being_used(workspace: Workspace, recorded: dict[s
     made = workspace.import_collection(OWNER, exported, "Back again").result()
     assert made.documents == len(recorded["collections"]["Rivers"]["documents"])
     assert workspace.library.check() == []
+    assert not list(workspace.settings.data.glob("indexes/*/shown.sqlite*")), "replaced by Arrow"
     assert [one.name for one in connections(workspace.settings)] == ["Ours", "Other"]

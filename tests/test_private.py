@@ -19,7 +19,8 @@ from agentkit.cli import main
 from agentkit.llm import Connection, save_connection
 from agentkit.retrieval import FakeEmbedder, Source
 from agentkit.retrieval.index import index_files
-from agentkit.retrieval.index.nearest import ExactIndex, Graph
+from agentkit.retrieval.index.graph import Graph
+from agentkit.retrieval.index.vectors import Vectors
 from agentkit.settings import Settings
 from agentkit.ui.shared.uploads import to_disk
 from agentkit.workspace import Workspace
@@ -98,7 +99,7 @@ def test_all_that_is_made_is_private_while_it_is_used_and_afterwards(tmp_path: P
     fill(workspace, tmp_path)
     data = tmp_path / "below" / "data"
     made = {path.name for path in data.rglob("*")}
-    assert {"agentkit.duckdb.wal", "shown.sqlite-wal", "lexical", "New.agentkit.zip"} <= made
+    assert {"agentkit.duckdb.wal", "lexical", "New.agentkit.zip"} <= made
     assert wide(data) == {}
     workspace.close()
     assert wide(data) == {}
@@ -120,13 +121,13 @@ def test_a_folder_of_an_earlier_version_is_closed_when_it_is_opened(
 def test_the_files_of_a_large_index_are_private(tmp_path: Path) -> None:
     vectors = FakeEmbedder().embed([f"text {number}" for number in range(50)])
     ids = np.arange(50, dtype=np.int64)
-    rows = ExactIndex(64, "cosine")
+    rows = Vectors(64)
     rows.add(ids, vectors)
     graph = Graph(64, "cosine")
     graph.add(ids, vectors)
     folder = tmp_path / "index"
     index_files.write(folder, rows, graph, index_files.Tuned(50, 1.0, 1, 50), 50)
-    assert {path.suffix for path in folder.iterdir()} == {".hnsw", ".npy", ".json"}
+    assert {path.suffix for path in folder.iterdir()} == {".hnsw", ".json"}
     assert wide(folder) == {}
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from agentkit.documents.child import read_here
 from agentkit.documents.document import Limits
-from agentkit.documents.reading import read_here
 
 SAMPLES = Path(__file__).parents[1] / "data" / "samples"
 DOCUMENTS = sorted(SAMPLES.iterdir())

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_layers import imports_of, modules_of
+
 ROOT = Path(__file__).parents[1]
 FILE_MEDIAN, FILE_MOST = 130, 500
 BODY_MEDIAN, BODY_MOST = 8, 60
@@ -26,6 +28,37 @@ SPELL_CALL_KEYS = {
     "agentkit/llm/calls/checked.py",  # what a server sent, before it is a message
 }
 VAGUE = ("Manager", "Helper", "Util", "Utils")
+
+CRUMB = 60
+"""A file of fewer lines that one other file imports is a part of that one."""
+ROOMS_OF_THEIR_OWN = {
+    "agentkit.agents.retrieve_chat.assistant": "a public agent",
+    "agentkit.cli.serve": "a command",
+    "agentkit.coding.factory": "a public class, loaded when it is first used",
+    "agentkit.conversation.compression.tool_output": "a strategy of compression",
+    "agentkit.conversation.compression.window": "a strategy of compression",
+    "agentkit.conversation.transforms.history": "a transform of messages",
+    "agentkit.teams.assistant": "a team",
+    "agentkit.teams.werewolf.team": "a team",
+}
+"""Small files with one importer that implement a protocol or a public class, and what they are."""
+NOT_MERGED_YET = {
+    "agentkit.agents.group.clearing",
+    "agentkit.agents.group.manual",
+    "agentkit.agents.group.mentions",
+    "agentkit.agents.group.resuming",
+    "agentkit.agents.rewoo.earlier",
+    "agentkit.cli.asking",
+    "agentkit.cli.words",
+    "agentkit.core.tools.giving",
+    "agentkit.llm.calls.sent",
+    "agentkit.llm.compatible.templates",
+    "agentkit.llm.offline.request",
+    "agentkit.llm.support.language",
+    "agentkit.teams.planning_tools",
+    "agentkit.teams.werewolf.report",
+}
+"""Crumbs that are left; nothing is added here."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = Function | ast.ClassDef
@@ -110,6 +143,21 @@ def too_long(source: Source) -> list[str]:
     return [f"{source.path} has {len(source.lines)} lines, at most {most}"] if len(source.lines) > most else []
 
 
+def crumbs(root: Path) -> list[str]:
+    """Every file of agentkit that is too small to stand alone: `module (importer)`."""
+    files, importers = modules_of(root), dict[str, set[str]]()
+    for importer, imported in imports_of(root).items():
+        for name in {name for name, _ in imported} - {importer}:
+            importers.setdefault(name, set()).add(importer)
+    return [
+        f"{name} ({', '.join(importers[name])})"
+        for name, file in sorted(files.items())
+        if name.startswith("agentkit.") and file.name != "__init__.py"
+        if len(importers.get(name, ())) == 1
+        if len(file.read_text(encoding="utf-8").splitlines()) < CRUMB
+    ]
+
+
 @pytest.fixture(scope="module")
 def sources() -> list[Source]:
     return read(ROOT)
@@ -150,6 +198,12 @@ def test_nothing_prints(sources: list[Source]) -> None:
 
 def test_no_class_has_a_vague_name(sources: list[Source]) -> None:
     assert not (found := [problem for source in sources for problem in vague(source)]), _listed(found)
+
+
+def test_no_file_is_a_crumb() -> None:
+    known = {*ROOMS_OF_THEIR_OWN, *NOT_MERGED_YET}
+    found = [crumb for crumb in crumbs(ROOT) if crumb.split()[0] not in known]
+    assert not found, _listed([f"{crumb} belongs into the file that imports it" for crumb in found])
 
 
 def spells_call_keys(source: Source) -> bool:
@@ -197,3 +251,19 @@ def test_finds_what_is_wrong_in_a_made_up_file(tmp_path: Path) -> None:
     assert not spells_call_keys(page)
     assert too_long(page) == ["pages/chat.py has 121 lines, at most 120"]
     assert not too_long(thing)
+
+
+def test_finds_a_crumb_wherever_it_is_imported(tmp_path: Path) -> None:
+    texts = {
+        "__init__": "",
+        "a": "from agentkit.b import one\nfrom agentkit import long\n" + "x = 1\n" * 60,
+        "b": "def one():\n    from agentkit import c\n",
+        "c": "from agentkit.shared import x\nfrom agentkit import a\n",
+        "long": "x = 1\n" * 60,
+        "shared": "x = 1\n",
+        "entry": "from agentkit.shared import x\n",
+    }
+    (tmp_path / "agentkit").mkdir()
+    for name, text in texts.items():
+        (tmp_path / "agentkit" / f"{name}.py").write_text(text, encoding="utf-8")
+    assert crumbs(tmp_path) == ["agentkit.b (agentkit.a)", "agentkit.c (agentkit.b)"]

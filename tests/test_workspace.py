@@ -15,9 +15,11 @@ from agentkit import runs
 from agentkit.errors import AgentkitError, ConfigError, ModelError, NotFound, Stopped
 from agentkit.events import DocumentDone, Event, MessageSent, ModelReplied, RunStopped, TokenDelta
 from agentkit.ledger import queries
-from agentkit.retrieval import FakeEmbedder, Source
+from agentkit.retrieval import FakeEmbedder, Scope, Source
 from agentkit.runs import Run
 from agentkit.settings import Settings
+from agentkit.teams import Question
+from agentkit.teams.question import EVERYTHING
 from agentkit.workspace import Workspace, attachment_collection
 from tests.api.doors import WHERE, opened
 from tests.servers.openai_server import Answer, OpenAIServer, answer_from_passages
@@ -95,6 +97,19 @@ def test_a_question_is_answered_cited_and_counted(workspace: Workspace, owner: s
     assert "".join(event.text for event in events(run, TokenDelta)) == answer.text
 
 
+def test_a_question_is_given_whole_or_by_name_and_stored_as_it_was(
+    workspace: Workspace, owner: str
+) -> None:
+    narrow = Scope(tags=["none of these"])
+    question = Question("How long is the Danube?", "Documents", "research", scope=narrow, max_tokens=9_000)
+    run = workspace.ask(owner, question, team_id="answer", scope=EVERYTHING)
+    assert run.result().text == f"{DANUBE} [1]"
+    asked = workspace.ledger.thread(owner, run.chat_id or "")[0]
+    assert Question.asked_by(asked) == replace(question, team_id="answer", scope=EVERYTHING)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colection'"):
+        workspace.ask(owner, "How long?", colection="Documents")  # type: ignore[call-arg]
+
+
 def test_the_figures_of_an_answer_are_those_of_its_chat_and_its_run(workspace: Workspace, owner: str) -> None:
     run = workspace.ask(owner, "How long is the Danube?", collection="Documents")
     run.result()
@@ -169,7 +184,7 @@ def test_what_was_attached_answers_in_its_chat_alone(
     run = workspace.ask(owner, "How long does the warranty of the pump last?", collection="Documents", attachments=attached)
     assert run.result().citations[0].document == "pump.md"
     asked: MessageSent = events(run, MessageSent)[0]
-    assert asked.extra["attachments"] == ["pump.md"]
+    assert [one.name for one in Question.asked_by(asked).attachments] == ["pump.md"]
     again = workspace.ask(owner, "And what warranty has the pump?", collection="Documents", chat_id=run.chat_id)
     assert again.result().citations[0].document == "pump.md"
     other = workspace.ask(owner, "How long does the warranty of the pump last?", collection="Documents")

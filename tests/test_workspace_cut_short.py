@@ -18,6 +18,7 @@ from agentkit.messages import text_of
 from agentkit.retrieval import FakeEmbedder, Source
 from agentkit.retrieval.types import Scope
 from agentkit.settings import Settings
+from agentkit.teams import Question
 from agentkit.teams.continuing import GO_ON
 from agentkit.teams.written import joined, whole_words
 from agentkit.workspace import Workspace
@@ -195,7 +196,7 @@ def test_a_question_asked_again_has_its_files_its_scope_and_its_collection(
     assert [one.document for one in again.result().citations] == ["coffee.txt"]
     second = workspace.ledger.thread(OWNER, chat_id)[0]
     assert second.id != first.id
-    same = ("attachments", "kept", "scope", "collection_id")
+    same = ("attachments", "scope", "collection", "collection_id")
     assert {name: second.extra[name] for name in same} == {name: first.extra[name] for name in same}
     assert second.extra["missing"] == []
     found = [one.event for one in again if isinstance(one.event, Retrieved)]
@@ -222,7 +223,8 @@ def test_files_that_were_never_taken_in_are_and_those_that_are_gone_are_named(
     first = workspace.ledger.thread(OWNER, chat_id)[0]
     workspace.ask_again(OWNER, chat_id, first.id, model_id="offline").result()
     second = workspace.ledger.thread(OWNER, chat_id)[0]
-    assert (second.extra["attachments"], second.extra["missing"]) == (names, ["milk.txt"])
+    assert [one.name for one in Question.asked_by(second).attachments] == names
+    assert second.extra["missing"] == ["milk.txt"]
     there = workspace.library.documents(OWNER, f"chat:{chat_id}")
     assert [one.name for one in there] == ["coffee.txt"]
 

@@ -26,6 +26,7 @@ from agentkit.events import Recorded, from_json, to_json
 from agentkit.retrieval import Source
 from agentkit.runs import Run
 from agentkit.settings import Settings
+from agentkit.teams.question import Question
 
 _STRICT = ConfigDict(extra="forbid", protected_namespaces=(), arbitrary_types_allowed=True)
 _FOLDERS = ("tools", "embedding_folders", "reranker_folders")
@@ -42,13 +43,15 @@ class Method:
     @cached_property
     def starts_run(self) -> bool:
         """Whether it gives a run, whose events are to be followed."""
-        return get_origin(self._hints["return"]) is Run
+        return get_origin(self._returned) is Run
 
     def pack(self, given: tuple[object, ...], named: Mapping[str, object]) -> dict[str, Any]:
         """The arguments of a call as JSON values by name; raises TypeError as the call would."""
-        bound = inspect.signature(self.function).bind(None, *given, **named).arguments
-        values = list(bound.items())[1:]  # without self
-        return {name: self._dumped(name, value) for name, value in values}
+        bound = inspect.signature(self.function).bind(None, *given, **named)
+        for name in bound.kwargs.keys() - self._hints.keys():
+            raise TypeError(f"{self.name} got an unexpected keyword argument {name!r}")
+        values = {**bound.arguments, **bound.kwargs}
+        return {name: self._dumped(name, values[name]) for name in self._hints if name in values}
 
     def unpack(self, arguments: object) -> dict[str, Any]:
         """What `pack` made, as values again; raises StoreError for what cannot be read here."""
@@ -68,25 +71,39 @@ class Method:
 
     @cached_property
     def _hints(self) -> dict[str, Any]:
-        return get_type_hints(self.function, include_extras=True)
+        """The types of the arguments, also of those that are given by name alone."""
+        hints = get_type_hints(self.function, include_extras=True)
+        found: dict[str, Any] = {}
+        for one in list(inspect.signature(self.function).parameters.values())[1:]:
+            if one.kind is inspect.Parameter.VAR_KEYWORD:
+                (named,) = get_args(hints[one.name])  # of Unpack[...]
+                found |= get_type_hints(named)
+            else:
+                found[one.name] = hints[one.name]
+        return found
+
+    @cached_property
+    def _returned(self) -> Any:
+        return get_type_hints(self.function, include_extras=True)["return"]
 
     @cached_property
     def _arguments(self) -> type[BaseModel]:
+        known = inspect.signature(self.function).parameters
+        empty = inspect.Parameter.empty
         fields: dict[str, Any] = {}
-        for name, one in list(inspect.signature(self.function).parameters.items())[1:]:
-            default = ... if one.default is inspect.Parameter.empty else one.default
-            fields[name] = (_wired(self._hints[name]), default)
+        for name, hint in self._hints.items():
+            default = known[name].default if name in known else None
+            fields[name] = (_wired(hint), ... if default is empty else default)
         return create_model(f"{self.part}.{self.name}", __config__=_STRICT, **fields)
 
     @cached_property
     def _result(self) -> TypeAdapter[Any]:
-        returned = self._hints["return"]
-        return TypeAdapter(_wired(get_args(returned)[0] if self.starts_run else returned))
+        returned = get_args(self._returned)[0] if self.starts_run else self._returned
+        return TypeAdapter(_wired(returned))
 
     @cached_property
     def _adapters(self) -> dict[str, TypeAdapter[Any]]:
-        named = {name: hint for name, hint in self._hints.items() if name != "return"}
-        return {name: TypeAdapter(_wired(hint)) for name, hint in named.items()}
+        return {name: TypeAdapter(_wired(hint)) for name, hint in self._hints.items()}
 
     def _dumped(self, name: str, value: Any) -> Any:
         value = list(value) if get_origin(self._hints[name]) is Iterable else value
@@ -163,6 +180,8 @@ def _absolute(value: object) -> Any:
         return value.absolute()
     if isinstance(value, Source):
         return replace(value, path=value.path.absolute())
+    if isinstance(value, Question):
+        return replace(value, attachments=_absolute(value.attachments))
     if isinstance(value, (list, tuple)) and value and is_dataclass(value[0]):
         return [_absolute(one) for one in value]
     return value

@@ -51,15 +51,15 @@ def ask(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end.")] = False,
 ) -> None:
     """Ask a question about the documents; the answer cites its passages."""
+    from agentkit.teams import Question
     from agentkit.teams import team as chosen_team
 
     with opened(context) as workspace:
         owner = workspace.settings.owner
         before = workspace.ledger.chat(owner, chat).collection if chat and collection is None else collection
         searched = chosen_collection(workspace, before)
-        run = workspace.ask(
-            owner, question, collection=searched, team_id=team, model_id=model, chat_id=chat, max_tokens=max_tokens
-        )
+        asked = Question(question, searched, team, model, chat, max_tokens=max_tokens)
+        run = workspace.ask(owner, asked)
         with stopped_by_interrupt(run):
             _follow(run, chosen_team(team), silent=as_json)
             answer = run.result()

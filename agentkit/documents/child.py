@@ -8,13 +8,27 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import IO, Any
 
 from agentkit.documents import wire
-from agentkit.documents.document import Limits
-from agentkit.documents.reading import read_here, render_here
-from agentkit.errors import AgentkitError
+from agentkit.documents.assembly import Reading, assemble
+from agentkit.documents.decoding import title_from
+from agentkit.documents.detection import detect
+from agentkit.documents.document import DocumentText, Limits
+from agentkit.documents.readers import FORMATS
+from agentkit.documents.readers.pdf import render_pdf
+from agentkit.documents.refusals import AGAIN
+from agentkit.errors import (
+    AgentkitError,
+    DamagedDocument,
+    EmptyDocument,
+    NoTextFound,
+    UnknownFormat,
+)
 
 LIBRARIES = ("charset_normalizer", "lxml", "openpyxl", "PIL", "pypdfium2", "pypdfium2_raw", "striprtf")
 """What readers import when they are called."""
@@ -58,6 +72,46 @@ def _answer(request: dict[str, Any], data: bytes, limits: Limits) -> tuple[dict[
         return wire.pack(read_here(data, name, limits))
     highlight = tuple(request["highlight"]) if request["highlight"] else None
     return {}, render_here(data, name, request["page"], highlight, request["width"])
+
+
+def read_here(data: bytes, name: str, limits: Limits) -> DocumentText:
+    """Read the content of a file that the user calls `name`; every failure is a DocumentError with advice."""
+    with _explained(name):
+        chosen = FORMATS[detect(data, name)]
+        reading = chosen.reader(data, name, limits)
+        document = assemble(reading, name, chosen.media_type, limits)
+    if not document.text:
+        raise _without_text(name, reading)
+    return document if document.title else replace(document, title=title_from(name))
+
+
+def render_here(data: bytes, name: str, page: int, highlight: tuple[int, int] | None, width: int) -> bytes:
+    """PNG of one page of a PDF; UnknownFormat for files without pages to draw."""
+    with _explained(name):
+        if detect(data, name) != ".pdf":
+            raise UnknownFormat(f"{name} is no PDF; only pages of PDF files can be drawn. Show its text instead.")
+        return render_pdf(data, name, page, highlight, width)
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    """Turn what parsers raise on damaged bytes into one sentence for the user."""
+    try:
+        yield
+    except (AgentkitError, MemoryError):
+        raise
+    except RecursionError as error:
+        raise DamagedDocument(f"{name} is nested too deeply to be read. Export it in a flatter form or as text.") from error
+    except Exception as error:  # each library fails in ways of its own
+        raise DamagedDocument(f"{name} is damaged: its content is not what files of its kind hold. {AGAIN}") from error
+
+
+def _without_text(name: str, reading: Reading) -> EmptyDocument | NoTextFound:
+    if reading.pictures:
+        return NoTextFound(
+            f"{name} holds pictures but no text (a scan?). Run OCR on it, for example OCRmyPDF, and add the result."
+        )
+    return EmptyDocument(f"{name} holds no text. Check that it was saved, and add it again.")
 
 
 def _own_pipes() -> tuple[IO[bytes], IO[bytes]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import stat
 import threading
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -11,7 +13,6 @@ from typing import Any
 
 from agentkit import errors
 from agentkit.documents import wire
-from agentkit.documents.content import content_of
 from agentkit.documents.decoding import clean
 from agentkit.documents.document import DocumentText, Limits
 from agentkit.documents.refusals import AGAIN
@@ -21,6 +22,7 @@ from agentkit.errors import (
     DamagedDocument,
     DocumentError,
     DocumentTooLarge,
+    EmptyDocument,
     NotFound,
     ReadingTimedOut,
     Stopped,
@@ -147,6 +149,40 @@ def render_page(
     """PNG of a PDF's page (from 1) with the characters of `highlight`, a span of that page's section text, marked."""
     with Jail(limits or Limits()) as jail:
         return jail.render(path, name, page, highlight, width)
+
+
+def content_of(path: Path, name: str, limits: Limits) -> bytes:
+    """All of the file at `path`, which the user calls `name`: the process that reads opens no files.
+
+    Raises DocumentTooLarge, EmptyDocument, and DamagedDocument for what is no file or cannot be opened.
+    """
+    try:
+        data, size = _taken(path, name, limits.max_bytes)
+    except (OSError, ValueError) as error:  # the latter for a path that the system does not know as one
+        why = getattr(error, "strerror", None) or error
+        raise DamagedDocument(f"{name} cannot be opened ({why}). Check that you may read it.") from error
+    if len(data) > limits.max_bytes:
+        raise DocumentTooLarge(
+            f"{name} has {size / 2**20:,.1f} MB, more than {limits.max_bytes / 2**20:,.1f} MB."
+            " Split it into smaller files, or raise AGENTKIT_MAX_FILE_MB."
+        )
+    if not data.strip(b" \t\r\n\0"):
+        raise EmptyDocument(f"{name} is empty. Check that it was saved, and add it again.")
+    return data
+
+
+def _taken(path: Path, name: str, most: int) -> tuple[bytes, int]:
+    """The bytes, at most one more than `most`, and how many there are."""
+    # A pipe would keep who opens it waiting for its other end.
+    opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(opened).st_mode):
+            raise DamagedDocument(f"{name} is no file. Add the files in it, or a copy of it.")
+        with open(opened, "rb", closefd=False) as file:
+            data = file.read(most + 1)
+        return data, max(len(data), os.fstat(opened).st_size)
+    finally:
+        os.close(opened)
 
 
 def _error(header: Mapping[str, object], name: str, limits: Limits) -> AgentkitError:

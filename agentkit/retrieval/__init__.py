@@ -3,7 +3,7 @@
 from agentkit.retrieval.embedding.embed import Embedder, FakeEmbedder, MiniLMEmbedder
 from agentkit.retrieval.evaluation.evaluation import Evaluation, evaluate, evaluate_modes
 from agentkit.retrieval.evaluation.measuring import measure
-from agentkit.retrieval.index.near import IndexFigures
+from agentkit.retrieval.index.vector_index import IndexFigures
 from agentkit.retrieval.ingest.versions import VersionStatus
 from agentkit.retrieval.library import Library
 from agentkit.retrieval.options import SearchOptions

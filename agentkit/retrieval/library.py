@@ -47,7 +47,7 @@ class Library:
         self.embedder = self.embedders.default
         self.rerankers = rerankers or Rerankers()
         self.store = Store(database)
-        self.originals = Originals(settings.data / "files", settings.max_file_mb * 2**20)
+        self.originals = Originals(settings.data, settings.max_file_mb * 2**20)
         self.indexes = Indexes(self.store.chunk_table, settings.data / "indexes")
         self._turn = threading.Lock()
         self._gate = Gate()
@@ -66,7 +66,7 @@ class Library:
         """This library under other limits and with other models; only this one is to be closed."""
         other = copy.copy(self)
         other.settings, other.embedders, other.rerankers = settings, embedders, rerankers
-        other.originals = Originals(settings.data / "files", settings.max_file_mb * 2**20)
+        other.originals = Originals(settings.data, settings.max_file_mb * 2**20)
         limits = Limits.from_settings(settings)
         other.versions = self.versions.with_limits(embedders, other.originals, limits)
         other.transfer = Transfer(self.store, other.originals, self.indexes, limits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentkit.errors import NotFound
 from agentkit.teams import answer, assistant, extraction, group, planning, research, tools, werewolf
+from agentkit.teams.question import Question
 from agentkit.teams.task import Answer, Citation, Task, Team
 
 TEAMS: tuple[Team, ...] = (
@@ -18,7 +19,7 @@ TEAMS: tuple[Team, ...] = (
 )
 """Variants of one kind stand together, the usual one first."""
 
-__all__ = ["TEAMS", "Answer", "Citation", "Task", "Team", "team", "variants"]
+__all__ = ["TEAMS", "Answer", "Citation", "Question", "Task", "Team", "team", "variants"]
 
 
 def team(team_id: str) -> Team:

@@ -28,6 +28,7 @@ from agentkit.messages import Message, new_id
 from agentkit.reasons import ANSWERED, EndReason
 from agentkit.retrieval import Hit
 from agentkit.teams.approval import Allowed
+from agentkit.teams.question import Question
 
 if TYPE_CHECKING:
     from agentkit.documents import DocumentText
@@ -116,7 +117,7 @@ class Evidence:
 class Task:
     """One question to a team, with everything it may use."""
 
-    question: str
+    asked: Question
     model: Model
     retrieve: Callable[[str], list[Hit]]
     """Gives the passages that fit a question, best first."""
@@ -140,6 +141,11 @@ class Task:
     """Vectors of a model on this machine, to compare sentences with passages by meaning; without it words alone decide."""
     fallback: Fallback | None = None
     """Why passages were looked up by words alone; None when none were."""
+
+    @property
+    def question(self) -> str:
+        """What is asked, in words."""
+        return self.asked.text
 
     def hear(self, event: Event) -> None:
         """Note what the final message has to tell of what happens in the work."""

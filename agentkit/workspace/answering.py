@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from agentkit.messages import Message, message, new_id
 from agentkit.retrieval import Library
 from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
-from agentkit.teams.task import Task, Team
+from agentkit.teams import Question, Task, Team
 from agentkit.teams.written import citations_in, streamed, written
 
 
@@ -55,10 +55,14 @@ def advised(error: Exception, run: Run[Any]) -> Exception:
     )
 
 
-def say_question(question: str, thread: Sequence[StoredMessage], facts: dict[str, Any]) -> str:
+def say_question(
+    question: Question, thread: Sequence[StoredMessage], facts: Mapping[str, object]
+) -> str:
     """The person says it, after the thread; gives the message's id."""
     asked, before = new_id(), thread[-1].id if thread else None
-    bus.emit(MessageSent(asked, before, "user", "team", "user", question, extra=facts))
+    extra = {**question.to_json(), **facts}
+    del extra["text"]  # it is what the message says
+    bus.emit(MessageSent(asked, before, "user", "team", "user", question.text, extra=extra))
     return asked
 
 

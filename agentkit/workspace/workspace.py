@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar, Unpack
 
 from agentkit import private, runs
 from agentkit.core import bus
@@ -30,15 +30,15 @@ from agentkit.retrieval.transfer.bundle import file_name
 from agentkit.retrieval.types import Scope
 from agentkit.runs import Run
 from agentkit.settings import Settings
-from agentkit.teams import Answer, Task, Team, continuing, team
+from agentkit.teams import Answer, Question, Task, Team, continuing, team
 from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import own_tools
+from agentkit.teams.question import Facts, Whom
 from agentkit.teams.task import Readable
 from agentkit.workspace import offers
-from agentkit.workspace.again import Earlier, begun, earlier, facts_of, writer_of
+from agentkit.workspace.again import Earlier, begun, earlier, writer_of
 from agentkit.workspace.answering import Stored, advised, history, say_end, say_question, shortened, used_in
 from agentkit.workspace.interrupted import interrupt
-from agentkit.workspace.scopes import EVERYTHING, scope_of, scope_to_json
 
 DEFAULT_COLLECTION = "Documents"
 SAMPLES = "Samples"
@@ -188,82 +188,93 @@ class Workspace:
 
         return self._transfer(f"Import of {name or called}", owner, work)
 
-    def ask(self, owner: str, question: str, *, collection: str, team_id: str = "answer", model_id: str = "",
-            chat_id: str | None = None, parent_id: str | None = None, attachments: Sequence[Source] = (),
-            keep_attachments: bool = False, scope: Scope = EVERYTHING, max_tokens: int | None = None) -> Run[Answer]:  # fmt: skip
+    def ask(self, owner: str, question: Question | str, **facts: Unpack[Facts]) -> Run[Answer]:
         """Ask a team, in a new chat or in one that is there; the run's `chat_id` says which.
 
-        `parent_id` is the message to go on from (default: the chat's head; empty: from the beginning). Attachments are
-        taken in first: for this chat alone, or with `keep_attachments` into the collection. Only what is in the `scope` is
-        looked up; what is attached to the chat alone belongs to the chosen documents. `max_tokens` is the limit of this run
-        instead of that of the settings. Raises NotFound, ConfigError and WrongArgument at once.
+        What a question consists of, its fields say; those of one that is given as a text, and
+        those that change, can be given by name. Attachments are taken in first. Raises NotFound,
+        ConfigError and WrongArgument at once.
+
+        One that is asked `again` gets a branch beside the first one. It has the files that went
+        along then, is narrowed as it was, and looks into the same collection, whatever the chat
+        has come to since. With `go_on` its answer begins with what there is of the first one, and
+        with what the agents had found and said for it; the same team's writer goes on then.
         """
-        if not question.strip():
+        given = Question(question) if isinstance(question, str) else question
+        asked = replace(given, **facts)
+        model, limits = self.model(asked.model_id), self._limits(asked.max_tokens)
+        with self._asking:  # of two questions to one chat at the same moment, one must see the other
+            if asked.chat_id and runs.live(owner, chat_id=asked.chat_id):
+                raise ConfigError(
+                    "This chat is still answering; stop it or wait for the end before you ask on."
+                )
+            asking = (self._once_more if asked.again else self._first)(owner, asked, model)
+            return self._answer(asking, model, limits)
+
+    def ask_again(
+        self, owner: str, chat_id: str, question_id: str, **facts: Unpack[Whom]
+    ) -> Run[Answer]:
+        """Ask a question of a chat once more, as `ask` does with one that is asked `again`."""
+        return self.ask(owner, Question("", chat_id=chat_id, again=question_id), **facts)
+
+    def _first(self, owner: str, question: Question, model: Model) -> _Asking:
+        if not question.text.strip():
             raise ConfigError("The question is empty; type what you want to know.")
-        chosen, model = team(team_id), self.model(model_id)
+        chosen = team(question.team_id)
         if chosen.calls_tools:
             own_tools(self.settings.tools)
-        found = self.library.collection(owner, collection)
-        limits = self._limits(max_tokens)
-        with self._asking:  # of two questions to one chat at the same moment, one must see the other
-            self._check_silent(owner, chat_id)
-            thread = self.ledger.thread(owner, chat_id, parent_id) if chat_id and parent_id != "" else []
-            chat = self._chat(owner, chat_id, question, team_id, model.id, collection)
-            facts = facts_of(found.id, team_id, attachments, keep_attachments)
-            if scope != EVERYTHING:
-                facts["scope"] = scope_to_json(scope)
-            attach = partial(self._attach, owner, chat, collection, attachments, keep_attachments)
-            return self._answer(
-                chat, question, _Asking(chosen, model, collection, scope, thread, facts, attach, chosen.work, limits)
-            )
+        self.library.collection(owner, question.collection)
+        chat_id, parent_id = question.chat_id, question.parent_id
+        goes_on = chat_id and parent_id != ""
+        thread = self.ledger.thread(owner, chat_id or "", parent_id) if goes_on else []
+        chat = self._chat(owner, question, model)
+        attach = partial(self._attach, chat, question, question.attachments)
+        return _Asking(chat, question, chosen, chosen.work, thread, attach, {})
 
-    def ask_again(self, owner: str, chat_id: str, question_id: str, *, team_id: str = "answer", model_id: str = "",
-                  go_on: bool = False, max_tokens: int | None = None) -> Run[Answer]:  # fmt: skip
-        """Ask a question of a chat once more, in a branch beside the first one.
+    def _once_more(self, owner: str, question: Question, model: Model) -> _Asking:
+        chat = self.ledger.chat(owner, question.chat_id or "")
+        *thread, said = self.ledger.thread(owner, chat.id, question.again)
+        again = earlier(self.library, said, chat, attachment_collection(chat.id))
+        first, chosen = again.question, team(question.team_id)
+        work: Callable[[Task], Answer] = chosen.work
+        text = ""
+        if question.go_on:
+            chosen, writer = writer_of(first, chat.team)
+            found = begun(self.ledger, owner, said)
+            work, text = partial(continuing.go_on, begun=found, agent=writer), found.text
+        asked = replace(
+            question,
+            text=first.text,
+            collection=first.collection,
+            team_id=chosen.id,
+            attachments=first.attachments,
+            keep_attachments=first.keep_attachments,
+            scope=first.scope,
+        )
+        attach = partial(self._attach_again, chat, again)
+        facts = {"missing": list(again.missing), "begun": text}
+        return _Asking(chat, asked, chosen, work, thread, attach, facts)
 
-        It has the files that went along then, is narrowed as it was, and looks into the same collection, whatever the chat
-        has come to since. With `go_on` its answer begins with what there is of the first one, and with what the agents had
-        found and said for it; the same team's writer goes on then. Raises NotFound and ConfigError at once.
-        """
-        model, limits = self.model(model_id), self._limits(max_tokens)
-        with self._asking:
-            self._check_silent(owner, chat_id)
-            chat = self.ledger.chat(owner, chat_id)
-            *thread, question = self.ledger.thread(owner, chat_id, question_id)
-            again = earlier(self.library, question, owner, chat.collection, attachment_collection(chat_id))
-            chosen = team(team_id)
-            work: Callable[[Task], Answer] = chosen.work
-            facts = {**question.extra, "team": team_id, "missing": list(again.missing), "begun": ""}
-            if go_on:
-                chosen, writer = writer_of(question, chat.team)
-                found = begun(self.ledger, owner, question)
-                work = partial(continuing.go_on, begun=found, agent=writer)
-                facts |= {"team": chosen.id, "begun": found.text}
-            attach = partial(self._attach_again, owner, chat, again)
-            asking = _Asking(chosen, model, again.collection, scope_of(question), thread, facts, attach, work, limits)
-            return self._answer(chat, question.content, asking)
-
-    def _answer(self, chat: Chat, question: str, asking: _Asking) -> Run[Answer]:
-        """The run that says the question and answers it."""
-        owner, model, chosen = chat.owner, asking.model, asking.team
+    def _answer(self, asking: _Asking, model: Model, limits: tuple[Limit, Limit]) -> Run[Answer]:
+        """The run that says the question and answers it; `limits` are of the run and of the chat."""
+        chat, question, chosen, thread = asking.chat, asking.question, asking.team, asking.thread
+        owner, searched = chat.owner, self.library.collection(chat.owner, question.collection)
         tools = own_tools(self.settings.tools) if chosen.calls_tools else ()
-        run_limit, chat_limit = asking.limits
-        before = Used() if chat_limit == Limit() else used_in(self.ledger, chat)
-        near = self.embedder.embed if self._is_at_hand(owner, asking.collection) else None
+        before = Used() if limits[1] == Limit() else used_in(self.ledger, chat)
+        near = self.embedder.embed if self._is_at_hand(searched) else None
 
         def work() -> Answer:
             run = runs.current()
             assert run is not None  # started below
-            asked = say_question(question, asking.thread, asking.facts)
-            look_up, find, documents = self._lookups(owner, chat.id, asking.collection, asking.scope)
-            known = partial(shortened, self.ledger, owner, asking.thread)
-            turns = history(asking.thread)
-            task = Task(question, model, look_up, turns, run.message_id, asked, find, documents, tools,
-                        AllowedTools(self.settings.data), known, near)  # fmt: skip
+            asked = say_question(question, thread, {"collection_id": searched.id, **asking.facts})
+            look_up, find, documents = self._lookups(chat, question)
+            known = partial(shortened, self.ledger, owner, thread)
+            task = Task(question, model, look_up, history(thread), run.message_id, asked, find,
+                        documents, tools, AllowedTools(self.settings.data), known, near)  # fmt: skip
             try:
                 chosen.check(model)
                 asking.attach()
-                with limited(run_limit, chat_limit, before), bus.listening(task.hear):
+                with limited(*limits, before), bus.listening(task.hear):
                     return asking.work(task)
             except Exception as error:
                 told = advised(error, run)
@@ -272,11 +283,13 @@ class Workspace:
                     raise
                 raise told from error
 
-        return runs.start(work, kind="chat", title=question[:TITLE], owner=owner, chat_id=chat.id, ledger=self.ledger)
+        return runs.start(
+            work, kind="chat", title=question.text[:TITLE], owner=owner, chat_id=chat.id,
+            ledger=self.ledger,
+        )  # fmt: skip
 
-    def _is_at_hand(self, owner: str, collection: str) -> bool:
+    def _is_at_hand(self, searched: Collection) -> bool:
         """Whether a search there uses our own model, so that it is loaded, here, and asks nobody else."""
-        searched = self.library.collection(owner, collection)
         return self.embedder.provider == "local" and searched.embedder == self.embedder.name
 
     def _limits(self, max_tokens: int | None) -> tuple[Limit, Limit]:
@@ -284,17 +297,14 @@ class Workspace:
         own, given = self.settings, self.settings.run_tokens if max_tokens is None else max_tokens
         return Limit(given, own.run_dollars), Limit(own.chat_tokens, own.chat_dollars)
 
-    def _check_silent(self, owner: str, chat_id: str | None) -> None:
-        if chat_id and runs.live(owner, chat_id=chat_id):
-            raise ConfigError("This chat is still answering; stop it or wait for the end before you ask on.")
-
     def delete_chat(self, owner: str, chat_id: str) -> None:
         """Remove a chat with the documents that were attached to it alone; raises NotFound."""
         for run in runs.live(owner, chat_id=chat_id):
             run.stop()
             run.wait(10)
+        chat = self.ledger.chat(owner, chat_id)
         self.ledger.delete_chat(owner, chat_id)
-        for name in self._attached(owner, chat_id):
+        for name in self._attached(chat):
             self.library.delete_collection(owner, name)
 
     def _version_run(self, kind: str, owner: str, version_id: str, work: Callable[[], T]) -> Run[T]:
@@ -320,16 +330,18 @@ class Workspace:
                     _discard(source.path, self.settings.data / folder)
 
     def _lookups(
-        self, owner: str, chat_id: str, collection: str, scope: Scope
+        self, chat: Chat, question: Question
     ) -> tuple[LookUp, LookUp, Callable[[], list[Readable]]]:
         """By meaning and words, and word for word; and the documents: of the collection and what is attached by then."""
+        owner, scope = chat.owner, question.scope
 
         def places() -> tuple[list[str], Scope]:
-            attached = self._attached(owner, chat_id)
+            attached = self._attached(chat)
             if scope.document_ids is None:
-                return [collection, *attached], scope
+                return [question.collection, *attached], scope
             files = [one.id for name in attached for one in self.library.documents(owner, name)]
-            return [collection, *attached], replace(scope, document_ids=[*scope.document_ids, *files])
+            within = replace(scope, document_ids=[*scope.document_ids, *files])
+            return [question.collection, *attached], within
 
         def look_up(query: str) -> list[Hit]:
             names, within = places()
@@ -346,49 +358,55 @@ class Workspace:
 
         return look_up, find, documents
 
-    def _chat(self, owner: str, chat_id: str | None, question: str, team_id: str, model_id: str, collection: str) -> Chat:
-        if chat_id is None:
-            title = " ".join(question.split())
-            return self.ledger.create_chat(
-                owner, title[:TITLE].rstrip() + ("…" if len(title) > TITLE else ""), team_id, model_id, collection
+    def _chat(self, owner: str, question: Question, model: Model) -> Chat:
+        team_id, collection = question.team_id, question.collection
+        if question.chat_id is not None:
+            return self.ledger.update_chat(
+                owner, question.chat_id, team=team_id, model=model.id, collection=collection
             )
-        return self.ledger.update_chat(owner, chat_id, team=team_id, model=model_id, collection=collection)
+        title = " ".join(question.text.split())
+        shown = title[:TITLE].rstrip() + ("…" if len(title) > TITLE else "")
+        return self.ledger.create_chat(owner, shown, team_id, model.id, collection)
 
-    def _attach(self, owner: str, chat: Chat, collection: str, attachments: Sequence[Source], keep: bool) -> None:
-        if not attachments:
+    def _attach(self, chat: Chat, question: Question, files: Sequence[Source]) -> None:
+        """Take in these files that go along with a question."""
+        if not files:
             return
-        target = collection if keep else attachment_collection(chat.id)
-        if not keep and not self._attached(owner, chat.id):
-            self.library.create_collection(owner, target, hidden=True, like=collection)
-        _check_read(self._take_in(owner, target, attachments), len(attachments))
+        target = question.collection
+        if not question.keep_attachments:
+            target = attachment_collection(chat.id)
+            if not self._attached(chat):
+                self.library.create_collection(
+                    chat.owner, target, hidden=True, like=question.collection
+                )
+        _check_read(self._take_in(chat.owner, target, files), len(files))
 
-    def _attach_again(self, owner: str, chat: Chat, again: Earlier) -> None:
+    def _attach_again(self, chat: Chat, again: Earlier) -> None:
         """What went along with a question and was not taken in, or not read, when it was asked first."""
-        self._attach(owner, chat, again.collection, again.files, again.kept)
+        self._attach(chat, again.question, again.files)
         if again.unread:
-            _check_read(self.library.retry(owner, again.unread), len(again.attached))
+            done = self.library.retry(chat.owner, again.unread)
+            _check_read(done, len(again.question.attachments))
 
-    def _attached(self, owner: str, chat_id: str) -> list[str]:
-        name = attachment_collection(chat_id)
-        return [found.name for found in self.library.collections(owner, hidden=True) if found.name == name]
+    def _attached(self, chat: Chat) -> list[str]:
+        """The collection of what is attached to a chat alone, if there is one."""
+        name = attachment_collection(chat.id)
+        return [one.name for one in self.library.collections(chat.owner, hidden=True) if one.name == name]
 
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """Whom and what a question asks, and with what."""
+    """A question to a chat, and what answers it."""
 
+    chat: Chat
+    question: Question
     team: Team
-    model: Model
-    collection: str
-    scope: Scope
+    work: Callable[[Task], Answer]
     thread: Sequence[StoredMessage]
     """What was said before it."""
-    facts: dict[str, Any]
-    """What travels with it."""
     attach: Callable[[], None]
-    work: Callable[[Task], Answer]
-    limits: tuple[Limit, Limit]
-    """Of the run and of the chat."""
+    facts: Mapping[str, object]
+    """What travels with it when it is asked once more."""
 
 
 def _check_read(done: Sequence[DocumentDone], given: int) -> None:
@@ -401,6 +419,7 @@ def _check_read(done: Sequence[DocumentDone], given: int) -> None:
 
 def _discard(path: Path, folder: Path) -> None:
     """Remove a file below the folder, with the folders between that are empty then; leave others alone."""
+    path, folder = path.parent.resolve() / path.name, folder.resolve()
     if not path.is_relative_to(folder):
         return
     path.unlink(missing_ok=True)

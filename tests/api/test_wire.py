@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from agentkit.ledger import RunKey
 from agentkit.retrieval import Scope, SearchOptions, Source
 from agentkit.retrieval.types import utc_now
 from agentkit.settings import Settings
+from agentkit.teams import Question
 
 EVERY = [(part, name) for part, names in NAMES.items() for name in names]
 
@@ -55,6 +57,21 @@ def test_what_was_left_out_stays_left_out() -> None:
     }  # fmt: skip
 
 
+def test_a_question_arrives_whole_and_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file, scope = Source("tea.txt", Path("tea.txt"), "upload:tea.txt"), Scope(tags=["mild"])
+    there = [replace(file, path=tmp_path / "tea.txt")]
+    question = Question("Why?", "A", "plan", "gpt", "c", "", [file], True, scope, 9, "m", go_on=True)
+    found = carried("workspace", "ask", "me", question)
+    assert found == {"owner": "me", "question": replace(question, attachments=there)}
+    by_name = carried("workspace", "ask", "me", "Why?", chat_id="c", attachments=[file], scope=scope)
+    assert by_name == {
+        "owner": "me", "question": "Why?", "chat_id": "c", "attachments": there, "scope": scope,
+    }  # fmt: skip
+
+
 def test_paths_hold_everywhere_and_names_need_not_be_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,6 +98,8 @@ def test_events_arrive_whole() -> None:
 def test_wrong_arguments_are_those_of_the_method() -> None:
     with pytest.raises(TypeError, match="missing a required argument: 'question'"):
         known("workspace", "ask").pack(("me",), {"collection": "A"})
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colection'"):
+        known("workspace", "ask").pack(("me", "Why?"), {"colection": "A"})
     source = {"name": "n", "path": "/p", "origin": "o", "z": 1}
     sent = {"owner": "m", "collection": "c", "sources": [source]}
     with pytest.raises(StoreError, match=r"sources\.0\.z .*update or restart"):

@@ -16,8 +16,7 @@ from agentkit.errors import ModelAuthFailed
 from agentkit.events import MessageSent, from_json
 from agentkit.ledger import Chat, StoredMessage
 from agentkit.ledger.store import utc_now
-from agentkit.teams import Citation
-from agentkit.ui.chat.composer import Choice, Draft
+from agentkit.teams import Citation, Question
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 
@@ -195,7 +194,7 @@ def test_what_waits_belongs_to_the_chat_and_is_asked_once(workspace: ScriptableW
     for tab in (*tabs, *tabs):
         settle(tab)
     assert [said.content for said in thread(workspace) if said.role == "user"] == [QUESTION, "And coffee?"]
-    assert thread(workspace)[2].extra["attachments"] == ["coffee.txt"]
+    assert [one.name for one in Question.asked_by(thread(workspace)[2]).attachments] == ["coffee.txt"]
     assert [one.name for one in workspace.library.documents(OWNER, f"chat:{chat}")] == ["coffee.txt"]
 
 
@@ -235,7 +234,7 @@ def test_a_question_that_could_not_be_asked_is_there_after_a_refresh(workspace: 
     ingest("Kitchen", {"tea.txt": TEA})
     app = settle(ask(open_page("chat")))
     chat = only_chat(workspace)
-    question = Draft(chat.id, "And coffee?", Choice("Kitchen", "answer", "no such model"))
+    question = Question("And coffee?", "Kitchen", "answer", "no such model", chat.id)
     workspace.ledger.set(OWNER, chat.id, "not_asked", {**question.to_json(), "problem": "There is no such model."})
     app = open_page("chat", chat=chat.id)
     assert any("Not asked: And coffee?" in text.replace("*", "") for text in texts(app))

@@ -15,9 +15,9 @@ from agentkit.events import MessageSent, Retrieved
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.retrieval.options import DEFAULT
 from agentkit.retrieval.types import Scope
+from agentkit.teams.question import EVERYTHING, Question, scope_to_json
 from agentkit.ui.shared import filters
 from agentkit.ui.steps import draw
-from agentkit.workspace import EVERYTHING, scope_of, scope_to_json
 from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle, texts
 
@@ -70,7 +70,7 @@ def test_a_chat_stays_narrowed_until_it_is_cleared(workspace: ScriptableWorkspac
     ask(app, "At how many degrees is black tea brewed?")
     assert "black.md" in found_in(workspace, chat)[2]
     questions = [said for said in workspace.ledger.thread(OWNER, chat) if said.role == "user"]
-    assert [scope_of(said).tags for said in questions] == [["mild"], ["mild"], ()]
+    assert [Question.asked_by(said).scope.tags for said in questions] == [["mild"], ["mild"], ()]
     assert open_page("chat").get("chat_input"), "a new chat is there"
     assert "Only:" not in texts(open_page("chat"))
 
@@ -159,7 +159,7 @@ def test_what_is_narrowed_survives_the_way_through_the_ledger() -> None:
         9,
     )
     said = MessageSent("1", None, "user", "team", "user", "?", extra={"scope": scope_to_json(scope)})
-    assert scope_of(said) == scope
+    assert Question.asked_by(said).scope == scope
     assert scope_to_json(EVERYTHING) == {}
     assert filters.in_words(scope) == (
         "2 documents, PDF, tag \\*x\\*, added from 2 Jan 2026, added to 3 Jan 2026, from page 2, to page 9"

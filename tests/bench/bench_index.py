@@ -32,7 +32,7 @@ from agentkit.database import Database  # noqa: E402 - the project is run from i
 from agentkit.documents import Piece  # noqa: E402
 from agentkit.retrieval import Library  # noqa: E402
 from agentkit.retrieval.index.indexes import CollectionIndex, VersionChanges  # noqa: E402
-from agentkit.retrieval.index.near import NearIndex  # noqa: E402
+from agentkit.retrieval.index.vector_index import VectorIndex  # noqa: E402
 from agentkit.retrieval.ingest.ingest import GroupWriter  # noqa: E402
 from agentkit.retrieval.ingest.intake import Ready  # noqa: E402
 from agentkit.retrieval.store.store import Store  # noqa: E402
@@ -265,7 +265,7 @@ def million(count: int) -> None:
                 store.chunk_table.insert(version, pieces, rows)
         line(f"storing {count:,} chunks in DuckDB, s", time.perf_counter() - started)
         changes = VersionChanges(store.chunk_table, version)
-        index = NearIndex(changes, DIMENSION, "cosine", folder / "index")
+        index = VectorIndex(changes, DIMENSION, "cosine", folder / "index")
         line("building the index, s", seconds(index.refresh))
         line("peak memory, GB", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
         line("saving, s", seconds(index.save))
@@ -273,7 +273,7 @@ def million(count: int) -> None:
         [(p50, answers)] = timed(partial(searched, index, queries, None))
         line("search, p50 ms", p50)
         everything = np.sort(np.array(store.chunk_table.chunk_ids(version)))
-        right = [set(index._rows.search(query, 10)[0].tolist()) for query in queries]
+        right = [set(index._vectors.nearest(query, 10)[0].tolist()) for query in queries]
         line("recall@10", recall(answers, right))
         for share in (0.001, 0.01, 0.1, 0.5):
             some = np.sort(np.random.default_rng(5).choice(everything, int(share * count), replace=False))
@@ -281,11 +281,11 @@ def million(count: int) -> None:
         line("database, GB", (folder / "agentkit.duckdb").stat().st_size / 2**30)
         line("index files, GB", index.figures().bytes / 2**30)
         print(index.figures())
-        line("opening, s", seconds(lambda: NearIndex(changes, DIMENSION, "cosine", folder / "index").refresh()))
+        line("opening, s", seconds(lambda: VectorIndex(changes, DIMENSION, "cosine", folder / "index").refresh()))
         database.close()
 
 
-def searched(index: NearIndex, queries: np.ndarray, allowed: np.ndarray | None, number: int) -> list[int]:
+def searched(index: VectorIndex, queries: np.ndarray, allowed: np.ndarray | None, number: int) -> list[int]:
     found: list[int] = index.search(queries[number], 10, allowed)[0].tolist()
     return found
 

@@ -21,7 +21,7 @@ from agentkit.agents.retrieve_chat import vectordb as databases
 from agentkit.agents.retrieve_chat.vectordb import VectorDBFactory
 from agentkit.api import Held
 from agentkit.retrieval import Scope, SearchOptions
-from agentkit.retrieval.index.near import EXACT_BELOW, TARGET
+from agentkit.retrieval.index.vector_index import EXACT_BELOW, TARGET
 from agentkit.settings import Settings
 from tests.examples.page import PAGE as AGENTS
 from tests.examples.page import blocks

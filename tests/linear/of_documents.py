@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from agentkit.documents import Limits, decoding
+from agentkit.documents.child import read_here
 from agentkit.documents.detection import detect
 from agentkit.documents.document import DocumentText, Section
-from agentkit.documents.reading import read_here
 from agentkit.documents.split import split as splitting
 from agentkit.retrieval import names
 from agentkit.retrieval.embedding.embed import FakeEmbedder

@@ -26,11 +26,11 @@ import tantivy  # noqa: F401
 from agentkit.core import bus
 from agentkit.database import Database
 from agentkit.documents import DocumentText, Limits
-from agentkit.documents.content import content_of
-from agentkit.documents.reading import read_here
+from agentkit.documents.child import read_here
+from agentkit.documents.jail import content_of
 from agentkit.events import DocumentDone, Event
 from agentkit.retrieval import FakeEmbedder, Library, sources_from_paths
-from agentkit.retrieval.index import indexes, lexical, nearest, shown
+from agentkit.retrieval.index import graph, indexes, lexical, passages, vector_index
 from agentkit.retrieval.ingest import ingest, intake, rebuild
 from agentkit.settings import Settings
 
@@ -94,9 +94,9 @@ class Points:
         self.around(os, "replace", "replace", "replaced")
         self.around(shutil, "rmtree", "remove folder", "removed folder")
         self.around(lexical.LexicalIndex, "commit", "commit words", "committed words")
-        self.around(shown.ShownChunks, "commit", "commit shown", "committed shown")
-        self.around(nearest.Graph, "add", "add to graph")
-        self.around(nearest.Graph, "save", "save graph", "saved graph")
+        self.around(passages.Passages, "save", "save passages", "saved passages")
+        self.around(graph.Graph, "add", "add to graph")
+        self.around(graph.Graph, "save", "save graph", "saved graph")
         self.around(Database, "close", "close database")
         cursor = Database._cursor
         Database._cursor = lambda database: WatchedCursor(cursor(database), self)  # type: ignore[method-assign, return-value, assignment]
@@ -124,7 +124,7 @@ def work(order: dict[str, Any], points: Points) -> None:
     if not order["reader"]:
         _set("Jail", HereReader, intake, rebuild)
     _set("EXACT_BELOW", EXACT_BELOW, indexes)
-    _set("_FAR", 40, indexes)
+    _set("FAR", 40, vector_index, passages)
     _set("GROUP_DOCUMENTS", 8, ingest, rebuild)
     points.install()
     settings = Settings(data=Path(order["data"]))

@@ -19,7 +19,7 @@ from agentkit.database import Database
 from agentkit.errors import BadModelReply, ConfigError, StoreError
 from agentkit.events import DocumentDone
 from agentkit.retrieval import FakeEmbedder, Library, Source
-from agentkit.retrieval.index import indexes
+from agentkit.retrieval.index import indexes, passages, vector_index
 from agentkit.retrieval.ingest import ingest
 from tests.retrieval.conftest import OWNER, Shelf
 from tests.retrieval.full_disk import at_most
@@ -33,7 +33,8 @@ QUERIES = ("number7 cats", "number31", "sleep on the sofa", "number12 sleep")
 def early_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     """A graph, and files of it, from few vectors on."""
     monkeypatch.setattr(indexes, "EXACT_BELOW", 30)
-    monkeypatch.setattr(indexes, "_FAR", 10)
+    monkeypatch.setattr(vector_index, "FAR", 10)
+    monkeypatch.setattr(passages, "FAR", 10)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,8 @@ def taken_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("filled")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(indexes, "EXACT_BELOW", 30)
-        patch.setattr(indexes, "_FAR", 10)
+        patch.setattr(vector_index, "FAR", 10)
+        patch.setattr(passages, "FAR", 10)
         shelf = Shelf(folder)
         shelf.library.ingest(OWNER, "Docs", [shelf.source(f"{n}.md", text(n)) for n in range(DOCUMENTS)])
         shelf.close()
@@ -190,7 +192,7 @@ def foreign(file: Path) -> None:
     file.write_bytes(b"this is a letter to my aunt\n" * 100)
 
 
-FILES = ["vectors.json", "vectors-*.hnsw", "vectors-*.npy", "lexical/meta.json", "shown.sqlite"]
+FILES = ["vectors.json", "vectors-*.hnsw", "lexical/meta.json", "passages-*.arrow"]
 
 
 @pytest.mark.parametrize("harm", [gone, cut, empty, changed, foreign], ids=lambda harm: harm.__name__)
@@ -240,10 +242,14 @@ from agentkit.core import bus
 from agentkit.database import Database
 from agentkit.errors import AgentkitError
 from agentkit.events import DocumentDone
-from agentkit.retrieval import FakeEmbedder, Library, indexes, ingest, sources_from_paths
+from agentkit.retrieval import FakeEmbedder, Library, sources_from_paths
+from agentkit.retrieval.index import indexes, passages, vector_index
+from agentkit.retrieval.ingest import ingest
 from agentkit.settings import Settings
 
-indexes.EXACT_BELOW, indexes._FAR, ingest.GROUP_DOCUMENTS = 30, 10, 8
+indexes.EXACT_BELOW = 30
+vector_index.FAR = passages.FAR = 10
+ingest.GROUP_DOCUMENTS = 8
 data, files, do, limit = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 database = Database(data / "agentkit.duckdb")
 library = Library(database, Settings(data=data), FakeEmbedder())

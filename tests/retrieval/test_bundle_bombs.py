@@ -21,7 +21,7 @@ from agentkit.errors import ConfigError
 from agentkit.retrieval import FakeEmbedder, Library
 from agentkit.retrieval.transfer.bundle import CHUNKS, DOCUMENTS, reading
 from agentkit.retrieval.transfer.bundle_tables import Checked, groups, schema
-from agentkit.retrieval.transfer.parquet_pages import OddPage, pages
+from agentkit.retrieval.transfer.parquet_checks import OddPage, pages
 from agentkit.settings import Settings
 from tests.retrieval.bundles import changed, documents, forged, members, refuse, resealed
 from tests.retrieval.conftest import OWNER, Shelf

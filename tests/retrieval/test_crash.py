@@ -116,7 +116,7 @@ class World:
 
     def _delete(self) -> dict[str, Any]:
         there = sorted(name for name, texts in self.may.items() if texts != {None})
-        self.names = self.chance.sample(there, 10)
+        self.names = self.chance.sample(there, min(10, len(there)))
         for name in self.names:
             self.may[name].add(None)
         return {"names": self.names}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentkit.documents import Piece
+from agentkit.retrieval.index import index_files
 from agentkit.retrieval.index import indexes as indexes_module
 from agentkit.retrieval.index.indexes import CollectionIndex
 from agentkit.retrieval.store.store import Finished
@@ -133,10 +135,12 @@ def test_a_full_disk_ends_in_a_warning_and_the_next_time_tries_again(desk: Desk,
     desk.put("b", 70)
     with at_most(10), caplog.at_level(logging.WARNING):
         desk.index.refresh()
-        desk.index._near.save()
+        desk.index._vectors.save()
+        desk.index._passages.save()
         assert set(desk.index.matching("word", 1_000)[0]) == before
         told = " ".join(problem.what for problem in desk.index.check())
     assert "The vector index in" in told
+    assert "What hits show could not be saved" in told
     assert "The index of words in" in told
     assert "The index of words in" in caplog.text
     assert {desk.index.nearest(vector, 1)[0][0] for vector in desk.index.vectors(list(range(200)))[1]}
@@ -157,7 +161,7 @@ def test_figures_say_how_it_is_searched(desk: Desk) -> None:
     figures = desk.index.figures()
     assert (figures.kind, figures.vectors, figures.sample) == ("hnsw", 630, 200)
     assert 0.9 < figures.recall <= 1
-    assert figures.bytes > 630 * desk.version.dimension * 8
+    assert figures.bytes > 630 * desk.version.dimension * 4
     desk.open()
     assert desk.index.figures() == figures
 
@@ -254,3 +258,32 @@ def test_a_library_with_many_chunks_uses_the_graph_and_saves_it(shelf: Shelf, mo
     assert len(list((shelf.settings.data / "indexes").rglob("vectors-*.hnsw"))) == 1
     assert "thing41." in shelf.texts("thing41")[0]
     assert shelf.library.check() == []
+
+
+def test_files_of_older_versions_are_read_or_replaced_and_removed(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexes_module, "EXACT_BELOW", EXACT_BELOW)
+    text = "\n\n".join(f"# Part {number}\n\nIt has thing{number}." for number in range(60))
+    shelf.library.ingest(OWNER, "Docs", [shelf.source("parts.md", text)])
+    shelf.close()
+    (graph,) = (shelf.settings.data / "indexes").rglob("vectors-*.hnsw")
+    folder = graph.parent
+    # Vectors beside the graph, to compare one by one, and a database of what hits show.
+    old = [graph.with_suffix(".npy"), *(folder / f"shown.sqlite{end}" for end in ("", "-wal"))]
+    for file in old:
+        file.write_bytes(b"of old")
+    description = json.loads((folder / "vectors.json").read_text())
+    description["files"]["rows"] = [old[0].name, index_files.checksum(old[0])]
+    (folder / "vectors.json").write_text(json.dumps(description))
+    for file in folder.glob("passages-*"):
+        file.unlink()
+    shelf.open().interrupt_orphans()
+    assert "thing41." in shelf.texts("thing41")[0]
+    index = shelf.library.indexes.of(shelf.library.store.versions()[0])
+    assert index._vectors.saved > 0, "the graph was not built again"
+    assert shelf.library.check() == []
+    assert not [file for file in old if file.exists()]
+    shelf.close()
+    assert len(list(folder.glob("passages-*.arrow"))) == 1
+    shelf.open()

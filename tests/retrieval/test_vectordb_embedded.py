@@ -153,12 +153,12 @@ def test_the_graph_takes_over_and_is_brought_up_to_date_after_a_restart(shelf: S
     shelf.check()
     assert shelf.index.figures().kind == "hnsw"
     shelf.index.save()
-    saved = shelf.index._near.change
+    saved = shelf.index._index.change
     shelf.put(120, 130)
     shelf.put(50, 60, seed=3)
     shelf.tables.remove(shelf.collection, ["1", "2", "121"])
     again = shelf.open()
-    assert (again._near.change, again.figures().kind) == (saved, "hnsw")
+    assert (again._index.change, again.figures().kind) == (saved, "hnsw")
     shelf.check()
     again.save()
     assert shelf.database.value("select count(*) from vector_removals") == 0
@@ -181,9 +181,9 @@ def test_a_lost_or_wrong_index_file_is_made_anew(shelf: Shelf, harm: str) -> Non
     elif harm == "nonsense":
         meta.write_text("{")
     else:  # the database is an older copy
-        meta.write_text(meta.read_text().replace(f'"change": {shelf.index._near.change}', '"change": 100000'))
+        meta.write_text(meta.read_text().replace(f'"change": {shelf.index._index.change}', '"change": 100000'))
     again = shelf.open()
-    assert again._near.change == 0
+    assert again._index.change == 0
     shelf.check()
 
 

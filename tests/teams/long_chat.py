@@ -8,7 +8,7 @@ from agentkit import runs
 from agentkit.events import Compressed
 from agentkit.llm import Model
 from agentkit.messages import Message, message
-from agentkit.teams import Task, team
+from agentkit.teams import Question, Task, team
 from tests.teams.stage import Played, look_up
 
 
@@ -22,7 +22,10 @@ class LongChat:
 
     def ask(self, question: str) -> Played:
         """The run of the assistant that answers; raises what it raised."""
-        task = Task(question, self.model, look_up, list(self.history), "answer", "question", shortened=lambda: self.told[::-1])
+        task = Task(
+            Question(question), self.model, look_up, list(self.history), "answer", "question",
+            shortened=lambda: self.told[::-1],
+        )  # fmt: skip
         run = runs.start(lambda: team("assistant").work(task), kind="chat", owner="stage", chat_id="chat")
         played = Played([one.event for one in run], result=run.result())
         self.told += [(len(self.history), event) for event in played.of(Compressed)]

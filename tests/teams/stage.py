@@ -12,7 +12,7 @@ from agentkit.events import Event, HumanInputRequested, MessageSent
 from agentkit.llm import Model
 from agentkit.llm.calls.scripted import ScriptedClient
 from agentkit.retrieval import Hit
-from agentkit.teams import Answer, Task, team
+from agentkit.teams import Answer, Question, Task, team
 from agentkit.teams.approval import Allowed
 
 E = TypeVar("E")
@@ -69,7 +69,7 @@ def play(
     """Let a team work in a run; its questions get the answers in their order, and stop the run when there are none left."""
     permitted = set[str]() if allowed is None else allowed
     task = Task(
-        question, model, look_up, list(history), "answer", "question", find, tools=tools, allowed=permitted
+        Question(question), model, look_up, list(history), "answer", "question", find, tools=tools, allowed=permitted
     )  # fmt: skip
     left, played = list(answers), Played()
     run = runs.start(lambda: team(team_id).work(task), kind="chat", owner="stage", chat_id="chat")

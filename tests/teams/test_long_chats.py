@@ -20,7 +20,7 @@ from agentkit.llm.connections.config import offline_model
 from agentkit.llm.offline.passages import parse_passages
 from agentkit.messages import Message, message
 from agentkit.retrieval import Hit
-from agentkit.teams import Task, team
+from agentkit.teams import Question, Task, team
 from agentkit.teams.long_memory import NOTES, UNKNOWN_WINDOW
 from tests.teams.long_chat import LongChat
 from tests.teams.stage import DANUBE, Played, asked, call, hit, play
@@ -170,7 +170,7 @@ def test_many_long_results_stay_under_the_window_and_the_question_stays() -> Non
 
     searches = [call("search_documents", query=f"river{n}") for n in range(1, 8)]
     model = replace(scripted_model([*searches, "River 7 is 700 km long [7]."]), context_window=WINDOW)
-    task = Task(question, model, look_up, about("canal", 6), "answer", "question")
+    task = Task(Question(question), model, look_up, about("canal", 6), "answer", "question")
     run = runs.start(lambda: team("assistant").work(task), kind="chat", owner="stage", chat_id="chat")
     answer = run.result()
     events = [one.event for one in run.events()]

@@ -20,7 +20,7 @@ from agentkit.llm.offline.passages import parse_passages
 from agentkit.messages import message, text_of
 from agentkit.runs import Run
 from agentkit.settings import Settings
-from agentkit.teams import Answer, Task, planning
+from agentkit.teams import Answer, Question, Task, planning
 from agentkit.teams.findings import Findings
 from agentkit.teams.planning_calculator import calculate
 from agentkit.workspace import SAMPLES, Workspace
@@ -130,7 +130,7 @@ def test_tools_of_the_user() -> None:
         return f"high at {place}"
 
     model = scripted_model(["Plan: tide\n#E1 = tide[Skarholm]", "High."])
-    planning.work(Task("How is the tide?", model, look_up, tools=[tide]))
+    planning.work(Task(Question("How is the tide?"), model, look_up, tools=[tide]))
     assert "high at Skarholm" in asked(model)[1][-1]["content"]
     assert "The tide at a place." in asked(model)[0][0]["content"]
 
@@ -203,7 +203,8 @@ def test_stopped_in_a_step_nothing_is_said() -> None:
         return []
 
     runs_on = threading.Event()
-    run = runs.start(lambda: planning.work(Task(QUESTION, scripted_model([TWO, "never said"]), slow)), kind="chat", owner="stage")
+    task = Task(Question(QUESTION), scripted_model([TWO, "never said"]), slow)
+    run = runs.start(lambda: planning.work(task), kind="chat", owner="stage")
     assert began.wait(60)
     run.stop()
     assert run.wait(60)
@@ -246,7 +247,7 @@ def test_offline_an_error_in_every_step_is_the_result() -> None:
         raise AgentkitError("the index is damaged")
 
     with pytest.raises(AgentkitError, match="Nothing could be looked up: the index is damaged"):
-        planning.work(Task("How long is the Danube?", offline_model(), broken))
+        planning.work(Task(Question("How long is the Danube?"), offline_model(), broken))
 
 
 @pytest.fixture(scope="module")
@@ -274,7 +275,7 @@ def test_a_question_of_two_parts_over_the_samples_has_citations_for_both(samples
 
 def test_passages_keep_their_numbers_when_steps_find_at_the_same_time() -> None:
     hits = [hit(number, f"text {number}") for number in range(1, 41)]
-    found = Findings(Task("?", scripted_model([]), lambda query: hits[int(query) : int(query) + 20]))
+    found = Findings(Task(Question("?"), scripted_model([]), lambda query: hits[int(query) : int(query) + 20]))
     shown: list[str] = []
     threads = [threading.Thread(target=lambda n=n: shown.append(found.search_documents(str(n)))) for n in range(20)]
     for thread in threads:

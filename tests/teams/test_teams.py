@@ -16,7 +16,7 @@ from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from agentkit.llm.connections.config import offline_model
 from agentkit.messages import message
 from agentkit.retrieval import Hit
-from agentkit.teams import TEAMS, Answer, Task, answer, research, team
+from agentkit.teams import TEAMS, Answer, Question, Task, answer, research, team
 from agentkit.teams.findings import Findings
 from agentkit.teams.task import cited, source_line
 from tests.teams.stage import play
@@ -65,7 +65,7 @@ def test_the_registry_has_unique_ids_and_names_what_there_is() -> None:
 
 def test_the_answer_goes_out_once_with_its_citations() -> None:
     model = scripted_model(["It is 2,850 km long [1]."])
-    task = Task("How long is the Danube?", model, Shelf(*HITS), answer_id="a", parent_id="q")
+    task = Task(Question("How long is the Danube?"), model, Shelf(*HITS), answer_id="a", parent_id="q")
     result, (sent,) = worked(answer.work, task)
     assert result.text == sent.content == "It is 2,850 km long [1]."
     assert (sent.id, sent.parent_id, sent.sender, sent.recipient, sent.role, sent.status) == (
@@ -97,13 +97,13 @@ def test_an_embedding_model_that_fails_leaves_the_check_to_words() -> None:
         raise ModelAuthFailed("no vectors")
 
     model = scripted_model(["Rivers carry mud and sand along [1]. It is 2,850 km long [1]."])
-    result, (sent,) = worked(answer.work, Task("How long?", model, Shelf(*HITS), embed=fails))
+    result, (sent,) = worked(answer.work, Task(Question("How long?"), model, Shelf(*HITS), embed=fails))
     assert [one.verdict for one in result.checks] == ["doubtful", "supported"]
     assert sent.extra["checks"] == [one.to_json() for one in result.checks]
 
 
 def test_an_answer_without_a_marker_has_no_evidence() -> None:
-    result, _ = worked(answer.work, Task("Why?", scripted_model(["The documents do not say."]), Shelf(*HITS)))
+    result, _ = worked(answer.work, Task(Question("Why?"), scripted_model(["The documents do not say."]), Shelf(*HITS)))
     assert (result.stopped_because, result.citations) == ("no evidence", ())
 
 
@@ -118,7 +118,7 @@ HISTORY = [message("user", "How long is the Danube?"), message("assistant", "2,8
 def test_a_follow_up_is_completed_by_the_model_before_it_is_looked_up() -> None:
     shelf = Shelf(*HITS)
     model = scripted_model(["How deep is the Danube?", "Nobody says."])
-    worked(answer.work, Task("And how deep is it?", model, shelf, HISTORY))
+    worked(answer.work, Task(Question("And how deep is it?"), model, shelf, HISTORY))
     assert shelf.asked == ["How deep is the Danube?"]
     assert isinstance(model.client, ScriptedClient)
     last = model.client.requests[1]["messages"]
@@ -136,20 +136,20 @@ def test_a_follow_up_is_completed_by_the_model_before_it_is_looked_up() -> None:
 )
 def test_offline_a_follow_up_that_leans_on_the_last_question_is_searched_with_it(question: str, searched: str) -> None:
     shelf = Shelf(*HITS)
-    worked(answer.work, Task(question, offline_model(), shelf, HISTORY))
+    worked(answer.work, Task(Question(question), offline_model(), shelf, HISTORY))
     assert shelf.asked == [searched]
 
 
 def test_offline_the_sentence_that_answers_is_quoted_and_cited() -> None:
     for work in (answer.work, research.work):
-        result, messages = worked(work, Task("How long is the Danube?", offline_model(), Shelf(*HITS)))
+        result, messages = worked(work, Task(Question("How long is the Danube?"), offline_model(), Shelf(*HITS)))
         assert result.text == f"{DANUBE} [1]"
         assert [citation.text for citation in result.citations] == [DANUBE]
         assert messages[-1].content == result.text
 
 
 def test_offline_what_the_documents_do_not_say_is_not_answered() -> None:
-    result, _ = worked(answer.work, Task("Who invented the bicycle?", offline_model(), Shelf(*HITS)))
+    result, _ = worked(answer.work, Task(Question("Who invented the bicycle?"), offline_model(), Shelf(*HITS)))
     assert (result.citations, result.stopped_because) == ((), "no evidence")
 
 
@@ -181,7 +181,7 @@ def test_a_stopped_answer_keeps_its_part() -> None:
 
     heard: list[Event] = []
     with bus.listening(stop_after_two), stoppable(signal):
-        result = answer.work(Task("How?", scripted_model(["one [1] three four"]), Shelf(*HITS)))
+        result = answer.work(Task(Question("How?"), scripted_model(["one [1] three four"]), Shelf(*HITS)))
     assert result.text.split() == ["one", "[1]"]
     assert result.stopped_because == "stopped"
     (sent,) = [event for event in heard if isinstance(event, MessageSent)]
@@ -198,19 +198,19 @@ def test_stopped_before_the_answer_nothing_more_is_done(work: Callable[[Task], A
         return "rewritten"
 
     with stoppable(signal), pytest.raises(Stopped):
-        work(Task("And it?", scripted_model(stop), shelf, HISTORY))
+        work(Task(Question("And it?"), scripted_model(stop), shelf, HISTORY))
     assert shelf.asked == []
 
 
 def test_an_error_of_the_model_comes_through() -> None:
     with pytest.raises(ModelAuthFailed):
-        answer.work(Task("Why?", scripted_model([ModelAuthFailed("no")]), Shelf(*HITS)))
+        answer.work(Task(Question("Why?"), scripted_model([ModelAuthFailed("no")]), Shelf(*HITS)))
 
 
 def test_the_researcher_looks_up_each_part_and_hands_over_to_the_writer() -> None:
     model = scripted_model(["1. length of the Danube\n- longest river\n\n", "Both [1][2]."])
     shelf = Shelf(*HITS)
-    task = Task("How long is the Danube and which river is the longest?", model, shelf, answer_id="a", parent_id="q")
+    task = Task(Question("How long is the Danube and which river is the longest?"), model, shelf, answer_id="a", parent_id="q")
     result, (inner, final) = worked(research.work, task)
     assert shelf.asked == ["length of the Danube", "longest river"]
     assert (inner.sender, inner.recipient, inner.parent_id, inner.extra) == ("Researcher", "Writer", "q", {"inner": True})
@@ -245,11 +245,11 @@ def test_the_best_of_each_part_come_first_and_every_chunk_once() -> None:
 def test_without_a_passage_the_model_is_told_and_the_offline_one_abstains(work: Callable[[Task], Answer]) -> None:
     parts = ["How long is it?"] if work is research.work else []
     model = scripted_model([*parts, "The documents do not say."])
-    result, _ = worked(work, Task("How long is the Danube?", model, Shelf()))
+    result, _ = worked(work, Task(Question("How long is the Danube?"), model, Shelf()))
     assert (result.stopped_because, result.citations) == ("no evidence", ())
     assert isinstance(model.client, ScriptedClient)
     assert answer.NOTHING.strip() in system_of(model.client.requests[-1])
-    result, (*_, final) = worked(work, Task("How long is the Danube?", offline_model(), Shelf()))
+    result, (*_, final) = worked(work, Task(Question("How long is the Danube?"), offline_model(), Shelf()))
     assert (result.stopped_because, result.citations) == ("no evidence", ())
     assert "no passage was found that fits this question" in result.text
     assert final.extra["citations"] == []
@@ -260,7 +260,8 @@ def test_what_stands_in_a_merged_passage_is_no_passage_of_its_own() -> None:
     part = replace(merged, chunk_id=102, start=len(DANUBE) + 1, text=VOLGA, chunk_ids=(102,))
     elsewhere = replace(part, document_id="d9")
     assert research.merge([[merged, elsewhere], [part]]) == [merged, elsewhere]
-    found = Findings(Task("?", offline_model(), lambda query: {"all": [merged], "part": [part], "other": [elsewhere]}[query]))
+    shelf = {"all": [merged], "part": [part], "other": [elsewhere]}
+    found = Findings(Task(Question("?"), offline_model(), shelf.__getitem__))
     assert 'number="1"' in found.search_documents("all")
     assert 'number="1"' in found.search_documents("part"), "its text is in the passage that is cited"
     assert 'number="2"' in found.search_documents("other")
@@ -268,7 +269,7 @@ def test_what_stands_in_a_merged_passage_is_no_passage_of_its_own() -> None:
 
 
 def test_exact_words_are_found_as_passages_with_the_same_numbers() -> None:
-    task = Task("?", offline_model(), lambda query: [HITS[0]], find=lambda text: HITS if text == "2,850" else [])
+    task = Task(Question("?"), offline_model(), lambda query: [HITS[0]], find=lambda text: HITS if text == "2,850" else [])
     found = Findings(task)
     assert 'number="1"' in found.search_documents("how long")
     passages = found.find_exact("2,850")
@@ -276,4 +277,4 @@ def test_exact_words_are_found_as_passages_with_the_same_numbers() -> None:
     assert found.hits == HITS
     assert found.find_exact("2,851").startswith("'2,851' stands nowhere in the documents.")
     assert found.find_exact(" ").startswith("' ' stands nowhere")
-    assert "No passage was found" in Findings(Task("?", offline_model(), Shelf())).search_documents("x")
+    assert "No passage was found" in Findings(Task(Question("?"), offline_model(), Shelf())).search_documents("x")

@@ -15,7 +15,7 @@ from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.tokens.counting import count_messages
 from agentkit.messages import message
 from agentkit.retrieval import Hit
-from agentkit.teams import Task, team
+from agentkit.teams import Question, Task, team
 from tests.teams.stage import Played, asked, call, hit
 
 WINDOW = 3_000
@@ -28,7 +28,7 @@ def _played(team_id: str, model: Any, **settings: Any) -> Played:
     def look_up(query: str) -> list[Hit]:
         return hits
 
-    task = Task("How long is it?", model, look_up, answer_id="answer", parent_id="question", **settings)
+    task = Task(Question("How long is it?"), model, look_up, answer_id="answer", parent_id="question", **settings)
     run = runs.start(lambda: team(team_id).work(task), kind="chat", owner="stage", chat_id="chat")
     played = Played([recorded.event for recorded in run])
     played.result = run.result()

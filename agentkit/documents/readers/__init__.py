@@ -14,11 +14,10 @@ from agentkit.documents.readers.data import read_json, read_jsonl, read_notebook
 from agentkit.documents.readers.opendocument import read_odt
 from agentkit.documents.readers.pdf import read_pdf
 from agentkit.documents.readers.plain import read_asciidoc, read_markdown, read_org, read_plain, read_rst, read_tex
-from agentkit.documents.readers.rich import read_rtf
 from agentkit.documents.readers.slides import read_pptx
 from agentkit.documents.readers.tables import read_csv, read_xlsx
 from agentkit.documents.readers.web import read_epub, read_html
-from agentkit.documents.readers.word import read_docx
+from agentkit.documents.readers.word import read_docx, read_rtf
 
 Reader = Callable[[bytes, str, Limits], Reading]
 

@@ -1,4 +1,4 @@
-"""Word documents (.docx, .docm, .dotx): body in reading order, tables as rows, footnotes, headers.
+"""Word documents (.docx, .docm, .dotx): body in reading order, tables as rows, footnotes, headers; and rich text (.rtf).
 
 The XML is walked directly: libraries skip what stands in content controls, text boxes and tracked insertions.
 """
@@ -6,9 +6,11 @@ The XML is walked directly: libraries skip what stands in content controls, text
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
-from agentkit.documents.assembly import Outline, Reading
+from agentkit.documents.assembly import Outline, Part, Reading
+from agentkit.documents.decoding import clean
 from agentkit.documents.document import Limits
 from agentkit.documents.readers.package import Package, attribute, local
 from agentkit.errors import DamagedDocument
@@ -133,3 +135,12 @@ def _title(package: Package) -> str:
     if "docProps/core.xml" not in package.members:
         return ""
     return next((node.text or "" for node in package.xml("docProps/core.xml") if local(node) == "title"), "")
+
+
+def read_rtf(data: bytes, name: str, limits: Limits) -> Reading:
+    """Read the text of an RTF file; it knows no headings."""
+    from striprtf.striprtf import rtf_to_text
+
+    convert: Callable[..., str] = rtf_to_text  # the library has no types
+    text = clean(convert(data.decode("cp1252", errors="replace"), errors="ignore")).strip()
+    return Reading([Part(text)], pictures=b"\\pict" in data)

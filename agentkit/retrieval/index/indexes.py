@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from agentkit.errors import AgentkitError, NotFound, StoreError
 from agentkit.retrieval.index.lexical import LexicalIndex
-from agentkit.retrieval.index.near import EXACT_BELOW, IndexFigures, NearIndex
-from agentkit.retrieval.index.shown import ShownChunks
+from agentkit.retrieval.index.passages import Passages
+from agentkit.retrieval.index.vector_index import EXACT_BELOW, IndexFigures, VectorIndex
 from agentkit.retrieval.store.chunk_table import CHANGES, ChunkTable, IndexRow
 from agentkit.retrieval.store.scoping import allowed_chunks
 from agentkit.retrieval.store.version_table import VersionTable
@@ -27,12 +27,6 @@ __all__ = ["EXACT_BELOW", "CollectionIndex", "IndexFigures", "Indexes"]
 log = logging.getLogger(__name__)
 
 _SLICE = 2_000
-_FAR = 5_000
-"""So many changes after the last save make it worth to save at the end of an ingest, and not only when closing."""
-_FAR_SHARE = 0.1
-"""In large indexes, so many changes for each vector."""
-
-
 _MOST_WASTE = 0.3
 """With a greater share of removed chunks the words are indexed again, as the scores still count those."""
 MOST_OPEN = 128
@@ -72,16 +66,16 @@ class CollectionIndex:
         self.version = version
         self._chunks = chunks
         self._folder = folder
-        self._lock, self._reading = threading.RLock(), threading.Lock()
+        self._lock = threading.RLock()
         self._abandoned = threading.Event()
-        self._words, self._shown = LexicalIndex(folder / "lexical"), ShownChunks(folder / "shown.sqlite")
-        self._rows_problem = ""
+        self._words, self._words_problem = LexicalIndex(folder / "lexical"), ""
+        self._passages = Passages(chunks, version, folder)
         self._revision = -1
         """The database's revision that the indexes have caught up with; -1 when they have to look anew."""
-        self._near = NearIndex(VersionChanges(chunks, version), version.dimension, "cosine", folder, exact_below)
-        for cache in (self._words, self._shown):
-            if cache.change > chunks.last_change(version):
-                cache.clear()  # the database is an older copy: what the files contain is of another history
+        changes = VersionChanges(chunks, version)
+        self._vectors = VectorIndex(changes, version.dimension, "cosine", folder, exact_below)
+        if self._words.change > chunks.last_change(version):
+            self._words.clear()  # the database is an older copy: the files are of another history
 
     def refresh(self) -> None:
         """Take in what changed in the database since the last time; raises StoreError for vectors that cannot be.
@@ -92,14 +86,16 @@ class CollectionIndex:
         revision = database.revision(CHANGES)
         if revision == self._revision or database.in_transaction or self._abandoned.is_set():
             return
-        self._near.refresh()
+        self._vectors.refresh()
         with self._lock:
             if self._abandoned.is_set():
                 return
             until = self._chunks.last_change(self.version)
-            if until > min(self._words.change, self._shown.change):
-                self._follow_rows(until)
-            if min(self._near.change, self._words.change, self._shown.change) >= until:
+            if until > self._passages.change:
+                self._passages.refresh(until)
+            if until > self._words.change:
+                self._follow_words(until)
+            if min(self._vectors.change, self._words.change) >= until:
                 self._revision = revision
 
     @property
@@ -109,7 +105,7 @@ class CollectionIndex:
 
     def nearest(self, query: np.ndarray, k: int, allowed: np.ndarray | None = None) -> tuple[list[int], list[float]]:
         """Ids and cosines of the at most `k` chunks, of those in `allowed` (rising ids), nearest to the vector, best first."""
-        ids, distances = self._near.search(query, k, allowed)
+        ids, distances = self._vectors.search(query, k, allowed)
         return ids.tolist(), (1 - distances).tolist()
 
     def matching(self, query: str, k: int, allowed: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
@@ -118,13 +114,8 @@ class CollectionIndex:
 
     def passages(self, ids: Sequence[int]) -> dict[int, IndexRow]:
         """What hits show of the chunks, of those that are there."""
-        with self._reading:
-            found = {} if self._abandoned.is_set() else self._shown.get(ids)
-        if self._rows_problem:  # then it may still have what was removed
-            found = {number: found[number] for number in self._near.vectors(list(found))[0]}
-        missing = [number for number in ids if number not in found]  # the file is behind, or they were just removed
-        if missing and not self._shown.change:
-            self._revision = -1  # it was damaged and begun anew
+        found = {} if self._abandoned.is_set() else self._passages.get(ids)
+        missing = [number for number in ids if number not in found]  # they were just removed, or added
         return found | self._chunks.passages(self.version, missing) if missing else found
 
     def ceiling(self, query: str) -> float:
@@ -133,11 +124,11 @@ class CollectionIndex:
 
     def vectors(self, ids: list[int]) -> tuple[list[int], np.ndarray]:
         """Those of the chunks that are there and their vectors (n, dimension)."""
-        return self._near.vectors(ids)
+        return self._vectors.vectors(ids)
 
     def figures(self) -> IndexFigures:
         """How the vectors are searched, and what that was measured to find."""
-        return self._near.figures()
+        return self._vectors.figures()
 
     def settle(self) -> None:
         """After an ingest: free what only writing needs, and save if much would have to be caught up with."""
@@ -145,8 +136,9 @@ class CollectionIndex:
             if self._abandoned.is_set():
                 return
             self._words.settle()
-            if self._near.change - self._near.saved >= max(_FAR, _FAR_SHARE * len(self._near)):
-                self._near.save()
+            if self._vectors.is_far:
+                self._vectors.save()
+                self._passages.save()
 
     def close(self) -> None:
         """Write what is not yet in the files, and let go of them."""
@@ -154,7 +146,8 @@ class CollectionIndex:
         with self._lock:
             self.put_away()  # which makes it durable: only then may what it contains be forgotten elsewhere
             try:
-                self._chunks.forget_removed(self.version, min(self._near.saved, self._words.change, self._shown.change))
+                seen = min(self._vectors.saved, self._words.change, self._passages.saved)
+                self._chunks.forget_removed(self.version, seen)
             except StoreError as error:  # they are only in the way; the next time will do
                 log.warning("Notes of removed chunks of version %s stay in the database: %s", self.version.id, error)
 
@@ -162,28 +155,29 @@ class CollectionIndex:
         """Write what it contains, and let go of the files."""
         with self._lock:
             self._words.settle()
-            self._near.save()
+            self._vectors.save()
+            self._passages.save()
             self.abandon()
 
     def abandon(self) -> None:
-        """Let go of the files; searches that are under way end well, but changes are not followed any more."""
-        with self._lock, self._reading:
+        """Follow changes no more; searches that are under way end well."""
+        with self._lock:
             self._abandoned.set()
-            self._shown.close()
 
     def check(self) -> list[Problem]:
         """Whether the indexes have exactly the chunks that the database has, and could be saved."""
-        if self._shown.mend():
-            self._revision = -1
+        self._passages.mend()
+        self._revision = -1
         self.refresh()
         with self._lock:
-            if self._near.problem:
-                self._near.save()  # there may be space again
+            for cache in (self._vectors, self._passages):
+                if cache.problem:
+                    cache.save()  # there may be space again
             stored = set(self._chunks.chunk_ids(self.version))
-            found = {"vector": set(self._near.ids.tolist())}
-            if not self._rows_problem:  # which explains why they are behind
-                found |= {"lexical": self._words.ids(), "passage": self._shown.ids()}
-            counts = {"vector": len(self._near), "lexical": len(self._words), "passage": len(found.get("passage", ()))}
+            found = {"vector": set(self._vectors.ids.tolist()), "passage": self._passages.ids()}
+            counts = {"vector": len(self._vectors), "passage": len(found["passage"])}
+            if not self._words_problem:  # which explains why they are behind
+                found["lexical"], counts["lexical"] = self._words.ids(), len(self._words)
         problems = [
             Problem(
                 f"The {kind} index of version {self.version.id} has {counts[kind]} chunks, the database {len(stored)}.",
@@ -192,38 +186,39 @@ class CollectionIndex:
             for kind in found
             if found[kind] != stored or counts[kind] != len(stored)
         ]
-        unwritten = [what for what in (self._near.problem, self._rows_problem) if what]
-        return problems + [Problem(what, "Free some space on the disk; the documents are safe.") for what in unwritten]
+        unwritten = (self._vectors.problem, self._passages.problem, self._words_problem)
+        advice = "Free some space on the disk; the documents are safe."
+        return problems + [Problem(what, advice) for what in unwritten if what]
 
-    def _follow_rows(self, until: int) -> None:
-        """Where writing fails, what was there before goes on answering, and the next time tries again."""
+    def _follow_words(self, until: int) -> None:
+        """Where writing fails, what was there before answers on, and the next time tries again."""
+        words = self._words
         try:
-            behind = [cache for cache in (self._words, self._shown) if cache.change < until]
-            for known in {cache.change for cache in behind}:
-                self._write_rows([cache for cache in behind if cache.change == known], known, until)
-            if self._words.waste > _MOST_WASTE:
-                self._words.empty()
-                self._write_rows([self._words], 0, until)
-            self._rows_problem = ""
+            if words.change:
+                words.remove(self._chunks.removed(self.version, words.change, until))
+            self._write_words(words.change, until)
+            if words.waste > _MOST_WASTE:
+                words.empty()
+                self._write_words(0, until)
+            self._words_problem = ""
         except Exception as error:
-            self._shown.roll_back()
             self._words = LexicalIndex(self._folder / "lexical")
-            if not isinstance(error, (OSError, ValueError, RuntimeError)):  # tantivy says ValueError when the disk is full
+            # tantivy says ValueError when the disk is full
+            if not isinstance(error, (OSError, ValueError, RuntimeError)):
                 raise
-            self._rows_problem = f"The index of words in {self._folder} could not be written ({error})."
-            log.warning("%s Words of the newest documents are not found until it can be.", self._rows_problem)
+            self._words_problem = (
+                f"The index of words in {self._folder} could not be written ({error})."
+            )
+            log.warning(
+                "%s Words of the newest documents are not found until it can be.",
+                self._words_problem,
+            )
 
-    def _write_rows(self, caches: Sequence[LexicalIndex | ShownChunks], known: int, until: int) -> None:
-        if known:
-            removed = self._chunks.removed(self.version, known, until)
-            for cache in caches:
-                cache.remove(removed)
+    def _write_words(self, known: int, until: int) -> None:
         while rows := self._chunks.texts_added(self.version, known, until, _SLICE):
-            for cache in caches:
-                cache.add(rows)
+            self._words.add(rows)
             known = rows[-1]["id"]
-        for cache in caches:
-            cache.commit(until)
+        self._words.commit(until)
 
 
 class Indexes:
@@ -274,6 +269,8 @@ class Indexes:
         for folder in self._folder.iterdir() if self._folder.is_dir() else ():
             if folder.name not in known:
                 shutil.rmtree(folder, ignore_errors=True)
+            for file in folder.glob("shown.sqlite*"):  # what hits show, of older versions
+                file.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Save all; what cannot be saved is brought up to date from the database at the next start."""

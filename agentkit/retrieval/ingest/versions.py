@@ -13,7 +13,7 @@ from agentkit.retrieval.embedding.embed import Embedder
 from agentkit.retrieval.embedding.embedders import Embedders
 from agentkit.retrieval.embedding.version_embedders import VersionEmbedders
 from agentkit.retrieval.index.indexes import Indexes
-from agentkit.retrieval.index.near import IndexFigures
+from agentkit.retrieval.index.vector_index import IndexFigures
 from agentkit.retrieval.ingest.gate import Gate
 from agentkit.retrieval.ingest.ingest import GroupWriter, chunk_tokens
 from agentkit.retrieval.ingest.rebuild import Readings, Rebuild

@@ -87,10 +87,19 @@ class ChunkTable:
 
     def passages(self, version: IndexVersion, ids: Sequence[int]) -> dict[int, IndexRow]:
         """What a hit shows of each of the chunks that is there."""
-        if not ids:
-            return {}
-        rows = self.database.rows(f"{_ROWS} where k.version_id = ? and k.id in ({_numbers(ids)})", [version.id])
+        sql = f"{_ROWS} where k.version_id = ? and k.id in (select unnest(?::bigint[]))"
+        rows = self.database.rows(sql, [version.id, list(ids)])
         return {row["id"]: cast(IndexRow, row) for row in rows}
+
+    def shown_added(
+        self, version: IndexVersion, after: int, until: int, limit: int
+    ) -> pyarrow.Table:
+        """What hits show of the first `limit` chunks added after one change and until another.
+
+        The columns are those of an `IndexRow`, the ids rise.
+        """
+        sql = f"{_ROWS} where k.version_id = ? and k.id > ? and k.id <= ? order by k.id limit ?"
+        return self.database.arrow(sql, [version.id, after, until, limit])
 
     def texts_added(self, version: IndexVersion, after: int, until: int, limit: int) -> list[IndexRow]:
         """The first `limit` chunks added after one change and until another."""

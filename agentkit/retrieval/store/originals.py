@@ -25,10 +25,12 @@ _SKIPPED = frozenset({"node_modules", "__pycache__"})
 
 
 class Originals:
-    """Files at `<folder>/<first two digits>/<sha256>`."""
+    """Files at `files/<first two digits>/<sha256>` in the data folder."""
 
-    def __init__(self, folder: Path, max_bytes: int) -> None:
-        self._folder = folder
+    def __init__(self, data: Path, max_bytes: int) -> None:
+        self._folder = data / "files"
+        self._own = (data / "uploads", data / "fetched")
+        """Where files lie that agentkit has written itself, and nobody changes."""
         self._max_bytes = max_bytes
 
     def path(self, sha256: str) -> Path:
@@ -36,7 +38,11 @@ class Originals:
         return self._folder / sha256[:2] / sha256
 
     def keep(self, source: Source) -> tuple[str, int]:
-        """Copy a file durably; gives its sha256 and its size in bytes. Raises DocumentError when it cannot be taken."""
+        """Keep a file durably; gives its sha256 and its size in bytes.
+
+        It is copied and left as it is; one in the folder of uploads is not written once more, but
+        gets a second name. Raises DocumentError when it cannot be taken.
+        """
         try:
             size = source.path.stat().st_size
             self._check(source, size)
@@ -52,7 +58,7 @@ class Originals:
                 "taken in; take the file in once more from where you have it."
             )
         if self.damage(sha256):
-            self._copy(source, sha256)
+            self._place(source, sha256)
         return sha256, size
 
     def damage(self, sha256: str) -> str:
@@ -87,23 +93,13 @@ class Originals:
         if not size:
             raise EmptyDocument(f"{source.name} is empty (0 bytes); check that it was saved and copied completely.")
 
-    def _copy(self, source: Source, sha256: str) -> None:
+    def _place(self, source: Source, sha256: str) -> None:
         target = self.path(sha256)
         temporary = target.with_name(f"{uuid.uuid4().hex}.tmp")
-        digest = hashlib.sha256()
         try:
             private.make_folder(target.parent)
-            with (
-                source.path.open("rb") as opened,
-                open(temporary, "wb", opener=private.opener) as written,
-            ):
-                while block := opened.read(_BLOCK):
-                    digest.update(block)
-                    written.write(block)
-                written.flush()
-                os.fsync(written.fileno())
-            if digest.hexdigest() != sha256:
-                raise DocumentError(f"{source.name} changed while it was read; retry when nothing writes to it any more.")
+            if not self._linked(source.path, temporary):
+                _copy(source, temporary, sha256)
             temporary.replace(target)
         except OSError as error:
             raise StoreError(
@@ -112,6 +108,33 @@ class Originals:
             ) from error
         finally:
             temporary.unlink(missing_ok=True)
+
+    def _linked(self, path: Path, name: Path) -> bool:
+        """Give a file of our own another name, once its bytes are on the disk; False if it needs a copy."""
+        there = path.resolve()
+        if not any(there.is_relative_to(folder.resolve()) for folder in self._own):
+            return False
+        with there.open("rb") as opened:
+            os.fsync(opened.fileno())
+        try:
+            os.link(there, name)
+        except OSError:  # it is on another file system, or on one without second names
+            return False
+        return True
+
+
+def _copy(source: Source, target: Path, sha256: str) -> None:
+    digest = hashlib.sha256()
+    with source.path.open("rb") as opened, open(target, "wb", opener=private.opener) as written:
+        while block := opened.read(_BLOCK):
+            digest.update(block)
+            written.write(block)
+        written.flush()
+        os.fsync(written.fileno())
+    if digest.hexdigest() != sha256:
+        raise DocumentError(
+            f"{source.name} changed while it was read; retry when nothing writes to it any more."
+        )
 
 
 def _sha256(path: Path) -> str:

@@ -13,8 +13,7 @@ from agentkit.documents import Limits
 from agentkit.errors import ConfigError
 from agentkit.retrieval.names import MOST_TAGS, checked_tag
 from agentkit.retrieval.transfer.bundle import CHUNKS, DOCUMENTS, Bundle, Sink
-from agentkit.retrieval.transfer.parquet_footer import can_be_looked_at
-from agentkit.retrieval.transfer.parquet_pages import OddPage, pages
+from agentkit.retrieval.transfer.parquet_checks import OddPage, can_be_looked_at, pages
 
 if TYPE_CHECKING:
     import pyarrow

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,15 +16,16 @@ from agentkit.ledger import Chat, queries
 from agentkit.ledger.queries import Totals
 from agentkit.reasons import end_from_json
 from agentkit.runs import Run
-from agentkit.teams import Team, team
-from agentkit.ui.chat import asking, composer, doubts, source, table
+from agentkit.teams import Question, Team, team
+from agentkit.teams.extraction import Table
+from agentkit.teams.question import EVERYTHING
+from agentkit.ui.chat import asking, composer, doubts, source
 from agentkit.ui.shared import state
 from agentkit.ui.steps import draw, wording
 from agentkit.ui.steps.chat import excerpt
 from agentkit.ui.steps.step import Asked
 from agentkit.ui.steps.turns import Turn, last_turns, lately, live_turn, steps, stored_turns
 from agentkit.ui.text import figures, markdown
-from agentkit.workspace import EVERYTHING, scope_of
 
 _KEPT = "What had been written by then is kept."
 SHOWN = 30  # messages; more come with "Earlier messages"
@@ -47,7 +49,7 @@ def live_run(chat: Chat) -> Run[Any] | None:
     return run
 
 
-def draw_chat(chat: Chat, chosen: composer.Choice, run: Run[Any] | None) -> None:
+def draw_chat(chat: Chat, chosen: Question, run: Run[Any] | None) -> None:
     """The turns of a chat, the last ones first to be shown, and the live one."""
     ledger, owner = state.workspace().ledger, state.owner()
     thread = [said for said in ledger.thread(owner, chat.id) if run is None or said.run_id != run.id]
@@ -84,7 +86,7 @@ def _show_more(chat_id: str) -> None:
     st.session_state[key] = st.session_state.get(key, SHOWN) + SHOWN
 
 
-def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again: composer.Choice | None) -> None:
+def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again: Question | None) -> None:
     marker = source.opened(turn.answer.id) if turn.answer else None
     cited = next((citation for citation in turn.citations if citation["marker"] == marker), None)
 
@@ -114,7 +116,7 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
 
 def _draw_unread(turn: Turn) -> None:
     """Attached files that could not be read: the answer cannot know them."""
-    if turn.status == "failed" or not (turn.question and turn.question.extra.get("attachments")):
+    if turn.status == "failed" or not (turn.question and Question.asked_by(turn.question).attachments):
         return
     ledger, owner = state.workspace().ledger, state.owner()
     done = [event for _, event in queries.told(ledger, owner, [turn.run_id], DocumentDone)]
@@ -153,7 +155,7 @@ def _draw_result(turn: Turn) -> None:
             marked = doubts.places(turn.checks)
             st.markdown(markdown.answer(turn.answer.content, turn.answer.id, markers, marked))
     if turn.answer and turn.answer.extra.get("table"):  # with a source for every value: the markers lead there
-        table.draw_downloads(turn.answer.id, turn.answer.extra["table"])
+        _draw_downloads(turn.answer.id, turn.answer.extra["table"])
     elif turn.citations and turn.answer:
         source.draw_chips(turn.answer.id, turn.citations, doubts.wholly_doubtful(turn.checks))
     doubts.draw_legend(turn.checks)
@@ -174,6 +176,30 @@ def _draw_result(turn: Turn) -> None:
         case "interrupted":
             when = f"in the middle of this answer. {_KEPT}" if written else "before this was answered."
             st.warning(f"The app was closed {when}", icon=":material/warning:")
+
+
+def _draw_downloads(answer_id: str, data: Mapping[str, object]) -> None:
+    """A button for each format of the table that an answer brings; a file is made when it is asked for."""
+    def text() -> bytes:
+        return Table.from_json(data).to_csv().encode("utf-8-sig")  # spreadsheets take it for UTF-8 by that mark
+
+    def columns() -> bytes:
+        return Table.from_json(data).to_parquet()
+
+    def whole() -> bytes:
+        return json.dumps(data, ensure_ascii=False, indent=2).encode()
+
+    formats: dict[str, tuple[Callable[[], bytes], str]] = {
+        "CSV": (text, "text/csv"),
+        "Parquet": (columns, "application/vnd.apache.parquet"),
+        "JSON": (whole, "application/json"),
+    }
+    with st.container(horizontal=True, gap="small"):
+        for name, (made, mime) in formats.items():
+            st.download_button(
+                name, made, file_name=f"table.{name.lower()}", mime=mime, icon=":material/download:", type="tertiary",
+                on_click="ignore", key=f"table-{name}-{answer_id}", help=f"All rows, with the source of each value ({name})",
+            )  # fmt: skip
 
 
 def _draw_remarks(turn: Turn) -> None:
@@ -220,7 +246,7 @@ def _draw_no_evidence(turn: Turn) -> None:
         ways = "Ask in other words, or see in the retrieval lab what lies below the line."
     else:
         text, ways = "**No passage was found.**", "Ask in other words, or choose another collection."
-    if turn.question and scope_of(turn.question) != EVERYTHING:
+    if turn.question and Question.asked_by(turn.question).scope != EVERYTHING:
         ways = f"Clear what the question is narrowed to. {ways}"
     st.info(f"{text} {ways}", icon=":material/search_off:")
     collection = _searched(turn) or first.collection
@@ -237,12 +263,12 @@ def _searched(turn: Turn) -> str:
     return next((one.name for one in known if one.id == wanted), "")
 
 
-def _draw_again(chosen: composer.Choice, turn: Turn) -> None:
+def _draw_again(chosen: Question, turn: Turn) -> None:
     """Ask the same in place of a turn that has no whole answer; the old turn stays in the chat's tree."""
     if turn.question is None:
         return
     said = turn.question
-    draft = composer.Draft(st.query_params["chat"], said.content, chosen, again=said.id)
+    question = replace(chosen, text=said.content, again=said.id)
     with st.container(horizontal=True, gap="small"):
         if _can_go_on(chosen, turn):
             st.button(
@@ -251,7 +277,7 @@ def _draw_again(chosen: composer.Choice, turn: Turn) -> None:
                 icon=":material/play_arrow:",
                 help="Go on from what is there: nothing of it is done again.",
                 on_click=composer.send,
-                args=(replace(draft, go_on=True),),
+                args=(replace(question, go_on=True),),
             )
         st.button(
             "Try again",
@@ -259,15 +285,17 @@ def _draw_again(chosen: composer.Choice, turn: Turn) -> None:
             icon=":material/refresh:",
             help="Ask the same from the beginning: same documents, same files.",
             on_click=composer.send,
-            args=(draft,),
+            args=(question,),
         )
 
 
-def _can_go_on(chosen: composer.Choice, turn: Turn) -> bool:
+def _can_go_on(chosen: Question, turn: Turn) -> bool:
     """Whether there is something to go on from, and a language model that can."""
-    asked = team(str(turn.question.extra.get("team") or chosen.team) if turn.question else "")
+    if turn.question is None:
+        return False
+    asked = team(Question.asked_by(turn.question, chosen.team_id).team_id)
     written = bool(turn.answer and turn.answer.content) or bool(turn.inner)
-    return written and asked.goes_on and state.workspace().model(chosen.model).is_language_model
+    return written and asked.goes_on and state.workspace().model(chosen.model_id).is_language_model
 
 
 @st.fragment(run_every=POLL_S)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -13,15 +13,12 @@ from agentkit.documents import SUPPORTED
 from agentkit.errors import AgentkitError, StoreError
 from agentkit.ledger import Chat, queries
 from agentkit.messages import new_id
-from agentkit.retrieval import Source
-from agentkit.retrieval.types import Scope
-from agentkit.runs import Run
-from agentkit.teams import TEAMS, Answer, team, variants
+from agentkit.teams import TEAMS, Question, team, variants
 from agentkit.ui.chat import narrowing
 from agentkit.ui.shared import components, kept, state, uploads
 from agentkit.ui.steps.step import Level
 from agentkit.ui.text import figures, markdown
-from agentkit.workspace import DEFAULT_COLLECTION, EVERYTHING, scope_from_json, scope_to_json
+from agentkit.workspace import DEFAULT_COLLECTION
 
 _LONGEST_DRAFT = 100_000  # characters
 WIDTH = 736  # pixels: the reading column
@@ -33,106 +30,30 @@ _LEVELS: dict[Level, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Whom and what the next question asks."""
-
-    collection: str
-    team: str
-    model: str
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A question that is ready to be asked; `parent_id` as in `Workspace.ask`."""
-
-    chat_id: str | None
-    text: str
-    choice: Choice
-    files: tuple[Source, ...] = ()
-    keep: bool = False
-    parent_id: str | None = None
-    scope: Scope = EVERYTHING
-    again: str = ""
-    """The id of a question that is asked once more, with what it had then."""
-    go_on: bool = False
-    """Whether its answer is to be gone on with."""
-    id: str = field(default_factory=new_id)
-
-    def to_json(self) -> dict[str, Any]:
-        """As it is kept in its chat."""
-        return {
-            "id": self.id,
-            "text": self.text,
-            "choice": asdict(self.choice),
-            "files": [kept.source_to_json(one) for one in self.files],
-            "keep": self.keep,
-            "parent_id": self.parent_id,
-            "scope": scope_to_json(self.scope),
-            "again": self.again,
-            "go_on": self.go_on,
-        }
-
-
-def draft_of(chat_id: str | None, given: dict[str, Any]) -> Draft:
-    """What `Draft.to_json` made."""
-    return Draft(
-        chat_id,
-        given["text"],
-        Choice(**given["choice"]),
-        tuple(kept.source_of(one) for one in given["files"]),
-        given["keep"],
-        given["parent_id"],
-        scope_from_json(given["scope"]),
-        given["again"],
-        given["go_on"],
-        given["id"],
-    )
-
-
-def send(draft: Draft) -> None:
+def send(question: Question) -> None:
     """Ask, or queue the question while the chat is still answering; a problem is kept for the page to show."""
-    kept.put(draft.chat_id, "not_asked", None)
-    if draft.chat_id and runs.live(state.owner(), chat_id=draft.chat_id):
-        _wait(draft)
+    chat_id = question.chat_id
+    kept.put(chat_id, "not_asked", None)
+    if chat_id and runs.live(state.owner(), chat_id=chat_id):
+        _wait(question)
         return
     try:
-        run = _asked(draft)
+        if not question.again and question.collection not in collections():
+            state.workspace().library.create_collection(state.owner(), question.collection)
+        run = state.workspace().ask(state.owner(), question)
     except AgentkitError as error:
-        kept.put(draft.chat_id, "not_asked", {**draft.to_json(), "problem": str(error)})
+        kept.put(chat_id, "not_asked", {**question.to_json(), "problem": str(error)})
         return
     if run.chat_id:
         st.query_params["chat"] = run.chat_id
-        if draft.chat_id is None:
+        if chat_id is None:
             narrowing.follow(run.chat_id)
             st.session_state[_BEGUN] = run.chat_id
 
 
-def _asked(draft: Draft) -> Run[Answer]:
-    workspace, owner, chosen = state.workspace(), state.owner(), draft.choice
-    if draft.chat_id and draft.again:
-        return workspace.ask_again(
-            owner,
-            draft.chat_id,
-            draft.again,
-            team_id=chosen.team,
-            model_id=chosen.model,
-            go_on=draft.go_on,
-        )
-    if chosen.collection not in collections():
-        workspace.library.create_collection(owner, chosen.collection)
-    return workspace.ask(
-        owner,
-        draft.text,
-        collection=chosen.collection,
-        team_id=chosen.team,
-        model_id=chosen.model,
-        chat_id=draft.chat_id,
-        parent_id=draft.parent_id,
-        attachments=draft.files,
-        keep_attachments=draft.keep,
-        scope=draft.scope,
-    )
+def _stored(chat_id: str | None, stored: Mapping[str, Any]) -> Question:
+    """A question that was kept in its chat."""
+    return replace(Question.from_json(stored), chat_id=chat_id)
 
 
 def send_queued(chat: Chat) -> None:
@@ -155,7 +76,7 @@ def draw_pending(chat_id: str | None) -> None:
         text, problem = markdown.literal(not_asked["text"]), markdown.literal(not_asked["problem"])
         st.error(f"**Not asked:** {text}\n\n{problem}", icon=":material/error:")
         with st.container(horizontal=True, gap="small"):
-            again = (draft_of(chat_id, not_asked),)
+            again = (_stored(chat_id, not_asked),)
             icon = ":material/refresh:"
             st.button("Try again", key="send-again", icon=icon, on_click=send, args=again)
             st.button(
@@ -194,11 +115,12 @@ def _draw_waiting(
         )
 
 
-def choice(chat: Chat | None, known: Mapping[str, int]) -> Choice:
-    """What is chosen for this chat now: in the composer, else in the chat, else in the latest one.
+def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
+    """The next question of this chat before it is written: of whom, and over what.
 
-    What does not exist any more is passed over. A new chat takes the default model, if one was
-    chosen, before that of the latest one.
+    That is chosen in the composer, else in the chat, else in the latest one; what does not exist
+    any more is passed over. A new chat takes the default model, if one was chosen, before that of
+    the latest one.
     """
     latest = chat or next(iter(state.workspace().ledger.chats(state.owner(), limit=1)), None)
     models = [model.id for model in state.workspace().models()]
@@ -210,10 +132,12 @@ def choice(chat: Chat | None, known: Mapping[str, int]) -> Choice:
         candidates = (st.session_state.get(_key(what, chat)), chosen, getattr(latest, what, None))
         return next((str(value) for value in candidates if value in options), otherwise)
 
-    return Choice(
+    return Question(
+        "",
         first_known("collection", list(known), fullest),
         first_known("team", [one.id for one in TEAMS], TEAMS[0].id),
         first_known("model", models, models[0]),
+        chat.id if chat else None,
     )
 
 
@@ -264,9 +188,17 @@ def _submit(chat: Chat | None) -> None:
         st.toast(markdown.literal(str(error)), icon=":material/error:", duration="infinite")
         return
     text = value.text.strip() or f"What is in {', '.join(source.name for source in files)}?"
-    asked, chat_id, keep = choice(chat, collections()), chat.id if chat else None, bool(st.session_state.get("keep-files"))
-    kept.put(chat_id, "draft", None)
-    send(Draft(chat_id, text, asked, files, keep, scope=narrowing.chosen(chat_id, asked.collection)))
+    now = choice(chat, collections())
+    kept.put(now.chat_id, "draft", None)
+    send(
+        replace(
+            now,
+            text=text,
+            attachments=files,
+            keep_attachments=bool(st.session_state.get("keep-files")),
+            scope=narrowing.chosen(now.chat_id, now.collection),
+        )
+    )
 
 
 @st.fragment
@@ -283,26 +215,28 @@ def keep_draft(chat_id: str | None) -> None:
 
 def _draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:
     now, models = choice(chat, known), {model.id: model.label for model in state.workspace().models()}
-    chosen = team(now.team)
-    label = " · ".join(markdown.literal(part) for part in (now.collection, chosen.title, models[now.model]))
+    chosen = team(now.team_id)
+    parts = (now.collection, chosen.title, models[now.model_id])
+    label = " · ".join(map(markdown.literal, parts))
     with st.popover(label, icon=":material/tune:", type="tertiary", key="choice"):
         names = list(known) or [now.collection]
-        for what, value in asdict(now).items():
-            st.session_state[_key(what, chat)] = value
+        st.session_state[_key("collection", chat)] = now.collection
+        st.session_state[_key("team", chat)] = now.team_id
+        st.session_state[_key("model", chat)] = now.model_id
         _select("Collection", "collection", chat, names, lambda name: f"{name} ({figures.count(known.get(name, 0), 'document')})")
         _draw_team(chat, now, only_offline=set(models) <= {"offline"})
         _select("Model", "model", chat, list(models), models.__getitem__)
-        if now.model == "offline":
+        if now.model_id == "offline":
             st.caption("This is no language model: it quotes the sentences that answer, word for word.")
         _draw_level()
 
 
-def _draw_team(chat: Chat | None, now: Choice, *, only_offline: bool) -> None:
+def _draw_team(chat: Chat | None, now: Question, *, only_offline: bool) -> None:
     """One entry for each kind of team, and below it the variants of the chosen one.
 
     While there is `only_offline` to choose, teams that need a language model say so.
     """
-    chosen = team(now.team)
+    chosen = team(now.team_id)
     kinds = [chosen.id if known.kind == chosen.kind else known.id for known in TEAMS if team(known.kind) is known]
 
     def named(team_id: str) -> str:
@@ -319,7 +253,7 @@ def _draw_team(chat: Chat | None, now: Choice, *, only_offline: bool) -> None:
             "Who speaks next", others, format_func=lambda team_id: team(team_id).variant, key=_key("variant", chat),
             on_change=_keep_variant, args=(chat,),
         )  # fmt: skip
-    if now.model == "offline" and chosen.needs_language_model:
+    if now.model_id == "offline" and chosen.needs_language_model:
         st.warning("This team needs a language model. Choose one below, or connect one first.", icon=":material/warning:")
         st.page_link(state.PAGES / "settings.py", label="Connect a model", icon=":material/tune:")
 
@@ -372,11 +306,12 @@ def _queue(chat_id: str | None) -> list[dict[str, Any]]:
     return list(kept.get(chat_id, "queue") or [])
 
 
-def _wait(draft: Draft) -> None:
+def _wait(question: Question) -> None:
     """Put it at the end of the queue of its chat."""
+    waiting = {**question.to_json(), "id": new_id()}
     while True:  # until no other tab has changed it meanwhile
-        before = kept.get(draft.chat_id, "queue")
-        if kept.exchange(draft.chat_id, "queue", before, [*(before or []), draft.to_json()]):
+        before = kept.get(question.chat_id, "queue")
+        if kept.exchange(question.chat_id, "queue", before, [*(before or []), waiting]):
             return
 
 
@@ -397,7 +332,7 @@ def _taken(chat_id: str | None, queued: Mapping[str, object]) -> bool:
 
 def _ask_now(chat_id: str, queued: dict[str, Any]) -> None:
     if _taken(chat_id, queued):
-        send(draft_of(chat_id, queued))
+        send(_stored(chat_id, queued))
 
 
 def _is_held(chat_id: str) -> bool:

@@ -10,9 +10,9 @@ import streamlit as st
 from agentkit.errors import NotFound
 from agentkit.retrieval import Collection
 from agentkit.retrieval.types import Scope
+from agentkit.teams.question import EVERYTHING, scope_from_json, scope_to_json
 from agentkit.ui.shared import dialogs, filters, kept, state
 from agentkit.ui.text import figures, markdown
-from agentkit.workspace import EVERYTHING, scope_from_json, scope_to_json
 
 _NARROW = "Narrow"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import streamlit as st
@@ -55,9 +56,10 @@ def _draw_suggestions(known: Mapping[str, int]) -> None:
         return
     st.markdown("Ask the sample documents, for example:")
     with st.container(gap="xsmall"):  # buttons, not pills: a chosen pill would ask once more whenever the page is drawn anew
-        for question in suggested_questions(state.workspace().settings.sample_questions):
-            draft = composer.Draft(None, question, chosen, scope=narrowing.chosen(None, chosen.collection))
-            st.button(markdown.literal(question), key=f"ask-{question}", on_click=composer.send, args=(draft,))
+        scope = narrowing.chosen(None, chosen.collection)
+        for text in suggested_questions(state.workspace().settings.sample_questions):
+            question = replace(chosen, text=text, scope=scope)
+            st.button(markdown.literal(text), key=f"ask-{text}", on_click=composer.send, args=(question,))
 
 
 @st.cache_data(show_spinner=False)

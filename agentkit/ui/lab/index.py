@@ -10,7 +10,7 @@ import streamlit as st
 from agentkit import runs
 from agentkit.errors import AgentkitError
 from agentkit.retrieval import Collection
-from agentkit.retrieval.index.near import IndexFigures
+from agentkit.retrieval.index.vector_index import IndexFigures
 from agentkit.retrieval.ingest.versions import VersionStatus
 from agentkit.retrieval.types import IndexVersion
 from agentkit.runs import Run

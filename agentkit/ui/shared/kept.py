@@ -6,11 +6,9 @@ and what was being typed. A chat that has not begun yet has the empty id.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Literal
 
 from agentkit.errors import NotFound
-from agentkit.retrieval import Source
 from agentkit.ui.shared import state
 
 Name = Literal["queue", "not_asked", "narrowed", "level", "draft"]
@@ -35,14 +33,3 @@ def exchange(chat_id: str | None, name: Name, before: object, after: object) -> 
     """Keep the value in place of another; False when it is no longer the one that it was."""
     ledger = state.workspace().ledger
     return ledger.exchange(state.owner(), chat_id or "", name, before, after)
-
-
-def source_to_json(source: Source) -> list[str]:
-    """A file that goes along with a question."""
-    return [source.name, str(source.path), source.origin]
-
-
-def source_of(given: list[str]) -> Source:
-    """What `source_to_json` made."""
-    name, path, origin = given
-    return Source(name, Path(path), origin)

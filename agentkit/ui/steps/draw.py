@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from agentkit.events import Thinking
+from agentkit.teams import Question
 from agentkit.ui.shared import filters
 from agentkit.ui.steps.model import thought
 from agentkit.ui.steps.registry import kind_of
 from agentkit.ui.steps.step import Level, Said, Step
 from agentkit.ui.steps.turns import Turn, lately
 from agentkit.ui.text import figures, markdown
-from agentkit.workspace import scope_of
 
 PERSON, AGENT = ":material/person:", ":material/auto_stories:"
 
@@ -48,9 +48,7 @@ def draw_turn(turn: Turn, answer: Callable[[], None]) -> None:
     if turn.question:
         with st.chat_message("You", avatar=PERSON):  # by another name than "user": its grey ground fits no theme
             st.markdown(markdown.prose(turn.question.content))
-            _draw_attachments(turn.question)
-            if within := filters.in_words(scope_of(turn.question)):
-                st.caption(f":material/filter_alt: Only: {within}")
+            _draw_asked_with(turn.question)
     with st.chat_message("assistant", avatar=AGENT):
         answer()
 
@@ -73,13 +71,16 @@ def draw_growing_thinking(text: str, *, unfolded: bool) -> None:
         st.markdown(markdown.prose(shown))
 
 
-def _draw_attachments(question: Said) -> None:
-    names = question.extra.get("attachments", [])
-    if names:
-        where = "kept in the collection" if question.extra.get("kept") else "for this chat only"
-        st.caption(f":material/attach_file: {', '.join(markdown.literal(name) for name in names)} ({where})")
-    if gone := question.extra.get("missing"):
+def _draw_asked_with(said: Said) -> None:
+    asked = Question.asked_by(said)
+    if asked.attachments:
+        names = ", ".join(markdown.literal(file.name) for file in asked.attachments)
+        where = "kept in the collection" if asked.keep_attachments else "for this chat only"
+        st.caption(f":material/attach_file: {names} ({where})")
+    if gone := said.extra.get("missing"):
         listed = ", ".join(markdown.literal(name) for name in gone)
         verb = "is" if len(gone) == 1 else "are"
         st.warning(f"{listed} {verb} no longer there: the answer does not know what it said. "
                    "Attach it once more if it matters.", icon=":material/attach_file_off:")
+    if within := filters.in_words(asked.scope):
+        st.caption(f":material/filter_alt: Only: {within}")

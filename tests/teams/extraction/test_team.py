@@ -13,7 +13,7 @@ from agentkit.events import Event, MessageSent
 from agentkit.llm import Model
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.connections.config import offline_model
-from agentkit.teams import Answer, Task
+from agentkit.teams import Answer, Question, Task
 from agentkit.teams.extraction import TEAM
 from agentkit.teams.extraction.question import asked_for
 from agentkit.teams.extraction.team import plain
@@ -28,7 +28,7 @@ QUESTION = "Make a table of: total (number): with tax, date (date)"
 
 def ask(question: str, documents: Sequence[Readable], model: Model | None = None) -> tuple[Answer, MessageSent, list[Event]]:
     task = Task(
-        question,
+        Question(question),
         model or offline_model(),
         lambda query: [],
         answer_id="answer",
@@ -73,7 +73,7 @@ def test_a_json_schema_in_the_question() -> None:
     schema = {"type": "object", "properties": {"total": {"type": "number"}}}
     answer, _, _ = ask(f"Please:\n```json\n{json.dumps(schema)}\n```", [B])
     assert "| b.txt | 7\u00a0[1] |" in answer.text
-    task = Task('{"type": "object"', offline_model(), lambda query: [])
+    task = Task(Question('{"type": "object"'), offline_model(), lambda query: [])
     with pytest.raises(ConfigError, match="not valid JSON"):
         TEAM.work(task)
 
@@ -86,7 +86,7 @@ def test_offline_a_question_without_fields_is_told_how_to_ask() -> None:
 
 def test_without_documents_it_says_so() -> None:
     assert "There are no documents" in ask(QUESTION, [])[0].text
-    assert "There are no documents" in TEAM.work(Task(QUESTION, offline_model(), lambda query: [])).text
+    assert "There are no documents" in TEAM.work(Task(Question(QUESTION), offline_model(), lambda query: [])).text
 
 
 def test_a_language_model_names_the_fields_first() -> None:

@@ -13,7 +13,7 @@ from agentkit.events import Event, MessageSent, ReplyParsed
 from agentkit.llm import Model
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.connections.config import offline_model
-from agentkit.teams import Answer, Task
+from agentkit.teams import Answer, Question, Task
 from agentkit.teams.werewolf import TEAM
 from agentkit.teams.werewolf.rules import PLAYERS
 from tests.teams.stage import Played, look_up
@@ -21,7 +21,7 @@ from tests.teams.werewolf.table import Turn, players
 
 
 def watch(model: Model, on_event: Callable[[Event, runs.Run[Answer]], None] = lambda event, run: None) -> Played:
-    task, played = Task("Play!", model, look_up, [], "answer", "question"), Played()
+    task, played = Task(Question("Play!"), model, look_up, [], "answer", "question"), Played()
     run = runs.start(lambda: TEAM.work(task), kind="chat", owner="stage", chat_id="chat")
     for recorded in run:
         played.events.append(recorded.event)

@@ -6,7 +6,7 @@ from agentkit.agents.retrieve_chat.vectordb.embedded import DuckDBVectorDB
 from agentkit.agents.retrieve_chat.vectordb.embedding import default_embedding_function, embedding_function_of
 from agentkit.agents.retrieve_chat.vectordb.factory import VectorDBFactory
 from agentkit.agents.retrieve_chat.vectordb.pgvector import PGVectorDB
-from agentkit.retrieval.index.nearest import Metric
+from agentkit.retrieval.index.graph import Metric
 
 __all__ = [
     "ChromaVectorDB", "Document", "DuckDBVectorDB", "EmbeddingFunction", "ItemID", "Metric", "PGVectorDB", "QueryResults",

@@ -12,7 +12,7 @@ from agentkit.agents.retrieve_chat.vectordb.checks import checked, checked_id, c
 from agentkit.agents.retrieve_chat.vectordb.embedding import as_vectors, default_embedding_function, embedded
 from agentkit.agents.retrieve_chat.vectordb.filters import Filters
 from agentkit.errors import WrongArgument, WrongType
-from agentkit.retrieval.index.nearest import Metric
+from agentkit.retrieval.index.graph import Metric
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ from agentkit.agents.retrieve_chat.vectordb.base import Document, EmbeddingFunct
 from agentkit.agents.retrieve_chat.vectordb.checked import CheckedVectorDB, Rows, as_document
 from agentkit.agents.retrieve_chat.vectordb.filters import Filters
 from agentkit.errors import ConfigError, StoreError, WrongArgument
-from agentkit.retrieval.index.nearest import Metric
+from agentkit.retrieval.index.graph import Metric
 
 if TYPE_CHECKING:
     import chromadb

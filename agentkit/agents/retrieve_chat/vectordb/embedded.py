@@ -15,7 +15,7 @@ from agentkit.agents.retrieve_chat.vectordb.neighbours import Neighbours
 from agentkit.agents.retrieve_chat.vectordb.tables import DUCKDB, EVERYTHING, Collection, Tables, with_ids, with_numbers
 from agentkit.database import Database
 from agentkit.errors import StoreError
-from agentkit.retrieval.index.nearest import Metric
+from agentkit.retrieval.index.graph import Metric
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,7 @@ from agentkit.agents.retrieve_chat.vectordb.base import EmbeddingFunction, Vecto
 from agentkit.core import stopping
 from agentkit.errors import WrongArgument
 from agentkit.retrieval.embedding.embed import Embedder, MiniLMEmbedder
-from agentkit.retrieval.index.nearest import Metric
+from agentkit.retrieval.index.graph import Metric
 
 if TYPE_CHECKING:
     import numpy as np

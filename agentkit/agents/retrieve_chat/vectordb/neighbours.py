@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agentkit.agents.retrieve_chat.vectordb.filters import Condition
 from agentkit.agents.retrieve_chat.vectordb.tables import EVERYTHING, Collection, with_numbers
 from agentkit.errors import StoreError
-from agentkit.retrieval.index.near import EXACT_BELOW, IndexFigures, NearIndex
+from agentkit.retrieval.index.vector_index import EXACT_BELOW, IndexFigures, VectorIndex
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,9 +19,6 @@ log = logging.getLogger(__name__)
 
 Near = dict[int, float]
 """Distances by the documents' numbers."""
-
-_FAR = 5_000
-"""So many changes after the last save make it worth to save again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +49,27 @@ class Neighbours:
 
     def __init__(self, collection: Collection, dimension: int, folder: Path | None, exact_below: int = EXACT_BELOW) -> None:
         self.collection = collection
-        self._near = NearIndex(_CollectionChanges(collection), dimension, collection.metric, folder, exact_below)
+        self._index = VectorIndex(_CollectionChanges(collection), dimension, collection.metric, folder, exact_below)
 
     def nearest(self, vector: np.ndarray, k: int, condition: Condition = EVERYTHING) -> Near:
         """The at most `k` documents nearest to the vector (dimension), of those that fulfil the condition."""
-        self._near.refresh()
-        if self._near.change - self._near.saved >= _FAR:
+        self._index.refresh()
+        if self._index.is_far:
             self.save()
         allowed = None if condition == EVERYTHING else self.collection.tables.numbers(self.collection, condition)
         query = _unit(vector[None])[0] if self.collection.metric == "cosine" else vector
-        numbers, distances = self._near.search(query, k, allowed)
+        numbers, distances = self._index.search(query, k, allowed)
         return dict(zip(numbers.tolist(), distances.tolist(), strict=True))
 
     def figures(self) -> IndexFigures:
         """How the vectors are searched, and what that was measured to find."""
-        return self._near.figures()
+        return self._index.figures()
 
     def save(self) -> None:
         """Write what is worth it, and forget the removals that are in it."""
-        self._near.save()
+        self._index.save()
         try:
-            self.collection.tables.forget_removed(self.collection, self._near.saved)
+            self.collection.tables.forget_removed(self.collection, self._index.saved)
         except StoreError as error:  # a full disk: they are only in the way
             log.warning("Notes of removed documents of collection %r stay in the database: %s", self.collection.name, error)
 

@@ -15,8 +15,8 @@ from agentkit.agents.retrieve_chat.vectordb.base import Document, EmbeddingFunct
 from agentkit.agents.retrieve_chat.vectordb.checked import CheckedVectorDB, Rows, as_document
 from agentkit.agents.retrieve_chat.vectordb.filters import Condition, Dialect, Filters
 from agentkit.errors import ConfigError, StoreError
-from agentkit.retrieval.index.near import EXACT_BELOW
-from agentkit.retrieval.index.nearest import Metric
+from agentkit.retrieval.index.graph import Metric
+from agentkit.retrieval.index.vector_index import EXACT_BELOW
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,7 +16,7 @@ from agentkit.agents.retrieve_chat.vectordb.checked import Rows, as_document
 from agentkit.agents.retrieve_chat.vectordb.filters import Condition, Dialect
 from agentkit.database import Database
 from agentkit.messages import new_id
-from agentkit.retrieval.index.nearest import Metric
+from agentkit.retrieval.index.graph import Metric
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from agentkit.retrieval.index.near import NearIndex
-from agentkit.retrieval.index.nearest import Metric
+from agentkit.retrieval.index.graph import Metric
+from agentkit.retrieval.index.vector_index import VectorIndex
 
 SIZE = 16
 
@@ -44,8 +44,8 @@ class Table:
                 self.last += 1
                 self.gone.append((self.last, number))
 
-    def index(self, folder: Path | None, exact_below: int = 100) -> NearIndex:
-        index = NearIndex(self, SIZE, self.metric, folder, exact_below)
+    def index(self, folder: Path | None, exact_below: int = 100) -> VectorIndex:
+        index = VectorIndex(self, SIZE, self.metric, folder, exact_below)
         index.refresh()
         return index
 

@@ -1,7 +1,12 @@
-"""What the pages of a Parquet column say of themselves: how they are coded, what they unpack to.
+"""What is looked at before pyarrow reads a Parquet file: its footer, and the pages of its columns.
 
-A file's footer says so too, but a reader unpacks by what stands before each page, and whoever
-forges a file can let the footer say something else. So this is what counts before a page is read.
+For some damaged footers pyarrow ends its process: an exception of its C++ part, such as one about
+statistics that do not fit, is not caught where columns of the footer are asked for. So another
+process looks first.
+
+Pages say how they are coded and what they unpack to. A file's footer says so too, but a reader
+unpacks by what stands before each page, and whoever forges a file can let the footer say something
+else. So this is what counts before a page is read.
 
 The headers are Thrift structs in the compact protocol:
 https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
@@ -10,6 +15,10 @@ https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.m
 
 from __future__ import annotations
 
+import functools
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -128,3 +137,45 @@ def _number(fields: dict[int, Field], number: int) -> int:
     if not isinstance(found, int):
         raise OddPage("the header of a page lacks a number")
     return found
+
+
+_LOOK = """
+import io, sys
+import pyarrow.parquet
+footer = pyarrow.parquet.read_metadata(io.BytesIO(sys.stdin.buffer.read()))
+for number in range(footer.num_row_groups):
+    group = footer.row_group(number)
+    for column in range(group.num_columns):
+        group.column(column).to_dict()
+"""
+_MAGIC = b"PAR1"
+_TIMEOUT_S = 120.0
+
+
+def can_be_looked_at(file: BinaryIO) -> bool:
+    """Whether the columns in the footer can be asked for; raises ValueError for what ends in no footer."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - 8))
+    end = file.read(8)
+    length = int.from_bytes(end[:4], "little")
+    if end[4:] != _MAGIC or length > size - 8:
+        raise ValueError("it does not end like a Parquet file")
+    file.seek(size - 8 - length)
+    return _survives(file.read(length + 8))
+
+
+@functools.lru_cache(maxsize=4)
+def _survives(footer: bytes) -> bool:
+    command = [sys.executable, "-P", "-W", "ignore", "-c", _LOOK]
+    try:
+        ended = subprocess.run(
+            command,
+            input=_MAGIC + footer,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return ended.returncode == 0

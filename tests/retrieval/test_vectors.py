@@ -1,9 +1,9 @@
-"""Rows compared one by one, and hnswlib's graph: what each finds, and what it refuses."""
+"""Vectors by id, and hnswlib's graph: what each finds, keeps and refuses."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentkit.errors import StoreError
-from agentkit.retrieval.index.nearest import BLOCK, ExactIndex, Graph, Metric
+from agentkit.retrieval.index.graph import Graph, Metric, load_graph, mapped_vectors
+from agentkit.retrieval.index.vectors import BLOCK, Vectors
 
 SIZE = 24
 METRICS: Sequence[Metric] = ("cosine", "l2", "ip")
@@ -30,22 +31,22 @@ def far(rows: np.ndarray, query: np.ndarray, metric: Metric) -> np.ndarray:
     return found
 
 
-def filled(count: int, metric: Metric = "cosine") -> tuple[ExactIndex, np.ndarray]:
+def filled(count: int, metric: Metric = "cosine") -> tuple[Vectors, np.ndarray]:
     rows = vectors(count)
-    index = ExactIndex(SIZE, metric)
+    index = Vectors(SIZE, metric)
     index.add(np.arange(1, count + 1), rows)
     return index, rows
 
 
 def test_an_empty_index_finds_nothing() -> None:
-    index = ExactIndex(SIZE)
-    ids, distances = index.search(vectors(1)[0], 5)
+    index = Vectors(SIZE)
+    ids, distances = index.nearest(vectors(1)[0], 5)
     assert len(index) == len(ids) == len(distances) == 0
-    assert index.vectors([1])[0] == []
+    assert index.get([1])[0] == []
     index.add(np.empty(0, dtype=np.int64), vectors(0))
     assert index.remove([1]) == []
     assert (len(index), index.waste) == (0, 0)
-    assert len(index.search(vectors(1)[0], 5, np.array([1, 2]))[0]) == 0
+    assert len(index.nearest(vectors(1)[0], 5, np.array([1, 2]))[0]) == 0
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -54,23 +55,23 @@ def test_the_nearest_are_found_nearest_first(metric: Metric) -> None:
     rows = vectors(count) * np.random.default_rng(2).uniform(0.5, 2, (count, 1)).astype(np.float32)
     if metric == "cosine":
         rows = vectors(count)
-    index = ExactIndex(SIZE, metric)
+    index = Vectors(SIZE, metric)
     for start in range(0, count, 4_000):
         index.add(np.arange(start, min(count, start + 4_000)) + 1, rows[start : start + 4_000])
     for query in vectors(5, seed=1):
-        ids, distances = index.search(query, 10)
+        ids, distances = index.nearest(query, 10)
         right = far(rows, query, metric)
         assert ids.tolist() == (np.argsort(right)[:10] + 1).tolist()
         assert np.allclose(distances, right[ids - 1], atol=1e-6)
-        assert len(index.search(query, 0)[0]) == 0
+        assert len(index.nearest(query, 0)[0]) == 0
 
 
 def test_large_numbers_far_from_the_origin_are_told_apart() -> None:
     rows = np.full((3, SIZE), 1e4, dtype=np.float32)
     rows[:, 0] += [0, 1, 2]
-    index = ExactIndex(SIZE, "l2")
+    index = Vectors(SIZE, "l2")
     index.add(np.arange(3), rows)
-    ids, distances = index.search(rows[2], 3)
+    ids, distances = index.nearest(rows[2], 3)
     assert (ids.tolist(), distances.tolist()) == ([2, 1, 0], [0, 1, 4])
 
 
@@ -78,10 +79,10 @@ def test_only_allowed_ones_are_found() -> None:
     index, rows = filled(500)
     index.remove([30])
     allowed = np.array([-5, 10, 20, 30, 40, 9_000])
-    ids, _ = index.search(rows[9], 10, allowed)
+    ids, _ = index.nearest(rows[9], 10, allowed)
     assert ids[0] == 10
     assert sorted(ids.tolist()) == [10, 20, 40]
-    assert len(index.search(rows[9], 10, np.empty(0, dtype=np.int64))[0]) == 0
+    assert len(index.nearest(rows[9], 10, np.empty(0, dtype=np.int64))[0]) == 0
 
 
 def test_removed_ones_are_never_found() -> None:
@@ -91,28 +92,52 @@ def test_removed_ones_are_never_found() -> None:
     assert index.remove(gone) == []
     assert (len(index), index.waste, index.removed.tolist()) == (200, 0.5, gone)
     for _ in range(2):
-        assert set(index.search(rows[1], 300)[0].tolist()) == set(range(1, 401, 2))
-        found, kept = index.vectors([7, 4, 3, 7])
+        assert set(index.nearest(rows[1], 300)[0].tolist()) == set(range(1, 401, 2))
+        found, kept = index.get([7, 4, 3, 7])
         assert found == [7, 3, 7]
         assert np.array_equal(kept, rows[[6, 2, 6]])
         index.compact(index.ids)
     assert (index.waste, len(index.ids)) == (0, 200)
 
 
-def test_what_is_written_can_be_rested_on() -> None:
-    index, rows = filled(BLOCK + 10)
+def test_what_is_in_a_graphs_file_is_read_from_it(tmp_path: Path) -> None:
+    count = BLOCK + 10
+    index, rows = filled(count)
+    graph = Graph(SIZE, "cosine")
+    graph.add(index.ids, rows)
     index.remove([3])
-    file = io.BytesIO()
-    index.write(file)
-    file.seek(0)
-    written = np.load(file)
-    assert np.array_equal(written, rows)
-    index.rest_on(written)
-    index.add(np.array([99_999]), rows[:1])
-    assert index.search(rows[0], 2)[0].tolist() == [1, 99_999]
-    assert index.vectors([BLOCK + 1, 99_999, 3])[0] == [BLOCK + 1, 99_999]
-    index.compact(index.ids)
-    assert len(index.search(rows[0], 100_000)[0]) == len(index) == BLOCK + 10
+    graph.remove([3])
+    graph.save(str(tmp_path / "graph"))
+    ids, written = mapped_vectors(tmp_path / "graph", SIZE)
+    assert np.array_equal(written[np.argsort(ids)], rows)
+    again = Vectors(SIZE)
+    again.rest_on(ids, written)
+    again.remove([3])
+    index.rest_on(ids, written)
+    for one in (index, again):
+        one.add(np.array([99_999]), rows[:1])
+        assert one.nearest(rows[0], 2)[0].tolist() == [1, 99_999]
+        assert one.get([BLOCK + 1, 99_999, 3])[0] == [BLOCK + 1, 99_999]
+        assert np.array_equal(one.get([7, 99_999, 5])[1], rows[[6, 0, 4]])
+        one.compact(one.ids)
+        assert len(one.nearest(rows[0], 100_000)[0]) == len(one) == count
+    with pytest.raises(ValueError, match="same ids"):
+        index.rest_on(ids, written)
+
+
+def test_a_file_of_another_layout_is_not_taken_for_vectors(tmp_path: Path) -> None:
+    graph = Graph(SIZE, "cosine")
+    graph.save(str(tmp_path / "graph"))
+    assert [len(part) for part in mapped_vectors(tmp_path / "graph", SIZE)] == [0, 0]
+    graph.add(np.array([1]), vectors(1))
+    graph.save(str(tmp_path / "graph"))
+    with pytest.raises(ValueError, match="vectors of 25 numbers"):
+        mapped_vectors(tmp_path / "graph", SIZE + 1)
+    content = (tmp_path / "graph").read_bytes()
+    for harm in (content[:50], content[:100]):
+        (tmp_path / "graph").write_bytes(harm)
+        with pytest.raises(ValueError, match=r"cut off|mmap length is greater"):
+            mapped_vectors(tmp_path / "graph", SIZE)
 
 
 @pytest.mark.parametrize(
@@ -128,13 +153,13 @@ def test_vectors_that_cannot_be_are_refused_and_nothing_is_added(wrong: np.ndarr
     index, _ = filled(10)
     with pytest.raises(StoreError, match=message):
         index.add(np.array([11, 12]), wrong)
-    assert len(index.search(vectors(1)[0], 50)[0]) == len(index) == 10
+    assert len(index.nearest(vectors(1)[0], 50)[0]) == len(index) == 10
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.one_of(st.integers(0, 9), st.lists(st.integers(1, 60), max_size=20)), max_size=12))
 def test_any_sequence_of_changes(steps: list[int | list[int]]) -> None:
-    index, model, last = ExactIndex(SIZE), {}, 0
+    index, model, last = Vectors(SIZE), {}, 0
     for seed, step in enumerate(steps):
         if isinstance(step, int):
             rows = vectors(step, seed)
@@ -148,20 +173,22 @@ def test_any_sequence_of_changes(steps: list[int | list[int]]) -> None:
         if index.waste > 0.5:
             index.compact(index.ids)
     assert index.ids.tolist() == sorted(model)
-    found, kept = index.vectors(list(range(70)))
+    found, kept = index.get(list(range(70)))
     assert found == sorted(model)
     assert all(np.array_equal(row, model[number]) for number, row in zip(found, kept, strict=True))
-    assert sorted(index.search(vectors(1)[0], 100)[0].tolist()) == sorted(model)
+    assert sorted(index.nearest(vectors(1)[0], 100)[0].tolist()) == sorted(model)
 
 
 @pytest.mark.parametrize("metric", METRICS[:2])
-def test_a_graph_finds_nearly_all_of_the_nearest(metric: Metric) -> None:
+def test_a_graph_finds_nearly_all_of_the_nearest(tmp_path: Path, metric: Metric) -> None:
     rows = vectors(3_000)
     graph = Graph(SIZE, metric)
     graph.add(np.arange(1, 2_001), rows[:2_000])
     graph.add(np.arange(2_001, 3_001), rows[2_000:])
     graph.add(np.empty(0, dtype=np.int64), vectors(0))
     assert (len(graph), graph.ids.tolist()) == (3_000, list(range(1, 3_001)))
+    graph.save(str(tmp_path / "graph"))
+    graph = load_graph(str(tmp_path / "graph"), SIZE, metric)
     queries = vectors(20, seed=1)
     found = graph.search(queries, 10, 128)
     assert found is not None

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agentkit.retrieval.index.near import NearIndex
-from tests.retrieval.near_table import Table, vectors
+from agentkit.retrieval.index.vector_index import VectorIndex
+from tests.retrieval.vector_table import Table, vectors
 from tests.soak import TIMES
 
 
@@ -42,7 +42,7 @@ class SharedTable(Table):
             return super().stored(ids)
 
 
-def change(index: NearIndex, table: SharedTable, seed: int) -> None:
+def change(index: VectorIndex, table: SharedTable, seed: int) -> None:
     chance = np.random.default_rng(seed)
     for turn in range(40 * TIMES):
         table.put(vectors(int(chance.integers(1, 40)), 100 * seed + turn))
@@ -55,7 +55,7 @@ def change(index: NearIndex, table: SharedTable, seed: int) -> None:
             index.save()
 
 
-def look(index: NearIndex, table: SharedTable, seed: int) -> None:
+def look(index: VectorIndex, table: SharedTable, seed: int) -> None:
     for number in range(150 * TIMES):
         index.refresh()
         some = np.sort(np.random.default_rng(number).choice(index.ids, 50, replace=False))
@@ -73,7 +73,7 @@ def test_threads_that_add_remove_search_and_save_while_it_is_built_anew(tmp_path
     index = table.index(tmp_path)
     wrong: list[BaseException] = []
 
-    def guarded(work: Callable[[NearIndex, SharedTable, int], None], seed: int) -> None:
+    def guarded(work: Callable[[VectorIndex, SharedTable, int], None], seed: int) -> None:
         try:
             work(index, table, seed)
         except BaseException as error:  # noqa: BLE001 - reported below, in the thread of the test

@@ -1,0 +1,344 @@
+"""The nearest vectors of a table that changes: hnswlib's graph over all of them, a cache of it."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from agentkit.retrieval.index import index_files
+from agentkit.retrieval.index.graph import Graph, Metric
+from agentkit.retrieval.index.index_files import FAR, FAR_SHARE, Tuned
+from agentkit.retrieval.index.vectors import Found, Vectors
+
+if TYPE_CHECKING:
+    import numpy as np
+
+log = logging.getLogger(__name__)
+
+EXACT_BELOW = 5_000
+"""Up to so many vectors ef is their number: the graph is followed to all of them."""
+TARGET = 0.99
+"""The recall that the graph is to reach on the sample; real queries are easier and reach more."""
+_EFFORTS = (16, 24, 32, 48, 64, 80, 96, 112, 128, 192, 256, 384, 512, 768, 1024)
+_TEN = 10
+_MORE_EACH = 0.5
+"""Candidates more that are looked at for each further result.
+
+Of those farther away a somewhat smaller share is found.
+"""
+_SAMPLE = 200
+_MIXED = 0.7
+"""A query of the sample is so much of one stored vector and the rest of another.
+
+That is harder than a stored one, as real ones are.
+"""
+_GROWN = 1.5
+"""ef is measured again when there are so many times the vectors."""
+_SLICE = 10_000
+_MOST_WASTE = 0.3
+"""With a greater share of removed vectors the index is built again."""
+_SPARE = 1.5
+"""So many times what is expected is asked of the graph when most of it may be left out."""
+_ROWS_PER_CANDIDATE = 5
+"""To look at one candidate in the graph takes as long as to compare so many vectors."""
+_NEWEST = 64
+"""Vectors that are compared with the table's when files are opened."""
+
+
+class Changes(Protocol):
+    """A table of vectors, and its changes; ids and changes are numbered by one sequence."""
+
+    def last_change(self) -> int:
+        """The number of the last change."""
+
+    def removed(self, after: int, until: int) -> list[int]:
+        """Ids removed after one change and until another."""
+
+    def added(self, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
+        """Ids (n), rising, and vectors (n, dimension) added after one change and until another.
+
+        The first `limit` of them.
+        """
+
+    def stored(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Ids (n) and vectors (n, dimension) of those of the ids that are there."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFigures:
+    """What there is to know of a vector index."""
+
+    kind: Literal["exact", "hnsw"]
+    """Whether a search looks at all vectors, or at those that the graph leads to first."""
+    vectors: int
+    removed: int
+    """Removed vectors that still take space."""
+    ef: int
+    """Candidates that are looked at for ten results."""
+    recall: float
+    """The share of the ten nearest that were found for the sample; 1 when all are looked at."""
+    sample: int
+    """Queries that it was measured with: mixtures of stored vectors. 0 when all are looked at."""
+    bytes: int
+    """Size of the saved files."""
+
+
+class VectorIndex:
+    """Follows a table; share it between threads. `refresh` before searching for what is new.
+
+    It is saved in `folder` (None: in memory only) with the number of the last change in it, so that
+    an older file, or none after a crash, is brought up to date from the table.
+    """
+
+    def __init__(
+        self,
+        changes: Changes,
+        dimension: int,
+        metric: Metric,
+        folder: Path | None,
+        exact_below: int = EXACT_BELOW,
+    ) -> None:
+        self._changes, self._dimension, self._metric = changes, dimension, metric
+        self._folder, self._exact_below = folder, exact_below
+        self._lock, self._rebuilding = threading.RLock(), threading.Lock()
+        self.problem = ""
+        """Why the index could not be saved the last time; empty when all is well."""
+        self._vectors, self._graph = Vectors(dimension, metric), Graph(dimension, metric)
+        self._tuned = Tuned(0, 0.0, 0, 0)
+        self.change = 0
+        """The number of the last change that is contained."""
+        self.saved = 0
+        """The number of the last change that need not be caught up with after a restart."""
+        loaded = index_files.read(folder, dimension, metric) if folder else None
+        if loaded and self._is_of_this_history(loaded):
+            self._vectors, self._graph, self._tuned = loaded.vectors, loaded.graph, loaded.tuned
+            self.change = self.saved = loaded.change
+
+    def __len__(self) -> int:
+        return len(self._vectors)
+
+    @property
+    def ids(self) -> np.ndarray:
+        """All ids, rising."""
+        with self._lock:
+            return self._vectors.ids
+
+    @property
+    def is_far(self) -> bool:
+        """Whether so much came since the last save that another one is worth it."""
+        return self.change - self.saved >= max(FAR, FAR_SHARE * len(self))
+
+    def refresh(self) -> None:
+        """Take in what changed in the table since the last time.
+
+        Raises StoreError for vectors that cannot be.
+        """
+        if self._changes.last_change() <= self.change:
+            return
+        with self._lock:
+            until = self._changes.last_change()
+            if until > self.change:
+                self._follow(until)
+            wasteful = self._vectors.waste > _MOST_WASTE
+        if wasteful and self._rebuilding.acquire(blocking=False):
+            try:
+                self._rebuild()
+            finally:
+                self._rebuilding.release()
+
+    def search(self, query: np.ndarray, k: int, allowed: np.ndarray | None = None) -> Found:
+        """Ids and distances of the at most `k` nearest to a vector (dimension), nearest first.
+
+        `allowed`: rising ids.
+        """
+        with self._lock:
+            k = min(k, len(self._vectors))
+            found = self._guided(query, k, allowed) if k > 0 else None
+            return found or self._vectors.nearest(query, k, allowed)
+
+    def vectors(self, ids: list[int]) -> tuple[list[int], np.ndarray]:
+        """Those of the ids that are there, in the given order, and their vectors (n, dimension)."""
+        with self._lock:
+            return self._vectors.get(ids)
+
+    def save(self) -> None:
+        """Write it, if it changed. Where that fails the files stay behind.
+
+        That is logged and said in `problem`.
+        """
+        with self._lock:
+            if self._folder is not None and self.change > self.saved:
+                try:
+                    self._write(self._folder)
+                except OSError as error:
+                    self.problem = (
+                        f"The vector index in {self._folder} could not be saved ({error})."
+                    )
+                    log.warning(
+                        "%s It is brought up to date from the database at the next start.",
+                        self.problem,
+                    )
+                    return
+            self.problem, self.saved = "", self.change
+
+    def figures(self) -> IndexFigures:
+        """What there is to know of it now."""
+        with self._lock:
+            bytes_ = index_files.size(self._folder) if self._folder else 0
+            count, removed = len(self._vectors), len(self._vectors.removed)
+            if self._looks_at_all:
+                return IndexFigures("exact", count, removed, count, 1.0, 0, bytes_)
+            tuned = self._tuned
+            return IndexFigures(
+                "hnsw", count, removed, tuned.ef, tuned.recall, tuned.sample, bytes_
+            )
+
+    # Searching
+
+    @property
+    def _is_small(self) -> bool:
+        return len(self._vectors) <= self._exact_below
+
+    @property
+    def _looks_at_all(self) -> bool:
+        return self._is_small or not self._tuned.ef
+
+    def _guided(self, query: np.ndarray, k: int, allowed: np.ndarray | None) -> Found | None:
+        """What the graph finds; None when that is not enough, or comparing one by one is faster."""
+        if self._is_small:
+            return self._ranked(query, k) if allowed is None else None
+        if not self._tuned.ef:
+            return None
+        count = len(self._vectors)
+        wanted, effort = k, self._effort(k)
+        if allowed is not None:
+            wanted = min(count, math.ceil(_SPARE * k * count / max(1, len(allowed))))
+            effort = self._effort(0) + 2 * wanted
+        if (count if allowed is None else len(allowed)) <= _ROWS_PER_CANDIDATE * effort:
+            return None
+        found = self._graph.search(query[None], wanted, effort)
+        if found is None or allowed is None:
+            return (found[0][0], found[1][0]) if found else None
+        kept = _among(found[0][0], allowed)[:k]
+        return (found[0][0][kept], found[1][0][kept]) if len(kept) == k else None
+
+    def _ranked(self, query: np.ndarray, k: int) -> Found | None:
+        """The nearest of all, exactly; None when the graph does not lead to all of them.
+
+        So all are asked for, which takes hardly longer: else the part that a search begins in could
+        pass for the whole.
+        """
+        import numpy as np
+
+        found = self._graph.search(query[None], len(self._vectors), len(self._graph))
+        # Once more in double precision, in which distances are given here.
+        return self._vectors.nearest(query, k, np.sort(found[0][0][:k])) if found else None
+
+    def _effort(self, k: int) -> int:
+        """ef is measured for ten results; more of them need more candidates."""
+        return self._tuned.ef + math.ceil(_MORE_EACH * max(0, k - _TEN))
+
+    # Following
+
+    def _follow(self, until: int) -> None:
+        if self.change:
+            self._graph.remove(self._vectors.remove(self._changes.removed(self.change, until)))
+        while True:
+            ids, vectors = self._changes.added(self.change, until, _SLICE)
+            if not len(ids):
+                break
+            self._vectors.add(ids, vectors)
+            self._graph.add(ids, vectors)
+            self.change = int(ids[-1])
+        self.change = until
+        if not self._is_small and len(self._vectors) >= _GROWN * self._tuned.vectors:
+            self._tuned = self._tune(self._graph)
+
+    def _rebuild(self) -> None:
+        """Build anew without what was removed; the old graph serves meanwhile."""
+        graph = Graph(self._dimension, self._metric)
+        self._fill(graph, self.ids)
+        with self._lock:
+            self._catch_up(graph)
+            self._vectors.compact(graph.ids)
+            self._graph = graph
+
+    def _catch_up(self, graph: Graph) -> None:
+        import numpy as np
+
+        self._fill(graph, np.setdiff1d(self._vectors.ids, graph.ids))
+        graph.remove(np.setdiff1d(graph.ids, self._vectors.ids).tolist())
+        self._tuned = Tuned(0, 0.0, 0, 0) if self._is_small else self._tune(graph)
+
+    def _fill(self, graph: Graph, ids: np.ndarray) -> None:
+        """Add those of the vectors that are still there."""
+        import numpy as np
+
+        for start in range(0, len(ids), _SLICE):
+            found, vectors = self.vectors(ids[start : start + _SLICE].tolist())
+            graph.add(np.array(found, dtype=np.int64), vectors)
+
+    def _tune(self, graph: Graph) -> Tuned:
+        """The least effort that finds what comparing with all finds, on a sample of queries.
+
+        By dot product alone the nearest may have no neighbourhood that a graph could lead to; all
+        are compared then.
+        """
+        import numpy as np
+
+        chance, ids = np.random.default_rng(0), self._vectors.ids
+        one, other = (self._vectors.get(chance.choice(ids, _SAMPLE).tolist())[1] for _ in range(2))
+        queries = _MIXED * one + (1 - _MIXED) * other
+        if self._metric == "cosine":
+            queries /= np.maximum(np.linalg.norm(queries, axis=1, keepdims=True), 1e-9)
+        k = min(_TEN, len(ids))
+        right = self._vectors.nearest_to_each(queries, k)
+        farthest = np.array([distances[-1] for _, distances in right])[:, None]
+        recall = 0.0
+        for effort in _EFFORTS:
+            found = graph.search(queries, k, effort)
+            # By distance: of equal vectors it does not matter which are found.
+            near = farthest + 1e-5 * np.abs(farthest) + 1e-6
+            recall = float((found[1] <= near).mean()) if found else 0.0
+            if recall >= TARGET:
+                break
+        if recall < TARGET and self._metric == "ip":
+            return Tuned(0, 1.0, 0, len(ids))
+        return Tuned(effort, recall, _SAMPLE, len(ids))
+
+    # Files
+
+    def _write(self, folder: Path) -> None:
+        if len(self._graph):
+            index_files.write(folder, self._vectors, self._graph, self._tuned, self.change)
+        elif folder.exists():
+            index_files.clear(folder)
+
+    def _is_of_this_history(self, loaded: index_files.Loaded) -> bool:
+        """Whether the table has what the files say.
+
+        It has not when it was put back to an older state.
+        """
+        import numpy as np
+
+        last = self._changes.last_change()
+        if loaded.change > last:
+            return False
+        gone = self._changes.removed(loaded.change, last)
+        newest = np.setdiff1d(loaded.vectors.ids, np.asarray(gone, dtype=np.int64))[-_NEWEST:]
+        ids, vectors = self._changes.stored(newest.tolist())
+        found, ours = loaded.vectors.get(ids.tolist())
+        return len(found) == len(newest) and bool(np.allclose(ours, vectors, rtol=1e-4, atol=1e-5))
+
+
+def _among(ids: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """The places of those ids that are in `allowed` (rising)."""
+    import numpy as np
+
+    at = np.minimum(np.searchsorted(allowed, ids), len(allowed) - 1)
+    places: np.ndarray = np.flatnonzero(allowed[at] == ids)
+    return places

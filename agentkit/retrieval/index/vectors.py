@@ -1,0 +1,219 @@
+"""The vectors of an index by their ids, for what reads them: comparing a few, fusing, measuring.
+
+Those that are in a graph's file are read from it, later ones are in memory. Not thread-safe: the
+owner locks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from agentkit.errors import StoreError
+from agentkit.retrieval.index.graph import Metric
+
+if TYPE_CHECKING:
+    import numpy as np
+
+BLOCK = 1 << 13
+"""Vectors that are compared at once, so that memory stays small."""
+
+Found = tuple["np.ndarray", "np.ndarray"]
+"""Ids and distances, nearest first."""
+
+
+class Vectors:
+    """Vectors by id; removed ones take space until `compact`."""
+
+    def __init__(self, dimension: int, metric: Metric = "cosine") -> None:
+        import numpy as np
+
+        self.dimension, self.metric = dimension, metric
+        self._ids = self._places = np.empty(0, dtype=np.int64)
+        self._alive = np.empty(0, dtype=bool)
+        self._saved = self._later = np.empty((0, dimension), dtype=np.float32)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def ids(self) -> np.ndarray:
+        """The ids that are there, rising."""
+        return self._ids[self._alive]
+
+    @property
+    def removed(self) -> np.ndarray:
+        """The ids of those that are removed but still take space, rising."""
+        return self._ids[~self._alive]
+
+    @property
+    def waste(self) -> float:
+        """The share that is removed, 0 to 1."""
+        return (len(self._ids) - self._count) / max(1, len(self._ids))
+
+    def add(self, ids: np.ndarray, vectors: np.ndarray) -> None:
+        """Add vectors (n, dimension) under rising ids (n), all greater than those before.
+
+        Raises StoreError for vectors of another dimension, or with NaN or infinite numbers.
+        """
+        import numpy as np
+
+        _check(vectors, self.dimension)
+        used = len(self._ids) - len(self._saved)
+        needed = used + len(ids)
+        if needed > len(self._later):
+            room = np.empty((max(needed, 2 * used), self.dimension), dtype=np.float32)
+            room[:used] = self._later[:used]
+            self._later = room
+        self._later[used:needed] = vectors
+        places = np.arange(len(ids), dtype=np.int64) + len(self._ids)
+        self._places = np.concatenate([self._places, places])
+        self._ids = np.concatenate([self._ids, np.asarray(ids, dtype=np.int64)])
+        self._alive = np.concatenate([self._alive, np.ones(len(ids), dtype=bool)])
+        self._count += len(ids)
+
+    def remove(self, ids: list[int]) -> list[int]:
+        """Remove, and give those that were there."""
+        import numpy as np
+
+        rows = self._rows(np.unique(np.asarray(ids, dtype=np.int64)))
+        self._alive[rows] = False
+        self._count -= len(rows)
+        found: list[int] = self._ids[rows].tolist()
+        return found
+
+    def compact(self, ids: np.ndarray) -> None:
+        """Free the space of removed ones, other than those of the given ids."""
+        import numpy as np
+
+        rows = np.flatnonzero(self._alive | np.isin(self._ids, ids))
+        self._later, self._saved = self._taken(rows), self._saved[:0]
+        self._ids, self._alive = self._ids[rows], self._alive[rows]
+        self._places = np.arange(len(rows), dtype=np.int64)
+
+    def rest_on(self, ids: np.ndarray, vectors: np.ndarray) -> None:
+        """Read all from `vectors` (n, dimension), under `ids` (n), in any order.
+
+        Mapped from a file they need no memory of their own. What is here already must be the same.
+        """
+        import numpy as np
+
+        order = np.argsort(ids)
+        if not len(self._ids):
+            self._ids, self._alive = ids[order], np.ones(len(ids), dtype=bool)
+            self._count = len(ids)
+        elif not np.array_equal(ids[order], self._ids):
+            raise ValueError("The file does not have the same ids.")
+        self._places, self._saved, self._later = order, vectors, self._later[:0].copy()
+
+    def get(self, ids: list[int]) -> tuple[list[int], np.ndarray]:
+        """Those of the ids that are there, in the given order, and their vectors (n, dimension)."""
+        import numpy as np
+
+        given = np.asarray(ids, dtype=np.int64)
+        at = np.searchsorted(self._ids, given)
+        inside = at < len(self._ids)
+        at, given = at[inside], given[inside]
+        there = (self._ids[at] == given) & self._alive[at]
+        found: list[int] = given[there].tolist()
+        return found, self._taken(at[there])
+
+    def nearest(self, query: np.ndarray, k: int, allowed: np.ndarray | None = None) -> Found:
+        """The at most `k` nearest to a vector (dimension), all compared; `allowed`: rising ids."""
+        return self.nearest_to_each(query[None], k, allowed)[0]
+
+    def nearest_to_each(
+        self, queries: np.ndarray, k: int, allowed: np.ndarray | None = None
+    ) -> list[Found]:
+        """What `nearest` gives, for each of several vectors (m, dimension)."""
+        import numpy as np
+
+        best: list[Found] = [(np.empty(0, dtype=np.int64), np.empty(0))] * len(queries)
+        rows = np.flatnonzero(self._alive) if allowed is None else self._rows(allowed)
+        for ids, vectors in self._blocks(rows) if k > 0 else ():
+            table = _compared(vectors, queries, self.metric)
+            for one, far in enumerate(table):
+                at = np.argpartition(far, k - 1)[:k] if k < len(far) else np.arange(len(far))
+                found = ids[at], _distances(vectors[at], queries[one], self.metric)
+                best[one] = _merged(k, best[one], found)
+        return best
+
+    def _rows(self, ids: np.ndarray) -> np.ndarray:
+        """The rows of those of the rising ids that are there."""
+        import numpy as np
+
+        at = np.searchsorted(self._ids, ids)
+        inside = at < len(self._ids)
+        at, wanted = at[inside], ids[inside]
+        rows: np.ndarray = at[(self._ids[at] == wanted) & self._alive[at]]
+        return rows
+
+    def _blocks(self, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Ids and vectors of the rows, some at a time."""
+        for start in range(0, len(rows), BLOCK):
+            part = rows[start : start + BLOCK]
+            yield self._ids[part], self._taken(part)
+
+    def _taken(self, rows: np.ndarray) -> np.ndarray:
+        """The vectors of rows, as a copy."""
+        import numpy as np
+
+        at, border = self._places[rows], len(self._saved)
+        early = at < border
+        vectors = np.empty((len(rows), self.dimension), dtype=np.float32)
+        vectors[early], vectors[~early] = self._saved[at[early]], self._later[at[~early] - border]
+        return vectors
+
+
+def _check(vectors: np.ndarray, dimension: int) -> None:
+    """Raise StoreError unless they have that dimension and finite numbers only."""
+    import numpy as np
+
+    if vectors.ndim != 2 or vectors.shape[1] != dimension:
+        raise StoreError(
+            f"Vectors of shape {vectors.shape} cannot be added to an index of {dimension} numbers "
+            "each; use the embedding model that the collection was made with."
+        )
+    bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+    if len(bad):
+        raise StoreError(
+            f"{len(bad):,} of {len(vectors):,} vectors hold NaN or infinite numbers, the first in "
+            f"row {bad[0]}; the embedding model failed on these texts: take them in anew, or use "
+            "another model."
+        )
+
+
+def _compared(vectors: np.ndarray, queries: np.ndarray, metric: Metric) -> np.ndarray:
+    """Distances (m, n) that are good enough to choose by."""
+    import numpy as np
+
+    if metric == "cosine":
+        alike: np.ndarray = queries @ vectors.T
+        np.negative(alike, out=alike)
+        return alike
+    # Lengths differ here: in 32 bits large ones would overflow, or drown what makes the difference.
+    rows, asked = vectors.astype(np.float64), queries.astype(np.float64)
+    dots: np.ndarray = asked @ rows.T
+    far: np.ndarray = -dots if metric == "ip" else np.square(rows).sum(axis=1) - 2 * dots
+    return far
+
+
+def _distances(vectors: np.ndarray, query: np.ndarray, metric: Metric) -> np.ndarray:
+    """Distances (n), in double precision."""
+    import numpy as np
+
+    rows, asked = vectors.astype(np.float64), query.astype(np.float64)
+    if metric == "l2":
+        squared: np.ndarray = np.square(rows - asked).sum(axis=1)
+        return squared
+    far: np.ndarray = 1 - np.einsum("ij,j->i", rows, asked)
+    return far.clip(0) if metric == "cosine" else far
+
+
+def _merged(k: int, one: Found, other: Found) -> Found:
+    import numpy as np
+
+    ids, far = np.concatenate([one[0], other[0]]), np.concatenate([one[1], other[1]])
+    order = np.lexsort((ids, far))[:k]
+    return ids[order], far[order]
