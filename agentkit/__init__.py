@@ -3,8 +3,12 @@
 The names are those of `agentkit.names`, loaded when they are first used, so that the import stays fast.
 """
 
-from agentkit.names import Door
+import sys
 
+from agentkit.names import Door, OldModules
+
+if OldModules not in sys.meta_path:
+    sys.meta_path.append(OldModules)
 __version__ = "0.1.0"
 _door = Door(__name__)
 __all__ = list(_door.names)

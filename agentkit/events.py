@@ -350,6 +350,8 @@ class Noted:
     """Why a group is over, when that is what it tells."""
     document_id: str = ""
     """The document that the agent is done with, when that is what it tells."""
+    detail: str = ""
+    """What is for those who want to know more; older versions stored it in the text's lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,6 +395,7 @@ class HumanInputRequested:
     agent: str
     prompt: str
     options: list[str] = field(default_factory=list)
+    """Each an `OptionKey`, or a name that stands for itself, such as that of an agent."""
     draft: str = ""
     """What is to run when the person agrees; they may change it."""
     language: str = ""

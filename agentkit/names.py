@@ -5,6 +5,11 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False  # of `typing`, which would take longer to load than this module
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
 ROOT = "agentkit"
 AUTOGEN = "agentkit.autogen"
 AGENTSCOPE = "agentkit.agentscope"
@@ -110,6 +115,15 @@ TABLE = (
 )
 
 
+OLD_MODULES = {
+    "agentkit.llm.limits": "agentkit.llm.calls.limits",
+    "agentkit.llm.scripted": "agentkit.llm.calls.scripted",
+    "agentkit.llm.token_limits": "agentkit.llm.tokens.windows",
+    "agentkit.retrieval.vectordb": "agentkit.agents.retrieve_chat.vectordb",
+}
+"""Modules that the documentation named elsewhere before; they are found there for one version more."""
+
+
 def homes(module: str) -> dict[str, str]:
     """What a module of the table offers: name -> the module where it lives."""
     return {name: home for home, doors, names in TABLE if module in doors for name in names.split()}
@@ -159,3 +173,36 @@ def _warn(name: str, home: str) -> None:
         DeprecationWarning,
         stacklevel=3,
     )
+
+
+class OldModules:
+    """Finds the modules of OLD_MODULES, with a warning: an entry of `sys.meta_path`."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> object:
+        """How to import a module by its old name; None for all others."""
+        if name not in OLD_MODULES:
+            return None
+        from importlib.machinery import ModuleSpec
+
+        return ModuleSpec(name, OldModules)  # type: ignore[arg-type]  # what a loader must have is there
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> ModuleType:
+        """The module itself."""
+        import warnings
+        from importlib import import_module
+
+        home = OLD_MODULES[spec.name]
+        told = f"{spec.name} has moved; write `from {home} import ...` instead."
+        warnings.warn(told, DeprecationWarning, stacklevel=2)
+        module = import_module(home)
+        spec.loader_state = module.__spec__
+        return module
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        """It has been loaded under its own name, which it keeps."""
+        spec = module.__spec__
+        if spec is not None and spec.loader_state is not None:
+            module.__spec__ = spec.loader_state

@@ -67,6 +67,31 @@ def test_an_import_of_what_has_moved_warns_where_it_stands(tmp_path: Path) -> No
     assert done.stderr.count("DeprecationWarning") == 1
 
 
+@pytest.mark.parametrize(("old", "new"), held("modules").items())
+def test_a_module_that_has_moved_is_found_with_a_warning(tmp_path: Path, old: str, new: str) -> None:
+    script = tmp_path / "old.py"
+    script.write_text(
+        "import sys, importlib\n"
+        f"import {old} as first\n"
+        f"import {old}, {new} as there\n"
+        f"assert first is there is sys.modules['{old}'] is {old}\n"
+        f"assert there.__name__ == there.__spec__.name == '{new}'\n"
+        "importlib.reload(there)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=ROOT, env={"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    told = f"old.py:2: DeprecationWarning: {old} has moved; write `from {new} import ...`"
+    assert told in done.stderr
+    assert done.stderr.count("DeprecationWarning") == 1
+
+
+def test_modules_that_have_moved_are_on_the_list() -> None:
+    modules: object = held("modules")
+    assert modules == names.OLD_MODULES
+
+
 @pytest.mark.parametrize("door", stubs.DOORS)
 def test_an_unknown_name_is_an_attribute_error(door: str) -> None:
     with pytest.raises(AttributeError, match=f"module '{door}' has no attribute 'Nonsense'"):

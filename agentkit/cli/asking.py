@@ -5,23 +5,23 @@ from __future__ import annotations
 import sys
 
 from agentkit.cli.output import note, plain
+from agentkit.cli.words import OPTIONS
 from agentkit.core.unseen import reveal
 from agentkit.events import HumanInputRequested
+from agentkit.options import key_of
 
 
 def asked(request: HumanInputRequested) -> str | None:
     """The person's answer, in the form that the request describes; None when nobody is there (end of input)."""
-    from agentkit.teams.approval import EDIT
-
     note(f"\n{request.agent} asks: {request.prompt}")
     if request.draft:
         _show(request.draft)
     # To edit needs more than a line; who wants to change something rejects with a reason.
-    options = [option for option in request.options if option != EDIT]
+    options = [option for option in request.options if key_of(option) != "edit"]
     if not options:
         return _line("> ")
     for number, option in enumerate(options, 1):
-        note(f"  {number}: {option}")
+        note(f"  {number}: {OPTIONS.get(key_of(option), option)}")
     while (text := _line(f"1 to {len(options)}, and a reason behind it if you like: ")) is not None:
         chosen, _, rest = text.strip().partition(" ")
         if chosen.isdecimal() and 1 <= int(chosen) <= len(options):

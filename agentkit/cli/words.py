@@ -13,6 +13,14 @@ CUT: dict[ReplyEnd, str] = {
     "too_long": "the model wrote more than is taken of one reply",
 }
 """What cut an answer."""
+OPTIONS: dict[str, str] = {
+    "approve": "Approve",
+    "approve_all": "Approve all",
+    "always": "Always allow",
+    "reject": "Reject",
+    "finish": "Finish here",
+}
+"""What a person may choose, by its key."""
 _ENDS: dict[EndKind, str] = {
     "replies": "the limit of {limit} steps was reached",
     "turns": "the limit of {limit} turns was reached",

@@ -14,11 +14,11 @@ from typing import Any, Protocol
 from agentkit import runs
 from agentkit.core.tools import effects_of, parse_arguments
 from agentkit.errors import WrongArgument
+from agentkit.options import OptionKey, chosen
 
-APPROVE, APPROVE_ALL, ALWAYS = "Approve", "Approve all", "Always allow"
-EDIT, REJECT = "Edit", "Reject"
-OF_CODE = (APPROVE, APPROVE_ALL, EDIT, REJECT)
-OF_TOOLS = (APPROVE, APPROVE_ALL, ALWAYS, EDIT, REJECT)
+OF_CODE: tuple[OptionKey, ...] = ("approve", "approve_all", "edit", "reject")
+OF_TOOLS: tuple[OptionKey, ...] = ("approve", "approve_all", "always", "edit", "reject")
+AGREED: tuple[OptionKey, ...] = ("approve", "approve_all", "always", "edit")
 
 
 class Allowed(Protocol):
@@ -67,25 +67,26 @@ class Approval:
         return self._decide("code", prompt, code, language, OF_CODE)
 
     def _decide(
-        self, kind: str, prompt: str, draft: str, language: str, options: tuple[str, ...], tool: str = ""
-    ) -> Decision:
+        self, kind: str, prompt: str, draft: str, language: str, options: tuple[OptionKey, ...],
+        tool: str = "",
+    ) -> Decision:  # fmt: skip
         with self._asking:  # what is answered for one of several at once may answer for the others
             if kind in self._kinds or tool in self._allowed:
                 return Decision(True, draft)
             answer = runs.ask_human(
                 self.agent, prompt, options=options, draft=draft, language=language
             )
-            choice, _, rest = answer.partition("\n")
-            if choice == APPROVE_ALL:
+            choice, rest = chosen(answer)
+            if choice == "approve_all":
                 self._kinds.add(kind)
-            elif choice == ALWAYS and tool:
+            elif choice == "always" and tool:
                 self._allowed.add(tool)
-        if choice in options and choice not in (EDIT, REJECT):
-            return Decision(True, draft)
-        if choice == EDIT:
+        if choice == "edit":
             return Decision(True, rest, rest.strip() != draft.strip())
+        if choice in options and choice in AGREED:
+            return Decision(True, draft)
         # whatever else was said is no consent
-        return Decision(False, reason=(rest if choice == REJECT else answer).strip())
+        return Decision(False, reason=(rest if choice == "reject" else answer).strip())
 
 
 def rejected(what: str, reason: str) -> str:

@@ -30,7 +30,7 @@ from agentkit.reasons import ANSWERED, STOPPED, EndKind, EndReason
 from agentkit.teams.answer import HISTORY, Result, answer_from, no_answer
 from agentkit.teams.ending import without_ending
 from agentkit.teams.findings import FIND, SEARCH, Findings
-from agentkit.teams.task import MARKER, Answer, Task
+from agentkit.teams.task import MARKER, Answer, Note, Task
 
 USER = "User"
 _USED_UP: frozenset[EndKind] = frozenset({"replies", "rounds", "turns"})
@@ -67,7 +67,7 @@ def remember(agent: ConversableAgent, peer: ConversableAgent, turns: Sequence[Me
         agent.chat_messages[peer].append(known)
 
 
-def converse(task: Task, begin: Callable[[], ChatResult], speaker: str, findings: Findings, notes: Sequence[str] = ()) -> Answer:
+def converse(task: Task, begin: Callable[[], ChatResult], speaker: str, findings: Findings, notes: Sequence[Note] = ()) -> Answer:
     """Let agents talk, then send what `speaker` said last as the answer; `notes` are for the person who asked.
 
     Without such a text the model answers from what was found, without tools, also where it found nothing but used up its
@@ -103,7 +103,7 @@ def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> EndReas
 
 def _say(
     task: Task, text: str, findings: Findings, end: EndReason, status: MessageStatus,
-    notes: Sequence[str], heard: _Heard,
+    notes: Sequence[Note], heard: _Heard,
 ) -> Answer:  # fmt: skip
     found = task.evidence(text, findings.hits, [one.gave for one in heard.results])
     extra: dict[str, Any] = {**found.to_json(), "model": task.model.id}

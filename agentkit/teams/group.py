@@ -10,6 +10,7 @@ from agentkit.agents import AssistantAgent, GroupChat, GroupChatManager
 from agentkit.conversation import Agent, ChatResult, ConversableAgent
 from agentkit.errors import NoEligibleSpeaker
 from agentkit.messages import Stored, text_of
+from agentkit.options import chosen
 from agentkit.reasons import EndReason
 from agentkit.teams import findings
 from agentkit.teams.conversing import USER, converse, earlier, opening, remember, voice
@@ -21,7 +22,6 @@ RESEARCHER, CRITIC, WRITER = "Researcher", "Critic", "Writer"
 GROUP = "Group"
 ROUNDS = 16
 """Messages that one discussion may have, the question and the results of searches included."""
-FINISH = "Finish here"
 METHODS = {"auto": "The model decides", "round_robin": "In turn", "random": "By chance", "manual": "You decide"}
 """How the next speaker is chosen, and its name for people; the usual one first."""
 
@@ -92,12 +92,13 @@ class _Group(GroupChat):
     def manual_select_speaker(self, agents: list[Agent] | None = None) -> Agent | None:
         """The agent that the person names; raises NoEligibleSpeaker when they want to hear nobody any more."""
         candidates = self.agents if agents is None else agents
-        answer = runs.ask_human(GROUP, "Who speaks next?", options=[*(agent.name for agent in candidates), FINISH])
-        if answer == FINISH:
+        names = [agent.name for agent in candidates]
+        choice, _ = chosen(runs.ask_human(GROUP, "Who speaks next?", options=[*names, "finish"]))
+        if choice == "finish":
             nobody = NoEligibleSpeaker("The person who watches ended the discussion.")
             nobody.end = EndReason("finished")
             raise nobody
-        return next((agent for agent in candidates if agent.name == answer), None)
+        return next((agent for agent in candidates if agent.name == choice), None)
 
 
 def _next(method: str, last_speaker: Agent, group: GroupChat) -> Agent | str:

@@ -37,7 +37,7 @@ from agentkit.teams.approval import Approval, rejected
 from agentkit.teams.conversing import earlier
 from agentkit.teams.findings import CITE, DESCRIPTION_FIND, FIND, SEARCH, Findings
 from agentkit.teams.planning_calculator import calculate
-from agentkit.teams.task import Answer, Computed, Task, Team
+from agentkit.teams.task import Answer, Computed, Note, Task, Team
 
 READER = "Reader"
 READ, CALCULATE = "read_result", "calculate"
@@ -161,7 +161,7 @@ def _asking(task: Task) -> Approve:
 
 
 def _say(
-    task: Task, text: str, found: Findings, status: MessageStatus, notes: Sequence[str], voice: _Voice,
+    task: Task, text: str, found: Findings, status: MessageStatus, notes: Sequence[Note], voice: _Voice,
     computed: Computed,
 ) -> Answer:  # fmt: skip
     evidence = task.evidence(text, found.hits, computed.results)
@@ -211,7 +211,7 @@ class _Protocol(ReWOOProtocol):
 
     def __init__(self, question: str) -> None:
         super().__init__(solver_prompt=SOLVE)
-        self.notes: list[str] = []
+        self.notes: list[Note] = []
         self._question, self._left = question, TRIES
 
     def parse_plan(self, message: str, tools: Collection[str] | None = None, known: Collection[str] = ()) -> Plan:
@@ -222,8 +222,9 @@ class _Protocol(ReWOOProtocol):
             self._left -= 1
             if self._left or known:
                 raise
-            self.notes.append(f"No plan could be made, so the question was looked up as it stands.\n{error.message}")
-            bus.emit(Noted(PLANNER, self.notes[-1]))
+            told = "No plan could be made, so the question was looked up as it stands."
+            self.notes.append(Note(text=told, detail=error.message))
+            bus.emit(Noted(PLANNER, **self.notes[-1]))
             return Plan((_look_up("#E1", "Look the question up as it stands", self._question),))
 
 

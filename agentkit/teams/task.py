@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from agentkit.core import bus
 from agentkit.errors import AgentkitError, ConfigError
@@ -49,6 +49,13 @@ class Readable(Protocol):
 
     def read(self) -> DocumentText:
         """Its text and sections; raises DocumentError."""
+
+
+class Note(TypedDict):
+    """What the person who asked should know beside the answer; it travels with it under `notes`."""
+
+    text: str
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from agentkit.teams.approval import Allowed, Approval, readable, rejected
 from agentkit.teams.conversing import converse, earlier, opening, remember, voice
 from agentkit.teams.ending import is_ending
 from agentkit.teams.findings import Findings
-from agentkit.teams.task import Answer, Task, Team
+from agentkit.teams.task import Answer, Note, Task, Team
 
 ASSISTANT, RUNNER = answer.AGENT, "Runner"
 STEPS = 12
@@ -67,7 +67,7 @@ class Runner(ConversableAgent):
             llm_config=False,
             max_consecutive_auto_reply=STEPS,
         )
-        self.notes: list[str] = []
+        self.notes: list[Note] = []
         """What the person should know, such as why no code was run."""
         self._approval = Approval(name, allowed)
         self._executor: Any = None
@@ -124,8 +124,9 @@ class Runner(ConversableAgent):
             try:
                 self._executor = coding.isolated_executor(timeout=CODE_S)
             except NoIsolation as error:
-                self.notes.append(f"Code was not run, because nothing on this machine can isolate it.\n{error}")
-                bus.emit(Noted(self.name, self.notes[-1]))
+                told = "Code was not run, because nothing on this machine can isolate it."
+                self.notes.append(Note(text=told, detail=str(error)))
+                bus.emit(Noted(self.name, **self.notes[-1]))
         return self._executor is not None
 
     def close(self) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
 from agentkit import runs
+from agentkit.runs import Run
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OWNER = "local"
@@ -32,6 +34,23 @@ def settle(app: AppTest) -> AppTest:
     app.run()
     assert not app.exception, app.exception[0].stack_trace
     return app
+
+
+def until_asked(app: AppTest, run: Run[Any], earlier: str = "") -> str:
+    """Wait until the run asks something (else than before), draw the page, and give the id of the question."""
+    for _ in range(600):
+        if (request := run.waiting_for) and request.request_id != earlier:
+            app.run()
+            assert not app.exception, app.exception[0].stack_trace
+            return request.request_id
+        assert not run.wait(0.05), "the run ended without asking"
+    raise AssertionError("the run asks nothing")
+
+
+def press(app: AppTest, what: str, request: str) -> None:
+    """Click the button that is for this, of the question of that id."""
+    app.button(key=f"{what}-{request}").click().run()
+    assert not app.exception, app.exception[0].stack_trace
 
 
 def texts(app: AppTest) -> str:

@@ -18,7 +18,7 @@ from agentkit.retrieval import Source
 from agentkit.runs import Run
 from agentkit.teams import Answer
 from tests.app.conftest import ScriptableWorkspace
-from tests.app.driver import OWNER, open_page, settle
+from tests.app.driver import OWNER, open_page, press, settle, until_asked
 from tests.teams.stage import call
 
 Ingest = Callable[[str, dict[str, str]], None]
@@ -62,22 +62,6 @@ def begin(team: str) -> tuple[AppTest, Run[Answer]]:
     assert not app.exception, app.exception[0].stack_trace
     (run,) = [run for run in runs._registry.values() if run.chat_id == app.query_params["chat"]]
     return app, run
-
-
-def until_asked(app: AppTest, run: Run[Answer], earlier: str = "") -> str:
-    """Wait until the run asks something (else than before), draw the page, and give the id of the question."""
-    for _ in range(600):
-        if (request := run.waiting_for) and request.request_id != earlier:
-            app.run()
-            assert not app.exception, app.exception[0].stack_trace
-            return request.request_id
-        assert not run.wait(0.05), "the run ended without asking"
-    raise AssertionError("the run asks nothing")
-
-
-def press(app: AppTest, what: str, request: str) -> None:
-    app.button(key=f"{what}-{request}").click().run()
-    assert not app.exception, app.exception[0].stack_trace
 
 
 def open_steps(app: AppTest, run: Run[Answer]) -> None:

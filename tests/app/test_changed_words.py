@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import json
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -14,13 +17,16 @@ from streamlit.testing.v1 import AppTest
 from agentkit import runs
 from agentkit.cli import words as of_cli
 from agentkit.conversation import ends
+from agentkit.events import ToolReturned
 from agentkit.llm.calls.limits import Limit, limited
 from agentkit.llm.calls.scripted import scripted_model
+from agentkit.options import OptionKey
 from agentkit.reasons import EndReason
 from agentkit.teams import answer, assistant
+from agentkit.teams.group import ROLES
 from agentkit.ui.steps import wording
 from tests.app.conftest import ScriptableWorkspace
-from tests.app.driver import open_page, settle
+from tests.app.driver import open_page, press, settle, until_asked
 from tests.teams.stage import Played, call, play
 
 Ingest = Callable[[str, dict[str, str]], None]
@@ -47,6 +53,11 @@ def under(tokens: int, *args: Any, **options: Any) -> Played:
         return play(*args, **options)
 
 
+def book(place: str) -> str:
+    """Book a place."""
+    return f"booked for {place}"
+
+
 SCENES: dict[str, Callable[[], Played]] = {
     "done": lambda: play("assistant", scripted_model([SEARCH, "2,850 km [1].\nTERMINATE"])),
     "steps": lambda: play("assistant", scripted_model([SEARCH] * (assistant.SEARCHES + 1) + ["2,850 km [1]."])),
@@ -55,8 +66,14 @@ SCENES: dict[str, Callable[[], Played]] = {
         scripted_model([call("search_documents", query="-")] * (assistant.SEARCHES + 1) + ["Not there."]),
     ),
     "rounds": lambda: play("group:round_robin", scripted_model(lambda request: "And another thing.")),
-    "finished": lambda: play("group:manual", scripted_model(["A draft."]), answers=["Writer", "Finish here"]),
+    "finished": lambda: play("group:manual", scripted_model(["A draft."]), answers=["Writer", "finish"]),
     "allowance": lambda: under(1_600, "assistant", scripted_model([{**SEARCH, "content": LONG}, "2,850 km [1]."])),
+    "approved": lambda: play(
+        "tools", scripted_model([call("book", place="Riga"), "Booked."]), answers=["approve"], tools=[book]
+    ),
+    "rejected": lambda: play(
+        "tools", scripted_model([call("book", place="Riga"), "Then not."]), answers=["reject\ntoo far"], tools=[book]
+    ),
     "plan": lambda: play("plan", scripted_model(["Plan: look\n#E1 = search_documents[Danube]", "2,850 km [1]."])),
 }  # fmt: skip
 
@@ -68,6 +85,7 @@ def facts(played: Played) -> dict[str, Any]:
     return {
         "status": final.status, "sender": final.sender, "text": final.content, "end": result.end,
         "stored": final.extra.get("end"), "citations": [one.marker for one in result.citations],
+        "ran": [event.ok for event in played.of(ToolReturned)],
         "kinds": [type(event).__name__ for event in played.events],
     }  # fmt: skip
 
@@ -81,7 +99,8 @@ def test_teams_come_to_the_same(scene: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_scenes_end_for_different_reasons() -> None:
     kinds = [facts(scene())["end"].kind for scene in SCENES.values()]
-    assert kinds == ["answered", "replies", "replies", "rounds", "finished", "allowance", "answered"]
+    told = ["answered", "replies", "replies", "rounds", "finished", "allowance"]
+    assert kinds == [*told, "answered", "answered", "answered"]
 
 
 def shown(app: AppTest) -> dict[str, Any]:
@@ -127,6 +146,62 @@ def test_a_chat_shows_and_offers_the_same(
     assert drawn(app, ids) == before
 
 
+def test_a_run_that_waits_goes_on_by_its_buttons(
+    workspace: ScriptableWorkspace, ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest("Kitchen", {"tea.txt": "Green tea is steeped at 80 degrees."})
+    source = f"from __future__ import annotations\n\n{inspect.getsource(book)}"
+    (tmp_path / "tools.py").write_text(source)
+    workspace.settings = dataclasses.replace(workspace.settings, tools=str(tmp_path / "tools.py"))
+    change_all_words(monkeypatch)
+    riga, oslo = call("book", place="Riga"), call("book", place="Oslo")
+    workspace.added.insert(0, scripted_model([riga, oslo, oslo, oslo, "Booked [1]."]))
+    app = open_page("chat")
+    app.selectbox(key="team-new").set_value("tools").run()
+    app.chat_input[0].set_value("Book something.").run()
+    (run,) = [run for run in runs._registry.values() if run.chat_id == app.query_params["chat"]]
+    request = until_asked(app, run)
+    labels = [app.button(key=f"option-{number}-{request}").label for number in range(5)]
+    assert all(re.match(r"qx\d+\.\d: zzz", label.replace("\\", "")) for label in labels), labels
+    press(app, "option-0", request)  # approves
+    request = until_asked(app, run, request)
+    press(app, "option-4", request)  # opens what rejects
+    press(app, "no", request)
+    request = until_asked(app, run, request)
+    press(app, "option-3", request)  # opens what changes
+    app.text_area(key=f"draft-{request}").set_value('{"place": "Bergen"}')
+    press(app, "run", request)
+    press(app, "option-1", until_asked(app, run, request))  # approves all
+    settle(app)
+    ran = [recorded.event.content for recorded in run.events() if isinstance(recorded.event, ToolReturned)]
+    assert [one.rpartition("\n")[2] for one in ran] == [f"booked for {to}" for to in ("Riga", "Bergen", "Oslo")]
+
+
+def test_a_person_ends_a_discussion_by_its_button(
+    workspace: ScriptableWorkspace, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest("Kitchen", {"tea.txt": "Green tea is steeped at 80 degrees."})
+    change_all_words(monkeypatch)
+    workspace.added.insert(0, scripted_model(["80 degrees."]))
+    app = open_page("chat")
+    app.selectbox(key="team-new").set_value("group:auto").run()
+    app.selectbox(key="variant-new").set_value("group:manual").run()
+    app.chat_input[0].set_value("How hot?").run()
+    (run,) = [run for run in runs._registry.values() if run.chat_id == app.query_params["chat"]]
+    request = until_asked(app, run)
+    assert [app.button(key=f"option-{number}-{request}").label for number in range(3)] == list(ROLES)
+    press(app, "option-2", request)
+    press(app, "option-2", until_asked(app, run, request))  # two are left, then what ends it
+    settle(app)
+    assert run.result().end == EndReason("finished")
+
+
+@pytest.mark.parametrize("words", [wording.OPTIONS, of_cli.OPTIONS], ids=["ui", "cli"])
+def test_every_option_has_its_words(words: dict[str, str]) -> None:
+    left_out = {"edit"} if words is of_cli.OPTIONS else set()  # more than a line, so not at the terminal
+    assert set(words) == set(get_args(OptionKey)) - left_out
+
+
 def test_an_end_that_an_older_version_stored_in_words_is_shown(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
     ingest("Kitchen", {"tea.txt": "Green tea is steeped at 80 degrees."})
     workspace.script("It is 80 degrees [1].")
@@ -138,6 +213,24 @@ def test_an_end_that_an_older_version_stored_in_words_is_shown(workspace: Script
         )
     app.run()
     assert ":material/flag: Ended: the limit of 12 steps was reached." in [text.value for text in app.caption]
+
+
+@pytest.mark.parametrize("note", [
+    {"text": "No code was run.", "detail": "Install bubblewrap:\nit isolates."},
+    "No code was run.\nInstall bubblewrap:\nit isolates.",
+], ids=["now", "older version"])  # fmt: skip
+def test_a_note_is_shown_with_its_detail_folded(note: object, workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+    ingest("Kitchen", {"tea.txt": "Green tea is steeped at 80 degrees."})
+    workspace.script("It is 80 degrees [1].")
+    app = settle(open_page("chat").chat_input[0].set_value("How hot?").run())
+    with workspace.database.transaction():
+        workspace.database.execute(
+            "update messages set extra = json_merge_patch(extra, ?) where role = 'assistant'", [json.dumps({"notes": [note]})]
+        )
+    app.run()
+    (fold,) = [fold for fold in app.expander if fold.icon == ":material/info:"]
+    assert fold.label.replace("\\", "") == "No code was run."
+    assert [code.value for code in fold.code] == ["Install bubblewrap:\nit isolates."]
 
 
 def test_scripts_get_the_reason_as_a_value_whatever_the_words(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -160,7 +160,7 @@ def test_the_summary_comes_by_itself_when_the_run_ends(workspace: ScriptableWork
     halted.go_on.set()
     settle(app)
     assert "1 failed" in app.warning[0].value
-    assert any("a\\.md is damaged" in one.value for one in app.markdown)
+    assert "- **a\\.md**  \n  a\\.md is damaged\\." in [one.value for one in app.markdown]
 
 
 def ending_between() -> None:

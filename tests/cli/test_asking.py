@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agentkit.cli.asking import asked
+from agentkit.cli.words import OPTIONS
 from agentkit.events import HumanInputRequested
 from tests.cli.conftest import Cli
 from tests.servers.openai_server import Answer, OpenAIServer
@@ -66,11 +67,31 @@ def test_a_question_without_options_takes_a_line(monkeypatch: pytest.MonkeyPatch
     assert asked(HumanInputRequested("1", "Clerk", "Shall I?")) == "as you like"
 
 
+@pytest.mark.parametrize(("approve", "edit", "reject"), [("approve", "edit", "reject"), ("Approve", "Edit", "Reject")])
+def test_an_option_is_answered_as_it_was_asked_and_called_by_our_words(
+    approve: str, edit: str, reject: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for key in ("approve", "reject"):
+        monkeypatch.setitem(OPTIONS, key, f"zzz {key}")
+    _typing(monkeypatch, "2 too dear\n")
+    request = HumanInputRequested("1", "Runner", "May this code run?", [approve, edit, reject], "print(1)\n", "python")
+    assert asked(request) == f"{reject}\ntoo dear"
+    assert "  1: zzz approve\n  2: zzz reject\n" in capsys.readouterr().err
+
+
+def test_a_name_among_the_options_stands_for_itself(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _typing(monkeypatch, "1\n")
+    assert asked(HumanInputRequested("1", "Group", "Who speaks next?", ["Writer", "finish"])) == "Writer"
+    assert "  1: Writer\n  2: Finish here\n" in capsys.readouterr().err
+
+
 def test_the_terminal_shows_what_hides_in_code(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     _typing(monkeypatch, "1\n")
     code = "a = 1  # \u202eb = 2\nprint(a)\rprint(b)\x1b[2A\n\n"
-    request = HumanInputRequested("1", "Runner", "May this code run?", ["Approve", "Reject"], code, "python")
-    assert asked(request) == "Approve"
+    request = HumanInputRequested("1", "Runner", "May this code run?", ["approve", "reject"], code, "python")
+    assert asked(request) == "approve"
     shown = capsys.readouterr().err
     assert "    a = 1  # ⟨U+202E⟩b = 2\n    print(a)⟨U+000D⟩print(b)⟨U+001B⟩[2A\n  2 lines\n" in shown
     assert "contains 3 invisible characters" in shown
@@ -80,7 +101,7 @@ def test_the_terminal_counts_the_lines_of_harmless_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _typing(monkeypatch, "1\n")
-    asked(HumanInputRequested("1", "Runner", "May this code run?", ["Approve", "Reject"], "print(1)\n", "python"))
+    asked(HumanInputRequested("1", "Runner", "May this code run?", ["approve", "reject"], "print(1)\n", "python"))
     shown = capsys.readouterr().err
     assert "    print(1)\n  1 line\n" in shown
     assert "invisible" not in shown

@@ -224,7 +224,7 @@ def _stop(run: runs.Run[Any]) -> None:
 def _approve(run: runs.Run[Any]) -> None:
     for recorded in run:
         if isinstance(recorded.event, HumanInputRequested):
-            run.answer("Approve", recorded.event.request_id)
+            run.answer("approve", recorded.event.request_id)
 
 
 def _vectors(file: Path) -> None:

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+import pytest
+
 from agentkit.events import Event, MessageSent, ModelReplied, Recorded, RunFinished, RunStarted, Usage
-from agentkit.ledger import Ledger, LedgerWriter
+from agentkit.ledger import Chat, Ledger, LedgerWriter
 from agentkit.messages import new_id
 
 OWNER = "me"
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def chat(ledger: Ledger) -> Chat:
+    """A chat that is empty."""
+    return ledger.create_chat(OWNER, "Rivers", "answer", "offline", "Documents")
 
 
 def record(

@@ -26,11 +26,6 @@ Sent = dict[str, Any]
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
 
 
-@pytest.fixture
-def chat(ledger: Ledger) -> Chat:
-    return ledger.create_chat(OWNER, "Rivers", "answer", "offline", "Documents")
-
-
 def compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 

@@ -18,11 +18,6 @@ from agentkit.ledger import queries as ask
 from tests.ledger.conftest import NOON, OWNER, call, record, say
 
 
-@pytest.fixture
-def chat(ledger: Ledger) -> Chat:
-    return ledger.create_chat(OWNER, "Rivers", "answer", "offline", "Documents")
-
-
 def ids(ledger: Ledger, chat: Chat, head_id: str | None = None) -> list[str]:
     return [message.id for message in ledger.thread(OWNER, chat.id, head_id)]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -11,7 +9,6 @@ import pytest
 
 from agentkit import runs
 from agentkit.core import bus
-from agentkit.database import Database
 from agentkit.errors import ModelError, StoreError
 from agentkit.events import Event, ModelCalled, Recorded
 from agentkit.ledger import Ledger, RunKey, requests
@@ -30,13 +27,6 @@ PICTURE: Any = {"role": "user", "content": [
     {"type": "text", "text": "What is this? ä€\U0001f30d"},
     {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "iVBORw0KGgo" * 400}},
 ]}  # fmt: skip
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    database = Database(tmp_path / "agentkit.duckdb")
-    yield Ledger(database)
-    database.close()
 
 
 def model(server: OpenAIServer, window: int | None = None, **options: Any) -> Model:

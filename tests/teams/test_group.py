@@ -64,10 +64,10 @@ def test_the_model_chooses_who_speaks() -> None:
 
 def test_the_person_chooses_who_speaks_and_when_it_is_enough() -> None:
     replies = ["A draft.", REMARK]
-    played = play("group:manual", scripted_model(replies), answers=["Writer", "Critic", "Finish here"])
+    played = play("group:manual", scripted_model(replies), answers=["Writer", "Critic", "finish"])
     assert [question.options for question in played.questions] == [
-        ["Researcher", "Critic", "Writer", "Finish here"], ["Researcher", "Critic", "Finish here"],
-        ["Researcher", "Writer", "Finish here"],
+        ["Researcher", "Critic", "Writer", "finish"], ["Researcher", "Critic", "finish"],
+        ["Researcher", "Writer", "finish"],
     ]  # fmt: skip
     assert played.final.content == "A draft."
     assert played.final.extra["end"] == {"kind": "finished"}
@@ -75,9 +75,10 @@ def test_the_person_chooses_who_speaks_and_when_it_is_enough() -> None:
     assert played.result.end == EndReason("finished")
 
 
-def test_finished_before_the_writer_spoke_the_answer_is_written_from_what_was_found() -> None:
+@pytest.mark.parametrize("enough", ["finish", "Finish here"], ids=["key", "older version"])
+def test_finished_before_the_writer_spoke_the_answer_is_written_from_what_was_found(enough: str) -> None:
     replies: list[Any] = [call("search_documents", query="Danube"), REPORT, "2,850 km [1]."]
-    played = play("group:manual", scripted_model(replies), answers=["Researcher", "Finish here"])
+    played = play("group:manual", scripted_model(replies), answers=["Researcher", enough])
     assert (played.final.content, played.final.sender) == ("2,850 km [1].", "Writer")
     assert [citation["text"] for citation in played.final.extra["citations"]] == [DANUBE]
 

@@ -83,9 +83,9 @@ def test_without_any_plan_the_question_is_looked_up_as_it_stands_and_the_person_
     assert evidence(played)["#E1"][0]
     assert [cited["text"] for cited in played.final.extra["citations"]] == [DANUBE]
     (note,) = played.final.extra["notes"]
-    assert note.startswith("No plan could be made, so the question was looked up as it stands.")
-    assert "web_search" in note
-    assert note in [noted.text for noted in played.of(Noted)]
+    assert note["text"] == "No plan could be made, so the question was looked up as it stands."
+    assert "web_search" in note["detail"]
+    assert note in [{"text": noted.text, "detail": noted.detail} for noted in played.of(Noted)]
 
 
 def test_a_step_reads_a_value_and_the_next_one_computes_with_it() -> None:
@@ -147,7 +147,7 @@ BOOKING = "Plan: book\n#E1 = book[Riga]"
 
 def test_what_may_change_something_runs_when_it_is_approved() -> None:
     model = scripted_model([BOOKING, "Booked."])
-    played = play("plan", model, answers=["Approve"], tools=[book])
+    played = play("plan", model, answers=["approve"], tools=[book])
     (question,) = played.questions
     assert (question.agent, question.draft, question.language) == ("Planner", "Riga", "text")
     assert evidence(played)["#E1"] == (True, "booked for Riga")
@@ -155,13 +155,13 @@ def test_what_may_change_something_runs_when_it_is_approved() -> None:
 
 def test_changed_input_is_what_a_step_runs_with() -> None:
     for plan, edit in ((BOOKING, "Oslo"), ('Plan: book\n#E1 = book[{"place": "Riga"}]', '{"place": "Oslo"}')):
-        played = play("plan", scripted_model([plan, "Booked."]), answers=[f"Edit\n{edit}"], tools=[book])
+        played = play("plan", scripted_model([plan, "Booked."]), answers=[f"edit\n{edit}"], tools=[book])
         assert evidence(played)["#E1"] == (True, "booked for Oslo")
 
 
 def test_a_rejected_step_does_not_run_and_the_solver_is_told_why() -> None:
     model = scripted_model([BOOKING, BOOKING, "Not booked."])
-    played = play("plan", model, answers=["Reject\ntoo far", "Reject"], tools=[book])
+    played = play("plan", model, answers=["reject\ntoo far", "reject"], tools=[book])
     assert [event for event in played.of(ToolCalled) if event.name == "book"] == []
     assert "too far" in asked(model)[1][-1]["content"]
     assert "rejected this call" in asked(model)[2][-1]["content"]
@@ -169,7 +169,7 @@ def test_a_rejected_step_does_not_run_and_the_solver_is_told_why() -> None:
 
 def test_steps_at_once_are_asked_about_one_by_one() -> None:
     plan = "\n".join(f"Plan: book\n#E{number} = book[{place}]" for number, place in enumerate(("Riga", "Oslo", "Bergen"), 1))
-    played = play("plan", scripted_model([plan, "Booked."]), answers=["Approve", "Approve all"], tools=[book])
+    played = play("plan", scripted_model([plan, "Booked."]), answers=["approve", "approve_all"], tools=[book])
     assert len(played.questions) == 2
     assert [ok for ok, _ in evidence(played).values()] == [True, True, True]
 

@@ -61,11 +61,11 @@ def test_what_changes_nothing_runs_unasked() -> None:
 
 def test_a_call_runs_when_it_is_approved() -> None:
     model = scripted_model([call("book", place="Riga"), "Booked.\nTERMINATE"])
-    played = play("tools", model, answers=["Approve"], tools=[book])
+    played = play("tools", model, answers=["approve"], tools=[book])
     (question,) = played.questions
     assert (question.agent, question.options, question.language) == (
         "Runner",
-        ["Approve", "Approve all", "Always allow", "Edit", "Reject"],
+        ["approve", "approve_all", "always", "edit", "reject"],
         "json",
     )
     assert json.loads(question.draft) == {"place": "Riga"}
@@ -75,10 +75,26 @@ def test_a_call_runs_when_it_is_approved() -> None:
     assert played.final.content == "Booked."
 
 
+@pytest.mark.parametrize(("key", "label"), [
+    ("approve", "Approve"), ("approve_all", "Approve all"), ("always", "Always allow"),
+    ('edit\n{"place": "Oslo"}', 'Edit\n{"place": "Oslo"}'), ("reject\ntoo far", "Reject\ntoo far"),
+])  # fmt: skip
+def test_an_answer_in_the_words_of_older_versions_means_the_same(key: str, label: str) -> None:
+    ends = [
+        play("tools", scripted_model([call("book", place="Riga"), "Done."]), answers=[answer], tools=[book])
+        for answer in (key, label)
+    ]
+    told = [[event.arguments for event in played.of(ToolCalled)] for played in ends]
+    heard = [[said.content for said in played.inner] for played in ends]
+    assert told[0] == told[1]
+    assert heard[0] == heard[1]
+    assert bool(told[0]) == ("too far" not in key)
+
+
 def test_a_tool_that_is_always_allowed_is_asked_about_once(tmp_path: Path) -> None:
     allowed = AllowedTools(tmp_path)
     twice: list[Any] = [call("book", place="Riga"), call("book", place="Oslo"), "Booked."]
-    played = play("tools", scripted_model(twice), answers=["Always allow"], tools=[book], allowed=allowed)
+    played = play("tools", scripted_model(twice), answers=["always"], tools=[book], allowed=allowed)
     assert len(played.of(ToolReturned)) == 2
     assert play("tools", scripted_model(twice), tools=[book], allowed=AllowedTools(tmp_path)).questions == []
     allowed.remove("book")
@@ -86,7 +102,7 @@ def test_a_tool_that_is_always_allowed_is_asked_about_once(tmp_path: Path) -> No
 
 
 def test_code_cannot_be_allowed_for_always() -> None:
-    played = play("tools", scripted_model([CODE, "Fine."]), answers=["Always allow"])
+    played = play("tools", scripted_model([CODE, "Fine."]), answers=["always"])
     assert played.of(CodeRan) == []
 
 
@@ -100,7 +116,7 @@ def test_permissions_that_cannot_be_read_are_told(tmp_path: Path) -> None:
 
 def test_a_rejected_call_does_not_run_and_the_model_is_told_why() -> None:
     model = scripted_model([call("book", place="Riga"), "Then I cannot say."])
-    played = play("tools", model, answers=["Reject\nask about the Volga"], tools=[book])
+    played = play("tools", model, answers=["reject\nask about the Volga"], tools=[book])
     assert played.of(ToolCalled) == []
     assert asked(model)[-1][-1]["role"] == "tool"
     assert "rejected this call" in last_said(model)
@@ -109,7 +125,7 @@ def test_a_rejected_call_does_not_run_and_the_model_is_told_why() -> None:
 
 def test_changed_arguments_are_what_runs() -> None:
     model = scripted_model([call("book", place="Riga"), "Booked."])
-    played = play("tools", model, answers=['Edit\n{"place": "Oslo"}'], tools=[book])
+    played = play("tools", model, answers=['edit\n{"place": "Oslo"}'], tools=[book])
     assert [json.loads(event.arguments) for event in played.of(ToolCalled)] == [{"place": "Oslo"}]
     assert "changed the arguments" in last_said(model)
     assert "booked for Oslo" in last_said(model)
@@ -123,12 +139,12 @@ def test_approving_all_of_a_kind_asks_for_the_other_kinds_still() -> None:
     model = scripted_model([
         call("book", place="Riga"), call("book", place="Oslo"), call("cancel", place="Oslo"), "Done.",
     ])  # fmt: skip
-    played = play("tools", model, answers=["Approve all", "Approve"], tools=[book, cancel])
+    played = play("tools", model, answers=["approve_all", "approve"], tools=[book, cancel])
     assert ["book" in question.prompt for question in played.questions] == [True, False]
     assert [event.name for event in played.of(ToolCalled)] == ["book", "book", "cancel"]
 
 
-@pytest.mark.parametrize("answer", ["", "maybe", "reject", "Approved"])
+@pytest.mark.parametrize("answer", ["", "maybe", "reject", "Approved", "APPROVE"])
 def test_what_is_no_consent_runs_nothing(answer: str) -> None:
     played = play("tools", scripted_model([call("book", place="Riga"), "Fine."]), answers=[answer], tools=[book])
     assert played.of(ToolCalled) == []
@@ -146,7 +162,7 @@ def test_arguments_that_cannot_be_run_are_not_asked_about(arguments: str) -> Non
 @isolated
 def test_code_runs_in_isolation_when_it_is_approved() -> None:
     model = scripted_model([f"Let me see.\n{CODE}", "It is 42.\nTERMINATE"])
-    played = play("tools", model, answers=["Approve"])
+    played = play("tools", model, answers=["approve"])
     assert (played.questions[0].draft, played.questions[0].language) == ("print(6 * 7)", "python")
     (ran,) = played.of(CodeRan)
     assert (ran.code, ran.exit_code, ran.output.strip()) == ("print(6 * 7)", 0, "42")
@@ -157,7 +173,7 @@ def test_code_runs_in_isolation_when_it_is_approved() -> None:
 @isolated
 def test_changed_code_is_what_runs() -> None:
     model = scripted_model([CODE, "It is 43."])
-    played = play("tools", model, answers=["Edit\nprint(43)"])
+    played = play("tools", model, answers=["edit\nprint(43)"])
     assert [ran.code for ran in played.of(CodeRan)] == ["print(43)"]
     assert "The user changed the code to:\nprint(43)" in last_said(model)
 
@@ -165,7 +181,7 @@ def test_changed_code_is_what_runs() -> None:
 @isolated
 def test_blocks_are_asked_about_one_by_one_until_one_is_rejected() -> None:
     model = scripted_model([f"{CODE}\n```sh\necho two\n```\n```python\nprint(3)\n```", "Enough."])
-    played = play("tools", model, answers=["Approve", "Reject"])
+    played = play("tools", model, answers=["approve", "reject"])
     assert [question.language for question in played.questions] == ["python", "sh"]
     assert [ran.output.strip() for ran in played.of(CodeRan)] == ["42"]
     assert "42" in last_said(model)
@@ -175,14 +191,14 @@ def test_blocks_are_asked_about_one_by_one_until_one_is_rejected() -> None:
 @isolated
 def test_failing_code_is_told_with_its_exit_code() -> None:
     model = scripted_model(["```python\nraise SystemExit(3)\n```", "It failed."])
-    play("tools", model, answers=["Approve all"])
+    play("tools", model, answers=["approve_all"])
     assert last_said(model).startswith("exitcode: 3")
 
 
 @isolated
 def test_code_that_cannot_be_run_is_the_models_to_mend() -> None:
     model = scripted_model(["```python\n# filename: ../../outside.py\nprint(1)\n```", "Sorry."])
-    played = play("tools", model, answers=["Approve"])
+    played = play("tools", model, answers=["approve"])
     assert last_said(model).startswith("exitcode: 1")
     assert [ran.exit_code for ran in played.of(CodeRan)] == [1]
     assert played.final.content == "Sorry."
@@ -205,13 +221,13 @@ def test_stopped_while_it_waits_for_the_person_what_was_written_is_kept() -> Non
 @pytest.mark.usefixtures("nothing_to_isolate")
 def test_without_isolation_code_is_refused_and_tools_go_on() -> None:
     model = scripted_model([CODE, call("book", place="Riga"), "Without code then.\nTERMINATE"])
-    played = play("tools", model, answers=["Approve"], tools=[book])
+    played = play("tools", model, answers=["approve"], tools=[book])
     assert [question.language for question in played.questions] == ["json"]
     assert "nothing to isolate" in str(asked(model)[1][-1]["content"])
     (noted,) = played.of(Noted)
-    assert "bubblewrap" in noted.text
-    assert "Docker" in noted.text
-    assert played.final.extra["notes"] == [noted.text]
+    assert "bubblewrap" in noted.detail
+    assert "Docker" in noted.detail
+    assert played.final.extra["notes"] == [{"text": noted.text, "detail": noted.detail}]
 
 
 def test_when_the_steps_are_used_up_the_answer_is_made_from_what_came_out() -> None:
@@ -231,7 +247,7 @@ def test_when_the_steps_are_used_up_the_answer_is_made_from_what_came_out() -> N
 def test_a_program_that_prints_much_stays_below_the_window_and_whole_in_the_events() -> None:
     program = "```python\nfor n in range(20_000):\n    print('line', n)\n```"
     model = replace(scripted_model([program, program, "It counted.\nTERMINATE"]), context_window=8_000)
-    played = play("tools", model, answers=["Approve", "Approve"])
+    played = play("tools", model, answers=["approve", "approve"])
     assert played.final.content == "It counted."
     assert [ran.output.count("\n") for ran in played.of(CodeRan)] == [20_000] * 2
     sizes = [count_messages(messages, "scripted")[0] for messages in asked(model)]
@@ -250,7 +266,7 @@ def test_a_long_result_is_cut_in_the_middle_however_large_the_window(window: int
         return "".join(f"{n}: all is well\n" for n in range(20_000))
 
     model = replace(scripted_model([call("log"), "All is well.\nTERMINATE"]), context_window=window)
-    played = play("tools", model, answers=["Approve"], tools=[log])
+    played = play("tools", model, answers=["approve"], tools=[log])
     assert len(last_said(model)) < tools.LONGEST + 200
     assert last_said(model).startswith("0: all is well\n")
     assert last_said(model).endswith("19999: all is well\n")

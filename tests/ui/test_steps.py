@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from agentkit.conversation.compression.rendering import said
 from agentkit.conversation.compression.shape import HEADING, is_summary, summary_message
 from agentkit.events import (
@@ -11,6 +13,8 @@ from agentkit.events import (
     ChatEnded,
     DocumentProgress,
     Event,
+    HumanAnswered,
+    HumanInputRequested,
     MessageSent,
     Noted,
     PlanMade,
@@ -21,11 +25,13 @@ from agentkit.events import (
     ToolCalled,
     ToolReturned,
     Unknown,
+    from_json,
+    to_json,
 )
 from agentkit.reasons import EndReason
 from agentkit.ui.steps import draw, registry
 from agentkit.ui.steps.kind import Kind
-from agentkit.ui.steps.step import Found, Planned, ToolUse
+from agentkit.ui.steps.step import Found, Planned, Step, ToolUse
 from agentkit.ui.steps.turns import steps
 
 TEA: dict[str, Any] = {
@@ -52,6 +58,34 @@ def test_passages_come_with_the_result_and_not_out_of_its_text() -> None:
     assert steps(recorded(called, found, returned)) == [ToolUse(called, returned, (Found(3, TEA),))]
     older = ToolReturned("t", "Library", "search_documents", True, '<passage number="3" source="tea.txt">\n80\n</passage>')
     assert steps(recorded(called, found, older)) == [ToolUse(called, older)], "its text is shown as it stands"
+
+
+def question(options: list[str], answer: str, draft: str = "{}") -> Step:
+    """A question with its answer, both read from what is stored."""
+    asked = HumanInputRequested("r", "Runner", "May it run?", options, draft, "json")
+    events = [from_json(to_json(event)) for event in (asked, HumanAnswered("r", answer))]
+    (step,) = steps(recorded(*events))
+    return step
+
+
+@pytest.mark.parametrize(("key", "label"), [
+    ("approve", "Approve"), ("approve_all", "Approve all"), ("always", "Always allow"), ("edit\n{}", "Edit\n{}"),
+    ("reject\ntoo far", "Reject\ntoo far"), ("reject", "Reject"), ("maybe", "maybe"),
+])  # fmt: skip
+def test_what_was_chosen_is_told_alike_where_an_older_version_stored_labels(key: str, label: str) -> None:
+    now = question(["approve", "approve_all", "always", "edit", "reject"], key)
+    older = question(["Approve", "Approve all", "Always allow", "Edit", "Reject"], label)
+    assert draw.describe(now) == draw.describe(older)
+    assert draw.describe(question(["Writer", "finish"], "finish", "")) == draw.describe(
+        question(["Writer", "Finish here"], "Finish here", "")
+    )
+
+
+def test_what_the_person_said_is_told() -> None:
+    assert draw.describe(question(["approve", "reject"], "reject\ntoo far")).endswith(r"**You:** no\: too far")
+    assert draw.describe(question(["Writer", "finish"], "Writer", "")).endswith("**You:** Writer")
+    assert draw.describe(question(["Writer", "finish"], "finish", "")).endswith("**You:** Finish here")
+    assert draw.describe(question([], "edit", "")).endswith("**You:** edit"), "words of their own"
 
 
 def test_a_plans_step_has_its_passages_and_the_reason_of_its_failure() -> None:

@@ -99,9 +99,9 @@ def said(sender: str, text: str, *, role: str = "user", **extra: object) -> Mess
 
 
 def test_calls_are_paired_with_what_they_returned_and_questions_with_their_answer() -> None:
-    request = HumanInputRequested("r", "Runner", "May it run?", ["Approve"], "{}", "json")
+    request = HumanInputRequested("r", "Runner", "May it run?", ["approve"], "{}", "json")
     called, returned = ToolCalled("t", "Runner", "clock", "{}"), ToolReturned("t", "Runner", "clock", True, "noon")
-    answered = HumanAnswered("r", "Approve")
+    answered = HumanAnswered("r", "approve")
     assert steps(recorded(request)) == [Asked(request)]
     assert steps(recorded(request, answered, called)) == [Asked(request, answered), ToolUse(called)]
     assert steps(recorded(request, answered, called, returned)) == [Asked(request, answered), ToolUse(called, returned)]

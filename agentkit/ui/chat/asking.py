@@ -10,22 +10,23 @@ import streamlit as st
 
 from agentkit.errors import NotFound
 from agentkit.events import HumanInputRequested
+from agentkit.options import key_of
 from agentkit.runs import Run
-from agentkit.teams.approval import ALWAYS, APPROVE, APPROVE_ALL, EDIT, REJECT
+from agentkit.ui.steps import wording
 from agentkit.ui.text import markdown
 from agentkit.ui.text.listing import draw_runnable, draw_warning
 
 ICONS = {
-    APPROVE: ":material/check:",
-    APPROVE_ALL: ":material/done_all:",
-    ALWAYS: ":material/verified_user:",
-    EDIT: ":material/edit:",
-    REJECT: ":material/block:",
+    "approve": ":material/check:",
+    "approve_all": ":material/done_all:",
+    "always": ":material/verified_user:",
+    "edit": ":material/edit:",
+    "reject": ":material/block:",
 }
 _CODE_FONT = "<style>[class*='st-key-draft-'] textarea { font-family: monospace; font-size: 0.875rem; }</style>"
 HELP = {
-    APPROVE_ALL: "Run this, and everything of this kind until the answer is there, without asking again.",
-    ALWAYS: "Run this, and never ask about this tool again, in no chat. The settings take it back.",
+    "approve_all": "Run this, and everything of this kind until the answer is there, without asking again.",
+    "always": "Run this, and never ask about this tool again, in no chat. The settings take it back.",
 }
 
 
@@ -56,13 +57,14 @@ def _draw_approval(run: Run[Any], request: HumanInputRequested) -> None:
 def _draw_options(run: Run[Any], request: HumanInputRequested) -> None:
     with st.container(horizontal=True, gap="small"):
         for number, option in enumerate(request.options):
-            opens = {EDIT: "edit", REJECT: "reject"}.get(option) if request.draft else None
+            key = key_of(option) if request.draft else ""
+            opens = key if key in ("edit", "reject") else None
             st.button(
-                markdown.literal(option),
+                markdown.literal(wording.of_option(option)),
                 key=_key(f"option-{number}", request),
                 type="primary" if number == 0 and request.draft else "secondary",
-                icon=ICONS.get(option) if request.draft else None,
-                help=HELP.get(option) if request.draft else None,
+                icon=ICONS.get(key),
+                help=HELP.get(key),
                 on_click=_open if opens else _give,
                 args=(request, opens) if opens else (run, request, option),
             )
@@ -87,7 +89,8 @@ def _draw_reject(run: Run[Any], request: HumanInputRequested) -> None:
     with st.form(_key("reject", request), border=False):
         st.text_input("Why not? The model is told, and can try another way.", key=_key("reason", request))
         with st.container(horizontal=True, gap="small"):
-            _draw_submit("Reject", ICONS[REJECT], _key("no", request), _give_reason, run, request)
+            label, icon = wording.OPTIONS["reject"], ICONS["reject"]
+            _draw_submit(label, icon, _key("no", request), _give_reason, run, request)
             st.form_submit_button("Back", key=_key("back", request), on_click=_open, args=(request, ""))
 
 
@@ -121,12 +124,12 @@ def _give_edited(run: Run[Any], request: HumanInputRequested) -> None:
     if problem := _problem(draft, request.language):
         st.session_state[_key("problem", request)] = problem
         return
-    _give(run, request, f"{EDIT}\n{draft}")
+    _give(run, request, f"edit\n{draft}")
 
 
 def _give_reason(run: Run[Any], request: HumanInputRequested) -> None:
     reason = " ".join(str(st.session_state.get(_key("reason", request), "")).split())
-    _give(run, request, f"{REJECT}\n{reason}" if reason else REJECT)
+    _give(run, request, f"reject\n{reason}" if reason else "reject")
 
 
 def _problem(draft: str, language: str) -> str:

@@ -206,18 +206,26 @@ def _draw_remarks(turn: Turn) -> None:
     """What the agents want the person to know, and why their chat ended, unless they were simply done."""
     extra = turn.answer.extra if turn.answer else {}
     for note in extra.get("notes", ()):
-        first, _, rest = str(note).partition("\n")
-        if rest:
-            with st.expander(markdown.literal(first), icon=":material/info:"):
-                st.code(rest, language=None, wrap_lines=True)
+        text, detail = _note(note)
+        if detail:
+            with st.expander(markdown.literal(text), icon=":material/info:"):
+                st.code(detail, language=None, wrap_lines=True)
         else:
-            st.caption(f":material/info: {markdown.literal(first)}")
+            st.caption(f":material/info: {markdown.literal(text)}")
     if turn.fallback:
         st.warning(markdown.literal(wording.why_words(turn.fallback)), icon=":material/cloud_off:")
     if turn.cut in wording.CUT:
         st.warning(f"The answer is not whole: {wording.CUT[turn.cut]}.", icon=":material/content_cut:")
     if turn.status == "complete" and (why := _ended(extra)):
         st.caption(f":material/flag: Ended: {markdown.literal(why)}.")
+
+
+def _note(stored: Any) -> tuple[str, str]:
+    """What a note tells, and its detail; older versions stored both as one text."""
+    if isinstance(stored, Mapping):
+        return str(stored.get("text", "")), str(stored.get("detail", ""))
+    text, _, detail = str(stored).partition("\n")
+    return text, detail
 
 
 def _ended(extra: Mapping[str, Any]) -> str:

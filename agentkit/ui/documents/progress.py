@@ -10,7 +10,6 @@ import streamlit as st
 
 from agentkit import runs
 from agentkit.errors import NotFound
-from agentkit.events import DocumentDone
 from agentkit.runs import Run
 from agentkit.ui.documents.tally import WORDS, Tally, same_content, summary
 from agentkit.ui.shared import state
@@ -122,7 +121,7 @@ def _draw_summary(run: Run[Any], tally: Tally) -> None:
             gone = (run.kind, run.id)
             st.button("", key=f"dismiss-{run.id}", icon=icon, help=about, type="tertiary", on_click=_forget, args=gone)
         for one in tally.failed[:_LISTED]:
-            st.markdown(f"- {_reason(one)}")
+            st.markdown(f"- **{markdown.literal(one.document)}**  \n  {markdown.literal(one.error)}")
         if len(tally.failed) > _LISTED:
             where = "; the table below has every reason" if run.kind == "ingest" else ""
             st.caption(f"and {figures.count(len(tally.failed) - _LISTED)} more{where}.")
@@ -140,11 +139,6 @@ def _draw_listed(key: str, label: str, notes: Sequence[tuple[str, str]]) -> None
                 st.caption(f"{markdown.literal(document)}: {markdown.literal(note)}")
             if len(notes) > _NOTED:
                 st.caption(f"and {figures.count(len(notes) - _NOTED)} more.")
-
-
-def _reason(one: DocumentDone) -> str:
-    named = one.error.startswith(one.document)
-    return markdown.literal(one.error) if named else f"**{markdown.literal(one.document)}**: {markdown.literal(one.error)}"
 
 
 def _key(kind: str) -> str:

@@ -17,7 +17,8 @@ from agentkit.events import (
     SpeakerSelected,
 )
 from agentkit.messages import functions_of
-from agentkit.teams.approval import ALWAYS, APPROVE, APPROVE_ALL, EDIT
+from agentkit.options import chosen
+from agentkit.teams.approval import AGREED
 from agentkit.teams.ending import without_ending
 from agentkit.ui.steps import wording
 from agentkit.ui.steps.kind import Kind, Remark, cut
@@ -124,10 +125,7 @@ class Question(Kind[Asked]):
         question = f":material/contact_support: {who} asked: {prompt}"
         if step.answered is None:
             return question
-        choice, rest = _parts(step)
-        decided = wording.DECIDED.get(choice, choice) if step.request.draft else choice
-        edited = bool(step.request.draft) and choice == EDIT
-        said = f"{decided}: {rest}" if rest and not edited else decided
+        said = _said(step.request, step.answered.text)
         return f"{question} **You:** {markdown.literal(said or 'nothing')}"
 
     def draw(self, step: Asked, level: Level) -> None:
@@ -146,15 +144,20 @@ class Question(Kind[Asked]):
         return "Running the code" if runs_code else "Working on it"
 
 
-def _parts(asked: Asked) -> tuple[str, str]:
-    """What was chosen, and what goes with it."""
-    choice, _, rest = asked.answered.text.partition("\n") if asked.answered else ("", "", "")
-    return choice, rest
+def _said(request: HumanInputRequested, answer: str) -> str:
+    """What the person chose, and why, or what else they said."""
+    if not request.options:
+        return answer
+    choice, rest = chosen(answer)
+    decided = wording.of_option(choice)
+    if request.draft:
+        decided = wording.DECIDED.get(choice, choice)
+        rest = "" if choice == "edit" else rest
+    return f"{decided}: {rest}" if rest else decided
 
 
 def _rejected(asked: Asked) -> bool:
-    agreed = (APPROVE, APPROVE_ALL, ALWAYS, EDIT)
-    return asked.answered is not None and _parts(asked)[0] not in agreed
+    return asked.answered is not None and chosen(asked.answered.text)[0] not in AGREED
 
 
 def excerpt(said: MessageSent) -> str:

@@ -55,7 +55,7 @@ class Note(Remark[Noted]):
         super().enter(event, seq, steps)
 
     def line(self, step: Noted) -> str:
-        """Its first line."""
+        """Its first line; older versions stored the detail below it."""
         first, _, _ = step.text.partition("\n")
         return f":material/info: {markdown.literal(step.agent)}: {markdown.literal(first)}"
 

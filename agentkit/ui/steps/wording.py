@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agentkit.events import Fallback, LimitTold, MessageStatus, ReplyEnd
 from agentkit.llm.calls.limits import amount
+from agentkit.options import key_of
 from agentkit.reasons import EndKind, EndReason
-from agentkit.teams.approval import ALWAYS, APPROVE, APPROVE_ALL, EDIT, REJECT
 
 STAGES: dict[str, str] = {
     "waiting": "waiting",
@@ -39,12 +39,21 @@ END: dict[MessageStatus, str] = {
     "interrupted": "the app was closed meanwhile",
 }
 """What ended a message before it was whole."""
+OPTIONS: dict[str, str] = {
+    "approve": "Approve",
+    "approve_all": "Approve all",
+    "always": "Always allow",
+    "edit": "Edit",
+    "reject": "Reject",
+    "finish": "Finish here",
+}
+"""What a person may choose, by its key."""
 DECIDED = {
-    APPROVE: "yes",
-    APPROVE_ALL: "yes, and all of this kind",
-    ALWAYS: "yes, and always",
-    EDIT: "yes, with changes",
-    REJECT: "no",
+    "approve": "yes",
+    "approve_all": "yes, and all of this kind",
+    "always": "yes, and always",
+    "edit": "yes, with changes",
+    "reject": "no",
 }
 """What the person said about what was to run."""
 PHASES = {"night": "Night", "day": "Day"}
@@ -86,6 +95,11 @@ def of_limit(told: LimitTold) -> str:
         scope=told.scope,
         of_whom=f" of {told.agent}" if told.agent else "",
     )
+
+
+def of_option(option: str) -> str:
+    """What an option is called, as plain text; a name is called itself."""
+    return OPTIONS.get(key_of(option), option)
 
 
 def why_words(fallback: Fallback) -> str:

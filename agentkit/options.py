@@ -1,0 +1,34 @@
+"""What a person may choose when a run asks, as keys; the words for them stand where people read them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+OptionKey = Literal[
+    "approve",  # it may run
+    "approve_all",  # and all of its kind, until the answer is there
+    "always",  # and this tool from now on, in every chat
+    "edit",  # what stands below the key is to run instead
+    "reject",  # it may not run; below the key may stand why
+    "finish",  # nobody of the group is to speak any more
+]
+_LABELS: dict[str, OptionKey] = {
+    "Approve": "approve",
+    "Approve all": "approve_all",
+    "Always allow": "always",
+    "Edit": "edit",
+    "Reject": "reject",
+    "Finish here": "finish",
+}
+"""What older versions stored, and scripts that were written for them answer, in place of keys."""
+
+
+def key_of(option: str) -> str:
+    """The key of an option, also of one that an older version stored; a name stands for itself."""
+    return _LABELS.get(option, option)
+
+
+def chosen(answer: str) -> tuple[str, str]:
+    """What an answer chooses, as a key or a name, and what goes with it: a draft or a reason."""
+    first, _, rest = answer.partition("\n")
+    return key_of(first), rest
