@@ -301,7 +301,8 @@ def stored_form(message: AnyMessage, role: str, speaker: str) -> Stored | None:
     names who said it. Raises WrongType for what no model could be told, and for calls that are
     none.
     """
-    stored = cast(Stored, {key: message[key] for key in _KEPT if message.get(key) is not None})
+    kept = {key: message[key] for key in _KEPT if message.get(key) is not None}
+    stored: Stored = kept  # type: ignore[assignment]  # a `cast` is a call for each message
     is_plain = len(stored) <= 1 + ("name" in stored)
     if type(stored.get("content")) is not str or not is_plain:
         _check_content(stored, message.get("role"), speaker)
@@ -319,7 +320,7 @@ def stored_form(message: AnyMessage, role: str, speaker: str) -> Stored | None:
             ]
     else:
         stored["role"] = message.get("override_role", role)
-    if has_calls(stored):
+    if not is_plain and has_calls(stored):
         stored["role"] = "assistant"
     elif "name" not in stored:
         stored["name"] = speaker
