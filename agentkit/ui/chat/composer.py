@@ -120,7 +120,7 @@ def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
 
     That is chosen in the composer, else in the chat, else in the latest one; what does not exist
     any more is passed over. A new chat takes the default model, if one was chosen, before that of
-    the latest one.
+    the latest one, and always the first team: one that takes long or asks back is chosen each time.
     """
     latest = chat or next(iter(state.workspace().ledger.chats(state.owner(), limit=1)), None)
     models = [model.id for model in state.workspace().models()]
@@ -129,7 +129,8 @@ def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
 
     def first_known(what: str, options: Sequence[str], otherwise: str) -> str:
         chosen = default if what == "model" and chat is None else None
-        candidates = (st.session_state.get(_key(what, chat)), chosen, getattr(latest, what, None))
+        before = None if what == "team" and chat is None else getattr(latest, what, None)
+        candidates = (st.session_state.get(_key(what, chat)), chosen, before)
         return next((str(value) for value in candidates if value in options), otherwise)
 
     return Question(
