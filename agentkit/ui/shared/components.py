@@ -97,6 +97,17 @@ export default function ({ data, setTriggerValue }) {
     };
 }
 """
+_LOOKED_AT = """
+export default function ({ setTriggerValue }) {
+    const looked = () => { if (!document.hidden) setTriggerValue("looked", Date.now()); };
+    document.addEventListener("visibilitychange", looked);
+    window.addEventListener("focus", looked);
+    return () => {
+        document.removeEventListener("visibilitychange", looked);
+        window.removeEventListener("focus", looked);
+    };
+}
+"""
 _TEXT = """
 export default function ({ data, parentElement }) {
     const block = parentElement.querySelector(".text");
@@ -123,6 +134,13 @@ span { opacity: 0.75; }
 mark { color: inherit; background: color-mix(in srgb, var(--st-primary-color) 22%, transparent); }
 mark.sentence { background: color-mix(in srgb, var(--st-primary-color) 45%, transparent); font-weight: 600; }
 """
+
+_UNSEEN = {
+    "agentkit_chat_page": _PAGE,
+    "agentkit_draft": _DRAFT,
+    "agentkit_looked_at": _LOOKED_AT,
+}
+"""The pieces that draw nothing."""
 
 
 def chat_page(on_open: Callable[[str], None], chat_id: str, *, answering: bool) -> None:
@@ -157,6 +175,11 @@ def draft(
     _renderer("agentkit_draft")(key="chat-draft", data=data, on_draft_change=typed)
 
 
+def looked_at(key: str) -> None:
+    """Put in a fragment: it runs whenever somebody comes back to the browser's tab."""
+    _renderer("agentkit_looked_at")(key=key, on_looked_change=lambda: None)
+
+
 def marked_text(parts: Sequence[Part], key: str) -> None:
     """Text as it stands, with the passage marked and the sentence in it marked more strongly."""
     _renderer("agentkit_marked_text")(key=key, data={"parts": [list(part) for part in parts]})
@@ -164,8 +187,6 @@ def marked_text(parts: Sequence[Part], key: str) -> None:
 
 @cache
 def _renderer(name: str) -> Any:
-    if name == "agentkit_chat_page":
-        return st.components.v2.component(name, js=_PAGE)
-    if name == "agentkit_draft":
-        return st.components.v2.component(name, js=_DRAFT)
+    if name in _UNSEEN:
+        return st.components.v2.component(name, js=_UNSEEN[name])
     return st.components.v2.component(name, html=_TEXT_HTML, css=_TEXT_CSS, js=_TEXT)

@@ -34,6 +34,11 @@ button[kind="tertiary"]:is(:active, [aria-expanded="true"]), [role="tab"]:is(:ho
     color: inherit; opacity: 0.75; text-decoration: underline dotted; text-underline-offset: 0.2em;
 }
 
+/* Words for screen readers: what stands out of a chat in the list, and which one a menu is for. */
+[class*="st-key-chat-menu-"] button [data-testid="stMarkdownContainer"], [class*="st-key-chat-row-"] button small {
+    position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%%); white-space: nowrap;
+}
+
 /* These have the ground of Streamlit's own themes. */
 [data-testid="stChatMessageAvatarCustom"] { background: transparent; }
 """
