@@ -28,6 +28,7 @@ def test_documents_are_asked_cited_deleted_and_counted(app: App, page: Page) -> 
     driver.go(page, "Documents")
     _delete_the_kettle(page)
     driver.go(page, "Chat")
+    driver.new_chat(page)
     turn = driver.ask(page, papers.WARRANTY_QUESTION)
     driver.answered(page, turn)
     expect(turn).not_to_contain_text("41 months")

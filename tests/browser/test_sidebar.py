@@ -67,3 +67,44 @@ def test_a_chat_of_another_tab_is_listed_when_one_comes_back(app: App, page: Pag
     page.bring_to_front()
     page.evaluate("window.dispatchEvent(new Event('focus'))")  # a browser without a screen tells no page that it is in front
     expect(_open_button(page, papers.FERRY_QUESTION)).to_be_visible()
+
+
+def test_chat_in_the_navigation_leads_to_the_open_chat_and_back_leads_out_of_it(
+    app: App, page: Page, server: OpenAIServer
+) -> None:
+    server.go_on.set()
+    _with_ferry(app, page)
+    driver.answered(page, driver.ask(page, papers.FERRY_QUESTION))
+    chat, heading = page.url, page.get_by_role("heading", level=1)
+    driver.go(page, "Documents")
+    driver.go(page, "Chat")
+    expect(heading).to_have_text(papers.FERRY_QUESTION)
+    assert page.url == chat
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Chat").click()
+    driver.settled(page)
+    expect(heading).to_have_text(papers.FERRY_QUESTION)
+    assert page.url == chat
+    page.get_by_role("button", name="New chat").click()
+    expect(heading).to_have_text("Chat")
+    page.go_back()
+    expect(heading).to_have_text(papers.FERRY_QUESTION)
+    page.go_forward()
+    expect(heading).to_have_text("Chat")
+
+
+def test_on_a_phone_the_sidebar_closes_after_a_choice(app: App, page: Page, server: OpenAIServer) -> None:
+    server.go_on.set()
+    page.set_viewport_size({"width": 400, "height": 850})
+    page.goto(app.url)
+    driver.ask(page, papers.FERRY_QUESTION)
+    expect(page.get_by_role("heading", level=1)).to_have_text(papers.FERRY_QUESTION)
+    for choose, heading in (
+        (page.get_by_role("button", name="New chat"), "Chat"),
+        (_row(page, papers.FERRY_QUESTION).get_by_role("button").first, papers.FERRY_QUESTION),
+        (page.get_by_role("link", name="Chat"), papers.FERRY_QUESTION),
+        (page.get_by_role("link", name="Documents"), "Documents"),
+    ):
+        page.get_by_test_id("stExpandSidebarButton").click()
+        choose.click()
+        expect(page.get_by_role("heading", level=1)).to_have_text(heading)
+        expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")

@@ -9,6 +9,7 @@ from typing import Literal
 import streamlit as st
 
 from agentkit import runs
+from agentkit.errors import NotFound
 from agentkit.ledger import Chat
 from agentkit.ui.chat.source import open_source
 from agentkit.ui.shared import components, state
@@ -22,6 +23,7 @@ PER_PAGE = 20
 POLL_S = 2.0
 _DIALOG = "chat-dialog"
 _GOING_ON = "chats-going-on"
+_OPEN = "open-chat"
 _MARKS: dict[Mark, tuple[str, str]] = {
     "answering": ("spinner", "Answering"),
     "waiting": (":material/contact_support:", "Waiting for you"),
@@ -38,9 +40,24 @@ def open_chat(chat_id: str | None) -> None:
         st.query_params.pop("chat", None)
 
 
+def go_back() -> None:
+    """Whoever comes from another page by *Chat* finds the chat that was open in this session.
+
+    Not on the page itself: there, the browser's way back to a new chat has no chat in its address, too.
+    """
+    chat_id = st.session_state.get(_OPEN)
+    if not (state.comes_from_elsewhere() and chat_id) or "chat" in st.query_params:
+        return
+    try:
+        st.query_params["chat"] = state.workspace().ledger.chat(state.owner(), chat_id).id
+    except NotFound:  # deleted meanwhile
+        st.session_state.pop(_OPEN)
+
+
 def draw_chat_list(current: str | None) -> None:
     """The list in the sidebar, newest chat first; `current` is the one on the page."""
     ledger, owner = state.workspace().ledger, state.owner()
+    st.session_state[_OPEN] = current
     with st.sidebar:
         st.button(
             "New chat",

@@ -46,6 +46,26 @@ export default function ({ data, setTriggerValue }) {
     };
 }
 """
+_SIDEBAR = """
+export default function ({ data }) {
+    const chosen = '.st-key-new-chat button, [class*="st-key-chat-row-"] .stButton button, [data-testid="stSidebarNavLink"]';
+    const clicked = (event) => {
+        const target = event.target instanceof Element ? event.target.closest(chosen) : null;
+        if (!target) return;
+        const isHere = target.matches("a") && new URL(target.href).pathname === location.pathname;
+        if (isHere && data.chat) {  // the open chat stays
+            event.preventDefault();
+            event.stopPropagation();
+        }
+        if (innerWidth < 768) {  // there, the sidebar covers the page
+            const close = document.querySelector('[data-testid="stSidebarCollapseButton"] button');
+            setTimeout(() => close?.click());
+        }
+    };
+    document.addEventListener("click", clicked, true);
+    return () => document.removeEventListener("click", clicked, true);
+}
+"""
 _DRAFT = """
 let chat = null, area = null, told = "", timer = 0;
 
@@ -139,6 +159,7 @@ _UNSEEN = {
     "agentkit_chat_page": _PAGE,
     "agentkit_draft": _DRAFT,
     "agentkit_looked_at": _LOOKED_AT,
+    "agentkit_sidebar": _SIDEBAR,
 }
 """The pieces that draw nothing."""
 
@@ -173,6 +194,14 @@ def draft(
 
     data = {"chat": chat_id, "draft": text, "begun": begun}
     _renderer("agentkit_draft")(key="chat-draft", data=data, on_draft_change=typed)
+
+
+def sidebar(chat_id: str) -> None:
+    """Put on the page once: on a phone the sidebar closes after a choice.
+
+    *Chat* in the navigation keeps the open chat.
+    """
+    _renderer("agentkit_sidebar")(key="sidebar", data={"chat": chat_id})
 
 
 def looked_at(key: str) -> None:

@@ -74,5 +74,6 @@ try:
 except AgentkitError as error:
     st.error(str(error), icon=":material/error:")
     st.stop()
+state.turn_to(page.title)
 page.run()
 state.drawn.set()
