@@ -128,6 +128,32 @@ export default function ({ setTriggerValue }) {
     };
 }
 """
+_OUTAGE = """
+export default function ({ data }) {
+    const foreign = /Streamlit|yourscript/;
+    const reword = (dialog) => {
+        if (!foreign.test(dialog.textContent)) return;
+        for (const block of dialog.querySelectorAll("pre")) {  // a command of no use here
+            (block.closest('[data-testid="stErrorCodeBlock"]') ?? block).style.display = "none";
+        }
+        const texts = document.createTreeWalker(dialog, NodeFilter.SHOW_TEXT);
+        let told = false;
+        while (texts.nextNode()) {
+            const text = texts.currentNode;
+            if (text.parentElement.closest("pre")) continue;
+            if (text.data === "Connection error") text.data = data.title;
+            else if (foreign.test(text.data)) {
+                text.data = told ? "" : data.text;
+                told = true;
+            }
+        }
+    };
+    const look = () => document.querySelectorAll('[role="dialog"]').forEach(reword);
+    const observer = new MutationObserver(look);
+    observer.observe(document.body, { childList: true, characterData: true, subtree: true });
+    return () => observer.disconnect();
+}
+"""
 _TEXT = """
 export default function ({ data, parentElement }) {
     const block = parentElement.querySelector(".text");
@@ -160,6 +186,7 @@ _UNSEEN = {
     "agentkit_draft": _DRAFT,
     "agentkit_looked_at": _LOOKED_AT,
     "agentkit_sidebar": _SIDEBAR,
+    "agentkit_outage": _OUTAGE,
 }
 """The pieces that draw nothing."""
 
@@ -202,6 +229,11 @@ def sidebar(chat_id: str) -> None:
     *Chat* in the navigation keeps the open chat.
     """
     _renderer("agentkit_sidebar")(key="sidebar", data={"chat": chat_id})
+
+
+def outage(title: str, text: str) -> None:
+    """Put on every page: when the server is gone, the browser says this in place of Streamlit's words."""
+    _renderer("agentkit_outage")(key="outage", data={"title": title, "text": text})
 
 
 def looked_at(key: str) -> None:
