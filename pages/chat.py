@@ -26,6 +26,7 @@ elif current is None:
 else:
     composer.send_queued(current)
     run = chat.live_run(current)
+    st.set_page_config(page_title=f"{current.title} · agentkit")
     chosen = composer.choice(current, known)
     asks = f"{markdown.literal(team(chosen.team_id).title)}, over {markdown.literal(chosen.collection)}"
     state.page_head(markdown.literal(current.title), asks)
@@ -36,3 +37,4 @@ composer.draw_composer(current, known, answering=run is not None)
 composer.keep_draft(current.id if current else None)
 components.chat_page(source.open_source, current.id if current else "", answering=run is not None)
 components.sidebar(current.id if current else "")
+chat.speak(current, run)

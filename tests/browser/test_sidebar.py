@@ -108,3 +108,23 @@ def test_on_a_phone_the_sidebar_closes_after_a_choice(app: App, page: Page, serv
         choose.click()
         expect(page.get_by_role("heading", level=1)).to_have_text(heading)
         expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
+
+
+def test_a_screen_reader_is_told_and_the_tab_is_called_like_the_chat(
+    app: App, page: Page, server: OpenAIServer
+) -> None:
+    _with_ferry(app, page)
+    spoken = page.locator(".st-key-spoken").get_by_role("status")
+    expect(spoken).to_have_text("")
+    expect(page).to_have_title("agentkit")
+    _half_written(page, papers.FERRY_QUESTION)
+    expect(spoken).to_have_text("Answering")
+    expect(page).to_have_title(f"{papers.FERRY_QUESTION} · agentkit")
+    server.go_on.set()
+    expect(spoken).to_have_text(ANSWER)
+    page.reload()
+    expect(page.locator("[class*='st-key-answer-']")).to_have_text(ANSWER)
+    driver.settled(page)
+    expect(spoken).to_have_text("")  # it is read as one comes to it
+    driver.go(page, "Documents")
+    expect(page).to_have_title("agentkit")

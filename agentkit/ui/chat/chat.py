@@ -20,7 +20,7 @@ from agentkit.teams import Question, Team, team
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
 from agentkit.ui.chat import asking, composer, doubts, source
-from agentkit.ui.shared import state
+from agentkit.ui.shared import components, state
 from agentkit.ui.steps import draw, wording
 from agentkit.ui.steps.chat import excerpt
 from agentkit.ui.steps.step import Asked
@@ -74,6 +74,15 @@ def draw_chat(chat: Chat, chosen: Question, run: Run[Any] | None) -> None:
     if run:
         with st.container(key=f"turn-{run.id}", width=composer.WIDTH):
             _draw_live(run, team(chat.team))
+
+
+def speak(chat: Chat | None, run: Run[Any] | None) -> None:
+    """Tell a screen reader what goes on in the chat, and the answer once it is there."""
+    request = run.waiting_for if run else None
+    doing = "Answering" if run else ""
+    state_now = f"{wording.DOING['asks']}: {request.prompt}" if request else doing
+    chat_id = chat.id if chat else ""
+    components.spoken(chat_id, state_now, "The answer has ended.", begun=composer.has_begun(chat_id))
 
 
 def draw_unknown(problem: str) -> None:
@@ -151,7 +160,8 @@ def _draw_steps(turn: Turn, *, unfolded: bool) -> None:
 def _draw_result(turn: Turn) -> None:
     if turn.answer and turn.answer.content:
         markers = {int(citation["marker"]) for citation in turn.citations}
-        with st.container(key=f"with-table-{turn.answer.id}" if turn.answer.extra.get("table") else None):
+        kind = "with-table" if turn.answer.extra.get("table") else "answer"
+        with st.container(key=f"{kind}-{turn.answer.id}"):
             marked = doubts.places(turn.checks)
             st.markdown(markdown.answer(turn.answer.content, turn.answer.id, markers, marked))
     if turn.answer and turn.answer.extra.get("table"):  # with a source for every value: the markers lead there

@@ -210,8 +210,12 @@ def keep_draft(chat_id: str | None) -> None:
         kept.put(of or None, "draft", text[:_LONGEST_DRAFT] or None)
 
     draft = kept.get(chat_id, "draft") or ""
-    begun = chat_id is not None and st.session_state.get(_BEGUN) == chat_id
-    components.draft(typed, chat_id or "", str(draft), begun=begun)
+    components.draft(typed, chat_id or "", str(draft), begun=has_begun(chat_id))
+
+
+def has_begun(chat_id: str | None) -> bool:
+    """Whether it is the chat that began last in this session."""
+    return chat_id is not None and st.session_state.get(_BEGUN) == chat_id
 
 
 def _draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:

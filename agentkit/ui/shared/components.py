@@ -117,6 +117,26 @@ export default function ({ data, setTriggerValue }) {
     };
 }
 """
+_SPOKEN = """
+let chat = null, state = "";
+
+export default function ({ data, parentElement }) {
+    const spoken = parentElement.querySelector("[role=status]");
+    const answer = () => {
+        const answers = document.querySelectorAll('[class*="st-key-answer-"], [class*="st-key-with-table-"]');
+        return answers.length ? answers[answers.length - 1].innerText : "";
+    };
+    const begins = chat !== data.chat && !data.begun;  // what stands there is read when one comes to it
+    const before = begins ? data.state : state;
+    chat = data.chat;
+    state = data.state;
+    if (before === state) return;
+    spoken.textContent = state;
+    if (!state) setTimeout(() => { spoken.textContent = answer() || data.ended; }, 300);  // when it is drawn
+}
+"""
+_SPOKEN_HTML = '<div role="status" aria-live="polite"></div>'
+_SPOKEN_CSS = "div { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }"
 _LOOKED_AT = """
 export default function ({ setTriggerValue }) {
     const looked = () => { if (!document.hidden) setTriggerValue("looked", Date.now()); };
@@ -231,6 +251,16 @@ def sidebar(chat_id: str) -> None:
     _renderer("agentkit_sidebar")(key="sidebar", data={"chat": chat_id})
 
 
+def spoken(chat_id: str, state: str, ended: str, *, begun: bool) -> None:
+    """Put on the chat's page once: tells a screen reader each new `state`, and at its end the answer.
+
+    `state` is empty while nothing goes on; `ended` is said when no answer stands there then. A chat
+    that is opened is silent, unless it has just `begun`.
+    """
+    data = {"chat": chat_id, "state": state, "ended": ended, "begun": begun}
+    _renderer("agentkit_spoken")(key="spoken", data=data)
+
+
 def outage(title: str, text: str) -> None:
     """Put on every page: when the server is gone, the browser says this in place of Streamlit's words."""
     _renderer("agentkit_outage")(key="outage", data={"title": title, "text": text})
@@ -250,4 +280,6 @@ def marked_text(parts: Sequence[Part], key: str) -> None:
 def _renderer(name: str) -> Any:
     if name in _UNSEEN:
         return st.components.v2.component(name, js=_UNSEEN[name])
+    if name == "agentkit_spoken":
+        return st.components.v2.component(name, html=_SPOKEN_HTML, css=_SPOKEN_CSS, js=_SPOKEN)
     return st.components.v2.component(name, html=_TEXT_HTML, css=_TEXT_CSS, js=_TEXT)
