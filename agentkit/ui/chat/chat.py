@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from agentkit.ui.text import figures, markdown
 _KEPT = "What had been written by then is kept."
 SHOWN = 30  # messages; more come with "Earlier messages"
 POLL_S = 0.3
+_FOUND = "passages-found"
 _SETTINGS_HELP = frozenset({"ModelUnreachable", "ModelAuthFailed", "ModelNotFound", "ConfigError", "RateLimited"})
 
 
@@ -67,6 +68,7 @@ def draw_chat(chat: Chat, chosen: Question, run: Run[Any] | None) -> None:
         )
     took = queries.of_messages(ledger, owner, [turn.answer.id for turn in shown if turn.answer])
     labels = {model.id: model.label for model in state.workspace().models()}
+    _count_passages(shown)
     for turn in shown:
         with st.container(key=f"turn-{turn.run_id}"):
             again = chosen if turn is shown[-1] and run is None else None
@@ -102,7 +104,7 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
     def answer() -> None:
         _draw_unread(turn)
         lost = turn.status != "complete" and bool(turn.inner)
-        _draw_steps(turn, unfolded=again is not None and lost)
+        _draw_steps(turn, took, unfolded=again is not None and lost)
         if turn.thought:
             draw.draw_thinking(turn.thought)
         _draw_result(turn)
@@ -134,13 +136,29 @@ def _draw_unread(turn: Turn) -> None:
             st.warning(draw.describe(event))
 
 
-def _draw_steps(turn: Turn, *, unfolded: bool) -> None:
+def _count_passages(turns: Sequence[Turn]) -> None:
+    """What was found for stored turns does not change: each is counted once in a session."""
+    known: dict[str, int] = st.session_state.setdefault(_FOUND, {})
+    if unknown := [turn.run_id for turn in turns if turn.run_id not in known]:
+        known |= queries.passages(state.workspace().ledger, state.owner(), unknown)
+
+
+def _did(turn: Turn, took: Totals | None) -> str:
+    """What was done for an answer, in figures."""
+    found = st.session_state[_FOUND][turn.run_id]
+    parts = [figures.count(found, "passage")] if found else []
+    if took and took.calls:
+        parts += [figures.count(took.calls, "call"), figures.seconds(took.seconds)]
+    return " · ".join(["Steps", ", ".join(parts)] if parts else ["Steps"])
+
+
+def _draw_steps(turn: Turn, took: Totals | None, *, unfolded: bool) -> None:
     """What was done; `unfolded` where the work of those who had finished is all there is."""
     level = composer.level()
     if level == "answer":
         return
     folded = st.expander(
-        "Steps",
+        _did(turn, took),
         type="compact",
         icon=":material/account_tree:",
         key=f"steps-{turn.run_id}",
