@@ -110,6 +110,8 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
         _draw_result(turn)
         if turn.answer and took and took.prompt_tokens + took.completion_tokens:
             st.caption(markdown.literal(figures.took(took, labels.get(turn.answer.extra.get("model", ""), ""))))
+        if turn.answer and turn.answer.content:
+            components.copy_button(turn.answer.content, f"copy-{turn.answer.id}")
         if again and (turn.status != "complete" or turn.cut):
             _draw_again(again, turn)
 

@@ -157,7 +157,6 @@ def _draw_row(chat: Chat, mark: Mark, *, current: bool) -> None:
             ["Rename", "Delete"],
             key=menu,
             type="tertiary",
-            icon=":material/more_vert:",
             help="Rename or delete this chat",
             on_click=chosen,
         )

@@ -174,6 +174,43 @@ export default function ({ data }) {
     return () => observer.disconnect();
 }
 """
+_COPY = """
+const copied = async (text) => {
+    if (navigator.clipboard) return navigator.clipboard.writeText(text);
+    const area = document.createElement("textarea");  // where the page did not come by https
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+};
+
+export default function ({ data, parentElement }) {
+    const button = parentElement.querySelector("button"), told = parentElement.querySelector("[role=status]");
+    button.onclick = async () => {
+        let said = "Copied";
+        try { await copied(data.text); } catch { said = "Not copied: the browser does not allow it"; }
+        told.textContent = said;
+        setTimeout(() => { told.textContent = ""; }, 2000);
+    };
+}
+"""
+_COPY_HTML = """
+<button type="button">
+    <svg viewBox="0 0 24 24" aria-hidden="true"><path d="M16 1H4a2 2 0 0 0-2 2v14h2V3h12zm3 4H8a2 2 0 0 0-2 2v14a2 2 0 0 0
+    2 2h11a2 2 0 0 0 2-2V7a2 2 0 0 0-2-2zm0 16H8V7h11z"/></svg>Copy the answer
+</button><span role="status"></span>
+"""
+_COPY_CSS = """
+button {
+    display: inline-flex; gap: 0.35rem; align-items: center; padding: 0.25rem 0; border: 0; background: none; cursor: pointer;
+    font-family: var(--st-font); font-size: 0.875rem; color: var(--st-text-color); border-radius: var(--st-base-radius);
+}
+button:hover { color: var(--st-link-color); }
+button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
+svg { width: 1rem; height: 1rem; fill: currentColor; }
+span { margin-left: 0.5rem; vertical-align: 0.2rem; font-family: var(--st-font); font-size: 0.875rem; color: var(--st-text-color); }
+"""
 _TEXT = """
 export default function ({ data, parentElement }) {
     const block = parentElement.querySelector(".text");
@@ -209,6 +246,12 @@ _UNSEEN = {
     "agentkit_outage": _OUTAGE,
 }
 """The pieces that draw nothing."""
+_SEEN = {
+    "agentkit_spoken": (_SPOKEN_HTML, _SPOKEN_CSS, _SPOKEN),
+    "agentkit_copy": (_COPY_HTML, _COPY_CSS, _COPY),
+    "agentkit_marked_text": (_TEXT_HTML, _TEXT_CSS, _TEXT),
+}
+"""HTML, CSS and JavaScript of the others."""
 
 
 def chat_page(on_open: Callable[[str], None], chat_id: str, *, answering: bool) -> None:
@@ -261,6 +304,11 @@ def spoken(chat_id: str, state: str, ended: str, *, begun: bool) -> None:
     _renderer("agentkit_spoken")(key="spoken", data=data)
 
 
+def copy_button(text: str, key: str) -> None:
+    """A button that puts an answer into the clipboard, as it is written: with its Markdown."""
+    _renderer("agentkit_copy")(key=key, data={"text": text}, width="content")
+
+
 def outage(title: str, text: str) -> None:
     """Put on every page: when the server is gone, the browser says this in place of Streamlit's words."""
     _renderer("agentkit_outage")(key="outage", data={"title": title, "text": text})
@@ -280,6 +328,5 @@ def marked_text(parts: Sequence[Part], key: str) -> None:
 def _renderer(name: str) -> Any:
     if name in _UNSEEN:
         return st.components.v2.component(name, js=_UNSEEN[name])
-    if name == "agentkit_spoken":
-        return st.components.v2.component(name, html=_SPOKEN_HTML, css=_SPOKEN_CSS, js=_SPOKEN)
-    return st.components.v2.component(name, html=_TEXT_HTML, css=_TEXT_CSS, js=_TEXT)
+    html, css, js = _SEEN[name]
+    return st.components.v2.component(name, html=html, css=css, js=js)
