@@ -209,7 +209,10 @@ button {
 button:hover { color: var(--st-link-color); }
 button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
 svg { width: 1rem; height: 1rem; fill: currentColor; }
-span { margin-left: 0.5rem; vertical-align: 0.2rem; font-family: var(--st-font); font-size: 0.875rem; color: var(--st-text-color); }
+span {
+    margin-left: 0.5rem; vertical-align: 0.2rem;
+    font-family: var(--st-font); font-size: 0.875rem; color: var(--st-text-color);
+}
 """
 _TEXT = """
 export default function ({ data, parentElement }) {
