@@ -8,6 +8,7 @@ from agentkit.ui.chat import chat, chat_list, composer, source, welcome
 from agentkit.ui.shared import components, state
 from agentkit.ui.text import markdown
 
+chat_list.go_back()
 try:
     current, problem = chat.current_chat(), ""
 except NotFound as error:
@@ -25,6 +26,7 @@ elif current is None:
 else:
     composer.send_queued(current)
     run = chat.live_run(current)
+    st.set_page_config(page_title=f"{current.title} · agentkit")
     chosen = composer.choice(current, known)
     asks = f"{markdown.literal(team(chosen.team_id).title)}, over {markdown.literal(chosen.collection)}"
     state.page_head(markdown.literal(current.title), asks)
@@ -34,3 +36,5 @@ with st.container(width=composer.WIDTH):
 composer.draw_composer(current, known, answering=run is not None)
 composer.keep_draft(current.id if current else None)
 components.chat_page(source.open_source, current.id if current else "", answering=run is not None)
+components.sidebar(current.id if current else "")
+chat.speak(current, run)

@@ -268,6 +268,17 @@ def searches(ledger: Ledger, owner: str, run_id: str) -> list[Search]:
     return [Search(**row) for row in rows]
 
 
+def passages(ledger: Ledger, owner: str, run_ids: Sequence[str]) -> dict[str, int]:
+    """How many passages the look-ups of each of these runs found, counted where they lie; 0 where none did."""
+    rows = ledger.database.rows(
+        """select e.run_id, sum(json_array_length(e.data->'hits'))::bigint as found
+        from events e join runs r on r.id = e.run_id
+        where r.owner = ? and list_contains(?, e.run_id) and e.kind = 'Retrieved' group by e.run_id""",
+        [owner, list(run_ids)],
+    )
+    return dict.fromkeys(run_ids, 0) | {row["run_id"]: row["found"] for row in rows}
+
+
 _PROMPT = "c.input_tokens + c.cache_read_tokens + c.cache_write_tokens"
 _COMPLETION = "c.output_tokens + c.reasoning_tokens"
 _HERE = f"regexp_full_match(c.provider, '{ON_THIS_MACHINE}')"

@@ -360,6 +360,22 @@ def test_a_chat_keeps_its_collection_team_and_model(workspace: ScriptableWorkspa
     assert any("Researcher** to Writer" in text for text in shown)
 
 
+def test_a_new_chat_begins_with_the_default_team_not_that_of_the_last_one(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    ingest("Garden", {"beans.txt": "Beans are sown in May."})
+    workspace.ledger.create_chat(OWNER, "Beans", "research", "offline", "Garden")
+    app = open_page("chat")
+    assert app.selectbox(key="team-new").value == "answer"
+    assert app.selectbox(key="collection-new").value == "Garden"
+    app.selectbox(key="team-new").set_value("research").run()
+    settle(ask(app, "When are beans sown?"))
+    assert workspace.ledger.chat(OWNER, app.query_params["chat"]).team == "research"
+    app.button(key="new-chat").click().run()
+    assert app.selectbox(key="team-new").value == "answer"
+
+
 def test_a_question_that_a_dead_process_left_can_be_asked_again(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
     workspace.script("It is 80 degrees [1].")

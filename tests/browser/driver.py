@@ -40,6 +40,13 @@ def go(page: Page, name: str) -> None:
     settled(page)
 
 
+def new_chat(page: Page) -> None:
+    """Leave the open chat for a new one."""
+    page.get_by_role("button", name="New chat").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Chat")
+    settled(page)
+
+
 def settled(page: Page) -> None:
     """Until the script of the page is no longer running."""
     expect(page.locator("[data-test-script-state='running']")).to_have_count(0)

@@ -63,6 +63,7 @@ def test_a_hanging_server_does_not_hold_the_page_and_what_is_chosen_counts_at_on
         driver.go(page, "Settings")
         _limit(page, "30,000")
         driver.go(page, "Chat")
+        driver.new_chat(page)
         driver.answered(page, driver.ask(page, papers.FERRY_QUESTION))
         assert len(server.chats) == 1
 

@@ -20,6 +20,7 @@ def test_documents_are_asked_cited_deleted_and_counted(app: App, page: Page) -> 
     driver.go(page, "Chat")
     _first_answer_opens_its_page(page)
     first_chat = page.url
+    _first_answer_is_copied(page)
     turn = driver.ask(page, papers.FERRY_QUESTION)
     driver.answered(page, turn)
     expect(turn).to_contain_text(papers.FERRY)
@@ -28,6 +29,7 @@ def test_documents_are_asked_cited_deleted_and_counted(app: App, page: Page) -> 
     driver.go(page, "Documents")
     _delete_the_kettle(page)
     driver.go(page, "Chat")
+    driver.new_chat(page)
     turn = driver.ask(page, papers.WARRANTY_QUESTION)
     driver.answered(page, turn)
     expect(turn).not_to_contain_text("41 months")
@@ -53,6 +55,7 @@ def _add_two_documents(page: Page) -> None:
     page.get_by_text("Taking in 2 documents into Documents").wait_for()
     page.get_by_role("progressbar").wait_for()
     expect(page.locator("[class*='st-key-ingested-']")).to_contain_text("2 added")
+    driver.settled(page)
     assert {(cells[0], cells[1]) for cells in driver.table(page)} == {("kettle.pdf", "indexed"), ("ferry.docx", "indexed")}
 
 
@@ -97,3 +100,12 @@ def _three_chat_calls(page: Page) -> None:
     lines = Path(started.value.path()).read_text(encoding="utf-8").splitlines()
     assert len(lines) == 1 + 3
     assert started.value.suggested_filename.endswith(".csv")
+
+
+def _first_answer_is_copied(page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy the answer").first.click()
+    expect(page.get_by_role("status").filter(has_text="Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert papers.WARRANTY in copied
+    assert "[1]" in copied

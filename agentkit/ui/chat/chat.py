@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from agentkit.teams import Question, Team, team
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
 from agentkit.ui.chat import asking, composer, doubts, source
-from agentkit.ui.shared import state
+from agentkit.ui.shared import components, state
 from agentkit.ui.steps import draw, wording
 from agentkit.ui.steps.chat import excerpt
 from agentkit.ui.steps.step import Asked
@@ -30,6 +30,7 @@ from agentkit.ui.text import figures, markdown
 _KEPT = "What had been written by then is kept."
 SHOWN = 30  # messages; more come with "Earlier messages"
 POLL_S = 0.3
+_FOUND = "passages-found"
 _SETTINGS_HELP = frozenset({"ModelUnreachable", "ModelAuthFailed", "ModelNotFound", "ConfigError", "RateLimited"})
 
 
@@ -67,6 +68,7 @@ def draw_chat(chat: Chat, chosen: Question, run: Run[Any] | None) -> None:
         )
     took = queries.of_messages(ledger, owner, [turn.answer.id for turn in shown if turn.answer])
     labels = {model.id: model.label for model in state.workspace().models()}
+    _count_passages(shown)
     for turn in shown:
         with st.container(key=f"turn-{turn.run_id}"):
             again = chosen if turn is shown[-1] and run is None else None
@@ -74,6 +76,15 @@ def draw_chat(chat: Chat, chosen: Question, run: Run[Any] | None) -> None:
     if run:
         with st.container(key=f"turn-{run.id}", width=composer.WIDTH):
             _draw_live(run, team(chat.team))
+
+
+def speak(chat: Chat | None, run: Run[Any] | None) -> None:
+    """Tell a screen reader what goes on in the chat, and the answer once it is there."""
+    request = run.waiting_for if run else None
+    doing = "Answering" if run else ""
+    state_now = f"{wording.DOING['asks']}: {request.prompt}" if request else doing
+    chat_id = chat.id if chat else ""
+    components.spoken(chat_id, state_now, "The answer has ended.", begun=composer.has_begun(chat_id))
 
 
 def draw_unknown(problem: str) -> None:
@@ -93,12 +104,14 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
     def answer() -> None:
         _draw_unread(turn)
         lost = turn.status != "complete" and bool(turn.inner)
-        _draw_steps(turn, unfolded=again is not None and lost)
+        _draw_steps(turn, took, unfolded=again is not None and lost)
         if turn.thought:
             draw.draw_thinking(turn.thought)
         _draw_result(turn)
         if turn.answer and took and took.prompt_tokens + took.completion_tokens:
             st.caption(markdown.literal(figures.took(took, labels.get(turn.answer.extra.get("model", ""), ""))))
+        if turn.answer and turn.answer.content:
+            components.copy_button(turn.answer.content, f"copy-{turn.answer.id}")
         if again and (turn.status != "complete" or turn.cut):
             _draw_again(again, turn)
 
@@ -125,13 +138,29 @@ def _draw_unread(turn: Turn) -> None:
             st.warning(draw.describe(event))
 
 
-def _draw_steps(turn: Turn, *, unfolded: bool) -> None:
+def _count_passages(turns: Sequence[Turn]) -> None:
+    """What was found for stored turns does not change: each is counted once in a session."""
+    known: dict[str, int] = st.session_state.setdefault(_FOUND, {})
+    if unknown := [turn.run_id for turn in turns if turn.run_id not in known]:
+        known |= queries.passages(state.workspace().ledger, state.owner(), unknown)
+
+
+def _did(turn: Turn, took: Totals | None) -> str:
+    """What was done for an answer, in figures."""
+    found = st.session_state[_FOUND][turn.run_id]
+    parts = [figures.count(found, "passage")] if found else []
+    if took and took.calls:
+        parts += [figures.count(took.calls, "call"), figures.seconds(took.seconds)]
+    return " · ".join(["Steps", ", ".join(parts)] if parts else ["Steps"])
+
+
+def _draw_steps(turn: Turn, took: Totals | None, *, unfolded: bool) -> None:
     """What was done; `unfolded` where the work of those who had finished is all there is."""
     level = composer.level()
     if level == "answer":
         return
     folded = st.expander(
-        "Steps",
+        _did(turn, took),
         type="compact",
         icon=":material/account_tree:",
         key=f"steps-{turn.run_id}",
@@ -151,7 +180,8 @@ def _draw_steps(turn: Turn, *, unfolded: bool) -> None:
 def _draw_result(turn: Turn) -> None:
     if turn.answer and turn.answer.content:
         markers = {int(citation["marker"]) for citation in turn.citations}
-        with st.container(key=f"with-table-{turn.answer.id}" if turn.answer.extra.get("table") else None):
+        kind = "with-table" if turn.answer.extra.get("table") else "answer"
+        with st.container(key=f"{kind}-{turn.answer.id}"):
             marked = doubts.places(turn.checks)
             st.markdown(markdown.answer(turn.answer.content, turn.answer.id, markers, marked))
     if turn.answer and turn.answer.extra.get("table"):  # with a source for every value: the markers lead there

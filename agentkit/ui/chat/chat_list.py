@@ -1,19 +1,34 @@
-"""The chats in the sidebar: a new one, search, open, rename, delete."""
+"""The chats in the sidebar: a new one, search, open, rename, delete; which answer, wait, or are done."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
+from typing import Literal
 
 import streamlit as st
 
 from agentkit import runs
+from agentkit.errors import NotFound
 from agentkit.ledger import Chat
 from agentkit.ui.chat.source import open_source
-from agentkit.ui.shared import state
+from agentkit.ui.shared import components, state
 from agentkit.ui.text import markdown
 
+Mark = Literal["", "answering", "waiting", "finished"]
+"""What stands out of a chat: an answer is on its way, it waits for the person, or one has ended that
+was not looked at since."""
+
 PER_PAGE = 20
+POLL_S = 2.0
 _DIALOG = "chat-dialog"
+_GOING_ON = "chats-going-on"
+_OPEN = "open-chat"
+_MARKS: dict[Mark, tuple[str, str]] = {
+    "answering": ("spinner", "Answering"),
+    "waiting": (":material/contact_support:", "Waiting for you"),
+    "finished": (":material/mark_chat_unread:", "Has finished"),
+}
 
 
 def open_chat(chat_id: str | None) -> None:
@@ -25,43 +40,126 @@ def open_chat(chat_id: str | None) -> None:
         st.query_params.pop("chat", None)
 
 
+def go_back() -> None:
+    """Whoever comes from another page by *Chat* finds the chat that was open in this session.
+
+    Not on the page itself: there, the browser's way back to a new chat has no chat in its address, too.
+    """
+    chat_id = st.session_state.get(_OPEN)
+    if not (state.comes_from_elsewhere() and chat_id) or "chat" in st.query_params:
+        return
+    try:
+        st.query_params["chat"] = state.workspace().ledger.chat(state.owner(), chat_id).id
+    except NotFound:  # deleted meanwhile
+        st.session_state.pop(_OPEN)
+
+
 def draw_chat_list(current: str | None) -> None:
     """The list in the sidebar, newest chat first; `current` is the one on the page."""
     ledger, owner = state.workspace().ledger, state.owner()
+    st.session_state[_OPEN] = current
     with st.sidebar:
-        st.button("New chat", icon=":material/edit_square:", key="new-chat", on_click=open_chat, args=(None,), width="stretch")
-        search = st.text_input(
-            "Search chats", key="chat-search", placeholder="Search chats", label_visibility="collapsed", icon=":material/search:"
+        st.button(
+            "New chat",
+            icon=":material/edit_square:",
+            key="new-chat",
+            on_click=open_chat,
+            args=(None,),
+            width="stretch",
         )
-        total = ledger.count_chats(owner, search.strip())
+        search = st.text_input(
+            "Search chats",
+            key="chat-search",
+            placeholder="Search chats",
+            label_visibility="collapsed",
+            icon=":material/search:",
+        ).strip()
+        total = ledger.count_chats(owner, search)
         if not total:
-            st.caption("No chat has these words." if search.strip() else "Your chats will be listed here.")
-            return
+            st.caption("No chat has these words." if search else "Your chats will be listed here.")
         with st.container(gap="xxsmall", key="chat-list"):
             place = st.container(gap="xxsmall")
             pages = ceil(total / PER_PAGE)
-            page = st.pagination(pages, key=f"chat-page-{search}", max_visible_pages=5) if pages > 1 else 1
-            running = {run.chat_id for run in runs.live(owner, kind="chat")}
+            page = (
+                st.pagination(pages, key=f"chat-page-{search}", max_visible_pages=5)
+                if pages > 1
+                else 1
+            )
+            listed = _listed(search, page, current)
             with place:
-                for chat in ledger.chats(owner, search.strip(), PER_PAGE, (page - 1) * PER_PAGE):
-                    _draw_row(chat, current=chat.id == current, running=chat.id in running)
+                for chat, mark in listed:
+                    _draw_row(chat, mark, current=chat.id == current)
+        every = POLL_S if any(mark in ("answering", "waiting") for _, mark in listed) else None
+        st.fragment(_watch, run_every=every)(listed, search, page, current)
     _draw_dialog(current)
 
 
-def _draw_row(chat: Chat, *, current: bool, running: bool) -> None:
-    with st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="xxsmall", key=f"chat-row-{chat.id}"):
+def _watch(drawn: Sequence[tuple[Chat, Mark]], search: str, page: int, current: str | None) -> None:
+    """Draw the page anew when the list is no longer what was `drawn`.
+
+    It looks while a chat goes on, and whenever somebody comes back to the browser's tab: another
+    one may have begun a chat meanwhile.
+    """
+    components.looked_at("chat-list-watch")
+    if _shown(_listed(search, page, current)) != _shown(drawn):
+        st.rerun()
+
+
+def _shown(listed: Sequence[tuple[Chat, Mark]]) -> list[tuple[str, str, Mark]]:
+    return [(chat.id, chat.title, mark) for chat, mark in listed]
+
+
+def _listed(search: str, page: int, current: str | None) -> list[tuple[Chat, Mark]]:
+    """The chats of this page of the list, with what stands out of them."""
+    owner = state.owner()
+    going_on = {run.chat_id: run for run in runs.live(owner, kind="chat")}
+    ended = st.session_state.get(_GOING_ON, set()) - {current} - going_on.keys()
+    st.session_state[_GOING_ON] = ended | going_on.keys()
+
+    def mark(chat_id: str) -> Mark:
+        if run := going_on.get(chat_id):
+            return "waiting" if run.waiting_for else "answering"
+        return "finished" if chat_id in ended else ""
+
+    chats = state.workspace().ledger.chats(owner, search, PER_PAGE, (page - 1) * PER_PAGE)
+    return [(chat, mark(chat.id)) for chat in chats]
+
+
+def _draw_row(chat: Chat, mark: Mark, *, current: bool) -> None:
+    with st.container(
+        horizontal=True,
+        wrap=False,
+        vertical_alignment="center",
+        gap="xxsmall",
+        key=f"chat-row-{chat.id}",
+    ):
         title = markdown.literal(chat.title)
-        icon = "spinner" if running else ":material/chat_bubble:" if current else None
         label = f"**{title}**" if current else title
-        with st.container():  # keeps the title at the left; a button as wide as the row would centre it
-            st.button(label, key=f"chat-{chat.id}", type="tertiary", icon=icon, on_click=open_chat, args=(chat.id,), wrap=False)
+        icon, told = _MARKS.get(mark, (":material/chat_bubble:" if current else None, ""))
+        with st.container():  # keeps the title at the left; one as wide as the row is centred
+            st.button(
+                f"{label} :small[{told.lower()}]" if told else label,  # seen by screen readers only
+                key=f"chat-{chat.id}",
+                type="tertiary",
+                icon=icon,
+                help=f"{told}: {title}" if told else None,
+                on_click=open_chat,
+                args=(chat.id,),
+                wrap=False,
+            )
         menu = f"chat-menu-{chat.id}"
 
         def chosen() -> None:
             st.session_state[_DIALOG] = (st.session_state[menu], chat)
 
-        name = "Rename or delete this chat"
-        st.menu_button("", ["Rename", "Delete"], key=menu, type="tertiary", help=name, on_click=chosen)
+        st.menu_button(
+            f"Rename or delete {title}",  # seen by screen readers only
+            ["Rename", "Delete"],
+            key=menu,
+            type="tertiary",
+            help="Rename or delete this chat",
+            on_click=chosen,
+        )
 
 
 def _draw_dialog(current: str | None) -> None:

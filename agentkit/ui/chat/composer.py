@@ -120,7 +120,7 @@ def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
 
     That is chosen in the composer, else in the chat, else in the latest one; what does not exist
     any more is passed over. A new chat takes the default model, if one was chosen, before that of
-    the latest one.
+    the latest one, and always the first team: one that takes long or asks back is chosen each time.
     """
     latest = chat or next(iter(state.workspace().ledger.chats(state.owner(), limit=1)), None)
     models = [model.id for model in state.workspace().models()]
@@ -129,7 +129,8 @@ def choice(chat: Chat | None, known: Mapping[str, int]) -> Question:
 
     def first_known(what: str, options: Sequence[str], otherwise: str) -> str:
         chosen = default if what == "model" and chat is None else None
-        candidates = (st.session_state.get(_key(what, chat)), chosen, getattr(latest, what, None))
+        before = None if what == "team" and chat is None else getattr(latest, what, None)
+        candidates = (st.session_state.get(_key(what, chat)), chosen, before)
         return next((str(value) for value in candidates if value in options), otherwise)
 
     return Question(
@@ -209,8 +210,12 @@ def keep_draft(chat_id: str | None) -> None:
         kept.put(of or None, "draft", text[:_LONGEST_DRAFT] or None)
 
     draft = kept.get(chat_id, "draft") or ""
-    begun = chat_id is not None and st.session_state.get(_BEGUN) == chat_id
-    components.draft(typed, chat_id or "", str(draft), begun=begun)
+    components.draft(typed, chat_id or "", str(draft), begun=has_begun(chat_id))
+
+
+def has_begun(chat_id: str | None) -> bool:
+    """Whether it is the chat that began last in this session."""
+    return chat_id is not None and st.session_state.get(_BEGUN) == chat_id
 
 
 def _draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:

@@ -46,6 +46,26 @@ export default function ({ data, setTriggerValue }) {
     };
 }
 """
+_SIDEBAR = """
+export default function ({ data }) {
+    const chosen = '.st-key-new-chat button, [class*="st-key-chat-row-"] .stButton button, [data-testid="stSidebarNavLink"]';
+    const clicked = (event) => {
+        const target = event.target instanceof Element ? event.target.closest(chosen) : null;
+        if (!target) return;
+        const isHere = target.matches("a") && new URL(target.href).pathname === location.pathname;
+        if (isHere && data.chat) {  // the open chat stays
+            event.preventDefault();
+            event.stopPropagation();
+        }
+        if (innerWidth < 768) {  // there, the sidebar covers the page
+            const close = document.querySelector('[data-testid="stSidebarCollapseButton"] button');
+            setTimeout(() => close?.click());
+        }
+    };
+    document.addEventListener("click", clicked, true);
+    return () => document.removeEventListener("click", clicked, true);
+}
+"""
 _DRAFT = """
 let chat = null, area = null, told = "", timer = 0;
 
@@ -97,6 +117,103 @@ export default function ({ data, setTriggerValue }) {
     };
 }
 """
+_SPOKEN = """
+let chat = null, state = "";
+
+export default function ({ data, parentElement }) {
+    const spoken = parentElement.querySelector("[role=status]");
+    const answer = () => {
+        const answers = document.querySelectorAll('[class*="st-key-answer-"], [class*="st-key-with-table-"]');
+        return answers.length ? answers[answers.length - 1].innerText : "";
+    };
+    const begins = chat !== data.chat && !data.begun;  // what stands there is read when one comes to it
+    const before = begins ? data.state : state;
+    chat = data.chat;
+    state = data.state;
+    if (before === state) return;
+    spoken.textContent = state;
+    if (!state) setTimeout(() => { spoken.textContent = answer() || data.ended; }, 300);  // when it is drawn
+}
+"""
+_SPOKEN_HTML = '<div role="status" aria-live="polite"></div>'
+_SPOKEN_CSS = "div { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }"
+_LOOKED_AT = """
+export default function ({ setTriggerValue }) {
+    const looked = () => { if (!document.hidden) setTriggerValue("looked", Date.now()); };
+    document.addEventListener("visibilitychange", looked);
+    window.addEventListener("focus", looked);
+    return () => {
+        document.removeEventListener("visibilitychange", looked);
+        window.removeEventListener("focus", looked);
+    };
+}
+"""
+_OUTAGE = """
+export default function ({ data }) {
+    const foreign = /Streamlit|yourscript/;
+    const reword = (dialog) => {
+        if (!foreign.test(dialog.textContent)) return;
+        for (const block of dialog.querySelectorAll("pre")) {  // a command of no use here
+            (block.closest('[data-testid="stErrorCodeBlock"]') ?? block).style.display = "none";
+        }
+        const texts = document.createTreeWalker(dialog, NodeFilter.SHOW_TEXT);
+        let told = false;
+        while (texts.nextNode()) {
+            const text = texts.currentNode;
+            if (text.parentElement.closest("pre")) continue;
+            if (text.data === "Connection error") text.data = data.title;
+            else if (foreign.test(text.data)) {
+                text.data = told ? "" : data.text;
+                told = true;
+            }
+        }
+    };
+    const look = () => document.querySelectorAll('[role="dialog"]').forEach(reword);
+    const observer = new MutationObserver(look);
+    observer.observe(document.body, { childList: true, characterData: true, subtree: true });
+    return () => observer.disconnect();
+}
+"""
+_COPY = """
+const copied = async (text) => {
+    if (navigator.clipboard) return navigator.clipboard.writeText(text);
+    const area = document.createElement("textarea");  // where the page did not come by https
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+};
+
+export default function ({ data, parentElement }) {
+    const button = parentElement.querySelector("button"), told = parentElement.querySelector("[role=status]");
+    button.onclick = async () => {
+        let said = "Copied";
+        try { await copied(data.text); } catch { said = "Not copied: the browser does not allow it"; }
+        told.textContent = said;
+        setTimeout(() => { told.textContent = ""; }, 2000);
+    };
+}
+"""
+_COPY_HTML = """
+<button type="button">
+    <svg viewBox="0 0 24 24" aria-hidden="true"><path d="M16 1H4a2 2 0 0 0-2 2v14h2V3h12zm3 4H8a2 2 0 0 0-2 2v14a2 2 0 0 0
+    2 2h11a2 2 0 0 0 2-2V7a2 2 0 0 0-2-2zm0 16H8V7h11z"/></svg>Copy the answer
+</button><span role="status"></span>
+"""
+_COPY_CSS = """
+button {
+    display: inline-flex; gap: 0.35rem; align-items: center; padding: 0.25rem 0; border: 0; background: none; cursor: pointer;
+    font-family: var(--st-font); font-size: 0.875rem; color: var(--st-text-color); border-radius: var(--st-base-radius);
+}
+button:hover { color: var(--st-link-color); }
+button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
+svg { width: 1rem; height: 1rem; fill: currentColor; }
+span {
+    margin-left: 0.5rem; vertical-align: 0.2rem;
+    font-family: var(--st-font); font-size: 0.875rem; color: var(--st-text-color);
+}
+"""
 _TEXT = """
 export default function ({ data, parentElement }) {
     const block = parentElement.querySelector(".text");
@@ -123,6 +240,21 @@ span { opacity: 0.75; }
 mark { color: inherit; background: color-mix(in srgb, var(--st-primary-color) 22%, transparent); }
 mark.sentence { background: color-mix(in srgb, var(--st-primary-color) 45%, transparent); font-weight: 600; }
 """
+
+_UNSEEN = {
+    "agentkit_chat_page": _PAGE,
+    "agentkit_draft": _DRAFT,
+    "agentkit_looked_at": _LOOKED_AT,
+    "agentkit_sidebar": _SIDEBAR,
+    "agentkit_outage": _OUTAGE,
+}
+"""The pieces that draw nothing."""
+_SEEN = {
+    "agentkit_spoken": (_SPOKEN_HTML, _SPOKEN_CSS, _SPOKEN),
+    "agentkit_copy": (_COPY_HTML, _COPY_CSS, _COPY),
+    "agentkit_marked_text": (_TEXT_HTML, _TEXT_CSS, _TEXT),
+}
+"""HTML, CSS and JavaScript of the others."""
 
 
 def chat_page(on_open: Callable[[str], None], chat_id: str, *, answering: bool) -> None:
@@ -157,6 +289,39 @@ def draft(
     _renderer("agentkit_draft")(key="chat-draft", data=data, on_draft_change=typed)
 
 
+def sidebar(chat_id: str) -> None:
+    """Put on the page once: on a phone the sidebar closes after a choice.
+
+    *Chat* in the navigation keeps the open chat.
+    """
+    _renderer("agentkit_sidebar")(key="sidebar", data={"chat": chat_id})
+
+
+def spoken(chat_id: str, state: str, ended: str, *, begun: bool) -> None:
+    """Put on the chat's page once: tells a screen reader each new `state`, and at its end the answer.
+
+    `state` is empty while nothing goes on; `ended` is said when no answer stands there then. A chat
+    that is opened is silent, unless it has just `begun`.
+    """
+    data = {"chat": chat_id, "state": state, "ended": ended, "begun": begun}
+    _renderer("agentkit_spoken")(key="spoken", data=data)
+
+
+def copy_button(text: str, key: str) -> None:
+    """A button that puts an answer into the clipboard, as it is written: with its Markdown."""
+    _renderer("agentkit_copy")(key=key, data={"text": text}, width="content")
+
+
+def outage(title: str, text: str) -> None:
+    """Put on every page: when the server is gone, the browser says this in place of Streamlit's words."""
+    _renderer("agentkit_outage")(key="outage", data={"title": title, "text": text})
+
+
+def looked_at(key: str) -> None:
+    """Put in a fragment: it runs whenever somebody comes back to the browser's tab."""
+    _renderer("agentkit_looked_at")(key=key, on_looked_change=lambda: None)
+
+
 def marked_text(parts: Sequence[Part], key: str) -> None:
     """Text as it stands, with the passage marked and the sentence in it marked more strongly."""
     _renderer("agentkit_marked_text")(key=key, data={"parts": [list(part) for part in parts]})
@@ -164,8 +329,7 @@ def marked_text(parts: Sequence[Part], key: str) -> None:
 
 @cache
 def _renderer(name: str) -> Any:
-    if name == "agentkit_chat_page":
-        return st.components.v2.component(name, js=_PAGE)
-    if name == "agentkit_draft":
-        return st.components.v2.component(name, js=_DRAFT)
-    return st.components.v2.component(name, html=_TEXT_HTML, css=_TEXT_CSS, js=_TEXT)
+    if name in _UNSEEN:
+        return st.components.v2.component(name, js=_UNSEEN[name])
+    html, css, js = _SEEN[name]
+    return st.components.v2.component(name, html=html, css=css, js=js)

@@ -17,6 +17,7 @@ PAGES = SHIPPED / "pages"
 drawn = threading.Event()
 """Set once somebody has seen a page: until then nothing heavy is loaded that would keep the page waiting."""
 
+_PAGE, _ELSEWHERE = "page", "comes-from-elsewhere"
 _lock = threading.Lock()
 _opened: list[Workspace] = []
 _opener: list[Callable[[Settings], Workspace]] = [Workspace]
@@ -52,6 +53,17 @@ def close() -> None:
 def owner() -> str:
     """Whose session this is."""
     return workspace().settings.owner
+
+
+def turn_to(page: str) -> None:
+    """Remember which page of the navigation is drawn in this session."""
+    before, st.session_state[_PAGE] = st.session_state.get(_PAGE), page
+    st.session_state[_ELSEWHERE] = before not in (None, page)
+
+
+def comes_from_elsewhere() -> bool:
+    """Whether another page was on the screen before this one."""
+    return bool(st.session_state.get(_ELSEWHERE))
 
 
 def page_head(title: str, purpose: str) -> None:

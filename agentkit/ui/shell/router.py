@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from agentkit.errors import AgentkitError
-from agentkit.ui.shared import state
+from agentkit.ui.shared import components, state
 from agentkit.ui.shared.state import PAGES
 
 _RULES = """
@@ -34,6 +34,13 @@ button[kind="tertiary"]:is(:active, [aria-expanded="true"]), [role="tab"]:is(:ho
     color: inherit; opacity: 0.75; text-decoration: underline dotted; text-underline-offset: 0.2em;
 }
 
+.st-key-outage { position: absolute; }  /* draws nothing, and takes no room at the top of a page */
+
+/* Words for screen readers: what stands out of a chat in the list, and which one a menu is for. */
+[class*="st-key-chat-menu-"] button [data-testid="stMarkdownContainer"], [class*="st-key-chat-row-"] button small {
+    position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%%); white-space: nowrap;
+}
+
 /* These have the ground of Streamlit's own themes. */
 [data-testid="stChatMessageAvatarCustom"] { background: transparent; }
 """
@@ -49,6 +56,13 @@ def _draw_style() -> None:
     }
     st.html(f"<style>{_RULES % colours}</style>")
 
+
+_OUTAGE = (
+    "agentkit does not answer",
+    "It was closed, or the way to it is cut. What was asked and answered is kept. "
+    "Start it again the way it was started; this page goes on by itself as soon as it answers.",
+)
+"""What a page says once its server is gone."""
 
 # Drawn here: the browser would fetch a Material symbol for its tab from Google's servers.
 ICON = (
@@ -69,5 +83,7 @@ try:
 except AgentkitError as error:
     st.error(str(error), icon=":material/error:")
     st.stop()
+state.turn_to(page.title)
+components.outage(*_OUTAGE)
 page.run()
 state.drawn.set()

@@ -1,0 +1,22 @@
+"""The app's server dies while a page is open: the page says so in our words, on each page alike."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser import driver
+from tests.browser.serving import App
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])  # Streamlit's words differ
+def test_a_dead_server_is_told_in_our_words(app: App, page: Page, host: str) -> None:
+    page.goto(app.url.replace("127.0.0.1", host))
+    driver.go(page, "Documents" if host == "localhost" else "Chat")
+    app.process.kill()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("agentkit does not answer")
+    expect(dialog).to_contain_text("What was asked and answered is kept.")
+    expect(dialog.get_by_text(re.compile("streamlit|yourscript", re.IGNORECASE)).filter(visible=True)).to_have_count(0)
