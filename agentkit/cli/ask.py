@@ -88,7 +88,7 @@ def _follow(run: Run[Answer], team: Team, silent: bool) -> None:
                 told = fallback
             case TokenDelta() as delta if not silent:
                 written.add(delta)
-            case MessageSent(role="assistant") as said if not silent:
+            case MessageSent(role="assistant") as said if not (silent or said.extra.get("silent")):
                 written.close(said)
 
 

@@ -169,7 +169,7 @@ def _draw_result(turn: Turn) -> None:
             st.caption(f":material/stop_circle: Stopped. {kept}")
         case "failed" if turn.answer:
             what = f"The answer broke off. {_KEPT}" if written else "No answer."
-            why = markdown.literal(turn.answer.extra.get("error", ""))
+            why = markdown.literal(wording.without_names(turn.answer.extra.get("error", "")))
             st.error(f"{what} {why}", icon=":material/error:")
             if turn.answer.extra.get("error_type") in _SETTINGS_HELP:
                 st.page_link(state.PAGES / "settings.py", label="Look at the model's settings", icon=":material/tune:")
@@ -304,7 +304,7 @@ def _draw_live(run: Run[Any], asked: Team) -> None:
     if run.ended:
         st.rerun()
     turn = live_turn(run, asked.agents[-1])
-    draw.draw_turn(turn, lambda: _draw_progress(run, turn, unfolded=asked.watched))
+    draw.draw_turn(turn, lambda: _draw_progress(run, turn, unfolded=len(asked.agents) > 1))
 
 
 def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
@@ -314,7 +314,9 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
         st.caption(f":material/hourglass_top: {markdown.literal(label)}")
     else:
         icon = ":material/pending:" if request else "spinner"
-        with st.expander(label, type="compact", icon=icon, expanded=unfolded):
+        # By its key it stays as the person left it, whatever its label says by then.
+        key = f"live-{run.id}"
+        with st.expander(label, key=key, type="compact", icon=icon, expanded=unfolded):
             draw.draw_steps([step for step in turn.steps if not request or step != Asked(request)], level)
     if turn.thinking:
         draw.draw_growing_thinking(turn.thinking, unfolded=not turn.text)
