@@ -1,8 +1,10 @@
-"""Looking on while a team works: its steps stay as the person left them."""
+"""Looking on while a team works: its steps stay as the person left them, the composer says what Enter does."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from agentkit.messages import text_of
 from tests.browser import driver, papers
-from tests.browser.serving import App
+from tests.browser.serving import App, serving
 from tests.servers.openai_server import Answer, OpenAIServer
 
 CHOSEN = ["Critic", "Writer"]
@@ -64,3 +66,79 @@ def test_the_steps_stay_as_the_person_left_them_while_a_team_works(
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(turn).to_contain_text("Stopped.")
     server.go_on.set()
+
+
+TOOLS = """
+from agentkit import runs
+
+def reserve(place: str) -> str:
+    '''Reserve seats on the ferry.'''
+    return f"Reserved: {runs.ask_human('Critic', 'How many seats?')} to {place}."
+"""
+LATER = "And on Sundays?"
+
+
+def _reserves(body: dict[str, Any]) -> Answer:
+    """Reserve, then halt in the middle of the answer; a later question is answered at once."""
+    last = body["messages"][-1]
+    if text_of(last.get("content")) == LATER:
+        return Answer("No ferry leaves on Sundays.\n\nTERMINATE")
+    if last["role"] == "tool":
+        return Answer(f"{text_of(last['content'])} Never said.\n\nTERMINATE", halt_after=5)
+    wanted = {"name": "reserve", "arguments": json.dumps({"place": "Skarholm"})}
+    return Answer(tool_calls=[{"id": "one", "type": "function", "function": wanted}])
+
+
+def test_the_composer_answers_what_is_asked_and_asks_nothing_after_a_stop(
+    tmp_path: Path, page: Page
+) -> None:
+    (tmp_path / "tools.py").write_text(TOOLS)
+    with OpenAIServer(_reserves) as server:
+        environment = {
+            "AGENTKIT_TOOLS": str(tmp_path / "tools.py"),
+            "OPENAI_BASE_URL": server.base_url,
+            "OPENAI_API_KEY": "sk-browser",
+            "OPENAI_MODEL": "test-model",
+        }
+        with serving(tmp_path, environment) as app:
+            page.goto(app.url)
+            driver.choose_team(page, "Assistant with tools and code")
+            _answered_in_the_composer(page)
+            _held_after_a_stop(page, server)
+
+
+def _answered_in_the_composer(page: Page) -> None:
+    turn = driver.ask(page, "Reserve seats, please!")
+    card, box = page.locator("[class*='st-key-asks-']"), page.get_by_test_id("stChatInputTextArea")
+    expect(card).to_contain_text("May reserve run with these arguments?")
+    expect(box).to_have_attribute("placeholder", "Ask next, after this answer")
+    box.fill(LATER)
+    box.press("Enter")
+    expect(page.get_by_text(f"Asked after this answer: {LATER}")).to_be_visible()
+    box.fill("thr")
+    page.get_by_role("button", name="Approve", exact=True).click()
+    expect(card).to_contain_text("Critic asks: How many seats?")
+    expect(box).to_have_attribute("placeholder", "Answer Critic")
+    expect(page.get_by_test_id("stBottom").get_by_text("Answer Critic")).to_be_visible()
+    expect(box).to_have_value("thr")
+    driver.settled(page)
+    box.press("End")
+    box.press_sequentially("ee")
+    box.press("Enter")
+    expect(turn).to_contain_text("Reserved: three to Skarholm.")
+    expect(box).to_have_attribute("placeholder", "Ask next, after this answer")
+    expect(box).to_have_value("")
+
+
+def _held_after_a_stop(page: Page, server: OpenAIServer) -> None:
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.get_by_text(f"Still to be asked: {LATER}")).to_be_visible()
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
+    page.reload()
+    expect(page.get_by_text(f"Still to be asked: {LATER}")).to_be_visible()
+    driver.settled(page)
+    assert len(server.chats) == 2
+    page.get_by_role("button", name="Ask now").click()
+    turn = page.locator("[class*='st-key-turn-']").filter(has_text=LATER)
+    expect(turn).to_contain_text("No ferry leaves on Sundays.")
+    expect(page.get_by_text("Still to be asked")).to_have_count(0)

@@ -11,7 +11,7 @@ import streamlit as st
 
 from agentkit import runs
 from agentkit.errors import NotFound
-from agentkit.events import DocumentDone, DocumentProgress, MessageSent
+from agentkit.events import DocumentDone, DocumentProgress, HumanInputRequested, MessageSent
 from agentkit.ledger import Chat, queries
 from agentkit.ledger.queries import Totals
 from agentkit.reasons import end_from_json
@@ -49,8 +49,13 @@ def live_run(chat: Chat) -> Run[Any] | None:
     return run
 
 
-def draw_chat(chat: Chat, chosen: Question, run: Run[Any] | None) -> None:
-    """The turns of a chat, the last ones first to be shown, and the live one."""
+def draw_chat(
+    chat: Chat, chosen: Question, run: Run[Any] | None, asked: HumanInputRequested | None
+) -> None:
+    """The turns of a chat, the last ones first to be shown, and the live one.
+
+    `asked` is what the composer answers: the page is drawn anew when the run asks something else.
+    """
     ledger, owner = state.workspace().ledger, state.owner()
     thread = [said for said in ledger.thread(owner, chat.id) if run is None or said.run_id != run.id]
     turns = stored_turns(thread)
@@ -73,7 +78,7 @@ def draw_chat(chat: Chat, chosen: Question, run: Run[Any] | None) -> None:
             _draw_stored(turn, took.get(turn.answer.id) if turn.answer else None, labels, again)
     if run:
         with st.container(key=f"turn-{run.id}", width=composer.WIDTH):
-            _draw_live(run, team(chat.team))
+            _draw_live(run, team(chat.team), asked)
 
 
 def draw_unknown(problem: str) -> None:
@@ -299,12 +304,12 @@ def _can_go_on(chosen: Question, turn: Turn) -> bool:
 
 
 @st.fragment(run_every=POLL_S)
-def _draw_live(run: Run[Any], asked: Team) -> None:
+def _draw_live(run: Run[Any], at_work: Team, asked: HumanInputRequested | None) -> None:
     """The one part of the page that looks again and again; at the end the page is drawn once with what is stored."""
-    if run.ended:
+    if run.ended or asking.in_words(run) != asked:
         st.rerun()
-    turn = live_turn(run, asked.agents[-1])
-    draw.draw_turn(turn, lambda: _draw_progress(run, turn, unfolded=len(asked.agents) > 1))
+    turn = live_turn(run, at_work.agents[-1])
+    draw.draw_turn(turn, lambda: _draw_progress(run, turn, unfolded=len(at_work.agents) > 1))
 
 
 def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
