@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -142,3 +143,25 @@ def _held_after_a_stop(page: Page, server: OpenAIServer) -> None:
     turn = page.locator("[class*='st-key-turn-']").filter(has_text=LATER)
     expect(turn).to_contain_text("No ferry leaves on Sundays.")
     expect(page.get_by_text("Still to be asked")).to_have_count(0)
+
+
+def test_waits_are_told_and_can_be_ended(app: App, page: Page, server: OpenAIServer) -> None:
+    """Both waits would be far longer than the test is patient."""
+    limited = Answer(status=429, error={"message": "slow down"}, headers={"retry-after": "55"})
+    server.script = lambda body: limited
+    page.goto(app.url)
+    driver.choose_team(page, "Assistant with tools and code")
+    turn = driver.ask(page, papers.FERRY_QUESTION)
+    expect(turn.get_by_text(re.compile(r"Rate limited, next try in 5\d s"))).to_be_visible()
+    expect(turn.get_by_text(re.compile(r"Rate limited, next try in 4\d s"))).to_be_visible()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(turn).to_contain_text("Stopped.")
+    server.script = lambda body: Answer("One two three", halt_after=2)
+    turn = driver.ask(page, "And now?")
+    expect(turn).to_contain_text("One two")
+    told = turn.get_by_text(re.compile(r"No word for 1\d s; Stop ends the wait"))
+    expect(told).to_be_visible()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(turn).to_contain_text("Stopped. What had been written by then is kept.")
+    expect(turn).to_contain_text("One two")
+    server.go_on.set()

@@ -120,3 +120,12 @@ def test_what_is_silent_among_the_agents_is_not_told(
     assert (ended.code, ended.out.strip()) == (0, "It is long."), ended.err
     assert "Choose" not in ended.err
     assert "_agent" not in ended.err
+
+
+def test_the_wait_for_another_try_is_told(cli: Cli, papers: Path, server: OpenAIServer) -> None:
+    replies = [Answer(status=429, error={"message": "slow down"}), Answer("It is 1,236 km long [1].")]
+    server.script = lambda body: replies.pop(0)
+    assert cli("ingest", papers / "rivers.md").code == 0
+    ended = cli("ask", "How long is it?", "--json")
+    assert ended.code == 0, ended.err
+    assert "test-model: rate limited, next try in 1 s" in ended.err

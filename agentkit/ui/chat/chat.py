@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -24,7 +25,15 @@ from agentkit.ui.shared import state
 from agentkit.ui.steps import draw, wording
 from agentkit.ui.steps.chat import excerpt
 from agentkit.ui.steps.step import Asked
-from agentkit.ui.steps.turns import Turn, last_turns, lately, live_turn, steps, stored_turns
+from agentkit.ui.steps.turns import (
+    Turn,
+    last_turns,
+    lately,
+    live_turn,
+    steps,
+    stored_turns,
+    waits,
+)
 from agentkit.ui.text import figures, markdown
 
 _KEPT = "What had been written by then is kept."
@@ -336,8 +345,12 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
         asking.draw_question(run, request)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Stop", key=f"stop-{run.id}", icon=":material/stop_circle:", on_click=run.stop, disabled=run.stopping)
-        if unfolded and level != "answer" and not request:  # the label above is out of sight by then
-            st.caption(markdown.literal(label), width="stretch")
+        # The label above is out of sight by then.
+        told = [label] if unfolded and level != "answer" and not request else []
+        if not run.stopping and (wait := waits(run.events(), time.time())):
+            told.append(wait)
+        if told:
+            st.caption(markdown.literal(" · ".join(told)), width="stretch")
 
 
 def _draw_said_last(turn: Turn, *, whole: bool) -> None:

@@ -73,6 +73,10 @@ class Replied(Kind[ModelReplied]):
         if level == "everything":
             request.draw_folded(step)
 
+    def doing(self, step: ModelReplied) -> str:
+        """That it waits, if it is tried again."""
+        return super().doing(step) if step.retry_in_s is None else wording.DOING["retries"]
+
     def is_small_print(self, step: ModelReplied) -> bool:
         """Unless the reply is not whole."""
         return step.status != "failed" and step.end not in wording.CUT

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from agentkit.events import Fallback, LimitTold, MessageStatus, ReplyEnd
 from agentkit.llm.calls.limits import amount
 from agentkit.options import key_of
@@ -58,7 +60,13 @@ DECIDED = {
 """What the person said about what was to run."""
 PHASES = {"night": "Night", "day": "Day"}
 """What a game calls the parts of its days."""
-DOING = {"asks": "Waiting for you", "searches": "Looking up passages"}
+RETRIES = {
+    "RateLimited": "Rate limited",
+    "ModelTimedOut": "No answer in time",
+    "ModelUnreachable": "The server could not answer",
+}
+"""Why a call is tried again, by the kind of error."""
+DOING = {"asks": "Waiting for you", "searches": "Looking up passages", "retries": "Waiting for the next try"}
 """What goes on, where several places say it."""
 NOBODY = "The team"
 """What a call is under that no agent made."""
@@ -107,6 +115,16 @@ def thinks(agent: str) -> str:
     if agent == _CHOOSER:
         return "Choosing who speaks next"
     return f"{called(agent)} is thinking"
+
+
+def of_retry(error_type: str, seconds: float) -> str:
+    """What is told while a call waits for its next attempt, as plain text."""
+    return f"{RETRIES.get(error_type, 'No answer')}, next try in {math.ceil(max(seconds, 0))} s"
+
+
+def of_silence(seconds: float) -> str:
+    """What is told of a model that has sent nothing for so long, as plain text."""
+    return f"No word for {int(seconds)} s; Stop ends the wait and keeps what there is"
 
 
 def of_limit(told: LimitTold) -> str:
