@@ -109,6 +109,9 @@ def _lab_fits(page: Page, app: App) -> None:
     expect(page.get_by_test_id("stDataFrame").filter(visible=True).first.locator("tbody tr")).to_have_count(1)
     _fits(page)
     page.goto(f"{app.url}/retrieval_lab?view=Index")
+    expect(page.get_by_text("The only chunk")).to_be_visible()  # of the other document
+    page.get_by_role("combobox", name="Look at it on").fill("kettle")
+    page.get_by_role("option", name="kettle.pdf").click()
     expect(page.get_by_test_id("stVegaLiteChart")).to_be_visible()
     _fits(page)
 
