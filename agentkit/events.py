@@ -1,7 +1,4 @@
-"""What can happen in a run: one union of frozen dataclasses, to and from JSON.
-
-An event says what happened; when and in which run is on the `Recorded` envelope around it.
-"""
+"""What can happen in a run: a union of frozen dataclasses, to and from JSON; `Recorded` adds when."""
 
 from __future__ import annotations
 
@@ -151,6 +148,8 @@ class ModelReplied:
     end: ReplyEnd | None = None
     """How the reply ended; None when there is none, or only a part because the run was stopped."""
     thinking: Thinking | None = None
+    retry_in_s: float | None = None
+    """Seconds from then to the next attempt of a call that failed; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -490,9 +489,8 @@ def from_json(data: dict[str, Any]) -> Event:
 
 
 def _needed(kind: type[Any]) -> set[str]:
-    none = dataclasses.MISSING
     fields = dataclasses.fields(kind)
-    return {one.name for one in fields if one.default is none and one.default_factory is none}
+    return {one.name for one in fields if one.default is one.default_factory}  # both are missing
 
 
 def _known(kind: type[Any], data: dict[str, Any]) -> dict[str, Any]:

@@ -303,8 +303,8 @@ def stored_form(message: AnyMessage, role: str, speaker: str) -> Stored | None:
     """
     kept = {key: message[key] for key in _KEPT if message.get(key) is not None}
     stored: Stored = kept  # type: ignore[assignment]  # a `cast` is a call for each message
-    is_plain = len(stored) <= 1 + ("name" in stored)
-    if type(stored.get("content")) is not str or not is_plain:
+    only_words = type(stored.get("content")) is str and len(stored) <= 1 + ("name" in stored)
+    if not only_words:
         _check_content(stored, message.get("role"), speaker)
         check_calls(speaker, stored)
     if "content" not in stored:
@@ -320,7 +320,7 @@ def stored_form(message: AnyMessage, role: str, speaker: str) -> Stored | None:
             ]
     else:
         stored["role"] = message.get("override_role", role)
-    if not is_plain and has_calls(stored):
+    if not only_words and has_calls(stored):
         stored["role"] = "assistant"
     elif "name" not in stored:
         stored["name"] = speaker

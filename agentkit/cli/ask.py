@@ -12,12 +12,13 @@ import typer
 from agentkit.cli.fallback import fallback_fields, note_fallback
 from agentkit.cli.output import dollars, note, plain, put, put_json
 from agentkit.cli.store import chosen_collection, opened, stopped_by_interrupt
-from agentkit.cli.words import CUT, OPTIONS, ended
+from agentkit.cli.words import CUT, OPTIONS, ended, retry
 from agentkit.core.unseen import reveal
 from agentkit.events import (
     Fallback,
     HumanInputRequested,
     MessageSent,
+    ModelReplied,
     Retrieved,
     Thinking,
     TokenDelta,
@@ -86,9 +87,12 @@ def _follow(run: Run[Answer], team: Team, silent: bool) -> None:
                 written.end_line()
                 note_fallback(fallback)
                 told = fallback
+            case ModelReplied(retry_in_s=float() as seconds, model=model, error_type=kind):
+                written.end_line()
+                note(f"{model}: {retry(kind, seconds)}")
             case TokenDelta() as delta if not silent:
                 written.add(delta)
-            case MessageSent(role="assistant") as said if not silent:
+            case MessageSent(role="assistant") as said if not (silent or said.extra.get("silent")):
                 written.close(said)
 
 

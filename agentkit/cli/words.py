@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from agentkit.events import ReplyEnd
 from agentkit.llm.calls.limits import amount
 from agentkit.reasons import EndKind, EndReason
@@ -13,6 +15,12 @@ CUT: dict[ReplyEnd, str] = {
     "too_long": "the model wrote more than is taken of one reply",
 }
 """What cut an answer."""
+RETRIES = {
+    "RateLimited": "rate limited",
+    "ModelTimedOut": "no answer in time",
+    "ModelUnreachable": "the server could not answer",
+}
+"""Why a call is tried again, by the kind of error."""
 OPTIONS: dict[str, str] = {
     "approve": "Approve",
     "approve_all": "Approve all",
@@ -35,6 +43,11 @@ _ENDS: dict[EndKind, str] = {
     "passages": "{agent} has no further passages",
     "other": "{told}",
 }
+
+
+def retry(error_type: str, seconds: float) -> str:
+    """What is told when a call that failed is tried again."""
+    return f"{RETRIES.get(error_type, 'no answer')}, next try in {math.ceil(seconds)} s"
 
 
 def ended(end: EndReason) -> str:

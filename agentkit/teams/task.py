@@ -198,8 +198,6 @@ class Team:
     """Their names; the last one writes the answer."""
     work: Callable[[Task], Answer]
     needs_language_model: bool = False
-    watched: bool = False
-    """Whether what the agents say is what one came for, so that it is shown at once."""
     calls_tools: bool = False
     """Whether its agents call the user's own functions."""
     answers_at_once: bool = False

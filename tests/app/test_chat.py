@@ -18,7 +18,7 @@ from agentkit.ledger import Chat, StoredMessage
 from agentkit.ledger.store import utc_now
 from agentkit.teams import Citation, Question
 from tests.app.conftest import ScriptableWorkspace
-from tests.app.driver import OWNER, open_page, settle
+from tests.app.driver import OWNER, open_page, press, settle, until_asked
 
 Ingest = Callable[[str, dict[str, str]], None]
 TEA = "Green tea is steeped at 80 degrees.\n\nBlack tea is steeped at 95 degrees for four minutes."
@@ -212,7 +212,7 @@ def test_after_a_closed_app_what_waits_is_asked_when_the_person_says_so(workspac
     later = open_page("chat", chat=app.query_params["chat"])
     assert any("Still to be asked: And black tea?" in text for text in texts(later))
     assert len(thread(workspace)) == 2
-    settle(later.button(key="ask-now").click().run())
+    settle(later.button(key="ask-now-0").click().run())
     assert thread(workspace)[2].content == "And black tea?"
     assert not any("Still to be asked" in text for text in texts(later))
 
@@ -402,10 +402,64 @@ def test_a_run_that_needs_a_person_asks_on_the_page(workspace: ScriptableWorkspa
         run.wait(0.05)
     app.run()
     assert any("Clerk asks: Shall I send it?" in text.replace("*", "") for text in texts(app))
-    app.text_input(key=f"answer-{run.id}").set_value("Yes")
-    app.button(key=f"give-{run.id}").click().run()
+    assert app.chat_input[0].placeholder == "Answer Clerk"
+    app.chat_input[0].set_value("Yes").run()
     assert run.wait(60)
     assert run.result() == "Yes"
+
+
+def _asking(workspace: ScriptableWorkspace) -> tuple[AppTest, runs.Run[str]]:
+    """A page on which a run waits for words of the person."""
+    chat = workspace.ledger.create_chat(OWNER, "Approve", "answer", "offline", "Kitchen")
+
+    def work() -> str:
+        bus.emit(MessageSent("q", None, "user", "team", "user", "Send the letter"))
+        return runs.ask_human("Clerk", "Shall I send it?")
+
+    run = runs.start(work, kind="chat", owner=OWNER, chat_id=chat.id, ledger=workspace.ledger)
+    app = open_page("chat", chat=chat.id)
+    until_asked(app, run)
+    return app, run
+
+
+def test_no_answer_can_be_given(workspace: ScriptableWorkspace) -> None:
+    app, run = _asking(workspace)
+    press(app, "skip", run.waiting_for.request_id if run.waiting_for else "")
+    assert run.wait(60)
+    assert run.result() == ""
+
+
+def test_an_answer_that_comes_too_late_is_kept(workspace: ScriptableWorkspace) -> None:
+    app, run = _asking(workspace)
+    run.answer("Yes, from another window")
+    assert run.wait(60)
+    app.chat_input[0].set_value("No").run()
+    assert run.result() == "Yes, from another window"
+    assert any("Not asked: No" in text.replace("*", "") for text in texts(app))
+
+
+def test_after_a_stop_what_waits_is_asked_when_the_person_says_so(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
+    ingest("Kitchen", {"tea.txt": TEA})
+    client = workspace.halting("It is", " 80 degrees [1].")
+    app = ask(open_page("chat"))
+    assert client.halted.wait(60)
+    for later in ("And black tea?", "And white tea?"):
+        ask(app, later)
+    app.button(key=keys(app, "stop-")[0]).click().run()
+    settle(app)
+    client.go_on.set()
+    settle(ask(app, "And coffee?"))  # another question lets none of them go
+    settle(app)
+    assert [said.content for said in thread(workspace) if said.role == "user"][1:] == ["And coffee?"]
+    assert sum("Still to be asked: " in text for text in texts(app)) == 2
+    settle(app.button(key="ask-now-1").click().run())
+    settle(app)
+    assert thread(workspace)[-2].content == "And white tea?"
+    assert [text for text in texts(app) if "to be asked" in text] == [
+        ":material/schedule: Still to be asked: And black tea?"
+    ]
 
 
 def test_text_of_an_answer_that_failed_stays_and_can_be_gone_on_with(workspace: ScriptableWorkspace, ingest: Ingest) -> None:

@@ -242,3 +242,17 @@ def test_charts_say_in_words_what_they_show(draw: Callable[[pandas.DataFrame], N
     assert any(figure in said for figure in ("1,500 in, 20 out", "$0.5000", "2.5 s"))
     assert '"1 Mar"' in chart.proto.spec
     assert '"2 Mar"' in chart.proto.spec
+
+
+def test_an_agent_goes_by_a_name_for_people(workspace: ScriptableWorkspace) -> None:
+    add_call(workspace, agent="speaker_selection_agent")
+    add_call(workspace)
+    app = open_page("usage")
+    for name, column in (("By agent", "title"), ("Calls", "agent")):
+        app.session_state["usage-tables"] = name  # what a click on the tab does
+        app.run()
+        assert sorted(app.dataframe[0].value[column]) == ["Choice of the speaker", "Writer"]
+    narrow = app.multiselect(key="agent")
+    assert narrow.options == ["Writer", "Choice of the speaker"]
+    narrow.set_value(["speaker_selection_agent"]).run()
+    assert metrics(app)["Calls"] == "1"

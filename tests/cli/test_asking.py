@@ -105,3 +105,27 @@ def test_the_terminal_counts_the_lines_of_harmless_code(
     shown = capsys.readouterr().err
     assert "    print(1)\n  1 line\n" in shown
     assert "invisible" not in shown
+
+
+def test_what_is_silent_among_the_agents_is_not_told(
+    cli: Cli, papers: Path, server: OpenAIServer
+) -> None:
+    def script(body: dict[str, Any]) -> Answer:
+        system = str(body["messages"][0]["content"])
+        return Answer("Writer" if "You moderate" in system else "It is long.\n\nTERMINATE")
+
+    server.script = script
+    assert cli("ingest", papers / "rivers.md").code == 0
+    ended = cli("ask", "How long is it?", "--team", "group")
+    assert (ended.code, ended.out.strip()) == (0, "It is long."), ended.err
+    assert "Choose" not in ended.err
+    assert "_agent" not in ended.err
+
+
+def test_the_wait_for_another_try_is_told(cli: Cli, papers: Path, server: OpenAIServer) -> None:
+    replies = [Answer(status=429, error={"message": "slow down"}), Answer("It is 1,236 km long [1].")]
+    server.script = lambda body: replies.pop(0)
+    assert cli("ingest", papers / "rivers.md").code == 0
+    ended = cli("ask", "How long is it?", "--json")
+    assert ended.code == 0, ended.err
+    assert "test-model: rate limited, next try in 1 s" in ended.err

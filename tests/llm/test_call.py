@@ -138,6 +138,7 @@ def test_passing_trouble_is_tried_again_with_a_row_for_each_attempt(ask: Asking,
     reply = ask(Answer(status=status, error={"message": "not now"}), Answer("now"))
     assert reply.text == "now"
     assert [(end.status, end.attempt) for end in ask.ends] == [("failed", 1), ("ok", 2)]
+    assert [end.retry_in_s for end in ask.ends] == [0.5, None]
     assert len({end.call_id for end in ask.ends}) == 1
     assert ask.ends[0].cost == 0.0
     assert "not now" in ask.ends[0].error
@@ -154,6 +155,7 @@ def test_it_gives_up_after_three_attempts(ask: Asking) -> None:
     with pytest.raises(ModelUnreachable, match="500: broken"):
         ask(Answer(status=500, error={"message": "broken"}))
     assert [end.attempt for end in ask.ends] == [1, 2, 3]
+    assert [end.retry_in_s for end in ask.ends] == [0.5, 1.0, None]
 
 
 def test_a_long_wait_is_left_to_the_user(ask: Asking) -> None:

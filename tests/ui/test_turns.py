@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 from agentkit import runs
 from agentkit.core import bus
@@ -29,7 +30,7 @@ from agentkit.ledger import StoredMessage
 from agentkit.ledger.store import utc_now
 from agentkit.reasons import EndReason
 from agentkit.ui.steps.step import Asked, ToolUse
-from agentkit.ui.steps.turns import LIVE, last_turns, lately, live_turn, steps, stored_turns
+from agentkit.ui.steps.turns import LIVE, last_turns, lately, live_turn, steps, stored_turns, waits
 
 
 def stored(key: str, role: str, run: str, *, inner: bool = False) -> StoredMessage:
@@ -88,6 +89,26 @@ def test_a_live_turn_shows_the_answering_agent_alone_and_each_step_once() -> Non
     assert turn.question.content == "How hot?"
     assert turn.text == "80 degrees"
     assert [type(step).__name__ for step in turn.steps] == ["DocumentDone", "ModelReplied", "Retrieved", "ModelCalled"]
+
+
+def test_what_model_calls_wait_for_is_told() -> None:
+    called, replied = ModelCalled("c", "Critic", "p", "m"), ModelReplied("c", "Critic", "p", "m")
+    limited = replace(replied, status="failed", error_type="RateLimited", retry_in_s=8.0)
+    other, word = ModelCalled("d", "Writer", "p", "m"), TokenDelta("It", "Critic", "c")
+    stray = TokenDelta("It")
+
+    def told(now: float, *heard: tuple[float, Event]) -> str:
+        return waits([Recorded(n, at, event) for n, (at, event) in enumerate(heard, 1)], now)
+
+    assert told(9.9, (0, called)) == ""
+    assert told(14.2, (0, called)).startswith("No word for 14 s; Stop ends the wait")
+    assert told(14.2, (0, called), (10, word)) == ""
+    assert told(34.2, (0, called), (10, word)).startswith("No word for 24 s")
+    assert told(34.2, (0, called), (10, word), (11, replied), (12, stray)) == ""
+    assert told(34.2, (0, called), (33, other)) == "", "another one has just been asked"
+    assert told(2.5, (0, called), (2, limited)) == "Rate limited, next try in 8 s"
+    assert told(30, (0, called), (2, limited)) == "Rate limited, next try in 0 s"
+    assert told(12, (0, called), (2, limited), (10, called)) == ""
 
 
 def recorded(*events: Event) -> list[Recorded]:

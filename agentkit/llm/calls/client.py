@@ -42,15 +42,14 @@ def call(model: Model, messages: Sequence[Message], *, agent: str = "", stream: 
         model, [without_thinking(message) for message in messages], tools_in(params or {}), params or {}, agent
     )
     request = {"model": model.name, "messages": sent, **said, **(params or {})}
-    asked = _Call(model, list(sent), agent, request, may_be_empty)
+    asked = _Call(model, list(sent), agent, request, may_be_empty, attempts)
     attempt = 1
     while True:
         stopping.check()
         try:
             return asked.attempt(attempt)
         except ModelError as error:
-            wait = _wait_s(error, attempt, attempts)
-            if wait is None:
+            if (wait := asked.wait_s(error, attempt)) is None:
                 raise
         stopping.current().wait(wait)
         attempt += 1
@@ -66,14 +65,6 @@ def recalled(model: Model, messages: Sequence[Message], response: ModelResponse,
     return _Call(model, list(messages), agent, request, may_be_empty=True).recalled(response)
 
 
-def _wait_s(error: ModelError, attempt: int, attempts: int) -> float | None:
-    """Seconds until the next attempt; None for no other."""
-    if attempt >= attempts or error.retry_after_s is None or error.retry_after_s > _LONGEST_WAIT_S:
-        return None
-    backoff: float = _FIRST_WAIT_S * 2 ** (attempt - 1)
-    return max(error.retry_after_s, backoff)
-
-
 @dataclass(slots=True)
 class _Call:
     """One call with all its attempts; they share the id."""
@@ -83,7 +74,18 @@ class _Call:
     agent: str
     params: dict[str, Any]
     may_be_empty: bool
+    attempts: int = 1
+    """How many there may be."""
     id: str = field(default_factory=new_id)
+
+    def wait_s(self, error: Exception, attempt: int) -> float | None:
+        """Seconds until the attempt after this one; None for no other."""
+        if attempt >= self.attempts or not isinstance(error, ModelError):
+            return None
+        if error.retry_after_s is None or error.retry_after_s > _LONGEST_WAIT_S:
+            return None
+        backoff: float = _FIRST_WAIT_S * 2 ** (attempt - 1)
+        return max(error.retry_after_s, backoff)
 
     def attempt(self, number: int) -> Reply:
         with limits.reserved(self.model, self.messages, tools_in(self.params), self.params, self.agent) as reservation:
@@ -103,9 +105,9 @@ class _Call:
             except Exception as error:  # also a foreign client's own error: every attempt gets its row
                 failed = self._failed(streamed, response, error)
                 reservation.settle(failed.usage, failed.cost)
-                self._report(number, failed, "failed", {}, str(error) or type(error).__name__, type(error).__name__)
                 if streamed.pieces and isinstance(error, ModelError):
                     error.retry_after_s = None  # what was shown would be shown twice
+                self._report(number, failed, "failed", {}, error)
                 raise
         reservation.settle(reply.usage, reply.cost)
         return reply
@@ -211,13 +213,15 @@ class _Call:
         return self._made(streamed.text, message, usage, cost, streamed, None, streamed.thinking)
 
     def _report(
-        self, number: int, reply: Reply, status: CallStatus, raw: dict[str, Any], error: str = "", kind: str = ""
+        self, number: int, reply: Reply, status: CallStatus, raw: dict[str, Any], failure: Exception | None = None
     ) -> None:
-        provider = self.model.provider
+        provider, kind = self.model.provider, type(failure).__name__ if failure else ""
+        error, retry_in_s = (str(failure) or kind, self.wait_s(failure, number)) if failure else ("", None)
         bus.emit(
             ModelReplied(
                 self.id, self.agent, provider, reply.model, "chat", status, reply.text, reply.usage, reply.seconds,
                 reply.first_token_s, reply.cost, number, error, kind, raw, reply.end, reply.thinking,
+                retry_in_s,
             )
         )  # fmt: skip
 

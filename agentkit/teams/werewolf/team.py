@@ -56,7 +56,6 @@ TEAM = Team(
     (*PLAYERS, MODERATOR),
     work,
     needs_language_model=True,
-    watched=True,
 )
 
 

@@ -30,6 +30,12 @@ HELP = {
 }
 
 
+def in_words(run: Run[Any]) -> HumanInputRequested | None:
+    """What the run waits for that is answered in the person's own words, in the composer."""
+    request = run.waiting_for
+    return None if request is None or request.options or request.draft else request
+
+
 def draw_question(run: Run[Any], request: HumanInputRequested) -> None:
     """The question that the run waits with; it is drawn again and again, and keeps what was typed."""
     with st.container(border=True, key=f"asks-{request.request_id}", gap="small"):
@@ -40,7 +46,12 @@ def draw_question(run: Run[Any], request: HumanInputRequested) -> None:
         elif request.options:
             _draw_options(run, request)
         else:
-            _draw_text(run, request)
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.caption("Write your answer below.", width="content")
+                st.button(
+                    "Give no answer", key=_key("skip", request), type="tertiary",
+                    icon=":material/skip_next:", on_click=_give, args=(run, request, ""),
+                )  # fmt: skip
 
 
 def _draw_approval(run: Run[Any], request: HumanInputRequested) -> None:
@@ -103,13 +114,6 @@ def _draw_submit(
     request: HumanInputRequested,
 ) -> None:
     st.form_submit_button(label, type="primary", icon=icon, key=key, on_click=give, args=(run, request))
-
-
-def _draw_text(run: Run[Any], request: HumanInputRequested) -> None:
-    with st.form(f"human-{request.request_id}", border=False):
-        text = st.text_input("Your answer", key=f"answer-{run.id}")
-        if st.form_submit_button("Answer", type="primary", icon=":material/reply:", key=f"give-{run.id}"):
-            _give(run, request, text)
 
 
 def _give(run: Run[Any], request: HumanInputRequested, text: str) -> None:

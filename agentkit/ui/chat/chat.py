@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ import streamlit as st
 
 from agentkit import runs
 from agentkit.errors import NotFound
-from agentkit.events import DocumentDone, DocumentProgress, MessageSent
+from agentkit.events import DocumentDone, DocumentProgress, HumanInputRequested, MessageSent
 from agentkit.ledger import Chat, queries
 from agentkit.ledger.queries import Totals
 from agentkit.reasons import end_from_json
@@ -24,7 +25,15 @@ from agentkit.ui.shared import components, state
 from agentkit.ui.steps import draw, wording
 from agentkit.ui.steps.chat import excerpt
 from agentkit.ui.steps.step import Asked
-from agentkit.ui.steps.turns import Turn, last_turns, lately, live_turn, steps, stored_turns
+from agentkit.ui.steps.turns import (
+    Turn,
+    last_turns,
+    lately,
+    live_turn,
+    steps,
+    stored_turns,
+    waits,
+)
 from agentkit.ui.text import figures, markdown
 
 _KEPT = "What had been written by then is kept."
@@ -50,8 +59,13 @@ def live_run(chat: Chat) -> Run[Any] | None:
     return run
 
 
-def draw_chat(chat: Chat, chosen: Question, run: Run[Any] | None) -> None:
-    """The turns of a chat, the last ones first to be shown, and the live one."""
+def draw_chat(
+    chat: Chat, chosen: Question, run: Run[Any] | None, asked: HumanInputRequested | None
+) -> None:
+    """The turns of a chat, the last ones first to be shown, and the live one.
+
+    `asked` is what the composer answers: the page is drawn anew when the run asks something else.
+    """
     ledger, owner = state.workspace().ledger, state.owner()
     thread = [said for said in ledger.thread(owner, chat.id) if run is None or said.run_id != run.id]
     turns = stored_turns(thread)
@@ -75,7 +89,7 @@ def draw_chat(chat: Chat, chosen: Question, run: Run[Any] | None) -> None:
             _draw_stored(turn, took.get(turn.answer.id) if turn.answer else None, labels, again)
     if run:
         with st.container(key=f"turn-{run.id}", width=composer.WIDTH):
-            _draw_live(run, team(chat.team))
+            _draw_live(run, team(chat.team), asked)
 
 
 def speak(chat: Chat | None, run: Run[Any] | None) -> None:
@@ -199,7 +213,7 @@ def _draw_result(turn: Turn) -> None:
             st.caption(f":material/stop_circle: Stopped. {kept}")
         case "failed" if turn.answer:
             what = f"The answer broke off. {_KEPT}" if written else "No answer."
-            why = markdown.literal(turn.answer.extra.get("error", ""))
+            why = markdown.literal(wording.without_names(turn.answer.extra.get("error", "")))
             st.error(f"{what} {why}", icon=":material/error:")
             if turn.answer.extra.get("error_type") in _SETTINGS_HELP:
                 st.page_link(state.PAGES / "settings.py", label="Look at the model's settings", icon=":material/tune:")
@@ -329,12 +343,12 @@ def _can_go_on(chosen: Question, turn: Turn) -> bool:
 
 
 @st.fragment(run_every=POLL_S)
-def _draw_live(run: Run[Any], asked: Team) -> None:
+def _draw_live(run: Run[Any], at_work: Team, asked: HumanInputRequested | None) -> None:
     """The one part of the page that looks again and again; at the end the page is drawn once with what is stored."""
-    if run.ended:
+    if run.ended or asking.in_words(run) != asked:
         st.rerun()
-    turn = live_turn(run, asked.agents[-1])
-    draw.draw_turn(turn, lambda: _draw_progress(run, turn, unfolded=asked.watched))
+    turn = live_turn(run, at_work.agents[-1])
+    draw.draw_turn(turn, lambda: _draw_progress(run, turn, unfolded=len(at_work.agents) > 1))
 
 
 def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
@@ -344,7 +358,9 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
         st.caption(f":material/hourglass_top: {markdown.literal(label)}")
     else:
         icon = ":material/pending:" if request else "spinner"
-        with st.expander(label, type="compact", icon=icon, expanded=unfolded):
+        # By its key it stays as the person left it, whatever its label says by then.
+        key = f"live-{run.id}"
+        with st.expander(label, key=key, type="compact", icon=icon, expanded=unfolded):
             draw.draw_steps([step for step in turn.steps if not request or step != Asked(request)], level)
     if turn.thinking:
         draw.draw_growing_thinking(turn.thinking, unfolded=not turn.text)
@@ -359,8 +375,12 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
         asking.draw_question(run, request)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Stop", key=f"stop-{run.id}", icon=":material/stop_circle:", on_click=run.stop, disabled=run.stopping)
-        if unfolded and level != "answer" and not request:  # the label above is out of sight by then
-            st.caption(markdown.literal(label), width="stretch")
+        # The label above is out of sight by then.
+        told = [label] if unfolded and level != "answer" and not request else []
+        if not run.stopping and (wait := waits(run.events(), time.time())):
+            told.append(wait)
+        if told:
+            st.caption(markdown.literal(" · ".join(told)), width="stretch")
 
 
 def _draw_said_last(turn: Turn, *, whole: bool) -> None:

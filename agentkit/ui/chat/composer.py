@@ -10,12 +10,15 @@ import streamlit as st
 
 from agentkit import runs
 from agentkit.documents import SUPPORTED
-from agentkit.errors import AgentkitError, StoreError
+from agentkit.errors import AgentkitError, NotFound, StoreError
+from agentkit.events import HumanInputRequested
 from agentkit.ledger import Chat, queries
 from agentkit.messages import new_id
+from agentkit.runs import Run
 from agentkit.teams import TEAMS, Question, team, variants
 from agentkit.ui.chat import narrowing
 from agentkit.ui.shared import components, kept, state, uploads
+from agentkit.ui.steps import wording
 from agentkit.ui.steps.step import Level
 from agentkit.ui.text import figures, markdown
 from agentkit.workspace import DEFAULT_COLLECTION
@@ -23,6 +26,8 @@ from agentkit.workspace import DEFAULT_COLLECTION
 _LONGEST_DRAFT = 100_000  # characters
 WIDTH = 736  # pixels: the reading column
 _BEGUN = "begun-chat"
+_CUT_SHORT = ("stopped", "interrupted")
+"""How a run ended after which nobody waits for what comes next."""
 _LEVELS: dict[Level, str] = {
     "answer": "Answer only",
     "calls": "Calls",
@@ -44,6 +49,8 @@ def send(question: Question) -> None:
     except AgentkitError as error:
         kept.put(chat_id, "not_asked", {**question.to_json(), "problem": str(error)})
         return
+    if question.again:  # the answer that was cut short is gone on with, and so is what waits for it
+        _hold(chat_id, held=False)
     if run.chat_id:
         st.query_params["chat"] = run.chat_id
         if chat_id is None:
@@ -59,19 +66,21 @@ def _stored(chat_id: str | None, stored: Mapping[str, Any]) -> Question:
 def send_queued(chat: Chat) -> None:
     """Ask the first of what was typed while the chat was answering, once it has answered.
 
-    When the app was closed in the middle of that answer, the person says when.
+    When the person stopped that answer, or the app was closed in the middle of it, they say when.
     """
-    waiting = _queue(chat.id)
-    if waiting and not _is_held(chat.id) and not runs.live(state.owner(), chat_id=chat.id):
+    waiting = [one for one in _queue(chat.id) if not one.get("held")]
+    if not waiting or runs.live(state.owner(), chat_id=chat.id):
+        return
+    if queries.last_state(state.workspace().ledger, state.owner(), chat.id) in _CUT_SHORT:
+        _hold(chat.id, held=True)
+    else:
         _ask_now(chat.id, waiting[0])
 
 
 def draw_pending(chat_id: str | None) -> None:
     """What waits to be asked in this chat, and what could not be asked."""
-    waiting = _queue(chat_id)
-    held = bool(chat_id and waiting) and _is_held(chat_id or "")
-    for number, queued in enumerate(waiting):
-        _draw_waiting(chat_id, number, queued, held=held)
+    for number, queued in enumerate(_queue(chat_id)):
+        _draw_waiting(chat_id, number, queued)
     if not_asked := kept.get(chat_id, "not_asked"):
         text, problem = markdown.literal(not_asked["text"]), markdown.literal(not_asked["problem"])
         st.error(f"**Not asked:** {text}\n\n{problem}", icon=":material/error:")
@@ -89,17 +98,15 @@ def draw_pending(chat_id: str | None) -> None:
             )
 
 
-def _draw_waiting(
-    chat_id: str | None, number: int, queued: dict[str, Any], *, held: bool
-) -> None:
-    when = "Still to be asked" if held else "Asked after this answer"
+def _draw_waiting(chat_id: str | None, number: int, queued: dict[str, Any]) -> None:
+    when = "Still to be asked" if queued.get("held") else "Asked after this answer"
     with st.container(horizontal=True, vertical_alignment="center"):
         text = f"{when}: {markdown.literal(queued['text'])}"
         st.caption(f":material/schedule: {text}", width="stretch")
-        if held and number == 0:
+        if queued.get("held"):
             st.button(
                 "Ask now",
-                key="ask-now",
+                key=f"ask-now-{number}",
                 type="tertiary",
                 icon=":material/send:",
                 on_click=_ask_now,
@@ -152,8 +159,17 @@ def collections() -> dict[str, int]:
     return {found.name: found.documents for found in state.workspace().library.collections(state.owner())}
 
 
-def draw_composer(chat: Chat | None, known: Mapping[str, int], *, answering: bool) -> None:
-    """The row of choices and the input, at the foot of the page."""
+def draw_composer(
+    chat: Chat | None,
+    known: Mapping[str, int],
+    run: Run[Any] | None,
+    asked: HumanInputRequested | None,
+) -> None:
+    """The row of choices and the input, at the foot of the page.
+
+    While a `run` answers, what is sent is asked next, unless there is something `asked` of the
+    person: then it is the answer to that.
+    """
     settings, chat_id, collection = state.workspace().settings, chat.id if chat else None, choice(chat, known).collection
     with st.bottom, st.container(width=WIDTH, gap="xsmall"):
         place = st.container()  # filled last: the dialog below says what stands there
@@ -168,18 +184,30 @@ def draw_composer(chat: Chat | None, known: Mapping[str, int], *, answering: boo
             )
         with place:
             narrowing.draw_line(chat_id, collection)
+        does = _does(run, asked)
+        if asked:  # said beside the input, too: it may hold a question that was begun before
+            st.caption(f":material/keyboard_return: {markdown.literal(does)}")
         st.chat_input(
-            "Answering; what you send now is asked next" if answering else "Ask your documents, or attach files",
+            does,
             key="composer",
             accept_file="multiple",
             file_type=sorted(SUPPORTED),
             max_upload_size=settings.max_file_mb,
             on_submit=_submit,
-            args=(chat,),
+            args=(chat, run, asked),
         )
 
 
-def _submit(chat: Chat | None) -> None:
+def _does(run: Run[Any] | None, asked: HumanInputRequested | None) -> str:
+    """What Enter does, as plain text."""
+    if asked:
+        return f"Answer {wording.called(asked.agent)}"
+    return "Ask next, after this answer" if run else "Ask your documents, or attach files"
+
+
+def _submit(
+    chat: Chat | None, run: Run[Any] | None, asked: HumanInputRequested | None
+) -> None:
     value: Any = st.session_state["composer"]
     if not value or not (value.text.strip() or value.files):
         return
@@ -188,9 +216,12 @@ def _submit(chat: Chat | None) -> None:
     except StoreError as error:
         st.toast(markdown.literal(str(error)), icon=":material/error:", duration="infinite")
         return
-    text = value.text.strip() or f"What is in {', '.join(source.name for source in files)}?"
     now = choice(chat, collections())
     kept.put(now.chat_id, "draft", None)
+    if run and asked and not files:  # only questions come with files
+        _answer(run, asked, replace(now, text=value.text.strip()))
+        return
+    text = value.text.strip() or f"What is in {', '.join(source.name for source in files)}?"
     send(
         replace(
             now,
@@ -200,6 +231,13 @@ def _submit(chat: Chat | None) -> None:
             scope=narrowing.chosen(now.chat_id, now.collection),
         )
     )
+
+
+def _answer(run: Run[Any], asked: HumanInputRequested, said: Question) -> None:
+    try:
+        run.answer(said.text, asked.request_id)
+    except NotFound as error:  # answered in another window meanwhile: what was written stays
+        kept.put(said.chat_id, "not_asked", {**said.to_json(), "problem": str(error)})
 
 
 @st.fragment
@@ -340,6 +378,8 @@ def _ask_now(chat_id: str, queued: dict[str, Any]) -> None:
         send(_stored(chat_id, queued))
 
 
-def _is_held(chat_id: str) -> bool:
-    """Whether the app was closed in the middle of the last answer: nobody waits for what comes next."""
-    return queries.last_state(state.workspace().ledger, state.owner(), chat_id) == "interrupted"
+def _hold(chat_id: str | None, *, held: bool) -> None:
+    """Let all that waits be asked only when the person says so, or no longer."""
+    while before := _queue(chat_id):
+        if kept.exchange(chat_id, "queue", before, [{**one, "held": held} for one in before]):
+            return

@@ -12,8 +12,6 @@ from agentkit.ui.steps.step import Level, Steps
 from agentkit.ui.text import figures, markdown
 from agentkit.ui.text.listing import draw_text
 
-_NOBODY = "The team"
-
 
 class Call(Kind[ModelCalled]):
     """A request goes out to a model."""
@@ -25,7 +23,7 @@ class Call(Kind[ModelCalled]):
 
     def line(self, step: ModelCalled) -> str:
         """Who asks which model."""
-        who = markdown.literal(step.agent or _NOBODY)
+        who = markdown.literal(wording.called(step.agent))
         return f":material/edit_note: {who} asks {markdown.literal(step.model)}"
 
     def draw(self, step: ModelCalled, level: Level) -> None:
@@ -36,7 +34,7 @@ class Call(Kind[ModelCalled]):
 
     def doing(self, step: ModelCalled) -> str:
         """Who waits for it."""
-        return f"{step.agent or _NOBODY} is thinking"
+        return wording.thinks(step.agent)
 
     def is_small_print(self, step: ModelCalled) -> bool:
         """Always."""
@@ -53,10 +51,10 @@ class Replied(Kind[ModelReplied]):
 
     def line(self, step: ModelReplied) -> str:
         """What it took, or why there is no reply."""
-        name = markdown.literal(step.agent or _NOBODY)
+        name = markdown.literal(wording.called(step.agent))
         who = f":material/edit_note: {name}, {markdown.literal(step.model)}"
         if step.status == "failed":
-            error = markdown.literal(cut(step.error))
+            error = markdown.literal(cut(wording.without_names(step.error)))
             return f"{who}: no reply at attempt {step.attempt}. {error}"
         usage = step.usage
         about = "about " if usage.estimated else ""
@@ -74,6 +72,10 @@ class Replied(Kind[ModelReplied]):
             super().draw(step, level)
         if level == "everything":
             request.draw_folded(step)
+
+    def doing(self, step: ModelReplied) -> str:
+        """That it waits, if it is tried again."""
+        return super().doing(step) if step.retry_in_s is None else wording.DOING["retries"]
 
     def is_small_print(self, step: ModelReplied) -> bool:
         """Unless the reply is not whole."""

@@ -6,17 +6,31 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
-from agentkit.events import Event, Fallback, MessageSent, Recorded, ReplyEnd, Thinking
+from agentkit.events import (
+    Event,
+    Fallback,
+    MessageSent,
+    ModelCalled,
+    ModelReplied,
+    Recorded,
+    ReplyEnd,
+    Thinking,
+    ThinkingDelta,
+    TokenDelta,
+)
 from agentkit.ledger import StoredMessage
 from agentkit.runs import Run
 from agentkit.teams.ending import without_ending
 from agentkit.teams.written import streamed, thinking
+from agentkit.ui.steps import wording
 from agentkit.ui.steps.registry import kind_of
 from agentkit.ui.steps.step import Said, Step, Steps
 
 LIVE = 20_000
 """Characters of an answer that are drawn while it is being written; at its end all of it is."""
 _STEP = 5_000
+QUIET_S = 10.0
+"""Seconds without a word of a model after which that is told."""
 
 
 @dataclass(slots=True)
@@ -91,6 +105,32 @@ def live_turn(run: Run[Any], agent: str) -> Turn:
     turn.thinking = thinking(events, agent)
     turn.steps = steps(heard)
     return turn
+
+
+def waits(heard: Iterable[Recorded], now: float) -> str:
+    """What the run's model calls wait for at `now`, in words: a next attempt, or a word; empty where there is none.
+
+    While any of them gets words, none is missed. Calls for vectors count, too.
+    """
+    latest: dict[str, float] = {}
+    retry: tuple[str, str, float] | None = None
+    for recorded in heard:
+        match recorded.event:
+            case ModelCalled(call_id=call):
+                latest[call] = recorded.at
+                retry = None if retry and retry[0] == call else retry
+            case TokenDelta(call_id=call) | ThinkingDelta(call_id=call) if call in latest:
+                latest[call] = recorded.at
+            case ModelReplied(call_id=call, retry_in_s=seconds) as replied:
+                latest.pop(call, None)
+                if seconds is not None:
+                    retry = call, replied.error_type, recorded.at + seconds
+            case _:
+                pass
+    if retry:
+        return wording.of_retry(retry[1], retry[2] - now)
+    quiet = now - max(latest.values(), default=now)
+    return wording.of_silence(quiet) if quiet >= QUIET_S else ""
 
 
 def lately(text: str) -> tuple[int, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from agentkit.events import Fallback, LimitTold, MessageStatus, ReplyEnd
 from agentkit.llm.calls.limits import amount
 from agentkit.options import key_of
@@ -58,8 +60,19 @@ DECIDED = {
 """What the person said about what was to run."""
 PHASES = {"night": "Night", "day": "Day"}
 """What a game calls the parts of its days."""
-DOING = {"asks": "Waiting for you", "searches": "Looking up passages"}
+RETRIES = {
+    "RateLimited": "Rate limited",
+    "ModelTimedOut": "No answer in time",
+    "ModelUnreachable": "The server could not answer",
+}
+"""Why a call is tried again, by the kind of error."""
+DOING = {"asks": "Waiting for you", "searches": "Looking up passages", "retries": "Waiting for the next try"}
 """What goes on, where several places say it."""
+NOBODY = "The team"
+"""What a call is under that no agent made."""
+_CHOOSER = "speaker_selection_agent"  # AutoGen's name
+_CALLED = {"": NOBODY, _CHOOSER: "Choice of the speaker"}
+"""What agents are called whose names are for programs."""
 _LIMITS = {
     True: "The limit of {limit} was reached: with the next call{of_whom}, the {scope} would take at "
     "least {used}.",
@@ -87,13 +100,40 @@ _ENDS: dict[EndKind, str] = {
 }
 
 
+def called(agent: str) -> str:
+    """What people read as the name of an agent, as plain text."""
+    return _CALLED.get(agent, agent)
+
+
+def without_names(text: str) -> str:
+    """A text, such as that of an error, in which no agent goes by a name for programs."""
+    return text.replace(_CHOOSER, called(_CHOOSER))
+
+
+def thinks(agent: str) -> str:
+    """What goes on while the agent's model is asked, as plain text."""
+    if agent == _CHOOSER:
+        return "Choosing who speaks next"
+    return f"{called(agent)} is thinking"
+
+
+def of_retry(error_type: str, seconds: float) -> str:
+    """What is told while a call waits for its next attempt, as plain text."""
+    return f"{RETRIES.get(error_type, 'No answer')}, next try in {math.ceil(max(seconds, 0))} s"
+
+
+def of_silence(seconds: float) -> str:
+    """What is told of a model that has sent nothing for so long, as plain text."""
+    return f"No word for {int(seconds)} s; Stop ends the wait and keeps what there is"
+
+
 def of_limit(told: LimitTold) -> str:
     """What a LimitTold says, as plain text."""
     return _LIMITS[told.reached].format(
         limit=amount(told.unit, told.limit),
         used=amount(told.unit, told.used),
         scope=told.scope,
-        of_whom=f" of {told.agent}" if told.agent else "",
+        of_whom=f" of {called(told.agent)}" if told.agent else "",
     )
 
 
@@ -111,7 +151,7 @@ def ended(end: EndReason) -> str:
     """Why a chat or an answer ended, as plain text without a full stop."""
     limit = amount(end.unit, end.limit) if end.unit and end.limit is not None else end.limit
     return _ENDS[end.kind].format(
-        agent=end.agent,
+        agent=called(end.agent),
         limit=limit,
         used=end.used,
         model=end.model,

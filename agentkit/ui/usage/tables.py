@@ -13,6 +13,7 @@ from agentkit.ledger.export import FileForm, calls_file
 from agentkit.ledger.queries import CallFilter, Group
 from agentkit.ui.shared import downloads, state
 from agentkit.ui.shared.state import PAGES
+from agentkit.ui.steps import wording
 from agentkit.ui.text import figures, markdown, times
 from agentkit.ui.usage.usage import NO_AGENT
 
@@ -52,7 +53,7 @@ def _exported(calls: CallFilter, form: FileForm) -> BinaryIO:
 def _draw_group(calls: CallFilter, by: Group) -> None:
     frame = queries.grouped(state.workspace().ledger, calls, by, times.zone())
     if by == "agent":
-        frame["title"] = frame.title.replace("", NO_AGENT)
+        frame["title"] = frame.title.replace("", NO_AGENT).map(wording.called)
     if by == "day":
         frame = frame.iloc[::-1]
     keys = [str(key) for key in frame.key]
@@ -92,6 +93,7 @@ def _is_there(chat_id: str) -> bool:
 def _draw_calls(calls: CallFilter) -> None:
     frame = queries.calls(state.workspace().ledger, calls, LATEST)
     frame["finished_at"] = frame.finished_at.dt.tz_localize("UTC")
+    frame["agent"] = [agent and wording.called(agent) for agent in frame.agent]
     frame["tokens_in"] = frame.input_tokens + frame.cache_read_tokens + frame.cache_write_tokens
     frame["tokens_out"] = frame.output_tokens + frame.reasoning_tokens
     frame["first_word"] = ["" if seconds != seconds else f"{seconds:.2f} s" for seconds in frame.first_token_s]  # NaN: no stream

@@ -12,6 +12,7 @@ from agentkit.events import Purpose
 from agentkit.ledger import queries
 from agentkit.ledger.queries import CallFilter, Totals
 from agentkit.ui.shared import charts, state
+from agentkit.ui.steps import wording
 from agentkit.ui.text import figures, times
 
 if TYPE_CHECKING:
@@ -38,7 +39,10 @@ def draw_filters() -> CallFilter:
         )
     with st.container(horizontal=True, vertical_alignment="bottom", key="usage-narrow"):
         models = st.multiselect("Models", _known("model"), key="model", placeholder="All models", width=320, bind="query-params")
-        agents = st.multiselect("Agents", _known("agent"), key="agent", placeholder="All agents", width=320, bind="query-params")
+        agents = st.multiselect(
+            "Agents", _known("agent"), format_func=wording.called, key="agent", placeholder="All agents", width=320,
+            bind="query-params",
+        )  # fmt: skip
     return CallFilter(
         state.owner(),
         times.begin(since) if since else None,
