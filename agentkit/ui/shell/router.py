@@ -34,6 +34,21 @@ button[kind="tertiary"]:is(:active, [aria-expanded="true"]), [role="tab"]:is(:ho
     color: inherit; opacity: 0.75; text-decoration: underline dotted; text-underline-offset: 0.2em;
 }
 
+/* A source stands beside its answer, and stays there while the page scrolls; where there is no room, above it. */
+:root { --source: min(28rem, 32vw); }
+[data-testid="stLayoutWrapper"]:has(> .st-key-source) {
+    position: fixed; z-index: 100; top: 4rem; right: 1.5rem; bottom: 1rem; width: var(--source); overflow-y: auto;
+    overscroll-behavior: contain; display: block; background: light-dark(%(light)s, %(dark)s);
+}
+@media (min-width: 70rem) {
+    .stApp:has(.st-key-source) :is([data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"]) {
+        padding-right: calc(var(--source) + 3rem);
+    }
+}
+@media (max-width: 70rem) {
+    [data-testid="stLayoutWrapper"]:has(> .st-key-source) { right: 0; bottom: 0; width: min(30rem, 100vw); }
+}
+
 /* These have the ground of Streamlit's own themes. */
 [data-testid="stChatMessageAvatarCustom"] { background: transparent; }
 """
