@@ -61,7 +61,7 @@ def _draw_row(chat: Chat, *, current: bool, running: bool) -> None:
             st.session_state[_DIALOG] = (st.session_state[menu], chat)
 
         name = "Rename or delete this chat"
-        st.menu_button("", ["Rename", "Delete"], key=menu, type="tertiary", help=name, on_click=chosen)
+        st.menu_button(name, ["Rename", "Delete"], key=menu, type="tertiary", help=name, on_click=chosen)
 
 
 def _draw_dialog(current: str | None) -> None:

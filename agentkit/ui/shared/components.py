@@ -87,7 +87,7 @@ export default function ({ data, setTriggerValue }) {
     const pressed = (event) => {
         letGo();
         const shown = source(), at = document.activeElement;
-        if (event.key !== "Escape" || !shown || document.querySelector('[aria-label="Exit fullscreen"]')) return;
+        if (event.key !== "Escape" || !shown || document.querySelector('[aria-label^="Close fullscreen"]')) return;
         if (at === document.body || shown.contains(at) || at === found(opener)) {
             shown.querySelector(".st-key-close-source button").click();
         }
