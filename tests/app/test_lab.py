@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -15,7 +15,9 @@ from agentkit.llm import Connection, save_connection
 from agentkit.retrieval import FakeEmbedder, Hit
 from agentkit.retrieval.embedding.rerank import Reranker, Rerankers
 from agentkit.retrieval.options import DEFAULT, SearchOptions
+from agentkit.retrieval.store.questions import Measurement
 from agentkit.ui.lab import parts as lab
+from agentkit.ui.lab import results
 from agentkit.ui.lab.hits import mark_words, shift
 from agentkit.ui.text import times
 from tests.app.conftest import ScriptableWorkspace
@@ -397,6 +399,22 @@ def test_words_of_the_query_are_marked(text: str, query: str, marked: list[str])
     parts = mark_words(text, query)
     assert "".join(part for part, _ in parts) == text
     assert [part for part, kind in parts if kind == "passage"] == marked
+
+
+def test_measurements_are_named_by_what_differs() -> None:
+    def made(number: int, options: SearchOptions, collection: str = "Docs") -> Measurement:
+        now = datetime(2026, 11, 22)  # noqa: DTZ001 (as the database has it)
+        return Measurement(str(number), "s", collection, "v", options, {}, now)
+
+    named = results.named_by_what_differs
+    same = [made(1, DEFAULT), made(2, DEFAULT)]
+    assert named(same, {"v": "tiny"}) == {"1": "Meaning and words", "2": "Meaning and words"}
+    apart = [made(1, DEFAULT), made(2, replace(DEFAULT, merge=False)), made(3, DEFAULT, "Mine")]
+    assert named(apart, {"v": "tiny"}) == {
+        "1": "neighbours merged · Docs",
+        "2": "neighbours apart · Docs",
+        "3": "neighbours merged · Mine",
+    }
 
 
 def test_settings_in_words() -> None:

@@ -15,6 +15,7 @@ from tests.browser.conftest import PATIENCE_MS
 from tests.browser.serving import App, serving
 
 QUESTION = "Which code opens the hatch of the Donaudampfschifffahrtsgesellschaft?"
+SECOND = "\n\n# Birds\n\n" + "Gulls rest on the rail before the weather turns. " * 60
 LONG = f"The code of the hatch is {'0123456789abcdef' * 8}, says the Donaudampfschifffahrtsgesellschaft.\n"
 NAME = f"minutes-{'of-the-board-' * 9}2026.txt"
 WIDER = """() => [document.scrollingElement, document.getElementById("stMain")].map(
@@ -40,7 +41,7 @@ def filled(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         page = browser.new_page()
         page.goto(f"{app.url}/documents")
         kettle = driver.file("kettle.pdf", papers.kettle_pdf())
-        driver.add_files(page, [kettle, driver.file(NAME, LONG), driver.file("empty.txt", b"")])
+        driver.add_files(page, [kettle, driver.file(NAME, LONG + SECOND), driver.file("empty.txt", b"")])
         driver.go(page, "Chat")
         for question in (QUESTION, papers.WARRANTY_QUESTION):
             driver.answered(page, driver.ask(page, question))

@@ -27,7 +27,8 @@ PROSE = "I would rather talk than fill in forms."
 SPOKEN = "Whoever sleeps well is a wolf."
 
 
-def test_a_table_shows_its_sources_and_is_taken_away(app: App, page: Page) -> None:
+@pytest.mark.parametrize("server", [None], ids=["offline"])
+def test_a_table_shows_its_sources_and_is_taken_away(server: None, app: App, page: Page) -> None:
     page.goto(f"{app.url}/documents")
     driver.add_files(page, [driver.file(name, text) for name, text in BILLS.items()])
     driver.go(page, "Chat")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentkit.cli.asking import asked
+from agentkit.cli.ask import asked
 from agentkit.cli.words import OPTIONS
 from agentkit.events import HumanInputRequested
 from tests.cli.conftest import Cli

@@ -385,7 +385,7 @@ if sys.argv[2] == "full":
     except StoreError as error:
         sys.stdout.write(str(error))
 else:
-    from agentkit.retrieval import transfer
+    from agentkit.retrieval.transfer import transfer
     import os
     count = 0
     def killed(self, *given):

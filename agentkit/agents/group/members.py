@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from agentkit.agents.group import templates
-from agentkit.agents.group.manual import asked_person
 from agentkit.agents.group.transitions import Transitions
 from agentkit.conversation.agent import Agent
+from agentkit.conversation.human import ask
 from agentkit.conversation.transforms.base import TransformMessages
 from agentkit.errors import UndefinedNextAgent
 from agentkit.messages import Stored
@@ -88,3 +88,21 @@ class Group:
         if not candidates:
             raise UndefinedNextAgent("There is no agent to choose from.")
         return random.choice(candidates)
+
+
+_TRIES = 3
+
+
+def asked_person(agents: list[Agent]) -> Agent | None:
+    """The agent whose number a person gives; None for an empty answer or `q`, and after three wrong ones."""
+    listed = "\n".join(["Who speaks next?", *(f"{number}: {agent.name}" for number, agent in enumerate(agents, 1))])
+    question = f"{listed}\nNumber of the next speaker (1 to {len(agents)}; nothing or q: the next in line): "
+    wrong = ""
+    for _ in range(_TRIES):
+        answer = ask("the group chat", wrong + question).strip()
+        if answer in ("", "q"):
+            return None
+        if answer.isdecimal() and 1 <= int(answer) <= len(agents):
+            return agents[int(answer) - 1]
+        wrong = f"{answer!r} is no number from 1 to {len(agents)}. "
+    return None

@@ -81,17 +81,27 @@ def set_options(key: str, options: SearchOptions) -> None:
 
 def in_words(options: SearchOptions) -> str:
     """The settings in one line of plain text: the mode, the number of passages, and what is switched on."""
-    parts = [
-        MODE_NAMES[options.mode],
-        figures.count(options.top_k, "passage"),
-        f"of {figures.count(options.depth, 'candidate')}",
-        "neighbours merged" if options.merge else "",
-        f"near-duplicates from {options.collapse:g}" if options.collapse < 1 else "",
-        f"diversity {options.diversity:g}" if options.diversity else "",
-        f"{figures.count(options.rerank_depth)} reranked by {options.reranker}" if options.reranker else "",
-        f"weak below {options.min_score:g}" if options.min_score else "",
+    return " · ".join(on for on, _ in _by_setting(options) if on)
+
+
+def words_of(options: SearchOptions) -> list[str]:
+    """Each setting in words, what is switched off included, always in the same order."""
+    return [on or off for on, off in _by_setting(options)]
+
+
+def _by_setting(options: SearchOptions) -> list[tuple[str, str]]:
+    """Each setting as it is told when it is switched on, and when it is off."""
+    reranked = f"{figures.count(options.rerank_depth)} reranked by {options.reranker}"
+    return [
+        (MODE_NAMES[options.mode], ""),
+        (figures.count(options.top_k, "passage"), ""),
+        (f"of {figures.count(options.depth, 'candidate')}", ""),
+        ("neighbours merged" if options.merge else "", "neighbours apart"),
+        (f"near-duplicates from {options.collapse:g}" if options.collapse < 1 else "", "near-duplicates kept"),
+        (f"diversity {options.diversity:g}" if options.diversity else "", "no diversity"),
+        (reranked if options.reranker else "", "not reranked"),
+        (f"weak below {options.min_score:g}" if options.min_score else "", "weak kept"),
     ]
-    return " · ".join(part for part in parts if part)
 
 
 def _draw_reranker(key: str, names: Sequence[str], options: SearchOptions) -> tuple[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
@@ -62,9 +62,12 @@ def _draw_pair(history: Sequence[Measurement], numbers: dict[str, int]) -> tuple
     if len(history) == 1:
         return None, history[0]
 
+    named = named_by_what_differs(history, _versions({one.collection for one in history}))
+
     def label(measurement_id: str) -> str:
         one = known[measurement_id]
-        return f"{numbers[measurement_id]}: {parts.in_words(one.options)}, {one.collection}, {times.written(one.created_at)}"
+        name = named[measurement_id]
+        return f"{numbers[measurement_id]}: {name}, {times.written(one.created_at)}"
 
     for key in (_BASE, _OTHER):
         if st.session_state.get(key) not in known:
@@ -73,6 +76,29 @@ def _draw_pair(history: Sequence[Measurement], numbers: dict[str, int]) -> tuple
         base = st.selectbox("Baseline", list(known), index=1, format_func=label, key=_BASE, width=420)
         other = st.selectbox("Compared with it", list(known), index=0, format_func=label, key=_OTHER, width=420)
     return (known[base] if base != other else None), known[other]
+
+
+def named_by_what_differs(
+    history: Sequence[Measurement], versions: Mapping[str, str]
+) -> dict[str, str]:
+    """What tells each measurement from the others, by its id; of equal ones the way of searching.
+
+    `versions` has the index versions in words, by id.
+    """
+    facts = {
+        one.id: [
+            *parts.words_of(one.options),
+            one.collection,
+            versions.get(one.version_id, "a removed index version"),
+        ]
+        for one in history
+    }
+    differ = [len(set(column)) > 1 for column in zip(*facts.values(), strict=True)]
+    shown = differ if any(differ) else [True]
+    return {
+        measurement_id: " · ".join(fact for fact, show in zip(told, shown, strict=False) if show)
+        for measurement_id, told in facts.items()
+    }
 
 
 def _draw_figures(base: Measurement | None, other: Measurement) -> None:
