@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
@@ -20,7 +20,7 @@ from agentkit.documents.decoding import title_from
 from agentkit.documents.detection import detect
 from agentkit.documents.document import DocumentText, Limits
 from agentkit.documents.readers import FORMATS
-from agentkit.documents.readers.pdf import render_pdf
+from agentkit.documents.readers.pdf import Mark, render_pdf
 from agentkit.documents.refusals import AGAIN
 from agentkit.errors import (
     AgentkitError,
@@ -70,8 +70,9 @@ def _answer(request: dict[str, Any], data: bytes, limits: Limits) -> tuple[dict[
     name = request["name"]
     if request["do"] == "read":
         return wire.pack(read_here(data, name, limits))
-    highlight = tuple(request["highlight"]) if request["highlight"] else None
-    return {}, render_here(data, name, request["page"], highlight, request["width"])
+    marks = [(request["highlight"], False), *((span, True) for span in request["strongly"])]
+    known = [(span[0], span[1], strong) for span, strong in marks if span]
+    return {}, render_here(data, name, request["page"], known, request["width"])
 
 
 def read_here(data: bytes, name: str, limits: Limits) -> DocumentText:
@@ -85,12 +86,12 @@ def read_here(data: bytes, name: str, limits: Limits) -> DocumentText:
     return document if document.title else replace(document, title=title_from(name))
 
 
-def render_here(data: bytes, name: str, page: int, highlight: tuple[int, int] | None, width: int) -> bytes:
+def render_here(data: bytes, name: str, page: int, marks: Sequence[Mark], width: int) -> bytes:
     """PNG of one page of a PDF; UnknownFormat for files without pages to draw."""
     with _explained(name):
         if detect(data, name) != ".pdf":
             raise UnknownFormat(f"{name} is no PDF; only pages of PDF files can be drawn. Show its text instead.")
-        return render_pdf(data, name, page, highlight, width)
+        return render_pdf(data, name, page, marks, width)
 
 
 @contextmanager

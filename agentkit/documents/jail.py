@@ -6,7 +6,7 @@ import os
 import signal
 import stat
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,8 @@ from agentkit.errors import (
     Stopped,
 )
 
+Span = tuple[int, int]
+"""Characters of a text: from, to."""
 _FILES_PER_CHILD = 200
 _PICTURE_BYTES = 2**27
 _MESSAGE_CHARS = 2_000
@@ -53,9 +55,22 @@ class Jail:
             self.close()
             raise _crashed(name) from error
 
-    def render(self, path: Path, name: str, page: int, highlight: tuple[int, int] | None = None, width: int = 1_000) -> bytes:
-        """PNG of a PDF's page (from 1), `width` pixels wide; `highlight` is a span of that page's section text."""
-        return self._ask({"do": "render", "page": page, "highlight": highlight, "width": width}, path, name)[1]
+    def render(
+        self,
+        path: Path,
+        name: str,
+        page: int,
+        highlight: Span | None = None,
+        width: int = 1_000,
+        strongly: Sequence[Span] = (),
+    ) -> bytes:
+        """PNG of a PDF's page (from 1), `width` pixels wide.
+
+        `highlight` is a span of that page's section text, to be marked lightly, and `strongly` are
+        those in it to be marked as what matters most.
+        """
+        marks = {"highlight": highlight, "strongly": list(strongly)}
+        return self._ask({"do": "render", "page": page, "width": width, **marks}, path, name)[1]
 
     def stop(self) -> None:
         """Kill the child, from any thread; a read under way and all later ones raise Stopped."""
@@ -144,11 +159,17 @@ def read_document(path: Path, name: str, limits: Limits) -> DocumentText:
 
 
 def render_page(
-    path: Path, name: str, page: int, highlight: tuple[int, int] | None = None, limits: Limits | None = None, width: int = 1_000
+    path: Path,
+    name: str,
+    page: int,
+    highlight: Span | None = None,
+    limits: Limits | None = None,
+    width: int = 1_000,
+    strongly: Sequence[Span] = (),
 ) -> bytes:
-    """PNG of a PDF's page (from 1) with the characters of `highlight`, a span of that page's section text, marked."""
+    """PNG of a PDF's page (from 1) with places marked; see `Jail.render`."""
     with Jail(limits or Limits()) as jail:
-        return jail.render(path, name, page, highlight, width)
+        return jail.render(path, name, page, highlight, width, strongly)
 
 
 def content_of(path: Path, name: str, limits: Limits) -> bytes:

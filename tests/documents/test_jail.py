@@ -157,6 +157,24 @@ def test_a_page_is_drawn_with_its_passage_marked(jail: Jail, tmp_path: Path) -> 
     assert above[3] < box[1]
 
 
+def test_a_sentence_is_marked_more_strongly_than_its_passage(jail: Jail, tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(makers.pdf(["Tea is hot. Milk is cold."]))
+    text = jail.read(path, "a.pdf").sections[0].text
+    at = text.index("Milk")
+    light, strong = (
+        page(jail.render(path, "a.pdf", 1, (0, len(text)), 600, sentences))
+        for sentences in ([], [(at, len(text))])
+    )
+    whole = marked(light)
+    assert marked(strong) == whole
+    changed = ImageChops.difference(light, strong).getbbox()
+    assert whole is not None
+    assert changed is not None
+    assert whole[0] + 30 < changed[0]  # behind the first sentence
+    assert changed[2] == whole[2]
+
+
 def test_the_mark_follows_the_rotation_of_a_page(jail: Jail, tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(makers.pdf(["Some words here."]).replace(b"/Type /Page\n", b"/Type /Page /Rotate 90\n"))

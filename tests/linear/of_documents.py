@@ -368,7 +368,7 @@ EATERS = [
         worst=["a [1]", "A b. [1] ", "[1", "[1,", " [1]"],
     ),
     Eater(
-        "ui.passage.mark_sentence", lambda text: passage.mark_sentence(text, text[:1000]), SENTENCES
+        "ui.passage.quoted", lambda text: passage.quoted(text, text[:1000]), SENTENCES
     ),
     Eater("ui.passage.unwrapped", passage.unwrapped, ["\n", " "]),
     Eater(

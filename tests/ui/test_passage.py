@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,7 @@ from agentkit.retrieval import FakeEmbedder, Hit, Library, sources_from_paths
 from agentkit.settings import Settings
 from agentkit.teams import Citation
 from agentkit.teams.task import cited
-from agentkit.ui.shared.passage import find_place, leaning, mark_sentence, page_span
+from agentkit.ui.shared.passage import find_place, heading_at, leaning, mark, page_span, quoted
 
 OWNER = "local"
 
@@ -85,8 +86,38 @@ def test_an_answer_leans_on_the_sentences_that_carry_the_marker() -> None:
     assert leaning(answer, 9) == ""
 
 
+def test_an_answer_leans_at_each_marker_on_its_own_sentence() -> None:
+    answer = "Tea is hot. [1] Milk is cold [2, 1]. Ice is colder [1]."
+    assert [leaning(answer, 1, nth) for nth in range(3)] == [
+        "Tea is hot.",
+        "Milk is cold .",
+        "Ice is colder .",
+    ]
+    assert leaning(answer, 1, 7) == leaning(answer, 1)  # an answer of which another text was shown
+
+
+def test_a_sentence_has_its_own_heading_within_a_merged_passage(tmp_path: Path) -> None:
+    tea = "Tea is steeped at eighty degrees. " + "Leaves are kept in a tin box. " * 14
+    milk = "Milk is kept cold. " + "Jugs are made of blue glass. " * 14
+    (tmp_path / "tea.md").write_text(f"# Drinks\n\n## Tea\n\n{tea}\n\n## Milk\n\n{milk}")
+    settings = Settings(data=tmp_path / "data")
+    database = Database(settings.data / "test.duckdb")
+    library = Library(database, settings, FakeEmbedder())
+    library.ingest(OWNER, "Kitchen", sources_from_paths([tmp_path / "tea.md"]))
+    (hit,) = library.retrieve(OWNER, "Kitchen", "How is tea steeped, and is milk kept cold?")
+    assert len(hit.chunk_ids) == 2  # merged: it carries the heading of the first
+    assert hit.heading == "Drinks"
+    place = find_place(library, OWNER, citation(hit).to_json(), "Milk is kept cold [1].")
+    ((start, end),) = place.sentences
+    assert library.text(OWNER, hit.document_id)[start:end] == "Milk is kept cold."
+    assert heading_at(library, OWNER, hit.document_id, start) == "Drinks > Milk"
+    assert heading_at(library, OWNER, hit.document_id, hit.start) == "Drinks"
+    library.close()
+    database.close()
+
+
 def test_no_sentence_is_marked_where_none_is_repeated() -> None:
     passage = "Tea is hot. Milk is cold."
-    assert mark_sentence(passage, "Entirely different words here") == [(passage, "passage")]
-    assert mark_sentence(passage, "") == [(passage, "passage")]
-    assert ("Milk is cold.", "sentence") in mark_sentence(passage, "Milk is always cold")
+    assert mark(passage, quoted(passage, "Entirely different words here")) == [(passage, "passage")]
+    assert mark(passage, quoted(passage, "")) == [(passage, "passage")]
+    assert ("Milk is cold.", "sentence") in mark(passage, quoted(passage, "Milk is always cold"))

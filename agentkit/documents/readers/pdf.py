@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agentkit.documents.assembly import Part, Reading
@@ -17,12 +17,14 @@ _LIGATURES = {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "
 # pdfium writes U+FFFE (older builds U+0002) for a hyphen that only breaks a word over two lines.
 _CHANGED = re.compile("\r\n?|[\ufb00-\ufb06]|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufeff\ufffe\uffff]")
 _PASSWORD = 4
-_MARK = (255, 231, 128)
+Mark = tuple[int, int, bool]
+"""Characters of a page's text, from and to, and whether they are marked strongly."""
+_LIGHT, _STRONG = (255, 240, 186), (255, 214, 92)
 _MAX_PIXELS = 25_000_000
 
 
 def read_pdf(data: bytes, name: str, limits: Limits) -> Reading:
-    """Read a PDF, one part a page; the part's text is what `render_pdf` counts its highlight in."""
+    """Read a PDF, one part a page; the part's text is what `render_pdf` counts its marks in."""
     document = _open(data, name)
     count = len(document)
     check_pages(name, count, "pages", limits)
@@ -112,8 +114,8 @@ def _raw_index(shifts: list[tuple[int, int]], index: int) -> int:
     return theirs + index - ours
 
 
-def render_pdf(data: bytes, name: str, page: int, highlight: tuple[int, int] | None, width: int) -> bytes:
-    """Draw page `page` (from 1) as PNG of `width` pixels, with the characters of `highlight` marked; NotFound beyond the last."""
+def render_pdf(data: bytes, name: str, page: int, marks: Sequence[Mark], width: int) -> bytes:
+    """Draw page `page` (from 1) as PNG of `width` pixels; NotFound beyond the last."""
     document = _open(data, name)
     if not 1 <= page <= len(document):
         raise NotFound(f"{name} has no page {page}; its pages are 1 to {len(document)}.")
@@ -121,20 +123,20 @@ def render_pdf(data: bytes, name: str, page: int, highlight: tuple[int, int] | N
     across, down = sheet.get_size()
     scale = min(width / max(across, 1.0), (_MAX_PIXELS / max(across * down, 1.0)) ** 0.5)
     image = sheet.render(scale=scale).to_pil().convert("RGB")
-    if highlight:
-        _mark(image, sheet, highlight)
+    for start, end, strong in marks:
+        _mark(image, sheet, (start, end), _STRONG if strong else _LIGHT)
     out = io.BytesIO()
     image.save(out, "PNG", compress_level=3)
     return out.getvalue()
 
 
-def _mark(image: Any, sheet: Any, highlight: tuple[int, int]) -> None:
-    """Multiply the passage's rectangles with the colour of a marker: the letters stay as dark as they are."""
+def _mark(image: Any, sheet: Any, span: tuple[int, int], colour: tuple[int, int, int]) -> None:
+    """Multiply a passage's rectangles with a marker's colour: the letters stay as dark as they are."""
     from PIL import Image, ImageChops
 
-    for left, top, right, bottom in _boxes(image, sheet, highlight):
+    for left, top, right, bottom in _boxes(image, sheet, span):
         region = image.crop((left, top, right, bottom))
-        image.paste(ImageChops.multiply(region, Image.new("RGB", region.size, _MARK)), (left, top))
+        image.paste(ImageChops.multiply(region, Image.new("RGB", region.size, colour)), (left, top))
 
 
 def _boxes(image: Any, sheet: Any, highlight: tuple[int, int]) -> Iterator[tuple[int, int, int, int]]:

@@ -129,15 +129,10 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
         if again and (turn.status != "complete" or turn.cut):
             _draw_again(again, turn)
 
-    if turn.answer is None or cited is None:
-        has_table = turn.answer is not None and turn.answer.extra.get("table")
-        with st.container(width="stretch" if has_table else composer.WIDTH):
-            draw.draw_turn(turn, answer)
-        return
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
+    has_table = turn.answer is not None and turn.answer.extra.get("table")
+    with st.container(width="stretch" if has_table else composer.WIDTH):
         draw.draw_turn(turn, answer)
-    with right:
+    if turn.answer and cited:  # after its answer also for the keyboard; the style puts it beside it
         source.draw_source(turn.answer.id, cited, turn.answer.content, doubts.of_marker(turn.checks, cited["marker"]))
 
 

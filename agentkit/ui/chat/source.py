@@ -13,23 +13,35 @@ from agentkit.errors import AgentkitError, NotFound
 from agentkit.retrieval import StoredDocument
 from agentkit.retrieval.names import file_name
 from agentkit.ui.shared import components, state
-from agentkit.ui.shared.passage import find_place, page_span, unwrapped
+from agentkit.ui.shared.passage import Place, find_place, heading_at, page_span, unwrapped
 from agentkit.ui.text import markdown
 
+Span = tuple[int, int]
 _OPEN = "open_source"
 _AS_IT_WAS = "The passage is shown as it was when the answer was written."
 _NOTES = {"deleted": f"This document was deleted. {_AS_IT_WAS}", "changed": f"This document has changed since. {_AS_IT_WAS}"}
 
 
 def open_source(target: str) -> None:
-    """Show the source `MESSAGE-n`; an empty target closes the one shown."""
+    """Show the source `MESSAGE-n`, an empty target closes the one shown.
+
+    `MESSAGE-n.k` is the one of the k-th marker `[n]` in the answer, from 0.
+    """
     st.session_state[_OPEN] = target
 
 
 def opened(message_id: str) -> int | None:
     """The marker of the source that is open at this answer."""
+    return _target(message_id)[0]
+
+
+def _target(message_id: str) -> tuple[int | None, int | None]:
+    """The number of the marker that is open at this answer, and which of the markers with it."""
     message, _, marker = str(st.session_state.get(_OPEN, "")).rpartition("-")
-    return int(marker) if message == message_id and marker.isdigit() else None
+    number, _, nth = marker.partition(".")
+    if message != message_id or not number.isdigit():
+        return None, None
+    return int(number), int(nth) if nth.isdigit() else None
 
 
 def label(citation: dict[str, Any], doubtful: bool = False) -> str:
@@ -57,8 +69,8 @@ def draw_source(message_id: str, citation: dict[str, Any], answer: str, doubts: 
     """The panel for one citation, with what is doubtful about it, in Markdown."""
     workspace, owner = state.workspace(), state.owner()
     with st.container(border=True, key="source"):
-        _draw_head(citation)
-        place = find_place(workspace.library, owner, citation, answer)
+        place = find_place(workspace.library, owner, citation, answer, _target(message_id)[1])
+        _draw_head(citation, _heading(citation, place))
         for doubt in doubts:
             st.warning(doubt, icon=":material/help:")
         if note := _NOTES.get(place.document):
@@ -67,19 +79,30 @@ def draw_source(message_id: str, citation: dict[str, Any], answer: str, doubts: 
         components.marked_text(parts, key=f"text-{message_id}-{citation['marker']}")
         if place.document != "deleted":
             document = workspace.library.document(owner, citation["document_id"])
-            _draw_page(document, citation, exact=place.document == "as cited")
+            _draw_page(document, citation, place)
             _draw_download(document)
 
 
-def _draw_head(citation: dict[str, Any]) -> None:
+def _heading(citation: dict[str, Any], place: Place) -> str:
+    """That of the sentence: a passage that was merged from several may begin under another."""
+    if not place.sentences:
+        return str(citation["heading"])
+    library, first = state.workspace().library, place.sentences[0][0]
+    try:
+        return heading_at(library, state.owner(), citation["document_id"], first)
+    except NotFound:
+        return str(citation["heading"])
+
+
+def _draw_head(citation: dict[str, Any], heading: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/description: **{label(citation)}**", width="stretch")
         st.button("Close", key="close-source", icon=":material/close:", type="tertiary", on_click=open_source, args=("",))
-    if citation["heading"]:
-        st.caption(markdown.literal(citation["heading"]))
+    if heading:
+        st.caption(markdown.literal(heading))
 
 
-def _draw_page(document: StoredDocument, citation: dict[str, Any], *, exact: bool) -> None:
+def _draw_page(document: StoredDocument, citation: dict[str, Any], place: Place) -> None:
     """The page as a picture, for PDFs, with buttons to the pages around it."""
     if document.media_type != "application/pdf" or not citation["page"]:
         return
@@ -88,13 +111,16 @@ def _draw_page(document: StoredDocument, citation: dict[str, Any], *, exact: boo
     workspace, owner = state.workspace(), state.owner()
     try:
         original = workspace.library.original(owner, document.id)
-        mark = _mark(citation) if exact and page == citation["page"] else None
+        here = place.document == "as cited" and page == citation["page"]
+        marks = _marks(citation, place) if here else None
         with st.spinner(f"Drawing page {page} …"):
-            picture = _picture(original, document.name, page, mark, Limits.from_settings(workspace.settings))
+            picture = _picture(
+                original, document.name, page, marks, Limits.from_settings(workspace.settings)
+            )
     except AgentkitError as error:
         st.caption(f":material/error: The page cannot be shown. {markdown.literal(str(error))}")
         return
-    marked = ", the passage marked" if mark else ""
+    marked = ", the passage marked" if marks else ""
     st.image(picture, alt=f"Page {page} of {document.name}{marked}", width="stretch")
     _draw_page_buttons(key, page, document.pages or page)
 
@@ -130,17 +156,23 @@ def _draw_download(document: StoredDocument) -> None:
     )
 
 
-def _mark(citation: dict[str, Any]) -> tuple[int, int] | None:
-    """Where on its page the passage stands, which may be merged from several chunks."""
+def _marks(citation: dict[str, Any], place: Place) -> tuple[Span, ...] | None:
+    """Where on its page the passage stands, which may be merged from several chunks, and its sentences."""
     library, owner, start, end = state.workspace().library, state.owner(), int(citation["start"]), int(citation["end"])
     try:
         if library.text(owner, citation["document_id"])[start:end] != citation["text"]:
             return None  # taken in anew since; the page is shown without a mark
-        return page_span(library, owner, citation["document_id"], int(citation["page"]), (start, end))
+        page = int(citation["page"])
+        span = page_span(library, owner, citation["document_id"], page, (start, end))
     except NotFound:
         return None
+    moved = span[0] - start
+    return span, *((first + moved, last + moved) for first, last in place.sentences)
 
 
 @st.cache_data(max_entries=100, show_spinner=False)
-def _picture(original: Path, name: str, page: int, mark: tuple[int, int] | None, _limits: Limits) -> bytes:
-    return render_page(original, name, page, mark, _limits, width=1_000)
+def _picture(
+    original: Path, name: str, page: int, marks: tuple[Span, ...] | None, _limits: Limits
+) -> bytes:
+    passage, *sentences = marks or (None,)
+    return render_page(original, name, page, passage, _limits, 1_000, sentences)

@@ -159,7 +159,8 @@ def draw_latency(days: pandas.DataFrame) -> None:
 def _draw(chart: altair.Chart, alt_text: str, key: str) -> None:
     ink = "#bdb6a8" if st.context.theme.type == "dark" else "#57524a"  # Streamlit's own grey is too pale on our paper
     words = {"labelColor": ink, "titleColor": ink}
-    drawn = chart.properties(height=HEIGHT).configure(axis=words, legend=words)
+    room = {"left": 5, "top": 5, "right": 24, "bottom": 5}  # the label of the last day is wider than its bar
+    drawn = chart.properties(height=HEIGHT, padding=room).configure(axis=words, legend=words)
     st.altair_chart(drawn, width="stretch", alt=alt_text, key=key)
 
 

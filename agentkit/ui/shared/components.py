@@ -15,34 +15,118 @@ Part = tuple[str, Literal["", "passage", "sentence"]]
 
 _PAGE = """
 let chat = "", answering = false, following = false;
+let opener = null, wanted = "", open = false, held = null;  // of the source that is beside an answer
+
+const bare = (link) => link.getAttribute("href").slice("#cite-".length).replace(/\\?$/, "");
+const twins = (target) => [...document.querySelectorAll('a[href^="#cite-"]')].filter((link) => bare(link) === target);
+const source = () => document.querySelector(".st-key-source");
+const found = (place) => place?.node.isConnected ? place.node : twins(place?.target)[place?.nth];
+const inView = (part, main) => {
+    const { top, bottom } = part.getBoundingClientRect();
+    return bottom > main.getBoundingClientRect().top + 60 && top < main.getBoundingClientRect().bottom;
+};
+const firstInView = (parts, main) =>
+    [...main.querySelectorAll(parts)].find((part) => inView(part, main));
 
 export default function ({ data, setTriggerValue }) {
     const main = document.getElementById("stMain");
     const toEnd = () => following && main.scrollTo({ top: main.scrollHeight });
-    if (data.chat !== chat || (data.answering && !answering)) following = data.chat !== "";
+    if (data.chat !== chat || (data.answering && !answering)) {
+        following = data.chat !== "";
+        held = null;
+    }
     chat = data.chat;
     answering = data.answering;
     const timers = [0, 200].map((delay) => setTimeout(toEnd, delay));
     if (data.answering) timers.push(setInterval(toEnd, 150));
     else timers.push(setTimeout(() => { following = false; }, 400));  // the end of the answer has been shown
-    const scrolled = () => { following = data.answering && main.scrollHeight - main.scrollTop - main.clientHeight < 100; };
-    const open = (hash) => setTriggerValue("cite", hash.slice("#cite-".length).replace(/\\?$/, ""));
-    const clicked = (event) => {
-        const link = event.target instanceof Element ? event.target.closest('a[href^="#cite-"]') : null;
-        if (!link) return;
-        event.preventDefault();
-        open(link.getAttribute("href"));
+    const scrolled = () => {
+        if (!held) following = data.answering && main.scrollHeight - main.scrollTop - main.clientHeight < 100;
     };
+
+    // What the reader looks at stays where it is, until the reader moves.
+    const hold = (find) => {
+        const part = find();
+        following = false;
+        held = part ? { find, top: part.getBoundingClientRect().top } : null;
+    };
+    const letGo = () => { held = null; };
+    const keep = () => {
+        const part = held?.find();
+        const moved = part ? part.getBoundingClientRect().top - held.top : 0;
+        if (Math.abs(moved) >= 1) main.scrollTop += moved;
+    };
+
+    const send = (target) => setTriggerValue("cite", target);
+    const clicked = (event) => {
+        if (!(event.target instanceof Element)) return;
+        const link = event.target.closest('a[href^="#cite-"]');
+        const chip = event.target.closest('[class*="st-key-sources-"] button');
+        if (link) {
+            event.preventDefault();
+            const target = bare(link), nth = twins(target).indexOf(link);
+            opener = { node: link, target, nth };
+            wanted = target;
+            hold(() => found(opener));
+            send(`${target}.${nth}`);
+        } else if (chip) {
+            const answer = chip.closest('[class*="st-key-sources-"]').className.match(/st-key-sources-(\\S+)/)[1];
+            const target = `${answer}-${chip.textContent.match(/\\d+/)}`;
+            opener = { node: chip, target, nth: 0 };
+            wanted = chip.getAttribute("aria-checked") === "true" ? "" : target;
+            hold(() => chip);
+        } else if (event.target.closest(".st-key-close-source")) {
+            const line = found(opener);
+            const read = line && inView(line, main) ? line : firstInView('[class*="st-key-turn-"] :is(p, li, tr, pre)', main);
+            hold(() => read?.isConnected ? read : null);
+        } else if (event.target.closest(".st-key-earlier")) {
+            const turn = firstInView('[class*="st-key-turn-"]', main)?.className.match(/st-key-turn-\\S+/)[0];
+            hold(() => turn && document.querySelector(`.${turn}`));
+        }
+    };
+    const pressed = (event) => {
+        letGo();
+        const shown = source(), at = document.activeElement;
+        if (event.key !== "Escape" || !shown || document.querySelector('[aria-label^="Close fullscreen"]')) return;
+        if (at === document.body || shown.contains(at) || at === found(opener)) {
+            shown.querySelector(".st-key-close-source button").click();
+        }
+    };
+    const changed = () => {
+        keep();
+        const shown = source();
+        if (shown && wanted && shown.querySelector(`.st-key-text-${wanted}`)) {
+            wanted = "";
+            shown.tabIndex = -1;
+            shown.setAttribute("role", "region");
+            shown.setAttribute("aria-label", "Source");
+            shown.focus({ preventScroll: true });
+        }
+        if (!shown && open && document.activeElement === document.body) found(opener)?.focus({ preventScroll: true });
+        open = shown !== null;
+    };
+    const watch = new MutationObserver(changed), sizes = new ResizeObserver(keep);
+    watch.observe(main, { childList: true, subtree: true });
+    sizes.observe(main.querySelector('[data-testid="stMainBlockContainer"]') ?? main);
+    changed();
+
     if (location.hash.startsWith("#cite-")) {  // clicked before this was on the page
-        open(location.hash);
+        send(location.hash.slice("#cite-".length).replace(/\\?$/, ""));
         history.replaceState(history.state, "", location.pathname + location.search);
     }
+    const moves = ["wheel", "touchmove", "pointerdown"];
+    moves.forEach((name) => document.addEventListener(name, letGo, { capture: true, passive: true }));
     main.addEventListener("scroll", scrolled);
     document.addEventListener("click", clicked, true);
+    document.addEventListener("keydown", pressed, true);
     return () => {
         timers.forEach(clearTimeout);
+        watch.disconnect();
+        sizes.disconnect();
+        moves.forEach((name) => document.removeEventListener(name, letGo, { capture: true }));
         main.removeEventListener("scroll", scrolled);
         document.removeEventListener("click", clicked, true);
+        document.removeEventListener("keydown", pressed, true);
     };
 }
 """
@@ -217,7 +301,6 @@ span {
 _TEXT = """
 export default function ({ data, parentElement }) {
     const block = parentElement.querySelector(".text");
-    const shown = block.childElementCount > 0;
     block.replaceChildren(...data.parts.map(([text, kind]) => {
         const part = document.createElement(kind ? "mark" : "span");
         part.className = kind;
@@ -225,7 +308,6 @@ export default function ({ data, parentElement }) {
         return part;
     }));
     const first = block.querySelector("mark.sentence") ?? block.querySelector("mark");
-    if (!shown) parentElement.host.closest(".st-key-source")?.scrollIntoView({ block: "nearest" });
     if (first) block.scrollTop = Math.max(0, first.offsetTop - block.offsetTop - 48);
 }
 """
@@ -237,7 +319,7 @@ _TEXT_CSS = """
     padding: 0.75rem; border: 1px solid var(--st-border-color); border-radius: var(--st-base-radius);
 }
 span { opacity: 0.75; }
-mark { color: inherit; background: color-mix(in srgb, var(--st-primary-color) 22%, transparent); }
+mark { color: inherit; background: color-mix(in srgb, var(--st-primary-color) 16%, transparent); }
 mark.sentence { background: color-mix(in srgb, var(--st-primary-color) 45%, transparent); font-weight: 600; }
 """
 
@@ -258,10 +340,12 @@ _SEEN = {
 
 
 def chat_page(on_open: Callable[[str], None], chat_id: str, *, answering: bool) -> None:
-    """Put on the page once, last: links `#cite-MESSAGE-n` call `on_open("MESSAGE-n")`, and a growing answer stays in view.
+    """Put on the page once, last: links `#cite-MESSAGE-n` call `on_open("MESSAGE-n.k")`, and a growing answer stays in view.
 
-    A `?` behind the number, of a doubtful citation, is left out.
-    A chat opens at its end. Whoever scrolls up while an answer is written is left alone.
+    The link is the k-th of those with this address, from 0; a `?` behind the number, of a doubtful
+    citation, is left out. A chat opens at its end. Whoever scrolls up while an answer is written is
+    left alone. When a source opens or closes, or earlier messages are shown, the reader's line stays
+    where it is; the source has the focus until the Close button or Esc gives it back.
     """
 
     def opened() -> None:

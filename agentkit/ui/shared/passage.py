@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from agentkit.ui.shared.components import Part
 
 AROUND = 700  # characters of context on either side
 _ENOUGH = 0.5  # share of the answer's words that a sentence must have to count as the one it leans on
+_FEW = 3  # words; a sentence with fewer in common is not one that the answer repeats
 _WORD = re.compile(r"\w+")
 _MARKER = re.compile(r"\[\d+(?:\s*,\s*\d+)*\]")
 
@@ -25,12 +27,21 @@ class Place:
     parts: list[Part]
     document: Literal["as cited", "changed", "deleted"] = "as cited"
     """What became of the document; if it is not as cited, the passage is the citation's own copy, without text around."""
+    sentences: tuple[tuple[int, int], ...] = ()
+    """Spans of the marked sentences in the document's text; none when the document is not as cited."""
 
 
-def find_place(library: Library, owner: str, citation: dict[str, Any], answer: str) -> Place:
-    """The passage within its document; from the citation's own copy when the document no longer has it."""
+def find_place(
+    library: Library, owner: str, citation: dict[str, Any], answer: str, nth: int | None = None
+) -> Place:
+    """The passage within its document; from the citation's own copy when the document no longer has it.
+
+    Marked is what the answer says at the citation's marker: wherever it stands, or at its `nth`
+    occurrence, counted from 0.
+    """
     passage = str(citation["text"])
-    marked = mark_sentence(passage, leaning(answer, int(citation["marker"])))
+    found = quoted(passage, leaning(answer, int(citation["marker"]), nth))
+    marked = mark(passage, found)
     try:
         text = library.text(owner, citation["document_id"])
     except NotFound:
@@ -38,11 +49,15 @@ def find_place(library: Library, owner: str, citation: dict[str, Any], answer: s
     start = int(citation["start"]) if text[citation["start"] : citation["end"]] == passage else text.find(passage)
     if start < 0:
         return Place(marked, "changed")
-    return Place([*_before(text, start), *marked, *_after(text, start + len(passage))])
+    parts = [*_before(text, start), *marked, *_after(text, start + len(passage))]
+    return Place(parts, sentences=tuple((start + first, start + last) for first, last in found))
 
 
-def leaning(answer: str, marker: int) -> str:
-    """The sentences of an answer behind which, or in which, `[marker]` stands, joined."""
+def leaning(answer: str, marker: int, nth: int | None = None) -> str:
+    """The sentences of an answer behind which, or in which, `[marker]` stands, joined.
+
+    With `nth`, only the one with that occurrence of the marker, counted from 0.
+    """
     pieces: list[str] = []
     places: list[int] = []
     length = at = last = 0  # `last`: where the text so far ends without white space
@@ -52,24 +67,36 @@ def leaning(answer: str, marker: int) -> str:
         last = length + len(piece.rstrip()) if piece.strip() else last
         length += len(piece)
         at = match.end()
-        if str(marker) in _WORD.findall(match.group()):
-            places.append(last)
+        places += [last] * _WORD.findall(match.group()).count(str(marker))
+    if nth is not None and nth < len(places):
+        places = [places[nth]]
     clean = "".join([*pieces, answer[at:]])
     return " ".join(
         clean[start:end] for start, end in sentences(clean) if bisect_right(places, end) > bisect_right(places, start)
     )
 
 
-def mark_sentence(passage: str, quoted: str) -> list[Part]:
-    """The passage in parts, with the sentences that `quoted` repeats marked as such."""
-    wanted = set(_WORD.findall(quoted.lower()))
+def mark(passage: str, found: Iterable[tuple[int, int]]) -> list[Part]:
+    """The passage in parts, with these sentences of it marked as such."""
     parts: list[Part] = []
     at = 0
-    for start, end in _best(passage, wanted):
+    for start, end in found:
         parts += [(passage[at:start], "passage"), (passage[start:end], "sentence")]
         at = end
     parts.append((passage[at:], "passage"))
     return [part for part in parts if part[0]]
+
+
+def heading_at(library: Library, owner: str, document_id: str, at: int) -> str:
+    """The heading under which a character of a document's text stands; raises NotFound when it is gone."""
+
+    def begins(number: int) -> int:
+        (chunk,) = library.chunks(owner, document_id, number, 1)
+        return chunk.start
+
+    count = library.document(owner, document_id).chunks
+    number = max(0, bisect_right(range(count), at, key=begins) - 1)
+    return library.chunks(owner, document_id, number, 1)[0].heading if count else ""
 
 
 def page_span(library: Library, owner: str, document_id: str, page: int, span: tuple[int, int]) -> tuple[int, int]:
@@ -95,17 +122,19 @@ def unwrapped(text: str) -> str:
     return re.sub(r"(?<!\n)\n(?!\n)", " ", text)
 
 
-def _best(passage: str, wanted: set[str]) -> list[tuple[int, int]]:
-    """Spans of the sentences whose words the answer repeats; if none does, of none."""
+def quoted(passage: str, said: str) -> list[tuple[int, int]]:
+    """Spans of the sentences of a passage that `said` repeats; if it repeats none, of none."""
+    wanted = set(_WORD.findall(said.lower()))
     if not wanted:
         return []
     scored = []
     for start, end in sentences(passage):
         words = set(_WORD.findall(passage[start:end].lower()))
         scored.append((len(words & wanted) / max(1, len(words)), len(words & wanted) / len(wanted), start, end))
-    quoted = [(start, end) for own, _, start, end in scored if own >= 0.9]
-    if quoted:
-        return quoted
+    few = min(_FEW, len(wanted)) / len(wanted)  # a heading of a word or two is no sentence
+    whole = [(start, end) for own, share, start, end in scored if own >= 0.9 and share >= few]
+    if whole:
+        return whole
     best = max(scored, key=lambda item: item[1], default=None)
     return [best[2:]] if best and best[1] >= _ENOUGH else []
 

@@ -29,6 +29,14 @@ button[kind="tertiary"]:is(:active, [aria-expanded="true"]), [role="tab"]:is(:ho
     color: light-dark(%(light_link)s, %(dark_link)s);
 }
 
+/* Words for screen readers: what a menu is for. */
+[class*="st-key-chat-menu-"] button [data-testid="stMarkdownContainer"] {
+    position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%%); white-space: nowrap;
+}
+
+/* Code in a caption has the colour of the caption, which stands out from the page, not from a ground of its own. */
+[data-testid="stCaptionContainer"] code { color: inherit; background: transparent; }
+
 /* A doubtful marker is no citation: it has no accent, and a line of dots. */
 [data-testid="stMarkdownContainer"] a[href^="#cite-"][href$="?"] {
     color: inherit; opacity: 0.75; text-decoration: underline dotted; text-underline-offset: 0.2em;
@@ -39,6 +47,22 @@ button[kind="tertiary"]:is(:active, [aria-expanded="true"]), [role="tab"]:is(:ho
 /* Words for screen readers: what stands out of a chat in the list, and which one a menu is for. */
 [class*="st-key-chat-menu-"] button [data-testid="stMarkdownContainer"], [class*="st-key-chat-row-"] button small {
     position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%%); white-space: nowrap;
+}
+
+/* A source stands beside its answer, and stays there while the page scrolls; where there is no room, above it. */
+:root { --source: min(28rem, 32vw); }
+[data-testid="stLayoutWrapper"]:has(> .st-key-source) {
+    position: fixed; z-index: 100; top: 4rem; right: 1.5rem; bottom: 1rem; width: var(--source); overflow-y: auto;
+    overscroll-behavior: contain; display: block; background: light-dark(%(light)s, %(dark)s);
+}
+[data-testid="stLayoutWrapper"]:has(> .st-key-source):has([aria-label^="Close fullscreen"]) { z-index: 1000000; }
+@media (min-width: 70rem) {
+    .stApp:has(.st-key-source) :is([data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"]) {
+        padding-right: calc(var(--source) + 3rem);
+    }
+}
+@media (max-width: 70rem) {
+    [data-testid="stLayoutWrapper"]:has(> .st-key-source) { right: 0; bottom: 0; width: min(30rem, 100vw); }
 }
 
 /* These have the ground of Streamlit's own themes. */
