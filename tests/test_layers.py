@@ -189,6 +189,25 @@ def test_streamlit_and_duckdb_stay_in_their_place() -> None:
     assert not (wrong := misplaced(imports_of(ROOT))), "\n".join(wrong)
 
 
+def reached(imports: Imports, start: str) -> set[str]:
+    """The modules that a module imports, and those that they import; what packages pass on is left out."""
+    packages = {name.rpartition(".")[0] for name in imports}
+    found: set[str] = set()
+    left = [start]
+    while left:
+        if (name := left.pop()) not in found | packages:
+            found.add(name)
+            left += [target for target, _ in imports[name] if target in imports]
+    return found
+
+
+def test_a_search_loads_nothing_that_takes_documents_in() -> None:
+    found = reached(imports_of(ROOT), "agentkit.retrieval.search.search")
+    assert "agentkit.retrieval.index.indexes" in found
+    taking_in = ("agentkit.retrieval.ingest.", "agentkit.retrieval.web.", "agentkit.documents.jail")
+    assert not [name for name in sorted(found) if name.startswith(taking_in)]
+
+
 def _write(root: Path, files: Mapping[str, str]) -> None:
     for name, text in files.items():
         file = root / name
