@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from agentkit.database import Database
-from agentkit.documents import Piece
+from agentkit.documents.split import Piece
 from agentkit.retrieval.types import Chunk, IndexVersion
 
 if TYPE_CHECKING:
