@@ -29,11 +29,6 @@ button[kind="tertiary"]:is(:active, [aria-expanded="true"]), [role="tab"]:is(:ho
     color: light-dark(%(light_link)s, %(dark_link)s);
 }
 
-/* Words for screen readers: what a menu is for. */
-[class*="st-key-chat-menu-"] button [data-testid="stMarkdownContainer"] {
-    position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%%); white-space: nowrap;
-}
-
 /* Code in a caption has the colour of the caption, which stands out from the page, not from a ground of its own. */
 [data-testid="stCaptionContainer"] code { color: inherit; background: transparent; }
 
