@@ -55,7 +55,8 @@ def _add_two_documents(page: Page) -> None:
     page.get_by_text("Taking in 2 documents into Documents").wait_for()
     page.get_by_role("progressbar").wait_for()
     expect(page.locator("[class*='st-key-ingested-']")).to_contain_text("2 added")
-    driver.settled(page)
+    rows = page.get_by_test_id("stDataFrame").first.locator("tbody tr")
+    expect(rows.filter(has_text="indexed")).to_have_count(2)
     assert {(cells[0], cells[1]) for cells in driver.table(page)} == {("kettle.pdf", "indexed"), ("ferry.docx", "indexed")}
 
 
