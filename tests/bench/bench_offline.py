@@ -7,7 +7,7 @@ passages of it that answer. The documents are the samples, those in `offline/doc
 first 60 abstracts of the Cranfield collection, where it lies beside the project.
 
 Search and embeddings are real. A reply is right that quotes the words and cites a passage, or that
-refuses where nothing answers; it takes about a minute.
+is UPDATE CONTEXT where nothing answers. It takes about a minute.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from agentkit.database import Database
 from agentkit.llm.calls.client import call
 from agentkit.llm.connections.config import offline_model
 from agentkit.llm.model import Model
+from agentkit.llm.offline.extractive import UPDATE_CONTEXT
 from agentkit.llm.offline.passages import Passage, format_passages
 from agentkit.messages import message
 from agentkit.retrieval import Library, MiniLMEmbedder, sources_from_paths
@@ -44,6 +45,7 @@ CRANFIELD = ROOT.parent / "shared" / "datasets" / "cranfield" / "corpus.jsonl"
 ABSTRACTS = 60
 SETS = ("fitted", "new")
 TOP_K = 8
+INSTRUCTION = f"Answer from the passages, or reply `{UPDATE_CONTEXT}` where none answers."
 BEFORE = {
     ("fitted", "meaning"): "145 of 162 right, 66 of 70 refused",
     ("new", "meaning"): "29 of 34 right, 15 of 16 refused",
@@ -90,7 +92,7 @@ class Outcome:
 
 
 class Remembering(InProcess):
-    """The real embedder, which embeds each text once: the questions share most of their sentences."""
+    """The real embedder, which embeds each text once: the questions share their sentences."""
 
     def __init__(self) -> None:
         self._embedder = MiniLMEmbedder()
@@ -161,9 +163,10 @@ def found(opened: Library, item: Item) -> list[Passage]:
 
 def judge(item: Item, said: str) -> Verdict:
     """What a reply is worth."""
-    if re.search(r"\[\d+\]", said) is None:
+    if said == UPDATE_CONTEXT:
         return "refused" if item.answer else "right"
-    has_all = all(part.lower() in said.lower() for part in item.answer)
+    cites = re.search(r"\[\d+\]", said) is not None
+    has_all = cites and all(part.lower() in said.lower() for part in item.answer)
     return "right" if item.answer and has_all else "wrong"
 
 
@@ -171,8 +174,8 @@ def outcome(model: Model, asked: Sequence[tuple[Item, Sequence[Passage]]]) -> Ou
     """Ask each question with its passages."""
     made = Outcome(Counter(), Counter(), [])
     for item, given in asked:
-        turns = [message("system", format_passages(given)), message("user", item.question)]
-        said = call(model, turns).text
+        system = message("system", f"{INSTRUCTION}\n{format_passages(given)}")
+        said = call(model, [system, message("user", item.question)]).text
         verdict = judge(item, said)
         (made.answered if item.answer else made.unanswerable)[verdict] += 1
         if verdict != "right":

@@ -33,7 +33,7 @@ FEATURES = 4
 FOLDS = 7
 STEPS, STEP = 10_000, 1.0
 PENALTY = 0.1
-"""Of half the squared weights, against the log-likelihood of all questions; by the cross-validation."""
+"""Of half the squared weights, against the log-likelihood; by the cross-validation."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def right_units(
     """The features of each unit that can be quoted, and whether the quotation would be right."""
     units, question = cut(given), parse(item.question)[-1]
     wanted = (*question.stems, *question.borrowed)
-    made = []
+    made: list[tuple[tuple[float, ...], bool]] = []
     for one in Ranker(units, similarity).rank(question):
         said = written(whole(question, one.unit, units), False, wanted).lower()
         from_there = given[one.unit.rank].source.startswith(item.document)

@@ -1,4 +1,4 @@
-"""How often the offline model quotes what answers and refuses where nothing does: search and embeddings are real."""
+"""How often the offline model quotes what answers, and refuses where nothing does."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ def test_what_answers_is_written_down() -> None:
     for one in asked:
         passages = " ".join(one.passages).lower()
         assert all(part.lower() in passages for part in one.answer), one
-    samples = json.loads(Settings().questions.read_text(encoding="utf-8"))
+    samples = json.loads(Settings().sample_questions.read_text(encoding="utf-8"))
     assert {one["question"] for one in samples} <= {one.question for one in asked}

@@ -96,8 +96,14 @@ def _said(found: str, question: Question) -> bool:
 
 
 def says_nothing_new(question: Question, unit: Unit) -> bool:
-    """Whether it only repeats the words of the question, or is hardly a statement at all."""
-    known = set(question.stems) | set(question.borrowed)
-    said = unit.said
+    """Whether it only repeats words of the question, or is hardly a statement at all.
+
+    A whole sentence that has them all is one: it says that what is asked is so.
+    """
+    known, said = set(question.stems) | set(question.borrowed), unit.said
+    if unit.shape == "sentence" and len(said) < 3:
+        return True
+    if unit.shape == "sentence" and unit.text.endswith(".") and known <= said:
+        return False
     least = 1 if unit.shape == "row" or re.search(r"\d", unit.text) else 2
-    return (len(said) < 3 and unit.shape == "sentence") or len(said - known) < least
+    return len(said - known) < least
