@@ -1,4 +1,4 @@
-"""From ranked units to an answer: how many, in which order, with what they need to be understood."""
+"""From ranked units to an answer: how many, in which order, with what makes them understood."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from agentkit.llm.offline.units import Unit
 from agentkit.llm.offline.words import stems
 
 LONGEST_LIST = 12
-_ANNOUNCES = re.compile(r"\b(two|three|four|several|various|following|as follows)\b[^,;]*[.:]\Z", re.IGNORECASE)
+_ANNOUNCES = re.compile(
+    r"\b(two|three|four|several|various|following|as follows)\b[^,;]*[.:]\Z", re.IGNORECASE
+)
 _COUNTS = {"two": 2, "three": 3, "four": 4}
 _AFTER_QUESTION = 3
 _MOST_CHARACTERS = 900
+_WANTS_SEVERAL = ("list", "way", "compare", "broad", "definition")
 _SEVERAL = {"reason": 2, "way": 3, "list": 2, "compare": 3, "broad": 3}
 
 
@@ -50,7 +53,7 @@ def _listed_under(question: Question, ranked: Sequence[Scored]) -> Scored | None
 
 
 def _led_to(asking: Unit, units: Sequence[Unit]) -> list[Unit]:
-    """What follows a question that the document itself asks, as in a list of frequent ones, up to the next one."""
+    """What follows a question that the document itself asks, up to the next one."""
     led: list[Unit] = []
     for unit in units[asking.index + 1 : asking.index + 1 + _AFTER_QUESTION]:
         if unit.asks or unit.shape in ("heading", "columns") or unit.rank != asking.rank:
@@ -60,7 +63,7 @@ def _led_to(asking: Unit, units: Sequence[Unit]) -> list[Unit]:
 
 
 def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
-    """The whole list, when the best unit introduces one, or is part of one and a list is asked for."""
+    """The whole list, when the best unit introduces it, or is in it and a list is asked for."""
     if best.group < 0 or (best.shape == "item" and question.kind not in ("list", "way", "broad")):
         return []
     listed = [unit for unit in units if unit.group == best.group and not unit.asks]
@@ -70,18 +73,18 @@ def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Un
 def _announced(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
     """A sentence that announces several things, with the sentences after it that tell them."""
     announced = _ANNOUNCES.search(best.text)
-    if announced is None or question.kind not in ("list", "way", "compare", "broad", "definition") or best.shape != "sentence":
+    if announced is None or question.kind not in _WANTS_SEVERAL or best.shape != "sentence":
         return []
     count = _COUNTS.get(announced[1].lower(), 2)
     following = [
-        unit for unit in units[best.index + 1 : best.index + 1 + count] if unit.previous is not None and unit.rank == best.rank
+        unit
+        for unit in units[best.index + 1 : best.index + 1 + count]
+        if unit.previous is not None and unit.rank == best.rank
     ]
     return [best, *following] if following and len(best.text) < 160 else []
 
 
-def _with_more(
-    question: Question, ranked: Sequence[Scored], picked: list[Unit]
-) -> list[Unit]:
+def _with_more(question: Question, ranked: Sequence[Scored], picked: list[Unit]) -> list[Unit]:
     """For a question that wants several: the next that answer, too, and say something new."""
     most = _SEVERAL.get(question.kind, 1)
     for other in ranked[1:8]:
@@ -94,7 +97,7 @@ def _with_more(
 
 
 def _completed(picked: Sequence[Unit]) -> list[Unit]:
-    """What leans on the unit before gets it; what ends in a colon gets what follows by way of its list."""
+    """What leans on the unit before gets it."""
     made: list[Unit] = []
     for unit in picked:
         before = unit.previous

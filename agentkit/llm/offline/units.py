@@ -76,7 +76,7 @@ class Unit:
         return self.text.endswith("?")
 
     def in_context(self, wanted: Collection[str]) -> str:
-        """The unit as it is compared by meaning: with what it leans on, or with a heading that says more of what is wanted."""
+        """The unit as it is compared by meaning: with what it leans on, or a heading that adds to it."""
         if self.cells:
             return f"{self.heading}: {self.focused(wanted)}"
         if self.leans and self.previous is not None:
