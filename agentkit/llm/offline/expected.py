@@ -1,4 +1,4 @@
-"""What an answer must look like for its question: a number for `how many`, a name for `who`, a definition, a statement."""
+"""What an answer must look like for its question: a number for `how many`, a name for `who`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentkit.llm.offline.words import stems
 
 
 def _any_of(words: str) -> str:
-    """A pattern for whole words, given with blanks between them; `_` stands for a blank inside one."""
+    """A pattern for whole words, given with blanks between; `_` stands for a blank inside one."""
     return rf"\b(?:{'|'.join(word.replace('_', ' ') for word in words.split())})\b"
 
 
@@ -18,11 +18,17 @@ _MONTHS = "January February March April May June July August September October N
 _DAYS = "Mondays? Tuesdays? Wednesdays? Thursdays? Fridays? Saturdays? Sundays?"
 _SHORT_MONTHS = "Jan Feb Mar Apr Jun Jul Aug Sept? Oct Nov Dec"
 _NUMBERS = (
-    "zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty sixty hundred thousand"
-    " million half twice once"
+    "zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty"
+    " fifty sixty hundred thousand million half twice once"
 )
-_PERIODS = "seconds? minutes? hours? days? weeks? months? quarters? years? decades? annually monthly weekly daily yearly"
-_LENGTHS = "m km cm mm metres? meters? kilomet(?:er|re)s? feet ft miles? inch(?:es)? pages? words? characters?"
+_PERIODS = (
+    "seconds? minutes? hours? days? weeks? months? quarters? years? decades?"
+    " annually monthly weekly daily yearly"
+)
+_LENGTHS = (
+    "m km cm mm metres? meters? kilomet(?:er|re)s? feet ft miles? inch(?:es)?"
+    " pages? words? characters?"
+)
 _MOMENTS = "midnight noon morning evening today tomorrow when before after until upon during"
 _CLOCK = r"\b(?:1\d|20)\d\d\b|\b\d{1,2}[:.]\d\d\b|\b\d{1,2} ?(?:am|pm|a\.m\.|p\.m\.)"
 _NAME = r"[A-Z][\w’'-]+ [A-Z][\w’'-]+"
@@ -31,31 +37,48 @@ _BORDER = r"\b"
 
 _ENUMERATION = re.compile(rf", .*, |;|{_any_of('and or two three four five following several')}")
 _EXPECTED: dict[Kind, re.Pattern[str]] = {
-    "person": re.compile(rf"(?<![.!?:] )(?<!^)\b(?!{_any_of(_MONTHS + ' ' + _DAYS)})[A-ZÄÖÜ][\w’'-]+|\b{_NAME}|@"),
-    "time": re.compile(rf"{_CLOCK}|{_any_of(' '.join((_MONTHS, _SHORT_MONTHS, _DAYS, _MOMENTS, _PERIODS)))}", _LOWER),
+    "person": re.compile(
+        rf"(?<![.!?:] )(?<!^)\b(?!{_any_of(_MONTHS + ' ' + _DAYS)})[A-ZÄÖÜ][\w’'-]+|\b{_NAME}|@"
+    ),
+    "time": re.compile(
+        _CLOCK
+        + "|"
+        + _any_of(" ".join((_MONTHS, _SHORT_MONTHS, _DAYS, _MOMENTS, _PERIODS))),
+        _LOWER,
+    ),
     "duration": re.compile(
         rf"{_any_of(_PERIODS + ' once twice')}|(?:\d|{_any_of(_NUMBERS)}) times\b"
         rf"|\d ?{_any_of(_LENGTHS).removeprefix(_BORDER)}"
         r"|\b(?:permanent|perpetual|indefinite|forever|until|always|every)\w*\b",
         _LOWER,
     ),
-    "number": re.compile(rf"\d|{_any_of(_NUMBERS + ' free no_charge unlimited both single pair')}", _LOWER),
-    "place": re.compile(_any_of("in at on to from near under into within inside beside behind above below") + "|/|@"),
+    "number": re.compile(
+        r"\d|" + _any_of(_NUMBERS + " free no_charge unlimited both single pair"), _LOWER
+    ),
+    "place": re.compile(
+        _any_of("in at on to from near under into within inside beside behind above below")
+        + "|/|@"
+    ),
     "reason": re.compile(
         _any_of(
-            "because since due_to so_that in_order_to therefore reason cause[sd]? as_a_result thus to_avoid to_prevent for_this"
-            " otherwise leads?_to prevents? ensures? so"
+            "because since due_to so_that in_order_to therefore reason cause[sd]? as_a_result thus"
+            " to_avoid to_prevent for_this otherwise leads?_to prevents? ensures? so"
         ),
         _LOWER,
     ),
     "way": re.compile(
-        _any_of("by using use via through must should first then click run call set press open select enter send with"), _LOWER
+        _any_of(
+            "by using use via through must should first then click run call set press open select"
+            " enter send with"
+        ),
+        _LOWER,
     ),
 }
 _DEFINING = re.compile(
     r"\A\W*+(?:an? |the |when )?(.{1,80}?)\W{0,8}(?:\([^()]{1,60}\)\W{0,8})?\s?(?::|[–—]|"
     + _any_of(
-        "is are was were shall means? refers? denotes? stands? derives consists? describes defines allows? provides causes? lets"
+        "is are was were shall means? refers? denotes? stands? derives consists? describes defines"
+        " allows? provides causes? lets"
     )
     + ")",
     _LOWER,
