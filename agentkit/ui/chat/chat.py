@@ -90,6 +90,7 @@ def draw_chat(
     if run:
         with st.container(key=f"turn-{run.id}", width=composer.WIDTH):
             _draw_live(run, team(chat.team), asked)
+        _draw_live_source(run, team(chat.team))
 
 
 def speak(chat: Chat | None, run: Run[Any] | None) -> None:
@@ -346,6 +347,14 @@ def _draw_live(run: Run[Any], at_work: Team, asked: HumanInputRequested | None) 
     draw.draw_turn(turn, lambda: _draw_progress(run, turn, unfolded=len(at_work.agents) > 1))
 
 
+def _draw_live_source(run: Run[Any], at_work: Team) -> None:
+    """The source that was opened while its answer is still being written."""
+    if marker := source.opened(run.message_id):
+        turn = live_turn(run, at_work.agents[-1])
+        if marker in turn.sources:
+            source.draw_source(run.message_id, turn.sources[marker], turn.text)
+
+
 def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
     request = run.waiting_for  # looked at once: the run goes on meanwhile
     label, level = "Stopping" if run.stopping else _doing(turn), composer.level()
@@ -364,7 +373,7 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
         st.caption(f":material/more_horiz: {figures.count(hidden, 'character')} before this are shown when the answer is there.")
     for part in markdown.finished(text):
         if part:
-            st.markdown(markdown.answer(part, run.message_id, ()))
+            st.markdown(markdown.answer(part, run.message_id, turn.sources))
     if request:
         _draw_said_last(turn, whole=not request.draft)
         asking.draw_question(run, request)
