@@ -20,7 +20,7 @@ from agentkit.runs import Run
 from agentkit.teams import Question, Team, team
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
-from agentkit.ui.chat import asking, composer, doubts, source
+from agentkit.ui.chat import asking, composer, doubts, pace, source
 from agentkit.ui.shared import components, state
 from agentkit.ui.steps import draw, wording
 from agentkit.ui.steps.chat import excerpt
@@ -38,7 +38,8 @@ from agentkit.ui.text import figures, markdown
 
 _KEPT = "What had been written by then is kept."
 SHOWN = 30  # messages; more come with "Earlier messages"
-POLL_S = 0.3
+_WARM = "$x$ :+1:\n\n```python\nx\n```"
+"""What the browser has the programs for only once it has been drawn: formulas, emoji, coloured code."""
 _FOUND = "passages-found"
 _SETTINGS_HELP = frozenset({"ModelUnreachable", "ModelAuthFailed", "ModelNotFound", "ConfigError", "RateLimited"})
 
@@ -89,8 +90,20 @@ def draw_chat(
             _draw_stored(turn, took.get(turn.answer.id) if turn.answer else None, labels, again)
     if run:
         with st.container(key=f"turn-{run.id}", width=composer.WIDTH):
-            _draw_live(run, team(chat.team), asked)
+            every = pace.seconds()
+            live = st.fragment(_draw_live, run_every=every)
+            live(run, team(chat.team), asked, every)
         _draw_live_source(run, team(chat.team))
+
+
+def warm_up() -> None:
+    """Let the browser load, out of sight, what it draws answers and their sources with.
+
+    Else it would take the first answer with a formula or with code off the page while it loads.
+    """
+    with st.container(key="warm-up"):
+        st.markdown(_WARM)
+        st.pills("Sources", ["1"], key="warm-sources", disabled=True)
 
 
 def speak(chat: Chat | None, run: Run[Any] | None) -> None:
@@ -338,10 +351,11 @@ def _can_go_on(chosen: Question, turn: Turn) -> bool:
     return written and asked.goes_on and state.workspace().model(chosen.model_id).is_language_model
 
 
-@st.fragment(run_every=POLL_S)
-def _draw_live(run: Run[Any], at_work: Team, asked: HumanInputRequested | None) -> None:
+def _draw_live(
+    run: Run[Any], at_work: Team, asked: HumanInputRequested | None, every: float
+) -> None:
     """The one part of the page that looks again and again; at the end the page is drawn once with what is stored."""
-    if run.ended or asking.in_words(run) != asked:
+    if run.ended or asking.in_words(run) != asked or pace.seconds() != every:
         st.rerun()
     turn = live_turn(run, at_work.agents[-1])
     draw.draw_turn(turn, lambda: _draw_progress(run, turn, unfolded=len(at_work.agents) > 1))

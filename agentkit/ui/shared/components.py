@@ -28,7 +28,14 @@ const inView = (part, main) => {
 const firstInView = (parts, main) =>
     [...main.querySelectorAll(parts)].find((part) => inView(part, main));
 
-const BACK = new Set(["ArrowUp", "PageUp", "Home"]);
+const LINES = '[class*="st-key-turn-"] :is(p, li, tr, pre)';
+// A line of a turn that is found again by its text: the end of an answer draws it anew.
+const lineAgain = (part, main) => {
+    const alike = () => [...main.querySelectorAll(LINES)].filter((line) => line.textContent === text);
+    const text = part.textContent, nth = alike().indexOf(part);
+    return () => part.isConnected ? part : (part = alike()[nth] ?? part).isConnected ? part : null;
+};
+const BACK = new Set(["ArrowUp", "PageUp", "Home"]), FORTH = new Set(["ArrowDown", "PageDown", "End", " "]);
 const isTyping = (part) => part instanceof Element && part.closest("input, textarea, select, [contenteditable]") !== null;
 
 export default function ({ data, setTriggerValue, parentElement }) {
@@ -53,19 +60,23 @@ export default function ({ data, setTriggerValue, parentElement }) {
     const timers = [0, 200].map((delay) => setTimeout(toEnd, delay));
     if (data.answering) timers.push(setInterval(toEnd, 100));
     else timers.push(setTimeout(() => { following = false; }, 400));  // the end of the answer has been shown
-    // What grows or is drawn anew moves the page, too: only a person, who moves it up, ends the following.
+    // What grows or is drawn anew moves the page, too: only a person ends the following, or begins it again.
     const scrolled = () => {
         const up = main.scrollTop < lastTop;
         lastTop = main.scrollTop;
-        if (held) return;
-        if (up && performance.now() - movedAt < 1000) following = false;
-        else if (!up && below() < 100) following = data.answering;
+        if (performance.now() - movedAt < 1000 && data.answering) {
+            following = up ? false : following || below() < 100;
+            const read = following ? null : firstInView(LINES, main);
+            held = read ? { find: lineAgain(read, main), top: read.getBoundingClientRect().top } : null;
+        }
         offer();
     };
     const moved = (event) => {
+        const key = isTyping(event.target) ? "" : event.key;
+        const byKey = BACK.has(key) || FORTH.has(key), byBar = event.type === "pointerdown" && event.target === main;
+        if (!byKey && !byBar && event.type !== "wheel" && event.type !== "touchmove") return;
         movedAt = performance.now();
-        const back = event.type === "wheel" ? event.deltaY < 0 : BACK.has(event.key) && !isTyping(event.target);
-        if (back && main.scrollTop > 0) following = false;
+        if ((event.deltaY < 0 || BACK.has(key)) && main.scrollTop > 0) following = false;
     };
     jump.onclick = () => {
         following = true;
@@ -105,7 +116,7 @@ export default function ({ data, setTriggerValue, parentElement }) {
             hold(() => chip);
         } else if (event.target.closest(".st-key-close-source")) {
             const line = found(opener);
-            const read = line && inView(line, main) ? line : firstInView('[class*="st-key-turn-"] :is(p, li, tr, pre)', main);
+            const read = line && inView(line, main) ? line : firstInView(LINES, main);
             hold(() => read?.isConnected ? read : null);
         } else if (event.target.closest(".st-key-earlier")) {
             const turn = firstInView('[class*="st-key-turn-"]', main)?.className.match(/st-key-turn-\\S+/)[0];
@@ -396,8 +407,9 @@ def chat_page(on_open: Callable[[str], None], chat_id: str, *, answering: bool) 
 
     The link is the k-th of those with this address, from 0; a `?` behind the number, of a doubtful
     citation, is left out. A chat opens at its end. Whoever scrolls up while an answer is written is
-    left alone, and offered a button back to the end. When a source opens or closes, or earlier messages are shown, the reader's line stays
-    where it is; the source has the focus until the Close button or Esc gives it back.
+    left alone, and offered a button back to the end. When a source opens or closes, or earlier
+    messages are shown, the reader's line stays where it is; the source has the focus until the Close
+    button or Esc gives it back.
     """
 
     def opened() -> None:

@@ -37,6 +37,7 @@ button[kind="tertiary"]:is(:active, [aria-expanded="true"]), [role="tab"]:is(:ho
     color: inherit; opacity: 0.75; text-decoration: underline dotted; text-underline-offset: 0.2em;
 }
 
+.st-key-warm-up { display: none; }
 .st-key-outage { position: absolute; }  /* draws nothing, and takes no room at the top of a page */
 
 /* Words for screen readers: what stands out of a chat in the list, and which one a menu is for. */
