@@ -24,7 +24,7 @@ from agentkit.ui.chat import asking, composer, doubts, source
 from agentkit.ui.shared import components, state
 from agentkit.ui.steps import draw, wording
 from agentkit.ui.steps.chat import excerpt
-from agentkit.ui.steps.step import Asked
+from agentkit.ui.steps.step import Asked, Said
 from agentkit.ui.steps.turns import (
     Turn,
     last_turns,
@@ -71,6 +71,7 @@ def draw_chat(
     turns = stored_turns(thread)
     shown = last_turns(turns, st.session_state.get(f"shown-{chat.id}", SHOWN))
     hidden = len(turns) - len(shown)
+    _draw_head(chat, chosen, _first_words(shown, run))
     if hidden:
         st.button(
             f"Earlier messages ({figures.count(hidden, 'question')})",
@@ -88,8 +89,24 @@ def draw_chat(
             again = chosen if turn is shown[-1] and run is None else None
             _draw_stored(turn, took.get(turn.answer.id) if turn.answer else None, labels, again)
     if run:
-        with st.container(key=f"turn-{run.id}", width=composer.WIDTH):
+        with st.container(key=f"turn-{run.id}"):
             _draw_live(run, team(chat.team), asked)
+
+
+def _first_words(shown: Sequence[Turn], run: Run[Any] | None) -> str:
+    """What the first question on the page says; empty when there is none."""
+    if shown:
+        return shown[0].question.content if shown[0].question else ""
+    said = (recorded.event for recorded in run.events()) if run else ()
+    return next((event.content for event in said if isinstance(event, MessageSent)), "")
+
+
+def _draw_head(chat: Chat, chosen: Question, first: str) -> None:
+    """The title, and whom the chat asks; for screen readers alone where the first question says the same in full."""
+    is_said = " ".join(first.split()).startswith(chat.title.removesuffix("…"))
+    with st.container(key="head-unseen" if is_said else "head"):
+        asks = f"{markdown.literal(team(chosen.team_id).title)}, over {markdown.literal(chosen.collection)}"
+        state.page_head(markdown.literal(chat.title), asks)
 
 
 def speak(chat: Chat | None, run: Run[Any] | None) -> None:
@@ -122,18 +139,25 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
         if turn.thought:
             draw.draw_thinking(turn.thought)
         _draw_result(turn)
-        if turn.answer and took and took.prompt_tokens + took.completion_tokens:
-            st.caption(markdown.literal(figures.took(took, labels.get(turn.answer.extra.get("model", ""), ""))))
-        if turn.answer and turn.answer.content:
-            components.copy_button(turn.answer.content, f"copy-{turn.answer.id}")
+        if turn.answer:
+            _draw_foot(turn.answer, took, labels.get(turn.answer.extra.get("model", ""), ""))
         if again and (turn.status != "complete" or turn.cut):
             _draw_again(again, turn)
 
-    has_table = turn.answer is not None and turn.answer.extra.get("table")
-    with st.container(width="stretch" if has_table else composer.WIDTH):
-        draw.draw_turn(turn, answer)
+    draw.draw_turn(turn, answer)
     if turn.answer and cited:  # after its answer also for the keyboard; the style puts it beside it
         source.draw_source(turn.answer.id, cited, turn.answer.content, doubts.of_marker(turn.checks, cited["marker"]))
+
+
+def _draw_foot(answer: Said, took: Totals | None, model: str) -> None:
+    """Below an answer: the way to copy it, and what it took, the whole of it to unfold."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if answer.content:
+            components.copy_button(answer.content, f"copy-{answer.id}")
+        if took and took.prompt_tokens + took.completion_tokens:
+            label = markdown.literal(figures.briefly(took, model))
+            with st.popover(label, type="tertiary", key=f"took-{answer.id}"):
+                st.markdown("  \n".join(map(markdown.literal, figures.took(took, model))))
 
 
 def _draw_unread(turn: Turn) -> None:
