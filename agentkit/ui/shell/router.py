@@ -59,10 +59,12 @@ button[kind="tertiary"]:is(:active, [aria-expanded="true"]), [role="tab"]:is(:ho
 :root { --source: min(28rem, 32vw); --column: 46rem; --moved: 0rem; }
 .stApp:has(.st-key-new-chat) :is([data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"])
 > [data-testid="stVerticalBlock"] > * {
-    width: min(100%%, var(--column)); max-width: none;
-    margin-left: clamp(0rem, (100%% + var(--moved) - var(--column)) / 2, max(0rem, 100%% - var(--column)));
+    --left: clamp(0rem, (100%% + var(--moved) - var(--column)) / 2, max(0rem, 100%% - var(--column)));
+    width: min(100%%, var(--column)); max-width: none; margin-left: var(--left);
 }
-[data-testid="stLayoutWrapper"]:has(> [class*="st-key-turn-"] [class*="st-key-with-table-"]) { --column: 70rem; }
+.stApp [data-testid="stLayoutWrapper"]:has(> [class*="st-key-turn-"] [class*="st-key-with-table-"]) {
+    --wide: 68rem; width: min(100%%, var(--wide)); margin-left: clamp(0rem, 100%% - var(--wide), var(--left));
+}
 
 /* A source stands beside its answer, and stays there while the page scrolls; where there is no room, above it. */
 [data-testid="stLayoutWrapper"]:has(> .st-key-source) {
