@@ -118,7 +118,7 @@ def test_what_agents_say_is_text_and_their_names_are_quieter(asked: tuple[App, s
     page.goto(asked[1])
     turn = page.locator("[class*='st-key-turn-']").first
     driver.unfold(turn, "Steps")
-    said, who = turn.get_by_text("Looked up:"), turn.get_by_text("Researcher to Writer")
+    said, who = page.get_by_text("Looked up:"), page.get_by_text("Researcher to Writer")
     expect(said).to_be_visible()
     expect(page.get_by_test_id("stCaptionContainer").filter(has=who)).to_have_count(1)
     expect(page.get_by_test_id("stCaptionContainer").filter(has=said)).to_have_count(0)
