@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from agentkit.core import stopping
+from agentkit.core import connections, stopping
 from agentkit.core.address import without_login
 from agentkit.errors import (
     BadModelReply,
@@ -36,7 +36,6 @@ _LONGEST_WAIT_S = 60.0
 _FIRST_WAIT_S = 0.5
 _CONNECT_S, _SILENCE_S = 10.0, 120.0
 _CHARS_PER_TOKEN = 16
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _in_a_hurry: ContextVar[bool] = ContextVar("agentkit_embedding_in_a_hurry", default=False)
 
 
@@ -135,11 +134,9 @@ class ServerEmbedder:
         import httpx2
         import openai
 
-        own = urlsplit(self._url).hostname in _LOOPBACK
-        timeout = httpx2.Timeout(_SILENCE_S, connect=_CONNECT_S)
         try:
-            with httpx2.Client(timeout=timeout, trust_env=not own) as http:
-                return self._sdk(http).embeddings.create(
+            with connections.line(self._url, connect_s=_CONNECT_S, silence_s=_SILENCE_S) as line:
+                return self._sdk(line.http).embeddings.create(
                     model=self._model, input=list(texts), encoding_format="float"
                 )
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, json.JSONDecodeError, UnicodeDecodeError) as error:
