@@ -93,6 +93,7 @@ TABLE = (
         " WORKER_PROMPT_CN WORKER_PROMPT_EN",
     ),
     ("agentkit.agents.rewoo", (LAGENT,), "BaseParser JsonParser TupleParser"),
+    ("agentkit.agents.rewoo", (LAGENT,), "BaseAgent get_tool get_tool_cls list_tools"),
     ("agentkit.api", (ROOT,), "Workspace record"),
     ("agentkit.conversation.compression", (ROOT,), "Compression"),
     ("agentkit.core.tools", (ROOT,), "effects"),

@@ -176,10 +176,13 @@ def close_idle() -> None:
         found, _idle[:] = list(_idle), []
     for one in found:
         one.http.close()
+    _sweep()
 
 
 _idle: list[_Open] = []
 """Longest idle first."""
+_sweeper: threading.Timer | None = None
+"""Comes by while something is idle."""
 _lock = threading.Lock()
 
 
@@ -202,7 +205,21 @@ def _keep(opened: _Open) -> None:
     opened.idle_since = time.monotonic()
     with _lock:
         _idle.append(opened)
+    _sweep()
+
+
+def _sweep() -> None:
+    """Close what has been idle for too long, now and while something is kept."""
+    global _sweeper
+    with _lock:
         old = _outdated()
+        if _sweeper is not None and (threading.current_thread() is _sweeper or not _idle):
+            _sweeper.cancel()
+            _sweeper = None
+        if _sweeper is None and _idle:
+            _sweeper = threading.Timer(KEPT_S, _sweep)
+            _sweeper.daemon = True
+            _sweeper.start()
     for one in old:
         one.http.close()
 
@@ -225,8 +242,8 @@ def _server(address: str) -> object:
 
 def _forked() -> None:
     """The connections are those of the parent process: here they are only let go, which it does not notice."""
-    global _lock
-    _lock = threading.Lock()
+    global _lock, _sweeper
+    _lock, _sweeper = threading.Lock(), None
     close_idle()
 
 

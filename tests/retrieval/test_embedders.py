@@ -237,7 +237,8 @@ def test_embedders_are_found_by_name() -> None:
     "sent", [b'{"data": ["x"]}', b'{"data": [{"index": "a"}]}', b'"x"', b"<html></html>"]
 )
 def test_odd_replies_of_a_server_are_told(sent: bytes) -> None:
-    whole = RawServer({"": measured(sent, "Content-Type: application/json")})
+    headers = ("Content-Type: application/json", "Connection: close")
+    whole = RawServer({"": measured(sent, *headers)})
     with whole as server, pytest.raises(BadModelReply, match=r"check|address"):
         _ = ServerEmbedder(server.url("/v1"), KEY, "embedder").dimension
 
