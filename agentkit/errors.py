@@ -81,6 +81,12 @@ class UnknownModel(NotFound, KeyError):
     __str__ = Exception.__str__  # KeyError's own would put the message into quotes
 
 
+class UnknownAction(NotFound, KeyError):
+    """There is no action class of that name; lagent raises a KeyError there, this is both."""
+
+    __str__ = Exception.__str__
+
+
 class StoreError(AgentkitError):
     """The data folder cannot be used."""
 
@@ -233,6 +239,10 @@ class UnknownName(AgentkitError, KeyError, IndexError):
 
 class NobodyToAsk(AgentkitError, EOFError):
     """A person is to be asked, and there is no console to answer at."""
+
+
+class HumanTimedOut(AgentkitError, TimeoutError):
+    """A person was asked, and did not answer in the time that was given."""
 
 
 class NoModelConfig(AgentkitError, RuntimeError, AssertionError):

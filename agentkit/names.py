@@ -67,6 +67,11 @@ TABLE = (
         "AgentBase MsgHub SequentialPipeline TemporaryMemory UserAgent a_sequential_pipeline init",
     ),
     (
+        "agentkit.agents.dialog",
+        (AGENTSCOPE,),
+        "ModelWrapperBase register_model_wrapper_class",
+    ),
+    (
         "agentkit.errors",
         (ROOT, AGENTSCOPE),
         "JsonDictValidationError JsonParsingError JsonTypeError RequiredFieldNotFoundError"

@@ -100,7 +100,7 @@ class ConversableAgent(LLMAgent):
         context_variables: dict[str, Any] | None = None,
     ) -> None:
         """Only the name is needed; the arguments are AutoGen's. Raises WrongType and WrongArgument for what cannot be."""
-        self._name = _checked_name(name)
+        self._name = checked_name(name)
         check_kind(name, "system_message", system_message, str | list | None, "a text")
         check_kind(name, "default_auto_reply", default_auto_reply, str | dict | None, "a text or a message")
         check_text(name, "description", description)
@@ -777,7 +777,8 @@ def register_function(
     executor.register_for_execution(name=own)(f)
 
 
-def _checked_name(name: object) -> str:
+def checked_name(name: object) -> str:
+    """The name of an agent; raises WrongType and WrongArgument for what is none."""
     if not isinstance(name, str):
         raise WrongType(f"An agent's name must be a text, not {name!r}.")
     if not name:
