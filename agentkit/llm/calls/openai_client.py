@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from agentkit.core import bus, connections
 from agentkit.core.address import without_login
-from agentkit.errors import BadModelReply, ModelError, ModelNotFound, Stopped
+from agentkit.errors import BadModelReply, ModelError, ModelNotFound, Stopped, WrongType
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, Usage
 from agentkit.llm.calls.assembly import assembled
 from agentkit.llm.calls.checked import chat_completion, completion
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 OPENAI_URL = "https://api.openai.com/v1"
 _LARGEST_ERROR = 65_536  # bytes
+_OWN_KEYS = ("api_key", "api_type", "api_version", "base_url", "cache_seed", "max_retries", "price", "tags", "timeout")
+"""Other keys that somebody may have meant."""
 _NO_KEY = "none"  # the SDK insists on one; local servers ignore it
 
 
@@ -163,6 +167,7 @@ class OpenAIClient:
         with self._guarded(sender, says=True) as line:
             server = self._sdk(line.http)
             asked: Any = server.completions if "prompt" in request else server.chat.completions
+            _check_names(asked.create, request)
             with asked.with_streaming_response.create(**request) as response:
                 kind = response.headers.get("content-type", "")
                 if request.get("stream") and "json" not in kind:
@@ -255,6 +260,17 @@ class _Saying:
         except Exception as error:
             self.problem = error
             raise
+
+
+def _check_names(create: Callable[..., object], request: Mapping[str, object]) -> None:
+    known = inspect.signature(create).parameters
+    if unknown := [name for name in request if name not in known]:
+        near = get_close_matches(unknown[0], [*known, *_OWN_KEYS], 1)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        raise WrongType(
+            f"A call takes no {unknown[0]!r}, which stands in an entry of the config_list or in the call.{meant} What only this "
+            "server knows goes into 'extra_body'."
+        )
 
 
 def _schema_of(model: type[Any]) -> dict[str, Any]:
