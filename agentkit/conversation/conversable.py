@@ -18,7 +18,7 @@ from agentkit.conversation.chats import (
     gather_usage_summary,
     initiate_chats,
 )
-from agentkit.conversation.checks import (
+from agentkit.conversation.checks import (, checked_name
     check_agent,
     check_all,
     check_count,
@@ -775,15 +775,6 @@ def register_function(
     own = tooling.name_of(f, name)
     caller.register_for_llm(name=own, description=description)(f)
     executor.register_for_execution(name=own)(f)
-
-
-def checked_name(name: object) -> str:
-    """The name of an agent; raises WrongType and WrongArgument for what is none."""
-    if not isinstance(name, str):
-        raise WrongType(f"An agent's name must be a text, not {name!r}.")
-    if not name:
-        raise WrongArgument("An agent needs a name that is not empty.")
-    return name
 
 
 def _ours(*agents: Agent) -> list[ConversableAgent]:

@@ -11,7 +11,8 @@ from agentkit.agents.dialog.model import DialogModel, as_heard, merged
 from agentkit.agents.dialog.msg import Msg
 from agentkit.conversation import telling
 from agentkit.conversation.agent import Agent
-from agentkit.conversation.conversable import ConversableAgent, checked_name
+from agentkit.conversation.checks import checked_name
+from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.model import model_reply, offered_tools
 from agentkit.conversation.replies import asks_model
 from agentkit.conversation.tooling import conversation

@@ -52,7 +52,8 @@ def register_model_wrapper_class(
 
     Raises WrongType for another class, WrongArgument without a model_type, or with one that is taken, unless `exist_ok`.
     """
-    if not (isinstance(model_wrapper_class, type) and issubclass(model_wrapper_class, ModelWrapperBase)):
+    given: object = model_wrapper_class
+    if not (isinstance(given, type) and issubclass(given, ModelWrapperBase)):
         raise WrongType(f"A model wrapper must be a subclass of ModelWrapperBase, not {model_wrapper_class!r:.200}.")
     kind = getattr(model_wrapper_class, "model_type", None)
     if not isinstance(kind, str) or not kind:

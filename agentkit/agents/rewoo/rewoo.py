@@ -55,6 +55,8 @@ class ReWOO(BaseAgent):
     It keeps nothing of a chat, so that several threads may use it.
     """
 
+    _protocol: ReWOOProtocol
+
     def __init__(
         self,
         llm: object,
