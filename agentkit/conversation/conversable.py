@@ -18,7 +18,7 @@ from agentkit.conversation.chats import (
     gather_usage_summary,
     initiate_chats,
 )
-from agentkit.conversation.checks import (, checked_name
+from agentkit.conversation.checks import (
     check_agent,
     check_all,
     check_count,
@@ -26,6 +26,7 @@ from agentkit.conversation.checks import (, checked_name
     check_kind,
     check_messages,
     check_text,
+    checked_name,
 )
 from agentkit.conversation.code import CodeConfig, Coder
 from agentkit.conversation.ends import stop_reason

@@ -60,7 +60,8 @@ def get_max_token_limit(model: str = DEFAULT_MODEL) -> int:
     own = next((window for pattern, window in reversed(_own.items()) if fnmatchcase(model.lower(), pattern)), None)
     window = own or _listed_window(base_name(model)) or _listed_window(model)
     if window is None:
-        raise UnknownModel(f"The context window of the model {model!r} is not known; {how_to_set_window(model)}, or set the limit yourself.")
+        how = how_to_set_window(model)
+        raise UnknownModel(f"The context window of the model {model!r} is not known; {how}, or set the limit yourself.")
     return window
 
 
