@@ -6,9 +6,9 @@ import threading
 import time
 
 FASTEST_S, SLOWEST_S = 0.125, 1.0
-_BUSY, _IDLE = 0.5, 0.2
+_BUSY, _IDLE = 0.5, 0.24
 """Shares of one core: above the first pages look half as often, below the second twice as often."""
-_LOOK_S = 3.0
+_LOOK_S = 2.0
 """What a share is measured over; it is long enough for the work of changing the pace not to count much."""
 
 
