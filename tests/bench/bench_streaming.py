@@ -1,4 +1,4 @@
-"""What live pages cost while answers are written: `python -m tests.bench.bench_streaming [--pages 1 4 16]`.
+"""What live pages cost while answers are written: `python -m tests.bench.bench_streaming`.
 
 Each page is a websocket client that asks a question and then does what the browser does: it looks
 again as often as the app tells it to. A local server writes the answers, word by word.
@@ -132,7 +132,8 @@ async def looked_at(app: App, pages: int) -> tuple[float, float, float]:
     address = f"ws{app.url.removeprefix('http')}/_stcore/stream"
     opened, hearing = [], []
     for _ in range(pages):
-        socket = await websockets.connect(address, subprotocols=["streamlit"], max_size=None)  # type: ignore[list-item]
+        protocols = [websockets.Subprotocol("streamlit")]
+        socket = await websockets.connect(address, subprotocols=protocols, max_size=None)
         page = Page(socket)
         hearing.append(asyncio.create_task(page.hear()))
         opened.append(page)
@@ -174,7 +175,7 @@ def processor() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Updates a second and processor time of live pages.")
+    parser = argparse.ArgumentParser(description="Updates and processor time of live pages.")
     parser.add_argument("--pages", type=int, nargs="+", default=[1, 4, 16])
     print(f"{processor()}; {WORDS_A_SECOND} words a second and answer")
     print("pages  updates/s of each  % of a core: app  without pages  a page  all pages")
@@ -186,7 +187,7 @@ def main() -> None:
             (folder / "ferry.docx").write_bytes(papers.ferry_docx())
             command = [sys.executable, "-m", "agentkit", "ingest", str(folder / "ferry.docx")]
             own = {**os.environ, **environment, "AGENTKIT_DATA": str(folder / "data")}
-            subprocess.run(command, cwd=ROOT, env=own, check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(command, cwd=ROOT, env=own, check=True, capture_output=True)
             with serving(folder, environment) as app:
                 updates, share, rest = asyncio.run(looked_at(app, pages))
         drawn = share - rest
