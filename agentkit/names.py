@@ -67,6 +67,11 @@ TABLE = (
         "AgentBase MsgHub SequentialPipeline TemporaryMemory UserAgent a_sequential_pipeline init",
     ),
     (
+        "agentkit.agents.dialog",
+        (AGENTSCOPE,),
+        "ModelWrapperBase register_model_wrapper_class",
+    ),
+    (
         "agentkit.errors",
         (ROOT, AGENTSCOPE),
         "JsonDictValidationError JsonParsingError JsonTypeError RequiredFieldNotFoundError"
@@ -93,6 +98,7 @@ TABLE = (
         " WORKER_PROMPT_CN WORKER_PROMPT_EN",
     ),
     ("agentkit.agents.rewoo", (LAGENT,), "BaseParser JsonParser TupleParser"),
+    ("agentkit.agents.rewoo", (LAGENT,), "BaseAgent get_tool get_tool_cls list_tools"),
     ("agentkit.api", (ROOT,), "Workspace record"),
     ("agentkit.conversation.compression", (ROOT,), "Compression"),
     ("agentkit.core.tools", (ROOT,), "effects"),
