@@ -24,5 +24,9 @@ from agentkit.agents.rewoo import TupleParser as TupleParser
 from agentkit.agents.rewoo import WORKER_PROMPT_CN as WORKER_PROMPT_CN
 from agentkit.agents.rewoo import WORKER_PROMPT_EN as WORKER_PROMPT_EN
 from agentkit.agents.rewoo import tool_api as tool_api
+from agentkit.lagent import actions as actions
+from agentkit.lagent import agents as agents
+from agentkit.lagent import schema as schema
 
 __all__: list[str]
+__version__: str

@@ -1,0 +1,6 @@
+"""Written by `python -m tests.stubs` from `agentkit.names`; change it there."""
+
+from agentkit.parsers import ModelResponse as ModelResponse
+from agentkit.agentscope.models import response as response
+
+__all__: list[str]

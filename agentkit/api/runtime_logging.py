@@ -1,0 +1,143 @@
+"""AutoGen's `runtime_logging`: what agents do between `start` and `stop`, in the ledger and in a SQLite file.
+
+The file has AutoGen's tables `chat_completions`, `events` and `function_calls`, with their columns.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from contextlib import ExitStack
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from agentkit.api.recording import record
+from agentkit.core import bus
+from agentkit.errors import WrongArgument
+from agentkit.events import Event, MessageSent, ModelCalled, ModelReplied, ToolCalled, ToolReturned
+from agentkit.settings import Settings
+
+_TABLES = """
+create table if not exists chat_completions (
+    id integer primary key, invocation_id text, client_id integer, wrapper_id integer, session_id text,
+    source_name text, request text, response text, is_cached integer, cost real, start_time datetime,
+    end_time datetime);
+create table if not exists events (
+    event_name text, source_id integer, source_name text, agent_module text, agent_class_name text,
+    id integer primary key, json_state text, timestamp datetime);
+create table if not exists function_calls (
+    source_id integer, source_name text, function_name text, args text, returns text, timestamp datetime);
+"""
+
+
+class _Log:
+    """The rows of one session."""
+
+    def __init__(self, file: str, title: str, settings: Settings | None) -> None:
+        self.connection = sqlite3.connect(file, check_same_thread=False)
+        self.connection.executescript(_TABLES)
+        self._turn = threading.Lock()
+        self._asked: dict[str, ModelCalled] = {}
+        self._arguments: dict[str, str] = {}
+        self._around = ExitStack()
+        self.session = self._around.enter_context(record(title, settings)).id
+        self._around.enter_context(bus.listening(self.write))
+
+    def write(self, event: Event) -> None:
+        """Keep what AutoGen has a table for."""
+        with self._turn:
+            match event:
+                case ModelCalled():
+                    self._asked[event.call_id] = event
+                case ModelReplied() if event.purpose == "chat":
+                    self._add_call(event)
+                case MessageSent():
+                    state = json.dumps(asdict(event), ensure_ascii=False, default=str)
+                    self._add("events", event_name="received_message", source_name=event.recipient,
+                              json_state=state, timestamp=_time())  # fmt: skip
+                case ToolCalled():
+                    self._arguments[event.call_id] = event.arguments
+                case ToolReturned():
+                    self._add("function_calls", source_name=event.agent, function_name=event.name,
+                              args=self._arguments.pop(event.call_id, None), returns=event.content,
+                              timestamp=_time())  # fmt: skip
+                case _:
+                    pass
+
+    def _add_call(self, event: ModelReplied) -> None:
+        asked = self._asked.pop(event.call_id, None)
+        request = {**asked.request, "model": asked.model, "messages": asked.messages} if asked else {}
+        self._add("chat_completions", invocation_id=event.call_id, session_id=self.session,
+                  source_name=event.agent, request=json.dumps(request, ensure_ascii=False, default=str),
+                  response=json.dumps(_response(event), ensure_ascii=False),
+                  is_cached=int(event.status == "cached"), cost=event.cost,
+                  start_time=_time(-event.seconds), end_time=_time())  # fmt: skip
+
+    def _add(self, table: str, **values: object) -> None:
+        columns, marks = ", ".join(values), ", ".join("?" * len(values))
+        self.connection.execute(f"insert into {table} ({columns}) values ({marks})", list(values.values()))
+        self.connection.commit()
+
+    def end(self) -> None:
+        """Hear no more."""
+        self._around.close()
+
+
+class _State:
+    """What the functions of this module have in common, as in AutoGen."""
+
+    log: _Log | None = None
+    on = False
+
+
+def start(
+    logger: object = None, logger_type: str = "sqlite", config: dict[str, Any] | None = None, *, settings: Settings | None = None
+) -> str:
+    """Begin to log, and give the session's id, under which it also stands among the app's runs.
+
+    `config["dbname"]` names the SQLite file, `logs.db` by default; what is there already stays. Ends
+    a session that goes on. Raises WrongArgument for loggers of one's own and other types, StoreError
+    when the ledger cannot be written.
+    """
+    if logger is not None or logger_type != "sqlite":
+        given = f"logger={logger!r}" if logger is not None else f"logger_type={logger_type!r}"
+        raise WrongArgument(f"{given} is not there; log to SQLite, or listen to the events of a run.")
+    stop()
+    _State.log = _Log(str((config or {}).get("dbname", "logs.db")), "runtime_logging", settings)
+    _State.on = True
+    return _State.log.session
+
+
+def stop() -> None:
+    """End the session, if there is one; its rows can still be read."""
+    if _State.log is not None and _State.on:
+        _State.on = False
+        _State.log.end()
+
+
+def get_connection() -> sqlite3.Connection | None:
+    """The file of the newest session; None before the first."""
+    return _State.log.connection if _State.log is not None else None
+
+
+def logging_enabled() -> bool:
+    """Whether a session goes on."""
+    return _State.on
+
+
+def _response(event: ModelReplied) -> object:
+    """The reply in the form of OpenAI's API; of a call that failed, the error."""
+    if event.status == "failed":
+        return event.error
+    usage = {"prompt_tokens": event.usage.prompt, "completion_tokens": event.usage.completion}
+    return {
+        "id": event.call_id, "model": event.model, "object": "chat.completion",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": event.text}}],
+        "usage": {**usage, "total_tokens": sum(usage.values())},
+    }  # fmt: skip
+
+
+def _time(seconds: float = 0.0) -> str:
+    return str((datetime.now(UTC) + timedelta(seconds=seconds)).replace(tzinfo=None))
