@@ -105,6 +105,8 @@ def start(
         given = f"logger={logger!r}" if logger is not None else f"logger_type={logger_type!r}"
         raise WrongArgument(f"{given} is not there; log to SQLite, or listen to the events of a run.")
     stop()
+    if _State.log is not None:
+        _State.log.connection.close()
     _State.log = _Log(str((config or {}).get("dbname", "logs.db")), "runtime_logging", settings)
     _State.on = True
     return _State.log.session

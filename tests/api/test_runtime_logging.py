@@ -1,0 +1,79 @@
+"""AutoGen's `runtime_logging`: the calls are in a SQLite file with AutoGen's columns, and in the ledger."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentkit.api import Workspace, runtime_logging
+from agentkit.errors import WrongArgument
+from agentkit.retrieval import FakeEmbedder
+from agentkit.settings import Settings
+from tests.api.test_recording import ME, chat
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    runtime_logging.stop()
+    if connection := runtime_logging.get_connection():
+        connection.close()
+
+
+def rows(file: Path, table: str) -> list[dict[str, Any]]:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.row_factory = sqlite3.Row
+        return [dict(row) for row in connection.execute(f"select * from {table}")]
+
+
+def test_calls_are_in_the_file_and_in_the_ledger(settings: Settings, tmp_path: Path) -> None:
+    file = tmp_path / "logs.db"
+    session = runtime_logging.start(config={"dbname": str(file)}, settings=settings)
+    assert runtime_logging.logging_enabled()
+    chat("One.", "Two.")
+    runtime_logging.stop()
+    chat("Not heard.")
+    assert not runtime_logging.logging_enabled()
+    first, second = rows(file, "chat_completions")
+    assert (first["session_id"], first["source_name"], first["is_cached"]) == (session, "clerk", 0)
+    assert json.loads(first["request"])["messages"][-1]["content"] == "Question 0"
+    response = json.loads(second["response"])
+    assert response["choices"][0]["message"]["content"] == "Two."
+    assert response["usage"]["total_tokens"] == sum(response["usage"].values()) / 2 > 0
+    assert first["start_time"] <= first["end_time"] <= second["end_time"]
+    said = [json.loads(row["json_state"])["content"] for row in rows(file, "events")]
+    assert said == ["Question 0", "One.", "Question 1", "Two."]
+    workspace = Workspace(settings, FakeEmbedder())
+    (found,) = workspace.figures.runs(ME)
+    assert (found.id, found.state, found.calls) == (session, "finished", 2)
+    workspace.close()
+
+
+def test_the_connection_reads_what_was_logged(settings: Settings, tmp_path: Path) -> None:
+    runtime_logging.start(config={"dbname": str(tmp_path / "logs.db")}, settings=settings)
+    chat("One.")
+    connection = runtime_logging.get_connection()
+    assert connection is not None
+    assert connection.execute("select count(*) from chat_completions").fetchone() == (1,)
+
+
+def test_a_second_start_ends_the_first_session(settings: Settings, tmp_path: Path) -> None:
+    config = {"dbname": str(tmp_path / "logs.db")}
+    first = runtime_logging.start(config=config, settings=settings)
+    second = runtime_logging.start(config=config, settings=settings)
+    chat("One.")
+    runtime_logging.stop()
+    assert [row["session_id"] for row in rows(tmp_path / "logs.db", "chat_completions")] == [second] != [first]
+
+
+def test_other_loggers_are_refused() -> None:
+    with pytest.raises(WrongArgument, match="logger_type='file' is not there"):
+        runtime_logging.start(logger_type="file")
+    with pytest.raises(WrongArgument, match="logger="):
+        runtime_logging.start(logger=object())
