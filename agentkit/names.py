@@ -63,6 +63,11 @@ TABLE = (
         "AgentBase MsgHub SequentialPipeline TemporaryMemory UserAgent a_sequential_pipeline init",
     ),
     (
+        "agentkit.agents.dialog",
+        (AGENTSCOPE,),
+        "ModelWrapperBase register_model_wrapper_class",
+    ),
+    (
         "agentkit.errors",
         (ROOT, AGENTSCOPE),
         "JsonDictValidationError JsonParsingError JsonTypeError RequiredFieldNotFoundError ResponseParsingError TagNotFoundError",
@@ -88,6 +93,7 @@ TABLE = (
         " WORKER_PROMPT_CN WORKER_PROMPT_EN",
     ),
     ("agentkit.agents.rewoo", (LAGENT,), "BaseParser JsonParser TupleParser"),
+    ("agentkit.agents.rewoo", (LAGENT,), "BaseAgent get_tool get_tool_cls list_tools"),
     ("agentkit.api", (ROOT,), "Workspace record"),
     ("agentkit.conversation.compression", (ROOT,), "Compression"),
     ("agentkit.core.tools", (ROOT,), "effects"),
@@ -280,7 +286,8 @@ SUBMODULES = {
         ("memory.temporary_memory", "", "TemporaryMemory"),
         ("message", "", "Msg"),
         ("message.msg", "", "Msg"),
-        ("models", "", "ModelResponse"),
+        ("models", "", "ModelResponse ModelWrapperBase"),
+        ("models.model", "", "ModelWrapperBase"),
         ("models.response", "", "ModelResponse"),
         ("msghub", "", "msghub"),
         (
@@ -300,13 +307,15 @@ SUBMODULES = {
         (
             "actions",
             "",
-            "ActionExecutor BaseAction FinishAction InvalidAction NoAction tool_api",
+            "ActionExecutor BaseAction FinishAction InvalidAction NoAction get_tool get_tool_cls"
+            " list_tools tool_api",
         ),
         ("actions.action_executor", "", "ActionExecutor"),
         ("actions.base_action", "", "BaseAction tool_api"),
         ("actions.builtin_actions", "", "FinishAction InvalidAction NoAction"),
         ("actions.parser", "", "BaseParser JsonParser TupleParser"),
-        ("agents", "", "ReWOO"),
+        ("agents", "", "BaseAgent ReWOO"),
+        ("agents.base_agent", "", "BaseAgent"),
         (
             "agents.rewoo",
             "",

@@ -88,14 +88,15 @@ FACTS = {
     "autogen.runtime_logging": "get_connection logging_enabled start stop",
     "autogen.token_count_utils": "count_token get_max_token_limit num_tokens_from_functions percentile_used token_left",
     "autogen.version": "__version__",
-    "agentscope": "agents exception init memory message models msghub parsers pipelines __version__",
+    "agentscope": "agents exception init register_model_wrapper_class memory message models msghub parsers pipelines __version__",
     "agentscope.agents": "AgentBase DialogAgent DictDialogAgent UserAgent",
     "agentscope.exception": "JsonDictValidationError JsonParsingError JsonTypeError RequiredFieldNotFoundError"
     " ResponseParsingError TagNotFoundError",
     "agentscope.memory": "TemporaryMemory",
     "agentscope.memory.temporary_memory": "TemporaryMemory",
     "agentscope.message": "Msg",
-    "agentscope.models": "ModelResponse",
+    "agentscope.models": "ModelResponse ModelWrapperBase",
+    "agentscope.models.model": "ModelWrapperBase",
     "agentscope.msghub": "msghub",
     "agentscope.parsers": "MarkdownCodeBlockParser MarkdownJsonDictParser MarkdownJsonObjectParser MultiTaggedContentParser"
     " ParserBase RegexTaggedContentParser TaggedContent",
@@ -103,12 +104,13 @@ FACTS = {
     "agentscope.parsers.parser_base": "DictFilterMixin ParserBase",
     "agentscope.pipelines": "SequentialPipeline sequential_pipeline",
     "lagent": "ActionExecutor ReWOO actions agents schema __version__",
-    "lagent.actions": "ActionExecutor BaseAction FinishAction InvalidAction NoAction tool_api",
+    "lagent.actions": "ActionExecutor BaseAction FinishAction InvalidAction NoAction get_tool list_tools tool_api",
     "lagent.actions.action_executor": "ActionExecutor",
     "lagent.actions.base_action": "BaseAction tool_api",
     "lagent.actions.builtin_actions": "FinishAction InvalidAction NoAction",
     "lagent.actions.parser": "BaseParser JsonParser TupleParser",
-    "lagent.agents": "ReWOO",
+    "lagent.agents": "BaseAgent ReWOO",
+    "lagent.agents.base_agent": "BaseAgent",
     "lagent.agents.rewoo": "PLANNER_PROMPT_CN PLANNER_PROMPT_EN REFORMAT_PROMPT_CN REFORMAT_PROMPT_EN ReWOO ReWOOProtocol"
     " SOLVER_PROMPT_CN SOLVER_PROMPT_EN WORKER_PROMPT_CN WORKER_PROMPT_EN",
     "lagent.schema": "ActionReturn ActionStatusCode ActionValidCode AgentReturn AgentStatusCode",
@@ -135,7 +137,8 @@ def test_what_is_imported_from_the_old_path_is_there(path: str, name: str) -> No
 
 
 def test_attributes_need_no_import() -> None:
-    lines = [f"agentkit.{path}.{name}" for path, offered in FACTS.items() for name in offered.split()]
+    listed = [f"agentkit.{path}.{name}" for path, offered in FACTS.items() for name in offered.split()]
+    lines = [line for line in listed if "msghub." not in line]  # there the function is the attribute, as in AgentScope
     fresh("import agentkit.autogen, agentkit.agentscope, agentkit.lagent", *lines)
 
 

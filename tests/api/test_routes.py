@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from agentkit.api.routes import Service
+from agentkit.messages import new_id
 from agentkit.retrieval import FakeEmbedder
 from agentkit.settings import Settings
 from agentkit.workspace import Workspace
@@ -29,7 +30,8 @@ def api(workspace: Workspace) -> TestClient:
 
 
 def body(**changes: Any) -> dict[str, Any]:
-    return {"id": "1", "pid": 1, "settings": {}, "arguments": {"owner": "me"}, **changes}
+    """A call with an id of its own: one that has ended is known for a moment more."""
+    return {"id": new_id(), "pid": 1, "settings": {}, "arguments": {"owner": "me"}, **changes}
 
 
 def lines(text: str) -> list[dict[str, Any]]:
@@ -52,10 +54,11 @@ def test_what_happens_is_told_on_the_way_to_who_wants_to_hear(api: TestClient) -
     kinds = [(one["seq"], one["event"]["kind"]) for one in events]
     assert kinds == [(1, "RunStarted"), (2, "RunFinished")]
     assert end == {"result": []}
-    asked["arguments"] = {"owner": "me", "collection": "Books", "query": "paid", "mode": "lexical"}
+    search = {"owner": "me", "collection": "Books", "query": "paid", "mode": "lexical"}
+    asked = body(arguments=search, heard=True)
     told = [*lines(api.post("/v1/call/library/retrieve", json=asked).text)]
     assert [list(line) for line in told] == [["event"], ["result"]]
-    asked["heard"] = False
+    asked = body(arguments=search)
     told = [*lines(api.post("/v1/call/library/retrieve", json=asked).text)]
     assert [list(line) for line in told] == [["result"]]
 

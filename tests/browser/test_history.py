@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import time
 
 from playwright.sync_api import Page, expect
 
+from agentkit.api import Workspace
+from agentkit.settings import Settings
 from tests.browser import driver
 from tests.browser.serving import App
 
@@ -89,3 +92,40 @@ def _delete(page: Page, title: str) -> None:
     _menu(page, title, "Delete")
     dialog.get_by_role("button", name="Delete", exact=True).click()
     expect(dialog).to_have_count(0)
+
+
+EARLY = """text => new MutationObserver((changes, observer) => {
+    const box = document.querySelector('[data-testid="stChatInputTextArea"]');
+    if (!box) return;
+    observer.disconnect();
+    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(box, text);
+    box.dispatchEvent(new Event("input", { bubbles: true }));
+}).observe(document, { childList: true, subtree: true })"""
+"""Types into the box in the moment in which it appears."""
+
+
+def test_what_is_typed_while_the_page_is_being_drawn_stays(app: App, page: Page) -> None:
+    page.goto(f"{app.url}/documents")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Documents")
+    page.evaluate(EARLY, "Who keeps the light?")
+    driver.go(page, "Chat")
+    _until_kept(app, "Who keeps the light?")
+    page.reload()
+    box = page.get_by_test_id("stChatInputTextArea")
+    expect(box).to_have_value("Who keeps the light?")
+    box.press("Enter")
+    expect(page.locator("[class*='st-key-turn-']")).to_contain_text("Who keeps the light?")
+
+
+def _until_kept(app: App, draft: str) -> None:
+    """Wait until the app has stored what was typed in a new chat: nothing on the page tells."""
+    workspace, kept = Workspace(Settings(data=app.data)), None
+    try:
+        for _ in range(2400):
+            kept = workspace.ledger.settings("local", "").get("draft")
+            if kept == draft:
+                return
+            time.sleep(0.05)
+    finally:
+        workspace.close()
+    raise AssertionError(f"stored is the draft {kept!r}")

@@ -20,6 +20,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from agentkit.core.text import sentences
 from agentkit.llm.offline.passages import parse_passages
@@ -112,6 +113,8 @@ class OpenAIServer:
         self.beside = dict(beside or {})
         self.delay_s = delay_s
         self.requests: list[Asked] = []
+        self.connections: set[tuple[str, int]] = set()
+        """From where connections came that carried a request."""
         self.broken_off = threading.Event()
         """Set when a client went away in the middle of a stream."""
         self.go_on = threading.Event()
@@ -130,8 +133,9 @@ class OpenAIServer:
             Route("/openai/models", self._models),
             *(Route(path, self._value, methods=["GET", "POST"]) for path in self.beside),
         ]
+        self._app = Starlette(routes=routes)
         config = uvicorn.Config(
-            Starlette(routes=routes), log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none"
+            self._counted, interface="asgi3", log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none"
         )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
@@ -157,6 +161,11 @@ class OpenAIServer:
     def chats(self) -> list[dict[str, Any]]:
         """The bodies of the chat requests."""
         return [asked.body for asked in self.requests if asked.path.endswith("/chat/completions")]
+
+    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if client := scope.get("client"):
+            self.connections.add(tuple(client))
+        await self._app(scope, receive, send)
 
     async def _models(self, request: Request) -> Response:
         self.requests.append(Asked(request.url.path, {}, dict(request.headers)))

@@ -5,6 +5,9 @@ from agentkit.agents.rewoo import BaseAction as BaseAction
 from agentkit.agents.rewoo import FinishAction as FinishAction
 from agentkit.agents.rewoo import InvalidAction as InvalidAction
 from agentkit.agents.rewoo import NoAction as NoAction
+from agentkit.agents.rewoo import get_tool as get_tool
+from agentkit.agents.rewoo import get_tool_cls as get_tool_cls
+from agentkit.agents.rewoo import list_tools as list_tools
 from agentkit.agents.rewoo import tool_api as tool_api
 from agentkit.lagent.actions import action_executor as action_executor
 from agentkit.lagent.actions import base_action as base_action

@@ -152,21 +152,38 @@ export default function ({ data }) {
 """
 _DRAFT = """
 let chat = null, area = null, told = "", timer = 0;
+let typedIn = null;  // the chat in the address when something was typed last: the box may still be that of another one
+
+const box = () => document.querySelector('[data-testid="stChatInputTextArea"]');
+const opened = () => new URLSearchParams(location.search).get("chat") ?? "";
 
 export default function ({ data, setTriggerValue }) {
-    const box = () => document.querySelector('[data-testid="stChatInputTextArea"]');
     const tell = () => {
         clearTimeout(timer);
         timer = 0;
-        const text = box()?.value;
-        if (chat === null || text === undefined || text === told) return;
+        const text = box()?.value, of = typedIn ?? chat;
+        if (of === null || text === undefined || text === told) return;
         told = text;
-        setTriggerValue("draft", { chat, text });
+        setTriggerValue("draft", { chat: of, text });
+    };
+    const soon = () => {
+        clearTimeout(timer);
+        timer = setTimeout(tell, 500);
     };
     const write = (text) => {
         if (area.value === text) return;
         Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(area, text);
         area.dispatchEvent(new Event("input", { bubbles: true }));
+    };
+    const take = (found) => {
+        const isNew = found !== area;  // then what stands there was typed before this was on the page
+        const goesOn = found?.value && (isNew || data.begun || typedIn === data.chat);
+        if (timer && !isNew && !goesOn) tell();  // of the chat before
+        chat = typedIn = data.chat;
+        area = found;
+        told = data.draft;
+        if (goesOn) soon();
+        else if (area) write(data.draft);
     };
     const show = (triesLeft) => {
         const found = box();
@@ -174,21 +191,13 @@ export default function ({ data, setTriggerValue }) {
             waiting = setTimeout(() => show(triesLeft - 1), 100);
             return;
         }
-        if (data.chat !== chat || found !== area) {
-            if (timer && found === area) tell();  // of the chat before
-            const goesOn = found === area && data.begun;  // typed while the chat was made
-            chat = data.chat;
-            area = found;
-            told = data.draft;
-            if (area && !(goesOn && area.value)) write(data.draft);
-        } else if (!timer) {
-            told = data.draft;
-        }
+        if (data.chat !== chat || found !== area) take(found);
+        else if (!timer) told = data.draft;
     };
     const typed = (event) => {
         if (event.target !== box() || event.target.value === told) return;
-        clearTimeout(timer);
-        timer = setTimeout(tell, 500);
+        typedIn = opened();
+        soon();
     };
     let waiting = 0;
     show(50);
@@ -361,8 +370,8 @@ def draft(
 ) -> None:
     """Put on the page once: what is typed calls `on_typed("CHAT", text)` half a second later.
 
-    `text` is what had been typed in this chat; it is put into the box when the chat opens, unless the
-    chat has just `begun` and something new stands there.
+    `text` is what had been typed in this chat; it is put into the box when the chat opens. What was
+    typed there meanwhile stays: while the page was drawn, or while the chat has just `begun`.
     """
 
     def typed() -> None:

@@ -127,7 +127,7 @@ def waits(heard: Iterable[Recorded], now: float) -> str:
                     retry = call, replied.error_type, recorded.at + seconds
             case _:
                 pass
-    if retry:
+    if retry and retry[2] > now:
         return wording.of_retry(retry[1], retry[2] - now)
     quiet = now - max(latest.values(), default=now)
     return wording.of_silence(quiet) if quiet >= QUIET_S else ""

@@ -56,7 +56,7 @@ def test_an_arrow_changes_the_picture(tmp_path: Path) -> None:
 
 def test_it_is_shown_without_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[Image.Image] = []
-    monkeypatch.setattr(Image.Image, "show", shown.append)
+    monkeypatch.setattr(Image.Image, "show", lambda picture: shown.append(picture))
     a, b = members("ab")
     visualize_speaker_transitions_dict({a: [b]}, [a, b])
     assert len(shown) == 1
