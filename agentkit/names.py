@@ -307,8 +307,8 @@ SUBMODULES = {
         (
             "actions",
             "",
-            "ActionExecutor BaseAction FinishAction InvalidAction NoAction get_tool get_tool_cls"
-            " list_tools tool_api",
+            "ActionExecutor BaseAction BaseParser FinishAction InvalidAction JsonParser NoAction"
+            " TupleParser get_tool get_tool_cls list_tools tool_api",
         ),
         ("actions.action_executor", "", "ActionExecutor"),
         ("actions.base_action", "", "BaseAction tool_api"),

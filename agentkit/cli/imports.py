@@ -191,8 +191,9 @@ def _why_not(module: str, name: str) -> str:
 def _unknown_attributes(tree: ast.Module, bound: dict[str, str]) -> Iterator[Finding]:
     """`autogen.x.y` where there is none."""
     for node in ast.walk(tree):
-        path = _path(node) if isinstance(node, ast.Attribute) else []
-        if path and (module := bound.get(path[0])) and (why := _why_not_there(module, path[1:])):
+        path = _path(node) if isinstance(node, ast.expr) else []
+        module = bound.get(path[0], "") if path else ""
+        if isinstance(node, ast.Attribute) and module and (why := _why_not_there(module, path[1:])):
             yield Finding(node.lineno, why)
 
 

@@ -2,9 +2,12 @@
 
 from agentkit.agents.rewoo import ActionExecutor as ActionExecutor
 from agentkit.agents.rewoo import BaseAction as BaseAction
+from agentkit.agents.rewoo import BaseParser as BaseParser
 from agentkit.agents.rewoo import FinishAction as FinishAction
 from agentkit.agents.rewoo import InvalidAction as InvalidAction
+from agentkit.agents.rewoo import JsonParser as JsonParser
 from agentkit.agents.rewoo import NoAction as NoAction
+from agentkit.agents.rewoo import TupleParser as TupleParser
 from agentkit.agents.rewoo import get_tool as get_tool
 from agentkit.agents.rewoo import get_tool_cls as get_tool_cls
 from agentkit.agents.rewoo import list_tools as list_tools

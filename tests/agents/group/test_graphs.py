@@ -34,7 +34,7 @@ def test_what_is_no_graph_is_refused() -> None:
     with pytest.raises(WrongArgument, match="not among the agents"):
         check_graph_validity({c: [a]}, [a, b])
     with pytest.raises(ValueError, match="must be a list of agents"):
-        check_graph_validity({a: "b"}, [a, b])
+        check_graph_validity({a: 1}, [a, b])  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize("names", ["a", "ab", "abcdefgh"])
