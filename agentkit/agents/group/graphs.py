@@ -19,7 +19,7 @@ Point = tuple[float, float]
 
 _WIDTH, _HEIGHT = 960, 720
 _MIDDLE = (_WIDTH / 2, _HEIGHT / 2)
-_NODE = 44  # radius
+_NODE = 28  # radius
 _HEAD = 14  # length of an arrow's head
 _INK, _FILL, _PAPER = "#1f2937", "#cfe3f5", "#ffffff"
 
@@ -86,13 +86,13 @@ def _mentioned(transitions: Mapping[Agent, Sequence[Agent]]) -> list[Agent]:
 def _circle(count: int) -> list[Point]:
     """So many places around the middle, the first above it."""
     angles = [2 * math.pi * number / max(count, 1) - math.pi / 2 for number in range(count)]
-    across, down = _MIDDLE[0] - 3 * _NODE, _MIDDLE[1] - 2.2 * _NODE
+    across, down = _MIDDLE[0] - 5 * _NODE, _MIDDLE[1] - 3 * _NODE
     return [(_MIDDLE[0] + across * math.cos(a), _MIDDLE[1] + down * math.sin(a)) for a in angles]
 
 
 def _draw_arrow(draw: ImageDraw, start: Point, end: Point) -> None:
-    if start == end:  # a loop, on the side that looks away from the middle
-        x, y = _towards(end, _MIDDLE, -_NODE)
+    if start == end:  # a loop, at the outer side
+        x, y = end[0] + math.copysign(_NODE, end[0] - _MIDDLE[0]), end[1]
         size = _NODE * 0.6
         draw.ellipse((x - size, y - size, x + size, y + size), outline=_INK, width=2)
         return
@@ -112,6 +112,6 @@ def _towards(start: Point, end: Point, distance: float) -> Point:
 def _draw_node(draw: ImageDraw, name: str, place: Point) -> None:
     x, y = place
     draw.ellipse((x - _NODE, y - _NODE, x + _NODE, y + _NODE), fill=_FILL, outline=_INK, width=2)
-    left, top, right, bottom = draw.textbbox(place, name, anchor="mm", font_size=20)
-    draw.rectangle((left - 4, top - 3, right + 4, bottom + 3), fill=_FILL)
-    draw.text(place, name, fill=_INK, anchor="mm", font_size=20)
+    outside = (x, y + math.copysign(_NODE + 16, y - _MIDDLE[1]))
+    draw.rectangle(draw.textbbox(outside, name, anchor="mm", font_size=20), fill=_PAPER)
+    draw.text(outside, name, fill=_INK, anchor="mm", font_size=20)
