@@ -131,6 +131,7 @@ class HaltedIngest:
     def work(self) -> None:
         bus.emit(DocumentDone("1", "a.md", "failed", error="a.md is damaged."))
         bus.emit(DocumentProgress("2", "b_c.md", "embed", 1, 2))
+        bus.emit(ModelReplied("1", "", "p", "m", "embedding", "failed", error_type="RateLimited", retry_in_s=9000.0))
         self.half.set()
         while not self.go_on.wait(0.01):
             if runs.current().stopping:  # type: ignore[union-attr]  # there is one: this is its work
@@ -146,6 +147,7 @@ def test_progress_is_shown_in_any_session_and_can_be_cancelled(workspace: Script
     for app in (open_page("documents"), open_page("documents")):  # a refresh is a new session
         assert any("1 of 3 documents · 1 failed" in str(bar.proto.text) for bar in app.get("progress"))
         assert any("b\\_c\\.md is being embedded, 50%" in one.value for one in app.caption)
+        assert any("Rate limited, next try in " in one.value for one in app.caption)
         assert not [one for one in app.button if one.key == "load-samples"]
     app.button(key=f"stop-{halted.run.id}").click().run()
     settle(app)

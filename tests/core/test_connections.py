@@ -20,6 +20,7 @@ from agentkit.messages import Message
 from agentkit.retrieval.embedding.rerank import ServerReranker
 from agentkit.retrieval.embedding.servers import ServerEmbedder
 from tests.servers.openai_server import Answer, OpenAIServer
+from tests.servers.raw_server import CERTIFICATE
 
 ASK: list[Message] = [{"role": "user", "content": "Hello?"}]
 
@@ -106,6 +107,27 @@ def test_a_stop_cuts_a_request_over_a_connection_that_was_used_before(server: Op
     server.script = lambda body: Answer("Here again.")
     assert call(model(server), ASK).text == "Here again."
     assert len(server.connections) == 2
+
+
+def test_so_it_is_over_tls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+    connections._certificates.cache_clear()
+    signal = stopping.StopSignal()
+    try:
+        with OpenAIServer(lambda body: Answer("Good day to you."), certificate=CERTIFICATE) as server:
+            call(model(server), ASK)
+            call(model(server), ASK)
+            assert len(server.connections) == 1
+            server.script = lambda body: Answer("word " * 1000, halt_after=0)
+            stopper = threading.Thread(target=stop_after, args=(server, 3, signal))
+            stopper.start()
+            with stopping.stoppable(signal):
+                assert call(model(server), ASK).stopped
+            stopper.join()
+            assert server.broken_off.wait(60)
+    finally:
+        connections.close_idle()
+        connections._certificates.cache_clear()
 
 
 def test_a_stop_cuts_an_embedding(server: OpenAIServer) -> None:

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Self
 
 import uvicorn
@@ -104,8 +105,11 @@ class OpenAIServer:
 
     def __init__(self, script: Script = answer_from_passages, *, models: tuple[str, ...] = ("test-model",), port: int = 0,
                  delay_s: float = 0.0, embed: Embed = fixed_vectors, windows: bool = True,
-                 beside: Mapping[str, Any] | None = None) -> None:  # fmt: skip
-        """`windows`: whether the list of models tells contexts; `beside`: JSON at other paths."""
+                 beside: Mapping[str, Any] | None = None, certificate: Path | None = None) -> None:  # fmt: skip
+        """`windows`: whether the list of models tells contexts; `beside`: JSON at other paths.
+
+        With a `certificate` (with its key) it speaks TLS.
+        """
         self.script = script
         self.embed = embed
         self.models = models
@@ -121,7 +125,7 @@ class OpenAIServer:
         """Lets answers go on that halt."""
         self._socket = socket.create_server(("127.0.0.1", port))
         self.port: int = self._socket.getsockname()[1]
-        self.base_url = f"http://127.0.0.1:{self.port}/v1"
+        self.base_url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}/v1"
         routes = [
             Route("/v1/models", self._models),
             Route("/v1/chat/completions", self._chat, methods=["POST"]),
@@ -135,8 +139,9 @@ class OpenAIServer:
         ]
         self._app = Starlette(routes=routes)
         config = uvicorn.Config(
-            self._counted, interface="asgi3", log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none"
-        )
+            self._counted, interface="asgi3", ssl_certfile=certificate, ssl_keyfile=certificate,
+            log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none",
+        )  # fmt: skip
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
 
