@@ -42,6 +42,7 @@ TABLE = (
         (ROOT, AUTOGEN),
         "AgentNameConflict InvalidCarryOverType SenderRequired UndefinedNextAgent",
     ),
+    ("agentkit.coding.legacy", (AUTOGEN,), "DEFAULT_MODEL FAST_MODEL"),
     ("agentkit.errors", (AUTOGEN, MOVED), "NoEligibleSpeaker"),
     ("agentkit.llm", (ROOT, AUTOGEN), "ModelClient"),
     ("agentkit.llm.cache", (ROOT, AUTOGEN), "Cache"),
@@ -182,7 +183,7 @@ SUBMODULES = {
         (
             "code_utils",
             "agentkit.coding.legacy",
-            "CODE_BLOCK_PATTERN DEFAULT_TIMEOUT PYTHON_VARIANTS WORKING_DIR"
+            "CODE_BLOCK_PATTERN DEFAULT_MODEL DEFAULT_TIMEOUT FAST_MODEL PYTHON_VARIANTS WORKING_DIR"
             " check_can_use_docker_or_throw create_virtual_env decide_use_docker execute_code"
             " extract_code is_docker_running",
         ),

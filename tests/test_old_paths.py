@@ -58,8 +58,8 @@ FACTS = {
     "autogen.cache.disk_cache": "DiskCache",
     "autogen.cache.in_memory_cache": "InMemoryCache",
     "autogen.cache.redis_cache": "RedisCache",
-    "autogen.code_utils": "CODE_BLOCK_PATTERN DEFAULT_TIMEOUT PYTHON_VARIANTS UNKNOWN WORKING_DIR content_str"
-    " create_virtual_env decide_use_docker execute_code extract_code infer_lang is_docker_running",
+    "autogen.code_utils": "CODE_BLOCK_PATTERN DEFAULT_MODEL FAST_MODEL DEFAULT_TIMEOUT PYTHON_VARIANTS UNKNOWN WORKING_DIR"
+    " content_str create_virtual_env decide_use_docker execute_code extract_code infer_lang is_docker_running",
     "autogen.coding": "CodeBlock CodeExecutor CodeExecutorFactory CodeExtractor CodeResult DockerCommandLineCodeExecutor"
     " LocalCommandLineCodeExecutor MarkdownCodeExtractor",
     "autogen.coding.base": "CodeBlock CodeExecutor CodeExtractor CodeResult CommandLineCodeResult IPythonCodeResult",

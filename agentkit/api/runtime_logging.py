@@ -1,6 +1,7 @@
-"""AutoGen's `runtime_logging`: what agents do between `start` and `stop`, in the ledger and in a SQLite file.
+"""AutoGen's `runtime_logging`: what agents do between `start` and `stop`, in the ledger and in a file.
 
-The file has AutoGen's tables `chat_completions`, `events` and `function_calls`, with their columns.
+A SQLite file has AutoGen's tables `chat_completions`, `events` and `function_calls`, with their
+columns; in a text file each of their rows is a line of JSON.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import threading
 from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from agentkit.api.recording import record
@@ -35,14 +37,17 @@ create table if not exists function_calls (
 class _Log:
     """The rows of one session."""
 
-    def __init__(self, file: str, title: str, settings: Settings | None) -> None:
-        self.connection = sqlite3.connect(file, check_same_thread=False)
+    def __init__(self, database: str, lines: Path | None, settings: Settings | None) -> None:
+        self._lines = lines
+        if lines is not None:
+            lines.parent.mkdir(exist_ok=True)
+        self.connection = sqlite3.connect(database, check_same_thread=False)
         self.connection.executescript(_TABLES)
         self._turn = threading.Lock()
         self._asked: dict[str, ModelCalled] = {}
         self._arguments: dict[str, str] = {}
         self._around = ExitStack()
-        self.session = self._around.enter_context(record(title, settings)).id
+        self.session = self._around.enter_context(record("runtime_logging", settings)).id
         self._around.enter_context(bus.listening(self.write))
 
     def write(self, event: Event) -> None:
@@ -79,6 +84,9 @@ class _Log:
         columns, marks = ", ".join(values), ", ".join("?" * len(values))
         self.connection.execute(f"insert into {table} ({columns}) values ({marks})", list(values.values()))
         self.connection.commit()
+        if self._lines is not None:
+            with self._lines.open("a", encoding="utf-8") as out:
+                out.write(json.dumps(values, ensure_ascii=False) + "\n")
 
     def end(self) -> None:
         """Hear no more."""
@@ -97,17 +105,21 @@ def start(
 ) -> str:
     """Begin to log, and give the session's id, under which it also stands among the app's runs.
 
-    `config["dbname"]` names the SQLite file, `logs.db` by default; what is there already stays. Ends
-    a session that goes on. Raises WrongArgument for loggers of one's own and other types, StoreError
-    when the ledger cannot be written.
+    `config["dbname"]` names the SQLite file, `logs.db` by default. With the type "file" it is a
+    text file, `config["filename"]` in the folder `autogen_logs`, `runtime.log` by default. What is
+    there already stays. Ends a session that goes on. Raises WrongArgument for loggers of one's own
+    and other types, StoreError when the ledger cannot be written.
     """
-    if logger is not None or logger_type != "sqlite":
+    if logger is not None or logger_type not in ("sqlite", "file"):
         given = f"logger={logger!r}" if logger is not None else f"logger_type={logger_type!r}"
-        raise WrongArgument(f"{given} is not there; log to SQLite, or listen to the events of a run.")
+        raise WrongArgument(f"{given} is not there; log to 'sqlite', or listen to the events of a run.")
+    named = config or {}
+    lines = Path("autogen_logs", named.get("filename", "runtime.log")) if logger_type == "file" else None
     stop()
     if _State.log is not None:
         _State.log.connection.close()
-    _State.log = _Log(str((config or {}).get("dbname", "logs.db")), "runtime_logging", settings)
+    database = str(named.get("dbname", "logs.db")) if lines is None else ":memory:"
+    _State.log = _Log(database, lines, settings)
     _State.on = True
     return _State.log.session
 

@@ -7,6 +7,8 @@ from agentkit.agents import RetrieveAssistantAgent as RetrieveAssistantAgent
 from agentkit.agents import RetrieveUserProxyAgent as RetrieveUserProxyAgent
 from agentkit.agents import UserProxyAgent as UserProxyAgent
 from agentkit.agents.compressible import CompressibleAgent as CompressibleAgent
+from agentkit.coding.legacy import DEFAULT_MODEL as DEFAULT_MODEL
+from agentkit.coding.legacy import FAST_MODEL as FAST_MODEL
 from agentkit.conversation import Agent as Agent
 from agentkit.conversation import ChatResult as ChatResult
 from agentkit.conversation import ConversableAgent as ConversableAgent

@@ -4,7 +4,9 @@ from agentkit.coding.extract import UNKNOWN as UNKNOWN
 from agentkit.coding.extract import content_str as content_str
 from agentkit.coding.extract import infer_lang as infer_lang
 from agentkit.coding.legacy import CODE_BLOCK_PATTERN as CODE_BLOCK_PATTERN
+from agentkit.coding.legacy import DEFAULT_MODEL as DEFAULT_MODEL
 from agentkit.coding.legacy import DEFAULT_TIMEOUT as DEFAULT_TIMEOUT
+from agentkit.coding.legacy import FAST_MODEL as FAST_MODEL
 from agentkit.coding.legacy import PYTHON_VARIANTS as PYTHON_VARIANTS
 from agentkit.coding.legacy import WORKING_DIR as WORKING_DIR
 from agentkit.coding.legacy import check_can_use_docker_or_throw as check_can_use_docker_or_throw
