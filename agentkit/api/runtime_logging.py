@@ -6,15 +6,18 @@ columns; in a text file each of their rows is a line of JSON.
 
 from __future__ import annotations
 
+import atexit
 import json
 import sqlite3
 import threading
 from contextlib import ExitStack
+from contextvars import Context
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from agentkit import runs
 from agentkit.api.recording import record
 from agentkit.core import bus
 from agentkit.errors import WrongArgument
@@ -47,8 +50,19 @@ class _Log:
         self._asked: dict[str, ModelCalled] = {}
         self._arguments: dict[str, str] = {}
         self._around = ExitStack()
-        self.session = self._around.enter_context(record("runtime_logging", settings)).id
-        self._around.enter_context(bus.listening(self.write))
+        self._context = Context()  # its own: start and stop may stand in different cells
+        recording = record("runtime_logging", settings)
+        self.session = self._context.run(self._around.enter_context, recording).id
+        self._hearing = self._context.run(bus.listeners)
+        self._around.enter_context(bus.listening_everywhere(self.hear))
+        atexit.register(self.end)  # many scripts never stop
+
+    def hear(self, event: Event) -> None:
+        """Keep an event in the ledger and in the file; those of a run within are in the ledger already."""
+        if runs.current() is None:
+            for listener in self._hearing:
+                listener(event)
+        self.write(event)
 
     def write(self, event: Event) -> None:
         """Keep what AutoGen has a table for."""
@@ -90,7 +104,8 @@ class _Log:
 
     def end(self) -> None:
         """Hear no more."""
-        self._around.close()
+        atexit.unregister(self.end)
+        self._context.run(self._around.close)
 
 
 class _State:

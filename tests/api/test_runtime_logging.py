@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,18 @@ def test_the_connection_reads_what_was_logged(settings: Settings, tmp_path: Path
     connection = runtime_logging.get_connection()
     assert connection is not None
     assert connection.execute("select count(*) from chat_completions").fetchone() == (1,)
+
+
+def test_cells_of_a_notebook_have_contexts_of_their_own(settings: Settings, tmp_path: Path) -> None:
+    config = {"dbname": str(tmp_path / "logs.db")}
+    session = copy_context().run(runtime_logging.start, config=config, settings=settings)
+    copy_context().run(chat, "One.")
+    copy_context().run(runtime_logging.stop)
+    chat("Not heard.")
+    assert len(rows(tmp_path / "logs.db", "chat_completions")) == 1
+    workspace = Workspace(settings, FakeEmbedder())
+    assert [(run.id, run.calls) for run in workspace.figures.runs(ME)] == [(session, 1)]
+    workspace.close()
 
 
 def test_a_second_start_ends_the_first_session(settings: Settings, tmp_path: Path) -> None:
