@@ -5,7 +5,8 @@ Each message says what was wrong, with which value, and what to do about it.
     AgentkitError
     ├── ConfigError             a setting is missing, malformed or contradicts another
     ├── NotFound                a collection, document, chat, run or chunk that does not exist (for this owner)
-    │   └── UnknownModel        nothing is known about a model of that name (also a KeyError)
+    │   ├── UnknownModel        nothing is known about a model of that name (also a KeyError)
+    │   └── UnknownAction       there is no action class of that name (also a KeyError)
     ├── StoreError              the data folder cannot be used
     │   ├── DatabaseInUse       another process holds the database file
     │   ├── HolderGone          the process that held the data folder for this one has ended
@@ -39,6 +40,7 @@ Each message says what was wrong, with which value, and what to do about it.
     ├── WrongType               an argument has a wrong type (also a TypeError)
     ├── UnknownName             an agent, function or result that is not there (also a KeyError and an IndexError)
     ├── NobodyToAsk             a person is to be asked, and there is no console (also an EOFError)
+    ├── HumanTimedOut           a person did not answer in the time that was given (also a TimeoutError)
     ├── NoModelConfig           an agent without llm_config is to tell its model something (also a Runtime-, AssertionError)
     ├── AsyncReplyInSyncChat    a sync chat meets a reply function that only async chats can run (also a RuntimeError)
     ├── SenderRequired          a reply function is registered for a name, but there is no sender to compare it with
@@ -47,7 +49,7 @@ Each message says what was wrong, with which value, and what to do about it.
     ├── UndefinedNextAgent      the speakers that may follow are not in the group
     ├── NoEligibleSpeaker       nobody may speak next; ends a group chat
     ├── ExecutionError          code could not be run at all (what fails inside it is a result, no error)
-    │   └── NoIsolation         neither Docker nor bubblewrap is there to run code in (also a RuntimeError)
+    │   └── NoIsolation         what was to isolate code does not work here (also a RuntimeError)
     ├── LimitReached            a model call would go beyond what the run or chat may take
     └── Stopped                 the user stopped the run
 """
@@ -79,6 +81,12 @@ class UnknownModel(NotFound, KeyError):
     """Nothing is known about a model of that name; AutoGen raises KeyError there, this is both."""
 
     __str__ = Exception.__str__  # KeyError's own would put the message into quotes
+
+
+class UnknownAction(NotFound, KeyError):
+    """There is no action class of that name; lagent raises a KeyError there, this is both."""
+
+    __str__ = Exception.__str__
 
 
 class StoreError(AgentkitError):
@@ -235,6 +243,10 @@ class NobodyToAsk(AgentkitError, EOFError):
     """A person is to be asked, and there is no console to answer at."""
 
 
+class HumanTimedOut(AgentkitError, TimeoutError):
+    """A person was asked, and did not answer in the time that was given."""
+
+
 class NoModelConfig(AgentkitError, RuntimeError, AssertionError):
     """An agent without `llm_config` is to tell its model about a function."""
 
@@ -271,7 +283,7 @@ class ExecutionError(AgentkitError):
 
 
 class NoIsolation(ExecutionError, RuntimeError):
-    """Neither Docker nor bubblewrap is there to run code in."""
+    """What was to isolate code does not work here: Docker for an image, else Docker or bubblewrap."""
 
 
 class LimitReached(AgentkitError):

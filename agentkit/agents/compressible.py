@@ -14,7 +14,7 @@ from agentkit.conversation.agent import Agent
 from agentkit.conversation.compression import settings as settings_of
 from agentkit.conversation.compression.attempt import Attempt, assembled
 from agentkit.conversation.compression.capability import before_the_model
-from agentkit.conversation.compression.meter import Meter, model_asked_by, model_of
+from agentkit.conversation.compression.meter import Meter, model_asked_by, model_of, no_window
 from agentkit.conversation.compression.model_summary import ModelSummary
 from agentkit.conversation.compression.recall import Conversations, Failure
 from agentkit.conversation.compression.rendering import written
@@ -99,11 +99,12 @@ class CompressibleAgent(ConversableAgent):
             return False
         config = settings_of.completed(self.name, given)
         model, window = model_of(self)
+        why = no_window(self.client, model)
         if config["mode"] == "COMPRESS" and self.client is None:
             raise WrongArgument(f"{self.name}: compress_config with mode COMPRESS needs an llm_config; or use CUSTOMIZED.")
         if config["mode"] == "TERMINATE" and window is None:
-            raise WrongArgument(f"{self.name}: mode TERMINATE needs the window of the model {model!r}, which is not known.")
-        config["trigger_count"] = trigger = settings_of.trigger_tokens(self.name, config["trigger_count"], model, window)
+            raise WrongArgument(f"{self.name}: mode TERMINATE ends the chat when a window is full, and {why}.")
+        config["trigger_count"] = trigger = settings_of.trigger_tokens(self.name, config["trigger_count"], window, why)
         if config["mode"] != "TERMINATE" and trigger < (least := self._attempt("").fixed):
             raise WrongArgument(
                 f"{self.name}: trigger_count={trigger} is below the {least} tokens of the system message and the functions; "

@@ -13,8 +13,9 @@ import typer
 
 from agentkit.cli.output import plain, put, put_json
 from agentkit.cli.store import opened, stopped_by_interrupt
+from agentkit.cli.words import retry
 from agentkit.errors import ConfigError, DocumentError
-from agentkit.events import DocumentDone, DocumentProgress, Event
+from agentkit.events import DocumentDone, DocumentProgress, Event, ModelReplied
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -120,6 +121,9 @@ class _Bar:
             self.progress.update(self.task, description=f"{event.stage} {plain(event.document)}{part}")
         elif isinstance(event, DocumentDone):
             self._end(event)
+        elif isinstance(event, ModelReplied) and event.retry_in_s is not None:
+            told = f"{event.model}: {retry(event.error_type, event.retry_in_s)}"
+            self.progress.console.print(plain(told), markup=False, highlight=False, soft_wrap=True)
 
     def _end(self, done: DocumentDone) -> None:
         sizes = f"{_count(done.chunks, 'chunk')}, {_count(done.tokens, 'token')}, {done.seconds:.1f} s"

@@ -10,7 +10,7 @@ from types import TracebackType
 
 from agentkit.coding.command_line import CommandLineExecutor, make_folder
 from agentkit.coding.engine import call, engine
-from agentkit.coding.probe import how_to_isolate
+from agentkit.coding.probe import without_docker
 from agentkit.coding.process import TIMEOUT_EXIT_CODE, run_command
 from agentkit.errors import ExecutionError, NoIsolation, Stopped
 
@@ -48,7 +48,7 @@ class DockerCommandLineCodeExecutor(CommandLineExecutor):
         super().__init__(timeout, work_dir, execution_policies=execution_policies)
         program = engine()
         if program is None:
-            raise NoIsolation(f"No Docker (or podman) service answers, so code cannot run in a container.\n{how_to_isolate()}")
+            raise NoIsolation(f"No Docker (or podman) service answers, so code cannot run in a container.\n{without_docker()}")
         self._program = program
         self._name = container_name or f"agentkit-{uuid.uuid4().hex[:12]}"
         self._bind_dir = self.work_dir if bind_dir is None else make_folder(bind_dir)

@@ -18,7 +18,7 @@ from agentkit.coding.docker import DockerCommandLineCodeExecutor
 from agentkit.coding.extract import UNKNOWN, content_str, fenced_blocks, infer_lang
 from agentkit.coding.isolation import isolated_executor
 from agentkit.coding.local import NO_ISOLATION, LocalCommandLineCodeExecutor
-from agentkit.coding.probe import bubblewrap_works, docker_works, how_to_isolate
+from agentkit.coding.probe import bubblewrap_works, docker_works, how_to_isolate, without_docker
 from agentkit.coding.process import TIMEOUT_EXIT_CODE, TIMEOUT_MSG, run_command
 from agentkit.core.bus import emit
 from agentkit.errors import NoIsolation, WrongArgument
@@ -30,6 +30,9 @@ __all__ = [
     "infer_lang", "is_docker_running",
 ]  # fmt: skip
 
+# The models that AutoGen means where none is named; nothing here asks them.
+DEFAULT_MODEL = "gpt-4"
+FAST_MODEL = "gpt-3.5-turbo"
 DEFAULT_TIMEOUT = 600
 """Seconds."""
 WORKING_DIR = "coding"
@@ -95,12 +98,18 @@ def decide_use_docker(use_docker: UseDocker) -> UseDocker:
 
 
 def check_can_use_docker_or_throw(use_docker: UseDocker) -> None:
-    """Raise NoIsolation when code shall run isolated and this machine offers neither Docker nor bubblewrap."""
+    """Raise NoIsolation when code shall run isolated and this machine offers neither Docker nor bubblewrap.
+
+    An image needs Docker.
+    """
     if use_docker is False:
         return
     images = not isinstance(use_docker, bool | None)
-    if not docker_works() and (images or not bubblewrap_works()):
-        raise NoIsolation(f"use_docker={use_docker!r}, but nothing here isolates code. {how_to_isolate()}")
+    if docker_works() or (bubblewrap_works() and not images):
+        return
+    if images:
+        raise NoIsolation(f"use_docker={use_docker!r} names an image, which needs Docker, and none answers. {without_docker()}")
+    raise NoIsolation(f"use_docker={use_docker!r}, but nothing here isolates code. {how_to_isolate()}")
 
 
 def execute_code(

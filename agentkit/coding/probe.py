@@ -12,17 +12,25 @@ from agentkit.core import confinement
 from agentkit.errors import ExecutionError
 
 _TRY_S = 10.0
-_HOW = """\
+_ALLOW = """\
+If bubblewrap is there and fails, the system forbids user namespaces. Ubuntu 24.04 allows them by
+sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0
+and older Debian by
+sudo sysctl kernel.unprivileged_userns_clone=1"""
+_START = (
+    "If Docker is there and fails, start it (sudo systemctl start docker) and join its group "
+    "(sudo usermod -aG docker $USER)."
+)
+_BUBBLEWRAP = "use_docker=True, isolated_executor() and SandboxCommandLineCodeExecutor run code in it, without an image."
+_DOCKER = "use_docker=True, isolated_executor() and DockerCommandLineCodeExecutor run code in it."
+_HOW = f"""\
 Code runs only in isolation, and neither bubblewrap (0.7 or newer) nor Docker nor podman works here. Get one of them:
 - Debian, Ubuntu: sudo apt-get install bubblewrap
 - Fedora: sudo dnf install bubblewrap
 - macOS, Windows: install and start Docker Desktop
 Then start this program again.
-If bubblewrap is there and fails, the system forbids user namespaces. Ubuntu 24.04 allows them by
-sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0
-and older Debian by
-sudo sysctl kernel.unprivileged_userns_clone=1
-If Docker is there and fails, start it (sudo systemctl start docker) and join its group (sudo usermod -aG docker $USER)."""
+{_ALLOW}
+{_START}"""
 
 
 @cache
@@ -41,6 +49,16 @@ def bubblewrap_works() -> bool:
 def docker_works() -> bool:
     """Whether Docker or podman is installed and its service answers; asked anew each time, as it may be started meanwhile."""
     return engine() is not None
+
+
+def without_docker() -> str:
+    """What to do where a container is asked for and no Docker answers, for a person to read."""
+    return f"bubblewrap works here: {_BUBBLEWRAP}\n{_START}" if bubblewrap_works() else _HOW
+
+
+def without_bubblewrap() -> str:
+    """What to do where a sandbox is asked for and bubblewrap makes none, for a person to read."""
+    return f"Docker works here: {_DOCKER}\n{_ALLOW}" if docker_works() else _HOW
 
 
 def how_to_isolate() -> str:

@@ -15,7 +15,7 @@ from agentkit.coding import bubblewrap, folders
 from agentkit.coding.base import CodeBlock
 from agentkit.coding.command_line import CommandLineExecutor
 from agentkit.coding.functions import Function
-from agentkit.coding.probe import bubblewrap_works, how_to_isolate
+from agentkit.coding.probe import bubblewrap_works, without_bubblewrap
 from agentkit.coding.process import OUTPUT_BYTES
 from agentkit.core import confinement
 from agentkit.errors import ExecutionError, NoIsolation, WrongArgument
@@ -52,7 +52,7 @@ class SandboxCommandLineCodeExecutor(CommandLineExecutor):
         output, `file_mb` what it may add to the folder. Raises WrongArgument, and NoIsolation where no sandbox works.
         """
         if not bubblewrap_works():
-            raise NoIsolation(f"bubblewrap makes no sandbox here.\n{how_to_isolate()}")
+            raise NoIsolation(f"bubblewrap makes no sandbox here.\n{without_bubblewrap()}")
         for name, value in (
             ("memory_mb", memory_mb),
             ("processes", processes),

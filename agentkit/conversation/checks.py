@@ -75,3 +75,12 @@ def check_ids(owner: str, argument: str, values: object) -> None:
     """Raise WrongType for what is no collection of ids: a text is not meant as its letters."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise WrongType(f"{owner}: {argument} must be a list, not {values!r:.200}.")
+
+
+def checked_name(name: object) -> str:
+    """The name of an agent; raises WrongType and WrongArgument for what is none."""
+    if not isinstance(name, str):
+        raise WrongType(f"An agent's name must be a text, not {name!r}.")
+    if not name:
+        raise WrongArgument("An agent needs a name that is not empty.")
+    return name

@@ -26,6 +26,7 @@ from agentkit.conversation.checks import (
     check_kind,
     check_messages,
     check_text,
+    checked_name,
 )
 from agentkit.conversation.code import CodeConfig, Coder
 from agentkit.conversation.ends import stop_reason
@@ -100,7 +101,7 @@ class ConversableAgent(LLMAgent):
         context_variables: dict[str, Any] | None = None,
     ) -> None:
         """Only the name is needed; the arguments are AutoGen's. Raises WrongType and WrongArgument for what cannot be."""
-        self._name = _checked_name(name)
+        self._name = checked_name(name)
         check_kind(name, "system_message", system_message, str | list | None, "a text")
         check_kind(name, "default_auto_reply", default_auto_reply, str | dict | None, "a text or a message")
         check_text(name, "description", description)
@@ -775,14 +776,6 @@ def register_function(
     own = tooling.name_of(f, name)
     caller.register_for_llm(name=own, description=description)(f)
     executor.register_for_execution(name=own)(f)
-
-
-def _checked_name(name: object) -> str:
-    if not isinstance(name, str):
-        raise WrongType(f"An agent's name must be a text, not {name!r}.")
-    if not name:
-        raise WrongArgument("An agent needs a name that is not empty.")
-    return name
 
 
 def _ours(*agents: Agent) -> list[ConversableAgent]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -41,6 +41,21 @@ def tell_spoken(message: AnyMessage, sender: str, listeners: str, silent: bool) 
         bus.emit(_event(message, sender, listeners, silent))
     if not silent:
         IOStream.get_default().print(_page(message, sender, listeners), flush=True)
+
+
+def tell_streamed(texts: Iterable[str], sender: str, listeners: str, silent: bool) -> None:
+    """The same of words as they come: `texts` are, again and again, all that was said so far."""
+    out, said = IOStream.get_default(), ""
+    if not silent:
+        out.print(f"{sender} (to {listeners}):\n", flush=True)
+    for text in texts:
+        if not silent:
+            out.print(text.removeprefix(said), end="", flush=True)
+        said = text
+    if not silent:
+        out.print(f"\n\n{_RULE}", flush=True)
+    if bus.heard():
+        bus.emit(_event({"role": "assistant", "content": said}, sender, listeners, silent))
 
 
 def show_message(message: AnyMessage, sender: Agent, recipient: Agent) -> None:

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from agentkit import runs
 from agentkit.core import bus
 from agentkit.errors import FetchFailed
-from agentkit.events import DocumentDone, DocumentProgress, Event, Recorded
+from agentkit.events import CallStatus, DocumentDone, DocumentProgress, Event, ModelReplied, Recorded
 from agentkit.runs import Run
 from agentkit.ui.documents.tally import Tally, summary
 from tests.app.conftest import ScriptableWorkspace
@@ -131,6 +131,7 @@ class HaltedIngest:
     def work(self) -> None:
         bus.emit(DocumentDone("1", "a.md", "failed", error="a.md is damaged."))
         bus.emit(DocumentProgress("2", "b_c.md", "embed", 1, 2))
+        bus.emit(ModelReplied("1", "", "p", "m", "embedding", "failed", error_type="RateLimited", retry_in_s=9000.0))
         self.half.set()
         while not self.go_on.wait(0.01):
             if runs.current().stopping:  # type: ignore[union-attr]  # there is one: this is its work
@@ -146,6 +147,7 @@ def test_progress_is_shown_in_any_session_and_can_be_cancelled(workspace: Script
     for app in (open_page("documents"), open_page("documents")):  # a refresh is a new session
         assert any("1 of 3 documents · 1 failed" in str(bar.proto.text) for bar in app.get("progress"))
         assert any("b\\_c\\.md is being embedded, 50%" in one.value for one in app.caption)
+        assert any("Rate limited, next try in " in one.value for one in app.caption)
         assert not [one for one in app.button if one.key == "load-samples"]
     app.button(key=f"stop-{halted.run.id}").click().run()
     settle(app)
@@ -211,3 +213,15 @@ def test_an_index_that_only_takes_the_place_of_another_counts_nothing() -> None:
     assert summary("B instead of A", tally_of(0), "index") == "**B instead of A:** nothing was missing."
     built = tally_of(2, DocumentDone("1", "a.md", "indexed"), DocumentDone("2", "b.md", "indexed"))
     assert summary("B instead of A", built, "index").startswith("**B instead of A:** 2 built, in ")
+
+
+def test_a_server_that_is_asked_again_is_told_until_it_answers() -> None:
+    def told(error_type: str, retry_in_s: float | None) -> ModelReplied:
+        status: CallStatus = "failed" if retry_in_s else "ok"
+        return ModelReplied("1", "", "p", "m", "embedding", status, error_type=error_type, retry_in_s=retry_in_s)
+
+    progress = DocumentProgress("1", "a.md", "embed", 0, 4)
+    waiting = tally_of(1, progress, told("RateLimited", 8.0)).waits
+    assert waiting is not None
+    assert waiting[0] == "RateLimited"
+    assert tally_of(1, progress, told("RateLimited", 8.0), told("", None)).waits is None

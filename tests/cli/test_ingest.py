@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+from rich.progress import Progress
 
+from agentkit.cli.ingest import _Bar
 from agentkit.database import Database
+from agentkit.events import ModelReplied
 from agentkit.retrieval import FakeEmbedder
 from agentkit.settings import Settings
 from agentkit.workspace import Workspace
@@ -143,6 +148,16 @@ def test_a_reader_that_goes_away_is_no_crash(data: Path, papers: Path) -> None:
         errors = running.stderr.read()
     assert running.returncode == 1
     assert errors == ""
+
+
+def test_a_server_that_is_asked_again_is_told_beside_the_bar() -> None:
+    shown = io.StringIO()
+    with Progress(console=Console(file=shown, width=200)) as progress:
+        bar = _Bar(progress, 1)
+        bar(ModelReplied("1", "", "p", "bge at here", "embedding", "failed", error_type="RateLimited", retry_in_s=7.2))
+        bar(ModelReplied("2", "", "p", "bge at here", "embedding", "ok"))
+    assert "bge at here: rate limited, next try in 8 s\n" in shown.getvalue()
+    assert shown.getvalue().count("bge at here") == 1
 
 
 def test_a_second_process_is_told_that_the_store_is_in_use(data: Path, papers: Path) -> None:

@@ -103,7 +103,10 @@ def test_an_unknown_model_is_named_and_a_key_error() -> None:
             ask("no-such-model")
     with pytest.raises(UnknownModel) as caught:
         get_max_token_limit("no-such-model")
-    assert str(caught.value) == "The context window of the model 'no-such-model' is not known; set the limit yourself."
+    assert str(caught.value) == (
+        "The context window of the model 'no-such-model' is not known; call "
+        "agentkit.llm.tokens.windows.register_context_window('no-such-model', tokens), or set the limit yourself."
+    )
 
 
 def test_what_is_used_and_left() -> None:

@@ -65,3 +65,10 @@ def elsewhere(tmp_path: Path) -> Iterator[Shelf]:
     made = Shelf(tmp_path / "elsewhere")
     yield made
     made.close()
+
+
+def cut(file: Path, size: int) -> None:
+    """Leave the beginning of a file, as a new one: to read on in a mapped one that ends earlier would end the process."""
+    beginning = file.read_bytes()[:size]
+    file.unlink()
+    file.write_bytes(beginning)

@@ -134,8 +134,15 @@ def test_senseless_vectors_are_refused(server: OpenAIServer, vectors: Callable[[
 def test_what_passes_is_tried_again(server: OpenAIServer) -> None:
     refused = [Answer(status=503), Answer(status=429, headers={"Retry-After": "0.1"})]
     server.embed = lambda body: refused.pop() if refused else hashed(body)
-    assert remote(server).embed(["a"]).shape == (1, 64)
+    heard: list[Event] = []
+    with bus.listening(heard.append):
+        assert remote(server).embed(["a"]).shape == (1, 64)
     assert len(server.requests) == 4
+    first, second = (each for each in heard if isinstance(each, ModelReplied) and each.retry_in_s is not None)
+    assert (first.error_type, first.attempt, first.retry_in_s) == ("RateLimited", 1, 0.5)
+    assert (second.error_type, second.attempt, second.retry_in_s) == ("ModelUnreachable", 2, 1.0)
+    rows = {(each.purpose, each.status, each.usage.total, each.cost) for each in (first, second)}
+    assert rows == {("embedding", "failed", 0, 0.0)}
 
 
 def test_a_long_wait_is_told_and_a_stop_ends_a_short_one(server: OpenAIServer) -> None:
@@ -237,7 +244,8 @@ def test_embedders_are_found_by_name() -> None:
     "sent", [b'{"data": ["x"]}', b'{"data": [{"index": "a"}]}', b'"x"', b"<html></html>"]
 )
 def test_odd_replies_of_a_server_are_told(sent: bytes) -> None:
-    whole = RawServer({"": measured(sent, "Content-Type: application/json")})
+    headers = ("Content-Type: application/json", "Connection: close")
+    whole = RawServer({"": measured(sent, *headers)})
     with whole as server, pytest.raises(BadModelReply, match=r"check|address"):
         _ = ServerEmbedder(server.url("/v1"), KEY, "embedder").dimension
 

@@ -18,7 +18,7 @@ from agentkit.retrieval.index import indexes as indexes_module
 from agentkit.retrieval.index.indexes import CollectionIndex
 from agentkit.retrieval.store.store import Finished
 from agentkit.retrieval.types import IndexVersion, StoredDocument
-from tests.retrieval.conftest import OWNER, Shelf
+from tests.retrieval.conftest import OWNER, Shelf, cut
 from tests.retrieval.full_disk import at_most
 
 EXACT_BELOW = 40
@@ -82,12 +82,12 @@ def test_whatever_happens_to_the_files(desk: Desk, harm: str) -> None:
             file.unlink()
     elif harm == "cut vectors":
         for file in desk.folder.glob("vectors-*"):
-            file.write_bytes(file.read_bytes()[:1_000])
+            cut(file, 1_000)
     elif harm == "no lexical":
         shutil.rmtree(desk.folder / "lexical")
     elif harm == "cut lexical":
         for file in (desk.folder / "lexical").glob("*.term"):
-            file.write_bytes(b"")
+            cut(file, 0)
     desk.open()
     desk.agrees()
 

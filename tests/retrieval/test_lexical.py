@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from agentkit.retrieval.index.lexical import LexicalIndex
 from agentkit.retrieval.index.terms import _PARTICLES, _without_particles, asked_pairs, language
 from agentkit.retrieval.store.chunk_table import IndexRow
+from tests.retrieval.conftest import cut
 from tests.timing import processor_time
 
 
@@ -115,7 +116,7 @@ def test_a_damaged_index_starts_anew(index: LexicalIndex, tmp_path: Path, victim
         if damage == "removed":
             file.unlink()
         else:
-            file.write_bytes(file.read_bytes()[:10])
+            cut(file, 10)
     again = LexicalIndex(tmp_path / "lexical")
     assert (again.change, len(again)) == (0, 0)
     again.add(ROWS)

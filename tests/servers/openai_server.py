@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Self
 
 import uvicorn
@@ -20,6 +21,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from agentkit.core.text import sentences
 from agentkit.llm.offline.passages import parse_passages
@@ -103,8 +105,11 @@ class OpenAIServer:
 
     def __init__(self, script: Script = answer_from_passages, *, models: tuple[str, ...] = ("test-model",), port: int = 0,
                  delay_s: float = 0.0, embed: Embed = fixed_vectors, windows: bool = True,
-                 beside: Mapping[str, Any] | None = None) -> None:  # fmt: skip
-        """`windows`: whether the list of models tells contexts; `beside`: JSON at other paths."""
+                 beside: Mapping[str, Any] | None = None, certificate: Path | None = None) -> None:  # fmt: skip
+        """`windows`: whether the list of models tells contexts; `beside`: JSON at other paths.
+
+        With a `certificate` (with its key) it speaks TLS.
+        """
         self.script = script
         self.embed = embed
         self.models = models
@@ -112,13 +117,15 @@ class OpenAIServer:
         self.beside = dict(beside or {})
         self.delay_s = delay_s
         self.requests: list[Asked] = []
+        self.connections: set[tuple[str, int]] = set()
+        """From where connections came that carried a request."""
         self.broken_off = threading.Event()
         """Set when a client went away in the middle of a stream."""
         self.go_on = threading.Event()
         """Lets answers go on that halt."""
         self._socket = socket.create_server(("127.0.0.1", port))
         self.port: int = self._socket.getsockname()[1]
-        self.base_url = f"http://127.0.0.1:{self.port}/v1"
+        self.base_url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}/v1"
         routes = [
             Route("/v1/models", self._models),
             Route("/v1/chat/completions", self._chat, methods=["POST"]),
@@ -130,9 +137,11 @@ class OpenAIServer:
             Route("/openai/models", self._models),
             *(Route(path, self._value, methods=["GET", "POST"]) for path in self.beside),
         ]
+        self._app = Starlette(routes=routes)
         config = uvicorn.Config(
-            Starlette(routes=routes), log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none"
-        )
+            self._counted, interface="asgi3", ssl_certfile=certificate, ssl_keyfile=certificate,
+            log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none",
+        )  # fmt: skip
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
 
@@ -157,6 +166,11 @@ class OpenAIServer:
     def chats(self) -> list[dict[str, Any]]:
         """The bodies of the chat requests."""
         return [asked.body for asked in self.requests if asked.path.endswith("/chat/completions")]
+
+    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if client := scope.get("client"):
+            self.connections.add(tuple(client))
+        await self._app(scope, receive, send)
 
     async def _models(self, request: Request) -> Response:
         self.requests.append(Asked(request.url.path, {}, dict(request.headers)))

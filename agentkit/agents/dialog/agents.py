@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimedOut
+from contextvars import copy_context
 from typing import Any, Literal, cast
 
 from agentkit.agents.dialog.asking import Wish, ask
 from agentkit.agents.dialog.base import AgentBase
 from agentkit.agents.dialog.configs import is_known
 from agentkit.agents.dialog.msg import Msg, as_text
+from agentkit.core import stopping
 from agentkit.core.twin import Mode, faces
-from agentkit.errors import NoModelConfig, ResponseParsingError, WrongArgument, WrongType
+from agentkit.errors import HumanTimedOut, NoModelConfig, ResponseParsingError, WrongArgument, WrongType
 from agentkit.messages import Stored, call_fields, text_of
 from agentkit.parsers import DictFilterMixin, ModelResponse, ParserBase
 
@@ -123,24 +128,59 @@ class DictDialogAgent(DialogAgent):
 class UserAgent(AgentBase):
     """A person: each call asks them, at the console or in the app, and says what they answered."""
 
-    def __init__(self, name: str = "User", input_hint: str = "User Input: ") -> None:
+    def __init__(self, name: str = "User", input_hint: str = "User Input: ", require_url: bool = False) -> None:
+        """With `require_url` each call asks for the address of a picture, too."""
         super().__init__(name)
         self.input_hint = input_hint
+        self.require_url = require_url
 
     async def _reply(
-        self, mode: Mode, /, x: Msg | Sequence[Msg] | None = None, required_keys: str | Sequence[str] | None = None
+        self,
+        mode: Mode,
+        /,
+        x: Msg | Sequence[Msg] | None = None,
+        required_keys: str | Sequence[str] | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109  # AgentScope's
     ) -> Msg:
         """Hear `x` and ask the person; with `required_keys` also for these, which become the metadata.
 
-        Raises NobodyToAsk (an EOFError) where nobody can be asked.
+        `timeout`: seconds for each answer. Raises HumanTimedOut (a TimeoutError) after it, NobodyToAsk (an EOFError) where
+        nobody can be asked.
         """
         self.observe(x)
-        text = await mode.peer(self, "get_human_input", self.input_hint)
+
+        async def asked(prompt: str) -> str:
+            given = mode.peer(self, "get_human_input", prompt) if timeout is None else mode.block(self._in_time, prompt, timeout)
+            return cast(str, await given)
+
+        text = await asked(self.input_hint)
         keys = [required_keys] if isinstance(required_keys, str) else required_keys or ()
-        told = {key: await mode.peer(self, "get_human_input", f"{key}: ") for key in keys}
-        said = Msg(self.name, text, "user", told or None)
+        told = {key: await asked(f"{key}: ") for key in keys}
+        url = await asked("URL (or Enter to skip): ") if self.require_url else None
+        said = Msg(self.name, text, "user", told or None, url=url or None)
         self.observe(said)
         self.speak(said)
         return said
 
     reply, a_reply = faces(_reply)
+
+    def _in_time(self, prompt: str, seconds: float) -> str:
+        """The person's answer; the question is withdrawn when none comes. At a console, the next line is still taken for it."""
+        ending, answer = stopping.StopSignal(), Future[str]()
+
+        def work() -> None:
+            try:
+                with stopping.stoppable(ending):
+                    answer.set_result(self.get_human_input(prompt))
+            except BaseException as error:  # noqa: BLE001  # raised where the answer is waited for
+                answer.set_exception(error)
+
+        threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
+        with stopping.current().on_stop(ending.set):
+            try:
+                return answer.result(seconds)
+            except FutureTimedOut:
+                if answer.done():
+                    raise
+                ending.set()
+                raise HumanTimedOut(f"{self.name} was asked ({prompt.strip()!r}), and gave no answer in {seconds:g} s.") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, cast
 
@@ -49,6 +49,8 @@ class Wish:
     """Gives what counts as parsed when no reply could be read."""
     heard: Callable[[Any], str] = lambda parsed: ""
     """What others will hear of it, for whoever watches."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Further ones of the chat API, for this call."""
 
 
 async def ask(mode: Mode, agent: ConversableAgent, client: Any, messages: Sequence[Stored], wish: Wish) -> ModelResponse | Stored:
@@ -141,7 +143,8 @@ async def _reply(mode: Mode, agent: ConversableAgent, client: Any, asked: Sequen
     offered = offered_tools(agent.llm_config)
     for way, parameters in _ways(client, wish, bool(offered)):
         try:
-            reply = await mode.block(_unseen_reply, client, asked, agent.client_cache, agent, {**offered, **parameters})
+            given = {**offered, **wish.parameters, **parameters}
+            reply = await mode.block(_unseen_reply, client, asked, agent.client_cache, agent, given)
         except ModelError as error:
             if not way or error.retry_after_s is not None or not _REFUSAL.search(str(error)):
                 raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, cast
 
 from agentkit.agents.dialog.configs import llm_config_of
@@ -11,6 +11,7 @@ from agentkit.agents.dialog.model import DialogModel, as_heard, merged
 from agentkit.agents.dialog.msg import Msg
 from agentkit.conversation import telling
 from agentkit.conversation.agent import Agent
+from agentkit.conversation.checks import checked_name
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.model import model_reply, offered_tools
 from agentkit.conversation.replies import asks_model
@@ -60,9 +61,24 @@ class AgentBase(ConversableAgent):
             self.replace_reply_func(old, new)
 
     @property
+    def name(self) -> str:
+        """The agent's name, which can be changed."""
+        return super().name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        """Be called so from now on; raises WrongType and WrongArgument for what is no name."""
+        self._name = checked_name(name)
+
+    @property
     def sys_prompt(self) -> str:
         """What the model is told about its role."""
         return self.system_message
+
+    @sys_prompt.setter
+    def sys_prompt(self, sys_prompt: str | None) -> None:
+        """Tell it something else."""
+        self.update_system_message(sys_prompt or "")
 
     @property
     def model(self) -> DialogModel | None:
@@ -115,12 +131,18 @@ class AgentBase(ConversableAgent):
         if self.memory is not None:
             self.memory.add(x)
 
-    def speak(self, content: Msg | str) -> None:
-        """Show what is said, and tell it as MessageSent."""
-        said = content if isinstance(content, Msg) else Msg(self.name, content, "assistant")
+    def speak(self, content: Msg | str | Iterable[tuple[bool, str]] | None) -> None:
+        """Show what is said, and tell it as MessageSent; of a `stream` each word as it comes. None is nothing."""
+        if content is None:
+            return
         others = [agent.name for agent in self._audience or () if agent is not self]
         listeners = "everyone" if not others or len(others) > _NAMED else ", ".join(others)
-        tell(said, listeners, silent=is_quiet() or bool(self.silent))
+        silent = is_quiet() or bool(self.silent)
+        if isinstance(content, Msg | str):
+            said = content if isinstance(content, Msg) else Msg(self.name, content, "assistant")
+            tell(said, listeners, silent=silent)
+        else:
+            telling.tell_streamed((text for _, text in content), self.name, listeners, silent)
 
     # Hubs
 

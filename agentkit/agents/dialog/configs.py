@@ -7,19 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from agentkit.agents.dialog.wrappers import registered, wrapped_model
 from agentkit.errors import ConfigError
 
 _KINDS = ("openai_chat", "ollama_chat")
 _known: dict[str, dict[str, object]] = {}
 
 
-def init(model_configs: str | Path | Mapping[str, object] | Sequence[Mapping[str, object]] | None = None) -> None:
-    """Make model configurations known by their `config_name`: one, several, or a JSON file with them.
-
-    Their keys are AgentScope's: `model_type` (openai_chat or ollama_chat), `model_name`, `api_key`, `client_args` (such as
-    `base_url`), `generate_args` (such as `temperature`), `stream`. One of a known name takes its place. Raises ConfigError.
-    """
-    given = _read(model_configs) if isinstance(model_configs, str | Path) else model_configs
+def know(model_configs: str | Path | Mapping[str, object] | Sequence[Mapping[str, object]] | None) -> None:
+    """Make model configurations known by their `config_name`; raises ConfigError, see `init`."""
+    given = read(model_configs, "model configurations") if isinstance(model_configs, str | Path) else model_configs
     configs = [given] if isinstance(given, Mapping) else list(given or [])
     made = dict(_made(config) for config in configs)
     _known.update(made)
@@ -35,13 +32,12 @@ def is_known(name: str) -> bool:
     return name in _known
 
 
-def _read(path: str | Path) -> Any:
+def read(path: str | Path, what: str) -> Any:
+    """The value in a JSON file; raises ConfigError, which says `what` was to be in it."""
     try:
         return json.loads(Path(path).read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"{path} holds no model configurations ({error}); give a JSON file with one or a list of them."
-        ) from error
+        raise ConfigError(f"{path} holds no {what} ({error}); give a JSON file with one or a list of them.") from error
 
 
 def _made(config: object) -> tuple[str, dict[str, object]]:
@@ -49,10 +45,14 @@ def _made(config: object) -> tuple[str, dict[str, object]]:
         keys = sorted(config) if isinstance(config, Mapping) else type(config).__name__  # no values: keys may stand in them
         raise ConfigError(f"A model configuration is a dict with a config_name and a model_name; this one is or has: {keys}.")
     name, kind = config["config_name"], config.get("model_type", "openai_chat")
+    if kind in registered():
+        return name, {"config_list": [{"model": wrapped_model(kind, config)}], "cache_seed": None, **_streams(config)}
     if kind not in _KINDS:
+        known = ", ".join([*_KINDS, *registered()])
         raise ConfigError(
-            f"The model configuration {name!r} has the model_type {kind!r}; known are {', '.join(_KINDS)}. Most servers speak "
-            "OpenAI's API: use openai_chat with client_args={'base_url': ...}."
+            f"The model configuration {name!r} has the model_type {kind!r}; known are {known}. Most servers speak "
+            "OpenAI's API: use openai_chat with client_args={'base_url': ...}; a class of your own is made known by "
+            "register_model_wrapper_class before that."
         )
     entry: dict[str, object] = {"model": config.get("model_name") or name, **(config.get("client_args") or {})}
     if kind == "ollama_chat":
@@ -60,5 +60,9 @@ def _made(config: object) -> tuple[str, dict[str, object]]:
         entry |= {"base_url": f"{host}/v1", "api_key": "ollama"}
     if config.get("api_key"):
         entry["api_key"] = config["api_key"]
-    settings = {**(config.get("generate_args") or {}), **({"stream": True} if config.get("stream") else {})}
+    settings = {**(config.get("generate_args") or {}), **_streams(config)}
     return name, {"config_list": [entry], "cache_seed": None, **settings}
+
+
+def _streams(config: Mapping[str, Any]) -> dict[str, object]:
+    return {"stream": True} if config.get("stream") else {}

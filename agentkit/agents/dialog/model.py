@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextvars import copy_context
+from queue import SimpleQueue
 from typing import Any
 
 from agentkit.agents.dialog.asking import ParseFunction, Wish, ask
 from agentkit.agents.dialog.memory import messages_in
 from agentkit.agents.dialog.msg import Msg
 from agentkit.conversation.conversable import ConversableAgent
+from agentkit.core import bus, stopping
+from agentkit.core.io import quietly
 from agentkit.core.twin import Mode, faces
+from agentkit.events import Event, TokenDelta
 from agentkit.messages import Stored, text_of, tool_calls_of
 from agentkit.parsers import ModelResponse
 
@@ -39,19 +46,67 @@ class DialogModel:
         parse_func: ParseFunction | None = None,
         fault_handler: Callable[[ModelResponse], Any] | None = None,
         max_retries: int = 3,
+        *,
+        stream: bool | None = None,
+        **kwargs: Any,
     ) -> ModelResponse:
         """Ask; with `parse_func` the reply is asked for again, with what was wrong, until it can be read.
 
         After `max_retries` further tries `fault_handler(response)` gives what counts as parsed; without one the error is raised.
+        Where the configuration (or `stream`) says so, the response without a `parse_func` is a `stream`: the model is asked when
+        that or `text` is first read. Async calls wait for the whole reply. `kwargs` are parameters of the chat API.
         """
         asked: list[Stored] = [{"role": "user", "content": messages}] if isinstance(messages, str) else list(messages)
-        agent = self._agent
+        config = self._agent.llm_config or {}
+        if stream is None:
+            stream = bool(config.get("stream")) and parse_func is None
+        if stream and "stream" not in config:
+            kwargs["stream"] = True
         name = getattr(parse_func, "__qualname__", "none") if parse_func else "none"
-        wish = Wish(parse_func or _unread, name, max_retries=max_retries, fault_handler=fault_handler)
-        reply = await ask(mode, agent, agent.client, asked, wish)
+        wish = Wish(
+            parse_func or _unread, name, max_retries=max_retries, fault_handler=fault_handler, parameters=kwargs,
+        )  # fmt: skip
+        if stream and parse_func is None and not mode.is_async:
+            return ModelResponse(stream=self._streamed(asked, wish))
+        return await self._whole(mode, asked, wish)
+
+    async def _whole(self, mode: Mode, /, asked: list[Stored], wish: Wish) -> ModelResponse:
+        reply = await ask(mode, self._agent, self._agent.client, asked, wish)
         return (
             reply if isinstance(reply, ModelResponse) else ModelResponse(text=None, tool_calls=tool_calls_of(reply), raw=reply)
         )
+
+    whole, a_whole = faces(_whole)
+
+    def _streamed(self, asked: list[Stored], wish: Wish) -> Iterator[str]:
+        """The text so far, again and again; ends the call when nobody reads on. Raises what the call raises."""
+        pieces: SimpleQueue[str | None] = SimpleQueue()
+        ending, done = stopping.StopSignal(), Future[ModelResponse]()
+
+        def hear(event: Event) -> None:
+            if isinstance(event, TokenDelta):
+                pieces.put(event.text)
+
+        def work() -> None:
+            try:
+                with stopping.stoppable(ending), bus.listening(hear), quietly(True):
+                    done.set_result(self.whole(asked, wish))
+            except BaseException as error:  # noqa: BLE001  # raised where the stream is read
+                done.set_exception(error)
+            pieces.put(None)
+
+        threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
+        text = ""
+        with stopping.current().on_stop(ending.set):
+            try:
+                while (piece := pieces.get()) is not None:
+                    text += piece
+                    yield text
+            finally:
+                ending.set()
+        said = done.result().text or ""
+        if said != text:
+            yield said
 
     call, a_call = faces(_call)
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from agentkit.agents.rewoo.actions import BaseAction
     from agentkit.agents.rewoo.agent import ReWOOAgent
     from agentkit.agents.rewoo.describing import tool_api
-    from agentkit.agents.rewoo.executor import ActionExecutor
+    from agentkit.agents.rewoo.executor import ActionExecutor, get_tool, get_tool_cls, list_tools
     from agentkit.agents.rewoo.graph import Evidence, Refusal, execute, still_known
     from agentkit.agents.rewoo.inputs import BaseParser, JsonParser, TupleParser
     from agentkit.agents.rewoo.plan import Plan, Step
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
     from agentkit.agents.rewoo.protocol import ReWOOProtocol
     from agentkit.agents.rewoo.reading import parse_plan
-    from agentkit.agents.rewoo.rewoo import ReWOO
+    from agentkit.agents.rewoo.rewoo import BaseAgent, ReWOO
     from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode, ActionValidCode, AgentReturn, AgentStatusCode
     from agentkit.agents.rewoo.special import FinishAction, FunctionAction, InvalidAction, NoAction
 
@@ -35,7 +35,7 @@ _NAMES = {
     "actions": ("BaseAction",),
     "agent": ("ReWOOAgent",),
     "describing": ("tool_api",),
-    "executor": ("ActionExecutor",),
+    "executor": ("ActionExecutor", "get_tool", "get_tool_cls", "list_tools"),
     "graph": ("Evidence", "Refusal", "execute", "still_known"),
     "inputs": ("BaseParser", "JsonParser", "TupleParser"),
     "plan": ("Plan", "Step"),
@@ -45,7 +45,7 @@ _NAMES = {
     ),
     "protocol": ("ReWOOProtocol",),
     "reading": ("parse_plan",),
-    "rewoo": ("ReWOO",),
+    "rewoo": ("BaseAgent", "ReWOO"),
     "special": ("FinishAction", "FunctionAction", "InvalidAction", "NoAction"),
     "schema": ("ActionReturn", "ActionStatusCode", "ActionValidCode", "AgentReturn", "AgentStatusCode"),
 }  # fmt: skip
@@ -54,9 +54,11 @@ _HOME = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = [
     "PLANNER_PROMPT_CN", "PLANNER_PROMPT_EN", "REFORMAT_PROMPT_CN", "REFORMAT_PROMPT_EN", "REPLAN_PROMPT_CN",
     "REPLAN_PROMPT_EN", "SOLVER_PROMPT_CN", "SOLVER_PROMPT_EN", "WORKER_PROMPT_CN", "WORKER_PROMPT_EN", "ActionExecutor",
-    "ActionReturn", "ActionStatusCode", "ActionValidCode", "AgentReturn", "AgentStatusCode", "BaseAction", "BaseParser",
+    "ActionReturn", "ActionStatusCode", "ActionValidCode", "AgentReturn", "AgentStatusCode", "BaseAction",
+    "BaseAgent", "BaseParser",
     "Evidence", "FinishAction", "FunctionAction", "InvalidAction", "JsonParser", "NoAction", "Plan", "ReWOO",
-    "ReWOOAgent", "ReWOOProtocol", "Refusal", "Step", "TupleParser", "execute", "parse_plan", "still_known", "tool_api",
+    "ReWOOAgent", "ReWOOProtocol", "Refusal", "Step", "TupleParser", "execute",
+    "get_tool", "get_tool_cls", "list_tools", "parse_plan", "still_known", "tool_api",
 ]  # fmt: skip
 
 

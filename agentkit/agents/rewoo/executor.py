@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 from agentkit.agents.rewoo.actions import BaseAction
 from agentkit.agents.rewoo.describing import Description
@@ -12,7 +12,7 @@ from agentkit.agents.rewoo.reading import can_be_called
 from agentkit.agents.rewoo.schema import ActionReturn, ActionValidCode
 from agentkit.agents.rewoo.special import FinishAction, FunctionAction, InvalidAction, NoAction
 from agentkit.core.tools import Effects
-from agentkit.errors import WrongArgument
+from agentkit.errors import UnknownAction, WrongArgument
 
 Action = BaseAction | Callable[..., object]
 
@@ -104,3 +104,44 @@ class ActionExecutor:
         """The names of the action and of its API; an action's own name may have a dot, too."""
         own, _, api = (name, "", "") if name in self.actions else name.rpartition(".")
         return (own, api or "run") if own else (name, "run")
+
+
+_SPECIAL = ("FinishAction", "InvalidAction", "NoAction")
+
+
+@overload
+def list_tools(with_class: Literal[False] = False) -> list[str]: ...
+@overload
+def list_tools(with_class: Literal[True]) -> list[tuple[str, type[BaseAction]]]: ...
+@overload
+def list_tools(with_class: bool) -> list[str] | list[tuple[str, type[BaseAction]]]: ...
+def list_tools(with_class: bool = False) -> list[str] | list[tuple[str, type[BaseAction]]]:
+    """The names of all action classes, as written so far; with `with_class` pairs of name and class."""
+    found = _tools()
+    return list(found.items()) if with_class else list(found)
+
+
+def get_tool_cls(specifier: str) -> type[BaseAction]:
+    """The action class of that name, the newest of several; raises UnknownAction (a KeyError) with the names that there are."""
+    found = _tools()
+    if specifier not in found:
+        known = ", ".join(found)
+        raise UnknownAction(f"There is no action class {specifier!r:.80}; there are: {known}.")
+    return found[specifier]
+
+
+def get_tool(specifier: str, *args: Any, **kwargs: Any) -> BaseAction:
+    """An action of the class of that name, made with these arguments; raises UnknownAction."""
+    return get_tool_cls(specifier)(*args, **kwargs)
+
+
+def _tools() -> dict[str, type[BaseAction]]:
+    """All but those that only this package makes."""
+    found: dict[str, type[BaseAction]] = {}
+    classes = list(BaseAction.__subclasses__())
+    for each in classes:  # grows meanwhile
+        classes += each.__subclasses__()
+        name = each.__tool_name__
+        if name in _SPECIAL or not each.__module__.startswith("agentkit."):
+            found[name] = each
+    return found

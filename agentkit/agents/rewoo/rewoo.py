@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from agentkit.agents.rewoo.asking import ask, check_model
 from agentkit.agents.rewoo.calling import ActionCall, action_return
@@ -28,11 +28,34 @@ OnPlan = Callable[[Plan], Plan | Awaitable[Plan | None] | None]
 """Looks at a plan before it runs, and gives another one to run that instead; sync, or async in an event loop of its own."""
 
 
-class ReWOO:
+class BaseAgent:
+    """What agents in lagent's style have in common: a model, actions and a protocol; `chat` is for the subclass."""
+
+    def __init__(self, llm: object, action_executor: ActionExecutor, protocol: Any) -> None:
+        self._llm = llm
+        self._action_executor = action_executor
+        self._protocol = protocol
+
+    def add_action(self, action: Action) -> None:
+        """Let the agent use this action, too; raises WrongArgument for what is none."""
+        self._action_executor.add_action(action)
+
+    def del_action(self, name: str) -> None:
+        """Let it no longer use the action of this name."""
+        self._action_executor.del_action(name)
+
+    def chat(self, message: Any, **kwargs: Any) -> AgentReturn:
+        """Answer; raises NotImplementedError here."""
+        raise NotImplementedError(f"{type(self).__name__} has no method chat; write one.")
+
+
+class ReWOO(BaseAgent):
     """Two calls of a model for a question: one writes a plan, one answers from what the plan's steps gave.
 
     It keeps nothing of a chat, so that several threads may use it.
     """
+
+    _protocol: ReWOOProtocol
 
     def __init__(
         self,
@@ -72,17 +95,7 @@ class ReWOO:
         self._on_plan = on_plan
         self._approve = approve
         self._names = {role: f"{name} ({role})" for role in get_args(Role)} | dict(names or {})
-        self._llm = llm
-        self._action_executor = action_executor
-        self._protocol = protocol or ReWOOProtocol()
-
-    def add_action(self, action: Action) -> None:
-        """Let plans use this action, too."""
-        self._action_executor.add_action(action)
-
-    def del_action(self, name: str) -> None:
-        """Let plans no longer use the action of this name."""
-        self._action_executor.del_action(name)
+        super().__init__(llm, action_executor, protocol or ReWOOProtocol())
 
     def chat(self, message: Question, **kwargs: object) -> AgentReturn:
         """Answer; `kwargs` are parameters for the model.

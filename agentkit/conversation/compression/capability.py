@@ -20,7 +20,7 @@ from agentkit.conversation.replies import Continued
 from agentkit.conversation.tooling import conversation
 from agentkit.core.twin import Mode, core_of, faces
 from agentkit.errors import WrongArgument, WrongType
-from agentkit.llm.tokens.windows import DEFAULT_MODEL
+from agentkit.llm.tokens.windows import DEFAULT_MODEL, how_to_set_window
 from agentkit.messages import Given
 
 
@@ -157,7 +157,7 @@ class Compression:
         if limit is None:
             raise WrongArgument(
                 f"Compression: trigger={self._trigger} is a share of the window of {model!r}, which is not known; "
-                "give limit= or trigger= as a number of tokens."
+                f"give limit= or trigger= as a number of tokens, or {how_to_set_window(model)}."
             )
         return int(self._trigger * limit), limit
 

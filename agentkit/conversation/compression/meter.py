@@ -8,7 +8,7 @@ from typing import Any
 from agentkit.errors import UnknownModel
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.counting import TokenCounter, counter, counter_of
-from agentkit.llm.tokens.windows import DEFAULT_MODEL, fitting, get_max_token_limit, truncated
+from agentkit.llm.tokens.windows import DEFAULT_MODEL, fitting, get_max_token_limit, how_to_set_window, truncated
 from agentkit.messages import AnyMessage, Message, content_of, sendable_form
 
 _PLAIN = {"role", "name", "content"}
@@ -66,6 +66,13 @@ def model_asked_by(client: Any, config: object = None) -> tuple[str, int | None]
     others = [one for one in getattr(client, "models", None) or () if isinstance(one, Model)]
     windows = [getattr(one, "context_window", None) or window_named(getattr(one, "name", name)) for one in others or [model]]
     return name, min((window for window in windows if window), default=None)
+
+
+def no_window(client: Any, model: str) -> str:
+    """Why the window of the model that is asked is not known, and what to do, for a person to read."""
+    if client is None:
+        return "there is no model whose window that could be; give an llm_config"
+    return f"the window of the model {model!r} is not known; {how_to_set_window(model)}"
 
 
 def window_named(name: str) -> int | None:

@@ -57,8 +57,8 @@ def completed(owner: str, given: object) -> dict[str, Any]:
     return config
 
 
-def trigger_tokens(owner: str, trigger: object, model: str, window: int | None) -> int:
-    """The trigger in tokens: itself, or its share of the window.
+def trigger_tokens(owner: str, trigger: object, window: int | None, why: str) -> int:
+    """The trigger in tokens: itself, or its share of the window; `why` there is none, goes into the error.
 
     Raises WrongArgument for what is no positive number, and for a share of a window that is not known.
     """
@@ -69,9 +69,7 @@ def trigger_tokens(owner: str, trigger: object, model: str, window: int | None) 
     if isinstance(trigger, int) or trigger > 1:
         return int(trigger)
     if window is None:
-        raise WrongArgument(
-            f"{owner}: trigger_count={trigger} is a share of the window of {model!r}, which is unknown; give a number of tokens."
-        )
+        raise WrongArgument(f"{owner}: trigger_count={trigger} is a share of a window, and {why}, or give a number of tokens.")
     return int(trigger * window)
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import ipaddress
+import inspect
 import json
-import socket
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-from agentkit.core import bus, stopping
+from agentkit.core import bus, connections
 from agentkit.core.address import without_login
-from agentkit.errors import BadModelReply, ModelError, ModelNotFound, Stopped
+from agentkit.errors import BadModelReply, ModelError, ModelNotFound, Stopped, WrongType
 from agentkit.events import CallStatus, ModelCalled, ModelReplied, Usage
 from agentkit.llm.calls.assembly import assembled
 from agentkit.llm.calls.checked import chat_completion, completion
@@ -28,13 +26,13 @@ from agentkit.llm.response import ModelResponse
 from agentkit.messages import THINKING, new_id
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx2
     import openai
 
 OPENAI_URL = "https://api.openai.com/v1"
 _LARGEST_ERROR = 65_536  # bytes
+_OWN_KEYS = ("api_key", "api_type", "api_version", "base_url", "cache_seed", "max_retries", "price", "tags", "timeout")
+"""Other keys that somebody may have meant."""
 _NO_KEY = "none"  # the SDK insists on one; local servers ignore it
 
 
@@ -88,28 +86,29 @@ class OpenAIClient:
     def models(self) -> dict[str, int | None]:
         """The models that the server lists, in its order, with their context in tokens where it tells; raises ModelError."""
         sender = self._sender("")
-        with self._connected(sender) as server, server.models.with_streaming_response.list() as response:
+        with (
+            self._guarded(sender) as line,
+            self._sdk(line.http).models.with_streaming_response.list() as response,
+        ):
             listed = _entries(decoded(body(response.iter_bytes(), sender), sender))
         if listed is None:
-            raise BadModelReply(
-                f"{self._shown} answers, but lists no models as OpenAI does; the address usually ends in /v1."
-            )
+            raise BadModelReply(f"{self._shown} answers, but lists no models as OpenAI does; the address usually ends in /v1.")
         return {one["id"]: _context_window(one) for one in listed if isinstance(one.get("id"), str)}
 
     def dimension(self, model: str) -> int:
         """Numbers in a vector of that embedding model, which is heard as a call of it; raises ModelError."""
         sender = self._sender(model)
-        with _heard(self.provider, model) as answered, self._connected(sender) as server:
-            made = server.embeddings.with_streaming_response.create(model=model, input="ready", encoding_format="float")
+        with _heard(self.provider, model) as answered, self._guarded(sender) as line:
+            made = self._sdk(line.http).embeddings.with_streaming_response.create(
+                model=model, input="ready", encoding_format="float"
+            )
             with made as response:
                 value = decoded(body(response.iter_bytes(), sender), sender)
             answered(value)
             listed = _entries(value)
             vector = listed[0].get("embedding") if listed else None
             if not isinstance(vector, list) or not vector:
-                raise BadModelReply(
-                    f"{self._shown} answers, but sends no vector for {model!r}; choose another embedding model."
-                )
+                raise BadModelReply(f"{self._shown} answers, but sends no vector for {model!r}; choose another embedding model.")
         return len(vector)
 
     def beside(self, path: str, asked: Mapping[str, object] | None = None) -> Any:
@@ -122,8 +121,8 @@ class OpenAIClient:
         headers = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
         method = "GET" if asked is None else "POST"
         with (
-            self._guarded(sender) as http,
-            http.stream(method, address, json=asked, headers=headers) as answer,
+            self._guarded(sender) as line,
+            line.http.stream(method, address, json=asked, headers=headers) as answer,
         ):
             if answer.status_code != 200:
                 return None
@@ -165,12 +164,17 @@ class OpenAIClient:
         sender = self._sender(str(request["model"]))
         if "http_client" in self._options:
             sent(request)
-        with self._connected(sender, says=True) as server:
+        with self._guarded(sender, says=True) as line:
+            server = self._sdk(line.http)
             asked: Any = server.completions if "prompt" in request else server.chat.completions
+            _check_names(asked.create, request)
             with asked.with_streaming_response.create(**request) as response:
                 kind = response.headers.get("content-type", "")
                 if request.get("stream") and "json" not in kind:
-                    return assembled(events(response.iter_bytes(), sender), sender)
+                    pieces = response.iter_bytes()
+                    streamed = assembled(events(pieces, sender), sender)
+                    line.drain(pieces)
+                    return streamed
                 value = decoded(body(response.iter_bytes(), sender), sender)
         if "prompt" in request:
             return cast(ModelResponse, completion(value, sender))
@@ -182,54 +186,37 @@ class OpenAIClient:
         return cast(ModelResponse, made)
 
     @contextmanager
-    def _connected(self, sender: Sender, *, says: bool = False) -> Iterator[openai.OpenAI]:
-        """The SDK over a connection of its own; with `says` it is told what goes out."""
-        with self._guarded(sender, says) as http:
-            yield self._sdk(http)
+    def _guarded(self, sender: Sender, says: bool = False) -> Iterator[connections.Line]:
+        """A connection for one request, which a stop can cut at any moment; errors come out as ours.
 
-    @contextmanager
-    def _guarded(self, sender: Sender, says: bool = False) -> Iterator[httpx2.Client]:
-        """A connection of its own for one request, so that a stop can cut it at any moment; errors come out as ours."""
+        With `says` it is told what goes out.
+        """
         import openai
 
-        wire = _Wire()
         failures: tuple[type[Exception], ...] = (
             openai.OpenAIError,
             OSError,
             *of_http("HTTPError", "StreamError"),
         )
-        with self._http(wire, says) as http, stopping.current().on_stop(wire.cut):
-            try:
-                yield http
-            except ModelError:
-                if wire.is_cut:  # what came was cut by the stop
-                    raise Stopped("stopped by the user") from None
-                raise
-            except failures as error:
-                if wire.problem is not None:  # the SDK takes it for one of the connection
-                    raise wire.problem from None
-                if wire.is_cut:
-                    raise Stopped("stopped by the user") from None
-                # Not chained: the original may quote the key.
-                raise mapped(error, sender.server, sender.model, self._api_key) from None
-        if wire.is_cut:
-            raise Stopped("stopped by the user")
+        saying = _Saying()
+        try:
+            with self._line(saying.say if says else None) as line:
+                yield line
+        except failures as error:
+            if saying.problem is not None:  # the SDK takes it for one of the connection
+                raise saying.problem from None
+            # Not chained: the original may quote the key.
+            raise mapped(error, sender.server, sender.model, self._api_key) from None
 
     @contextmanager
-    def _http(self, wire: _Wire, says: bool) -> Iterator[httpx2.Client]:
-        import httpx2
-
+    def _line(self, says: Callable[[httpx2.Request], None] | None) -> Iterator[connections.Line]:
         if given := self._options.get("http_client"):
-            yield given
+            with connections.stoppable(connections.Line(given)) as line:
+                yield line
             return
-        timeout = httpx2.Timeout(self._timeouts[1], connect=self._timeouts[0])
-        verify = _certificates() if self.base_url.startswith("https") else False
-        own = _is_loopback(self.base_url)
-        hooks: dict[str, list[Callable[..., Any]]] = {"request": [wire.watch], "response": [_without_end]}
-        if says:
-            hooks["request"].append(wire.say)
-        with httpx2.Client(timeout=timeout, verify=verify, trust_env=not own, event_hooks=hooks) as http:
-            yield http
+        connect_s, silence_s = self._timeouts
+        with connections.line(self.base_url, connect_s=connect_s, silence_s=silence_s, sends=says, answers=_without_end) as line:
+            yield line
 
     def _sdk(self, http: httpx2.Client) -> openai.OpenAI:
         import openai
@@ -260,18 +247,12 @@ class AzureClient(OpenAIClient):
         return openai.AzureOpenAI(**{**self._options, **own, **key})
 
 
-class _Wire:
-    """The socket of one request; cutting it wakes whoever waits for data, which closing does not."""
+class _Saying:
+    """Says what goes out, as the SDK has made it."""
 
     def __init__(self) -> None:
-        self.is_cut = False
         self.problem: Exception | None = None
-        """Of somebody who was told what goes out."""
-        self._sockets: list[socket.socket] = []
-        self._lock = threading.Lock()
-
-    def watch(self, request: httpx2.Request) -> None:
-        request.extensions["trace"] = self._traced
+        """Of somebody who was told."""
 
     def say(self, request: httpx2.Request) -> None:
         try:
@@ -280,27 +261,16 @@ class _Wire:
             self.problem = error
             raise
 
-    def cut(self) -> None:
-        with self._lock:
-            self.is_cut = True
-            for one in self._sockets:
-                _shut(one)
 
-    def _traced(self, event: str, info: Mapping[str, Any]) -> None:
-        if event not in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
-            return
-        opened = info["return_value"].get_extra_info("socket")
-        with self._lock:
-            self._sockets.append(opened)
-            if self.is_cut:
-                _shut(opened)
-
-
-def _shut(opened: socket.socket) -> None:
-    try:
-        opened.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return  # the other side was faster, or TLS took the socket over
+def _check_names(create: Callable[..., object], request: Mapping[str, object]) -> None:
+    known = inspect.signature(create).parameters
+    if unknown := [name for name in request if name not in known]:
+        near = get_close_matches(unknown[0], [*known, *_OWN_KEYS], 1)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        raise WrongType(
+            f"A call takes no {unknown[0]!r}, which stands in an entry of the config_list or in the call.{meant} What only this "
+            "server knows goes into 'extra_body'."
+        )
 
 
 def _schema_of(model: type[Any]) -> dict[str, Any]:
@@ -377,19 +347,3 @@ def provider_of(base_url: str) -> str:
     if host == "api.openai.com":
         return "openai"
     return f"{host}:{parts.port}" if parts.port else host
-
-
-def _is_loopback(base_url: str) -> bool:
-    host = urlsplit(base_url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-
-
-@cache
-def _certificates() -> ssl.SSLContext:
-    """Loaded once: that takes longer than the rest of a connection."""
-    import httpx2
-
-    return httpx2.create_ssl_context()

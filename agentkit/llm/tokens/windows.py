@@ -60,7 +60,8 @@ def get_max_token_limit(model: str = DEFAULT_MODEL) -> int:
     own = next((window for pattern, window in reversed(_own.items()) if fnmatchcase(model.lower(), pattern)), None)
     window = own or _listed_window(base_name(model)) or _listed_window(model)
     if window is None:
-        raise UnknownModel(f"The context window of the model {model!r} is not known; set the limit yourself.")
+        how = how_to_set_window(model)
+        raise UnknownModel(f"The context window of the model {model!r} is not known; {how}, or set the limit yourself.")
     return window
 
 
@@ -83,6 +84,11 @@ def register_context_window(model: str, tokens: int) -> None:
         raise WrongArgument(f"register_context_window: tokens={tokens} for {model!r}; a window has at least 1 token.")
     _own.pop(model.lower(), None)
     _own[model.lower()] = tokens
+
+
+def how_to_set_window(model: str) -> str:
+    """What to do about a window that is not known, for a person to read."""
+    return f"call agentkit.llm.tokens.windows.register_context_window({model!r}, tokens)"
 
 
 def percentile_used(input: str | list[Any] | Mapping[str, object], model: str = DEFAULT_MODEL) -> float:

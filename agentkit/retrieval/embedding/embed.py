@@ -57,11 +57,12 @@ class Embedder(Protocol):
 
 
 def emit_embedding(
-    embedder: Embedder, tokens: int, seconds: float, error: ModelError | None = None
-) -> None:
+    embedder: Embedder, tokens: int, seconds: float, error: ModelError | None = None, *,
+    attempt: int = 1, retry_in_s: float | None = None,
+) -> None:  # fmt: skip
     """Say that the embedder was called: one row among the model calls.
 
-    A call that failed took nothing, unless it gave an answer that was of no use.
+    A call that failed took nothing, unless it gave an answer that was of no use. `retry_in_s`: seconds to the next attempt.
     """
     call, provider = new_id(), embedder.provider
     took = tokens if error is None or isinstance(error, BadModelReply) else 0
@@ -71,7 +72,7 @@ def emit_embedding(
             call, "", provider, embedder.name, "embedding", "failed" if error else "ok",
             usage=Usage(input=took, estimated=provider != "local" and took > 0), seconds=seconds,
             cost=embedder.cost(took) if took else 0.0, error=str(error or ""),
-            error_type=type(error).__name__ if error else "",
+            error_type=type(error).__name__ if error else "", attempt=attempt, retry_in_s=retry_in_s,
         )
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
-from agentkit.core import bus
+from agentkit.core import bus, connections
 from agentkit.core.address import on_this_machine
 from agentkit.errors import (
     BadModelReply,
@@ -160,7 +160,8 @@ class ServerReranker:
 
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         try:
-            answer = httpx2.post(self._url, json=body, headers=headers, timeout=httpx2.Timeout(SILENCE_S, connect=CONNECT_S))
+            with connections.line(self._url, connect_s=CONNECT_S, silence_s=SILENCE_S) as line:
+                answer = line.http.post(self._url, json=body, headers=headers)
         except httpx2.TimeoutException as error:
             raise ModelTimedOut(
                 f"The reranker {self.name} did not answer in time; try again later, or lower the number of passages it reads."

@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import count
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from agentkit.core import stopping
+from agentkit.core import connections, stopping
 from agentkit.core.address import without_login
 from agentkit.errors import (
     BadModelReply,
@@ -36,7 +37,6 @@ _LONGEST_WAIT_S = 60.0
 _FIRST_WAIT_S = 0.5
 _CONNECT_S, _SILENCE_S = 10.0, 120.0
 _CHARS_PER_TOKEN = 16
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _in_a_hurry: ContextVar[bool] = ContextVar("agentkit_embedding_in_a_hurry", default=False)
 
 
@@ -121,25 +121,28 @@ class ServerEmbedder:
         hurry = _in_a_hurry.get()
         waits = [_FIRST_WAIT_S * 2**number for number in range(1 if hurry else _TRIES - 1)]
         longest = _FIRST_WAIT_S if hurry else _LONGEST_WAIT_S
-        while True:
+        for attempt in count(1):
             stopping.check()
+            began = time.perf_counter()
             try:
                 return self._read(self._ask(texts), len(texts))
             except (RateLimited, ModelUnreachable, ModelTimedOut) as error:
                 asked = error.retry_after_s or 0.0
                 if not waits or asked > longest or (hurry and isinstance(error, ModelTimedOut)):
                     raise
-                stopping.current().wait(max(waits.pop(0), asked))
+                wait = max(waits.pop(0), asked)
+                seconds = time.perf_counter() - began
+                emit_embedding(self, 0, seconds, error, attempt=attempt, retry_in_s=wait)
+                stopping.current().wait(wait)
+        raise AssertionError("unreachable: the last attempt returns or raises")
 
     def _ask(self, texts: Sequence[str]) -> Any:
         import httpx2
         import openai
 
-        own = urlsplit(self._url).hostname in _LOOPBACK
-        timeout = httpx2.Timeout(_SILENCE_S, connect=_CONNECT_S)
         try:
-            with httpx2.Client(timeout=timeout, trust_env=not own) as http:
-                return self._sdk(http).embeddings.create(
+            with connections.line(self._url, connect_s=_CONNECT_S, silence_s=_SILENCE_S) as line:
+                return self._sdk(line.http).embeddings.create(
                     model=self._model, input=list(texts), encoding_format="float"
                 )
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, json.JSONDecodeError, UnicodeDecodeError) as error:
@@ -157,20 +160,20 @@ class ServerEmbedder:
             )  # fmt: skip
         return openai.OpenAI(base_url=self._url, api_key=key, max_retries=0, http_client=http)
 
-    def _read(self, reply: object, count: int) -> list[list[float]]:
+    def _read(self, reply: object, wanted: int) -> list[list[float]]:
         data = getattr(reply, "data", None)
-        if not isinstance(data, list) or len(data) != count:
+        if not isinstance(data, list) or len(data) != wanted:
             given = len(data) if isinstance(data, list) else 0
             raise BadModelReply(
-                f"{self.name} gave {given:,} vectors for {count:,} texts; check that the model is one for embeddings."
+                f"{self.name} gave {given:,} vectors for {wanted:,} texts; check that the model is one for embeddings."
             )
         found: dict[int, Any] = {}
         for number, one in enumerate(data):  # the SDK passes on whatever comes
             index = getattr(one, "index", None)
             found[index if isinstance(index, int) else number] = getattr(one, "embedding", None)
-        if set(found) != set(range(count)) or not all(isinstance(vector, list) and vector for vector in found.values()):
+        if set(found) != set(range(wanted)) or not all(isinstance(vector, list) and vector for vector in found.values()):
             raise BadModelReply(f"{self.name} answers, but not as OpenAI's embeddings API does; check the address.")
-        return [found[number] for number in range(count)]
+        return [found[number] for number in range(wanted)]
 
     def _mapped(self, error: Exception) -> ModelError:
         import openai

@@ -13,7 +13,7 @@ from agentkit.errors import NotFound
 from agentkit.runs import Run
 from agentkit.ui.documents.tally import WORDS, Tally, same_content, summary
 from agentkit.ui.shared import state
-from agentkit.ui.steps import draw
+from agentkit.ui.steps import draw, wording
 from agentkit.ui.text import figures, markdown
 
 POLL_S = 0.5
@@ -90,6 +90,8 @@ def _draw_run(run: Run[Any], tally: Tally) -> None:
             icon = ":material/stop_circle:"
             st.button(label, key=f"stop-{run.id}", icon=icon, type="tertiary", on_click=run.stop, disabled=run.stopping)
         st.progress(tally.fraction, text=_so_far(tally))
+        if tally.waits and (left := tally.waits[1] - time.time()) > 0:
+            st.caption(f":material/hourglass_top: {wording.of_retry(tally.waits[0], left)}")
         for event in list(tally.under_way.values())[-_SHOWN:]:
             st.caption(draw.describe(event))
         if len(tally.under_way) > _SHOWN:

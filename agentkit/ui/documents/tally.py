@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentkit.events import DocumentDone, DocumentProgress, Event, RunFailed, RunStopped
+from agentkit.events import DocumentDone, DocumentProgress, Event, ModelReplied, RunFailed, RunStopped
 from agentkit.runs import Run
 from agentkit.ui.text import figures, markdown
 
@@ -58,6 +58,8 @@ class Tally:
     seconds: float = 0.0
     updated: int = 0
     """How many of those that came to a good end were there before."""
+    waits: tuple[str, float] | None = None
+    """Why the embedding model is asked again, and until when (seconds since the epoch) that is waited for."""
     problem: str = ""
     stopped: bool = False
     left_s: float | None = None
@@ -93,6 +95,9 @@ class Tally:
             self.seq = recorded.seq
             self.seconds = recorded.at - run.started_at
             self._count(recorded.event)
+            if isinstance(recorded.event, ModelReplied):
+                seconds = recorded.event.retry_in_s
+                self.waits = None if seconds is None else (recorded.event.error_type, recorded.at + seconds)
         if not ended:
             self.seconds = time.time() - run.started_at
         self._estimate()

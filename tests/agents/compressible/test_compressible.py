@@ -242,9 +242,9 @@ def test_the_end_for_want_of_tokens_says_so() -> None:
         ({"mode": "CUSTOMIZED"}, WrongArgument, "needs a compress_function"),
         ({"mode": "CUSTOMIZED", "compress_function": "f"}, WrongType, "compress_function of compress_config must be callable"),
         ({"mode": "COMPRESS", "trigger_count": True}, WrongArgument, "must be a share up to 1.0 or a number of tokens, not True"),
-        ({"mode": "COMPRESS", "trigger_count": 0.5}, WrongArgument, "a share of the window of 'scripted', which is unknown"),
+        ({"mode": "COMPRESS", "trigger_count": 0.5}, WrongArgument, "a share of a window, and the window of the model"),
         ({"mode": "COMPRESS", "trigger_count": 5}, WrongArgument, "trigger_count=5 is below the "),
-        (True, WrongArgument, "mode TERMINATE needs the window of the model 'scripted', which is not known"),
+        (True, WrongArgument, "a window is full, and the window of the model 'scripted' is not known"),
     ],
 )
 def test_what_cannot_be_is_refused(config: Any, kind: type[Exception], error: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ from agentkit.agents.retrieve_chat.vectordb.base import VectorDB
 from agentkit.agents.retrieve_chat.vectordb.chroma import ChromaVectorDB
 from agentkit.agents.retrieve_chat.vectordb.embedded import DuckDBVectorDB
 from agentkit.agents.retrieve_chat.vectordb.pgvector import PGVectorDB
-from agentkit.errors import WrongArgument
+from agentkit.errors import WrongArgument, WrongType
 
 
 class VectorDBFactory:
@@ -19,11 +20,18 @@ class VectorDBFactory:
 
     @staticmethod
     def create_vector_db(db_type: str, **kwargs: Any) -> VectorDB:
-        """The vector database of that kind; the rest is for its class. Raises WrongArgument (a ValueError) and ConfigError."""
+        """The vector database of that kind; the rest is for its class.
+
+        Raises WrongArgument (a ValueError), WrongType for keys that the class does not take, and ConfigError.
+        """
         kind = _KINDS.get(str(db_type).lower())
         if kind is None:
             known = VectorDBFactory.PREDEFINED_VECTOR_DB
             raise WrongArgument(f"Unsupported vector database type: {db_type}. Valid types are {known}.")
+        known_keys = inspect.signature(kind).parameters
+        if unknown := [key for key in kwargs if key not in known_keys]:
+            takes = ", ".join(known_keys)
+            raise WrongType(f"A vector database of type {db_type!r} takes no {unknown[0]!r} (db_config); it takes {takes}.")
         return kind(**kwargs)
 
 
