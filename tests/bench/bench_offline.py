@@ -52,7 +52,7 @@ BEFORE = {
     ("fitted", "words"): "131 of 162 right, 59 of 70 refused",
     ("new", "words"): "27 of 34 right, 13 of 16 refused",
 }
-"""The model before, whose 42 weights were set by hand, on the same questions."""
+"""The model before, with 44 weights set by hand, on the same questions."""
 
 Vector = npt.NDArray[np.float32]
 Verdict = Literal["right", "refused", "wrong"]

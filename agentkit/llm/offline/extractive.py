@@ -1,16 +1,14 @@
 """The offline model: no language model, it quotes what answers, and says so when nothing does.
 
-1. A prompt is taken apart into the question and the numbered passages.
-2. The passages are cut into units that can be quoted: sentences, list items, rows of tables.
-3. Units that only repeat the question, and bare headings, are left out.
-4. Each other unit gets four features, from 0 to 1: the share of the question's words that it has,
-   where rare words count more and words in its heading half; the cosine of its meaning to the
-   question's (without an embedder, a share of the first); whether it holds what is asked for, as
-   a date for `when`; and how early the search had its passage.
-5. Its score is their weighted sum; `nothing answers` has the score 0. The highest one wins.
-6. The winner brings along its list, or the sentence that it leans on, and is quoted as written.
-7. The weights are likeliest for 232 questions with known answers: `tests/bench/fit_offline.py`.
-8. `tests/bench/bench_offline.py` measures how often it is right, also on 50 other questions.
+It takes the question and the passages from the prompt and cuts these into units: sentences, list
+items, table rows. Those that only repeat the question are left out. Each other one has four
+features, from 0 to 1: the share of the question's words that it has, where rare words count more
+and words in its heading half; the cosine of its meaning to the question's (without an embedder, a
+share of the first); whether it holds what is asked for, as a date for `when`; and how early the
+search had its passage. Their weighted sum is its score; `nothing answers` scores 0. The highest
+wins, and brings along its list, or the sentence that it leans on. `rank` has the weights, which
+tests/bench/fit_offline.py fits to 232 questions with known answers; tests/bench/bench_offline.py
+measures how often it is right, also on 50 questions that had no part in that.
 """
 
 from __future__ import annotations
