@@ -31,7 +31,7 @@ async def asked_model(mode: Mode, chat: Group, candidates: list[Agent], selector
         return None
     check = _Check(chat, candidates)
     chooser = _chooser(chat, selector, chat.select_speaker_msg(candidates), {check.agent: transcript})
-    who = "" if selector is None else selector.name
+    who = getattr(selector, "name", "")
     if chooser.client is None:
         telling.note(who, "has no model that could choose the next speaker", silent=True)
         return None
