@@ -36,6 +36,7 @@ bench:  ## measure speed and size (minutes)
 	$(BIN)/python tests/bench/bench_ingest.py
 	$(BIN)/pytest -sq tests/bench/bench_rerun.py
 	$(BIN)/python -m tests.bench.bench_chat
+	$(BIN)/python -m tests.bench.bench_streaming
 	$(BIN)/python tests/bench/bench_index.py
 	$(BIN)/python -m tests.bench.bench_parsers
 	$(BIN)/python -m tests.bench.bench_tokens

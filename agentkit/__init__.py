@@ -5,10 +5,10 @@ The names are those of `agentkit.names`, loaded when they are first used, so tha
 
 import sys
 
-from agentkit.names import Door, OldModules
+from agentkit.doors import Door, OldModules, Submodules
 
-if OldModules not in sys.meta_path:
-    sys.meta_path.append(OldModules)
+if Submodules not in sys.meta_path:
+    sys.meta_path[:0] = [Submodules, OldModules]  # first: folders that hold stubs alone are no packages
 __version__ = "0.1.0"
 _door = Door(__name__)
 __all__ = list(_door.names)

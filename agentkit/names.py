@@ -1,14 +1,10 @@
 """The public names: where each lives, and which modules offer it. The one place where that is written.
 
-`python -m tests.stubs` writes the `.pyi` files beside those modules from here, for type checkers and editors.
+`agentkit.doors` makes modules of it, and `python -m tests.stubs` writes the `.pyi` files for type
+checkers and editors.
 """
 
 from __future__ import annotations
-
-TYPE_CHECKING = False  # of `typing`, which would take longer to load than this module
-if TYPE_CHECKING:
-    from importlib.machinery import ModuleSpec
-    from types import ModuleType
 
 ROOT = "agentkit"
 AUTOGEN = "agentkit.autogen"
@@ -18,26 +14,27 @@ MOVED = "moved out of agentkit"
 """Stands in a row whose names `agentkit` offered before. For one version more it still gives them,
 with a warning that names the first module of the row that offers them, or else their home."""
 
+_CONTRIB = "agentchat.contrib"
+_CAN = f"{_CONTRIB}.capabilities"
+_VECTORDB = "agentkit.agents.retrieve_chat.vectordb"
+
 TABLE = (
     # where they live, who offers them, the names
     (
         "agentkit.agents",
         (ROOT, AUTOGEN),
-        "AssistantAgent GroupChat GroupChatManager RetrieveAssistantAgent RetrieveUserProxyAgent"
-        " UserProxyAgent",
+        "AssistantAgent GroupChat GroupChatManager RetrieveAssistantAgent RetrieveUserProxyAgent UserProxyAgent",
     ),
     ("agentkit.agents.compressible", (ROOT, AUTOGEN), "CompressibleAgent"),
     (
         "agentkit.conversation",
         (ROOT, AUTOGEN),
-        "Agent ChatResult ConversableAgent LLMAgent a_initiate_chats gather_usage_summary"
-        " initiate_chats register_function",
+        "Agent ChatResult ConversableAgent LLMAgent a_initiate_chats gather_usage_summary initiate_chats register_function",
     ),
     (
         "agentkit.conversation.transforms",
         (AUTOGEN, MOVED),
-        "MessageHistoryLimiter MessageTokenLimiter TextMessageCompressor TextMessageContentName"
-        " TransformMessages",
+        "MessageHistoryLimiter MessageTokenLimiter TextMessageCompressor TextMessageContentName TransformMessages",
     ),
     ("agentkit.core.io", (ROOT, AUTOGEN), "IOConsole IOStream"),
     (
@@ -45,14 +42,14 @@ TABLE = (
         (ROOT, AUTOGEN),
         "AgentNameConflict InvalidCarryOverType SenderRequired UndefinedNextAgent",
     ),
+    ("agentkit.coding.legacy", (AUTOGEN,), "DEFAULT_MODEL FAST_MODEL"),
     ("agentkit.errors", (AUTOGEN, MOVED), "NoEligibleSpeaker"),
     ("agentkit.llm", (ROOT, AUTOGEN), "ModelClient"),
     ("agentkit.llm.cache", (ROOT, AUTOGEN), "Cache"),
     (
         "agentkit.llm.compatible.config_list",
         (ROOT, AUTOGEN),
-        "config_list_from_dotenv config_list_from_json config_list_openai_aoai filter_config"
-        " get_config_list",
+        "config_list_from_dotenv config_list_from_json config_list_openai_aoai filter_config get_config_list",
     ),
     ("agentkit.llm.compatible.config_list", (AUTOGEN, MOVED), "config_list_from_models"),
     ("agentkit.llm.compatible.wrapper", (ROOT, AUTOGEN), "OpenAIWrapper"),
@@ -74,8 +71,7 @@ TABLE = (
     (
         "agentkit.errors",
         (ROOT, AGENTSCOPE),
-        "JsonDictValidationError JsonParsingError JsonTypeError RequiredFieldNotFoundError"
-        " ResponseParsingError TagNotFoundError",
+        "JsonDictValidationError JsonParsingError JsonTypeError RequiredFieldNotFoundError ResponseParsingError TagNotFoundError",
     ),
     (
         "agentkit.parsers",
@@ -129,86 +125,269 @@ OLD_MODULES = {
 }
 """Modules that the documentation named elsewhere before; they are found there for one version more."""
 
+SUBMODULES = {
+    # a face -> the modules that its model has below it: where the names live (as in the face where
+    # that is empty) and the names
+    AUTOGEN: (
+        (
+            "agentchat",
+            "",
+            "Agent AssistantAgent ChatResult ConversableAgent GroupChat GroupChatManager"
+            " UserProxyAgent gather_usage_summary initiate_chats register_function",
+        ),
+        ("agentchat.agent", "", "Agent LLMAgent"),
+        ("agentchat.assistant_agent", "", "AssistantAgent"),
+        ("agentchat.chat", "", "ChatResult a_initiate_chats initiate_chats"),
+        ("agentchat.conversable_agent", "", "ConversableAgent register_function"),
+        ("agentchat.groupchat", "", "GroupChat GroupChatManager"),
+        ("agentchat.user_proxy_agent", "", "UserProxyAgent"),
+        ("agentchat.utils", "", "gather_usage_summary"),
+        (f"{_CAN}.agent_capability", "agentkit.conversation.transforms", "AgentCapability"),
+        (f"{_CAN}.text_compressors", "agentkit.conversation.transforms", "TextCompressor"),
+        (f"{_CAN}.transform_messages", "", "TransformMessages"),
+        (
+            f"{_CAN}.transforms",
+            "",
+            "MessageHistoryLimiter MessageTokenLimiter TextMessageCompressor TextMessageContentName",
+        ),
+        (f"{_CAN}.transforms", "agentkit.conversation.transforms", "MessageTransform"),
+        (f"{_CONTRIB}.compressible_agent", "", "CompressibleAgent"),
+        (f"{_CONTRIB}.retrieve_assistant_agent", "", "RetrieveAssistantAgent"),
+        (f"{_CONTRIB}.retrieve_user_proxy_agent", "", "RetrieveUserProxyAgent"),
+        (
+            f"{_CONTRIB}.retrieve_user_proxy_agent",
+            "agentkit.agents.retrieve_chat",
+            "PROMPT_CODE PROMPT_DEFAULT PROMPT_QA",
+        ),
+        (
+            f"{_CONTRIB}.society_of_mind_agent",
+            "agentkit.agents.society_of_mind",
+            "SocietyOfMindAgent",
+        ),
+        (
+            f"{_CONTRIB}.vectordb.base",
+            f"{_VECTORDB}.base",
+            "Document ItemID Metadata QueryResults Vector VectorDB",
+        ),
+        (f"{_CONTRIB}.vectordb.base", f"{_VECTORDB}.factory", "VectorDBFactory"),
+        (f"{_CONTRIB}.vectordb.chromadb", f"{_VECTORDB}.chroma", "ChromaVectorDB"),
+        (f"{_CONTRIB}.vectordb.pgvectordb", f"{_VECTORDB}.pgvector", "PGVectorDB"),
+        ("cache", "agentkit.llm.cache", "AbstractCache Cache"),
+        ("cache.abstract_cache_base", "agentkit.llm.cache", "AbstractCache"),
+        ("cache.cache", "", "Cache"),
+        ("cache.cache_factory", "agentkit.llm.cache", "CacheFactory"),
+        ("cache.disk_cache", "agentkit.llm.cache", "DiskCache"),
+        ("cache.in_memory_cache", "agentkit.llm.cache", "InMemoryCache"),
+        ("cache.redis_cache", "agentkit.llm.cache", "RedisCache"),
+        ("code_utils", "agentkit.coding.extract", "UNKNOWN content_str infer_lang"),
+        (
+            "code_utils",
+            "agentkit.coding.legacy",
+            "CODE_BLOCK_PATTERN DEFAULT_MODEL DEFAULT_TIMEOUT FAST_MODEL PYTHON_VARIANTS WORKING_DIR"
+            " check_can_use_docker_or_throw create_virtual_env decide_use_docker execute_code"
+            " extract_code is_docker_running",
+        ),
+        (
+            "coding",
+            "agentkit.coding",
+            "CodeBlock CodeExecutor CodeExecutorFactory CodeExtractor CodeResult"
+            " DockerCommandLineCodeExecutor LocalCommandLineCodeExecutor MarkdownCodeExtractor",
+        ),
+        (
+            "coding.base",
+            "agentkit.coding",
+            "CodeBlock CodeExecutor CodeExtractor CodeResult CommandLineCodeResult IPythonCodeResult",
+        ),
+        (
+            "coding.docker_commandline_code_executor",
+            "agentkit.coding",
+            "DockerCommandLineCodeExecutor",
+        ),
+        ("coding.factory", "agentkit.coding", "CodeExecutorFactory"),
+        (
+            "coding.func_with_reqs",
+            "agentkit.coding",
+            "Alias FunctionWithRequirements FunctionWithRequirementsStr ImportFromModule with_requirements",
+        ),
+        ("coding.jupyter", "agentkit.coding", "EmbeddedIPythonCodeExecutor JupyterCodeExecutor"),
+        (
+            "coding.jupyter.embedded_ipython_code_executor",
+            "agentkit.coding",
+            "EmbeddedIPythonCodeExecutor",
+        ),
+        ("coding.jupyter.jupyter_code_executor", "agentkit.coding", "JupyterCodeExecutor"),
+        (
+            "coding.local_commandline_code_executor",
+            "agentkit.coding",
+            "LocalCommandLineCodeExecutor",
+        ),
+        ("coding.markdown_code_extractor", "agentkit.coding", "MarkdownCodeExtractor"),
+        (
+            "exception_utils",
+            "",
+            "AgentNameConflict InvalidCarryOverType NoEligibleSpeaker SenderRequired UndefinedNextAgent",
+        ),
+        (
+            "function_utils",
+            "agentkit.core.tools",
+            "get_function_schema load_basemodels_if_needed serialize_to_str",
+        ),
+        (
+            "graph_utils",
+            "agentkit.agents.group.graphs",
+            "check_graph_validity has_self_loops invert_disallowed_to_allowed visualize_speaker_transitions_dict",
+        ),
+        ("io", "agentkit.core.io", "IOConsole IOStream InputStream OutputStream"),
+        ("io.base", "agentkit.core.io", "IOStream InputStream OutputStream"),
+        ("io.console", "", "IOConsole"),
+        (
+            "oai",
+            "",
+            "Cache ModelClient OpenAIWrapper config_list_from_dotenv config_list_from_json"
+            " config_list_from_models config_list_openai_aoai filter_config get_config_list",
+        ),
+        ("oai", "agentkit.llm.compatible.config_list", "config_list_gpt4_gpt35"),
+        ("oai.client", "", "ModelClient OpenAIWrapper"),
+        (
+            "oai.openai_utils",
+            "agentkit.llm.compatible.config_list",
+            "config_list_from_dotenv config_list_from_json config_list_from_models"
+            " config_list_gpt4_gpt35 config_list_openai_aoai filter_config get_config"
+            " get_config_list",
+        ),
+        (
+            "retrieve_utils",
+            "agentkit.agents.retrieve_chat",
+            "TEXT_FORMATS UNSTRUCTURED_FORMATS extract_text_from_pdf get_file_from_url"
+            " get_files_from_dir is_url parse_html_to_markdown split_files_to_chunks"
+            " split_text_to_chunks",
+        ),
+        (
+            "runtime_logging",
+            "agentkit.api.runtime_logging",
+            "get_connection logging_enabled start stop",
+        ),
+        (
+            "token_count_utils",
+            "agentkit.llm.tokens.windows",
+            "count_token get_max_token_limit percentile_used token_left",
+        ),
+        ("token_count_utils", "agentkit.llm.tokens.tools", "num_tokens_from_functions"),
+        ("version", AUTOGEN, "__version__"),
+    ),
+    AGENTSCOPE: (
+        ("agents", "", "AgentBase DialogAgent DictDialogAgent UserAgent"),
+        (
+            "exception",
+            "",
+            "JsonDictValidationError JsonParsingError JsonTypeError RequiredFieldNotFoundError"
+            " ResponseParsingError TagNotFoundError",
+        ),
+        ("memory", "", "TemporaryMemory"),
+        ("memory.temporary_memory", "", "TemporaryMemory"),
+        ("message", "", "Msg"),
+        ("message.msg", "", "Msg"),
+        ("models", "", "ModelResponse ModelWrapperBase"),
+        ("models.model", "", "ModelWrapperBase"),
+        ("models.response", "", "ModelResponse"),
+        ("msghub", "", "msghub"),
+        (
+            "parsers",
+            "",
+            "MarkdownCodeBlockParser MarkdownJsonDictParser MarkdownJsonObjectParser"
+            " MultiTaggedContentParser ParserBase RegexTaggedContentParser TaggedContent",
+        ),
+        ("parsers.code_block_parser", "", "MarkdownCodeBlockParser"),
+        ("parsers.json_object_parser", "", "MarkdownJsonDictParser MarkdownJsonObjectParser"),
+        ("parsers.parser_base", "", "DictFilterMixin ParserBase"),
+        ("parsers.regex_tagged_content_parser", "", "RegexTaggedContentParser"),
+        ("parsers.tagged_content_parser", "", "MultiTaggedContentParser TaggedContent"),
+        ("pipelines", "", "SequentialPipeline sequential_pipeline"),
+    ),
+    LAGENT: (
+        (
+            "actions",
+            "",
+            "ActionExecutor BaseAction BaseParser FinishAction InvalidAction JsonParser NoAction"
+            " TupleParser get_tool get_tool_cls list_tools tool_api",
+        ),
+        ("actions.action_executor", "", "ActionExecutor"),
+        ("actions.base_action", "", "BaseAction tool_api"),
+        ("actions.builtin_actions", "", "FinishAction InvalidAction NoAction"),
+        ("actions.parser", "", "BaseParser JsonParser TupleParser"),
+        ("agents", "", "BaseAgent ReWOO"),
+        ("agents.base_agent", "", "BaseAgent"),
+        (
+            "agents.rewoo",
+            "",
+            "PLANNER_PROMPT_CN PLANNER_PROMPT_EN REFORMAT_PROMPT_CN REFORMAT_PROMPT_EN ReWOO"
+            " ReWOOProtocol SOLVER_PROMPT_CN SOLVER_PROMPT_EN WORKER_PROMPT_CN WORKER_PROMPT_EN",
+        ),
+        (
+            "schema",
+            "",
+            "ActionReturn ActionStatusCode ActionValidCode AgentReturn AgentStatusCode",
+        ),
+    ),
+}
+"""The modules below the faces, found at those paths without files of their own."""
+
+OUT = {
+    f"{AUTOGEN}.{_CONTRIB}.agent_builder": "the agent builder",
+    f"{AUTOGEN}.{_CONTRIB}.agent_optimizer": "AgentOptimizer",
+    f"{AUTOGEN}.{_CONTRIB}.gpt_assistant_agent": "OpenAI's assistants API",
+    f"{AUTOGEN}.{_CONTRIB}.img_utils": "agents for images",
+    f"{AUTOGEN}.{_CONTRIB}.llamaindex_conversable_agent": "LlamaIndex",
+    f"{AUTOGEN}.{_CONTRIB}.llava_agent": "agents for images",
+    f"{AUTOGEN}.{_CONTRIB}.math_user_proxy_agent": "agents for mathematics",
+    f"{AUTOGEN}.{_CONTRIB}.multimodal_conversable_agent": "agents for images",
+    f"{AUTOGEN}.{_CONTRIB}.qdrant_retrieve_user_proxy_agent": "Qdrant",
+    f"{AUTOGEN}.{_CONTRIB}.swarm_agent": "swarms",
+    f"{AUTOGEN}.{_CONTRIB}.text_analyzer_agent": "teachability",
+    f"{AUTOGEN}.{_CONTRIB}.vectordb.mongodb": "MongoDB",
+    f"{AUTOGEN}.{_CONTRIB}.vectordb.qdrant": "Qdrant",
+    f"{AUTOGEN}.{_CONTRIB}.web_surfer": "the web surfer",
+    f"{AUTOGEN}.{_CAN}.generate_images": "agents for images",
+    f"{AUTOGEN}.{_CAN}.teachability": "teachability",
+    f"{AUTOGEN}.{_CAN}.vision_capability": "agents for images",
+    f"{AUTOGEN}.browser_utils": "the web surfer",
+    f"{AUTOGEN}.io.websockets": "websockets",
+    f"{AUTOGEN}.math_utils": "agents for mathematics",
+}
+"""Modules of those models that are left out on purpose, and what they are for; told to who wants one."""
+
 
 def homes(module: str) -> dict[str, str]:
     """What a module of the table offers: name -> the module where it lives."""
-    return {name: home for home, doors, names in TABLE if module in doors for name in names.split()}
+    own = {name: home for home, doors, names in TABLE if module in doors for name in names.split()}
+    face, rows = below(module)
+    for path, home, names in rows:
+        if f"{face}.{path}" == module:
+            own.update({name: home or homes(face)[name] for name in names.split()})
+    return own
+
+
+def submodules() -> list[str]:
+    """All modules below the faces, and the packages between."""
+    paths = {f"{face}.{path}" for face, rows in SUBMODULES.items() for path, _, _ in rows}
+    between = {path.rsplit(".", up)[0] for path in paths for up in range(1, path.count(".") - 1)}
+    return sorted(paths | between)
+
+
+def parts(module: str) -> list[str]:
+    """The last names of the modules right below a module, sorted."""
+    found = (path.rpartition(".") for path in submodules())
+    return [name for parent, _, name in found if parent == module]
+
+
+def below(module: str) -> tuple[str, tuple[tuple[str, str, str], ...]]:
+    """The face that a module stands below, and the rows of it; nothing for others."""
+    face = next((face for face in SUBMODULES if module.startswith(f"{face}.")), "")
+    return face, SUBMODULES.get(face, ())
 
 
 def moved() -> dict[str, str]:
     """What `agentkit` offers for one version more: name -> the module to import it from."""
     return {
-        name: home if doors[0] == MOVED else doors[0]
-        for home, doors, names in TABLE
-        if MOVED in doors
-        for name in names.split()
+        name: home if doors[0] == MOVED else doors[0] for home, doors, names in TABLE if MOVED in doors for name in names.split()
     }
-
-
-class Door:
-    """What a module of the table needs to offer its names, each loaded when it is first used."""
-
-    def __init__(self, module: str) -> None:
-        self.module = module
-        self.homes = homes(module)
-        self.moved = moved() if module == ROOT else {}
-        self.names = sorted(self.homes)
-
-    def get(self, name: str) -> object:
-        """The object of that name, for `__getattr__`; raises AttributeError."""
-        from importlib import import_module
-
-        home = self.homes.get(name) or self.moved.get(name)
-        if home is None:
-            raise AttributeError(f"module {self.module!r} has no attribute {name!r}")
-        if name in self.moved:
-            _warn(name, home)
-        return getattr(import_module(home), name)
-
-    def listed(self) -> list[str]:
-        """The names, sorted, for `__dir__`."""
-        return self.names
-
-
-def _warn(name: str, home: str) -> None:
-    import warnings
-
-    warnings.warn(
-        f"{ROOT}.{name} has moved and will be gone from {ROOT} in the next version; "
-        f"write `from {home} import {name}` instead.",
-        DeprecationWarning,
-        stacklevel=3,
-    )
-
-
-class OldModules:
-    """Finds the modules of OLD_MODULES, with a warning: an entry of `sys.meta_path`."""
-
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> object:
-        """How to import a module by its old name; None for all others."""
-        if name not in OLD_MODULES:
-            return None
-        from importlib.machinery import ModuleSpec
-
-        return ModuleSpec(name, OldModules)  # type: ignore[arg-type]  # what a loader must have is there
-
-    @staticmethod
-    def create_module(spec: ModuleSpec) -> ModuleType:
-        """The module itself."""
-        import warnings
-        from importlib import import_module
-
-        home = OLD_MODULES[spec.name]
-        told = f"{spec.name} has moved; write `from {home} import ...` instead."
-        warnings.warn(told, DeprecationWarning, stacklevel=2)
-        module = import_module(home)
-        spec.loader_state = module.__spec__
-        return module
-
-    @staticmethod
-    def exec_module(module: ModuleType) -> None:
-        """It has been loaded under its own name, which it keeps."""
-        spec = module.__spec__
-        if spec is not None and spec.loader_state is not None:
-            module.__spec__ = spec.loader_state

@@ -3,10 +3,8 @@
 import streamlit as st
 
 from agentkit.errors import NotFound
-from agentkit.teams import team
 from agentkit.ui.chat import asking, chat, chat_list, composer, source, welcome
 from agentkit.ui.shared import components, state
-from agentkit.ui.text import markdown
 
 chat_list.go_back()
 try:
@@ -21,21 +19,18 @@ if problem:
     chat.draw_unknown(problem)
 elif current is None:
     state.page_head("Chat", "Ask your documents. Every answer cites its sources and shows what it took.")
-    with st.container(width=composer.WIDTH):
-        welcome.draw_welcome(known)
+    welcome.draw_welcome(known)
 else:
     composer.send_queued(current)
     run = chat.live_run(current)
     st.set_page_config(page_title=f"{current.title} · agentkit")
     asked = asking.in_words(run) if run else None
     chosen = composer.choice(current, known)
-    asks = f"{markdown.literal(team(chosen.team_id).title)}, over {markdown.literal(chosen.collection)}"
-    state.page_head(markdown.literal(current.title), asks)
     chat.draw_chat(current, chosen, run, asked)
-with st.container(width=composer.WIDTH):
-    composer.draw_pending(current.id if current else None)
+composer.draw_pending(current.id if current else None)
 composer.draw_composer(current, known, run, asked)
 composer.keep_draft(current.id if current else None)
 components.chat_page(source.open_source, current.id if current else "", answering=run is not None)
 components.sidebar(current.id if current else "")
 chat.speak(current, run)
+chat.warm_up()

@@ -21,7 +21,7 @@ LAYERS = [
     ("agentkit.core", "agentkit.database"),
     (
         *("agentkit.messages", "agentkit.events", "agentkit.reasons", "agentkit.settings", "agentkit.private"),
-        *("agentkit.places", "agentkit.errors", "agentkit.names", "agentkit.options"),
+        *("agentkit.places", "agentkit.errors", "agentkit.names", "agentkit.doors", "agentkit.options"),
     ),
 ]
 BASE = len(LAYERS) - 1

@@ -29,5 +29,13 @@ from agentkit.parsers import MultiTaggedContentParser as MultiTaggedContentParse
 from agentkit.parsers import ParserBase as ParserBase
 from agentkit.parsers import RegexTaggedContentParser as RegexTaggedContentParser
 from agentkit.parsers import TaggedContent as TaggedContent
+from agentkit.agentscope import agents as agents
+from agentkit.agentscope import exception as exception
+from agentkit.agentscope import memory as memory
+from agentkit.agentscope import message as message
+from agentkit.agentscope import models as models
+from agentkit.agentscope import parsers as parsers
+from agentkit.agentscope import pipelines as pipelines
 
 __all__: list[str]
+__version__: str

@@ -7,6 +7,8 @@ from agentkit.agents import RetrieveAssistantAgent as RetrieveAssistantAgent
 from agentkit.agents import RetrieveUserProxyAgent as RetrieveUserProxyAgent
 from agentkit.agents import UserProxyAgent as UserProxyAgent
 from agentkit.agents.compressible import CompressibleAgent as CompressibleAgent
+from agentkit.coding.legacy import DEFAULT_MODEL as DEFAULT_MODEL
+from agentkit.coding.legacy import FAST_MODEL as FAST_MODEL
 from agentkit.conversation import Agent as Agent
 from agentkit.conversation import ChatResult as ChatResult
 from agentkit.conversation import ConversableAgent as ConversableAgent
@@ -36,5 +38,19 @@ from agentkit.llm.compatible.config_list import config_list_openai_aoai as confi
 from agentkit.llm.compatible.config_list import filter_config as filter_config
 from agentkit.llm.compatible.config_list import get_config_list as get_config_list
 from agentkit.llm.compatible.wrapper import OpenAIWrapper as OpenAIWrapper
+from agentkit.autogen import agentchat as agentchat
+from agentkit.autogen import cache as cache
+from agentkit.autogen import code_utils as code_utils
+from agentkit.autogen import coding as coding
+from agentkit.autogen import exception_utils as exception_utils
+from agentkit.autogen import function_utils as function_utils
+from agentkit.autogen import graph_utils as graph_utils
+from agentkit.autogen import io as io
+from agentkit.autogen import oai as oai
+from agentkit.autogen import retrieve_utils as retrieve_utils
+from agentkit.autogen import runtime_logging as runtime_logging
+from agentkit.autogen import token_count_utils as token_count_utils
+from agentkit.autogen import version as version
 
 __all__: list[str]
+__version__: str

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import typer
 
-from agentkit.cli import ask, doctor, evaluate, extract, figures, ingest, search, serve, transfer
+from agentkit.cli import ask, doctor, evaluate, extract, figures, ingest, port, search, serve, transfer
 from agentkit.cli.output import note, put_json, tolerate_any_character
 from agentkit.cli.store import Opener, open_workspace
 from agentkit.errors import AgentkitError, Stopped
@@ -36,6 +36,7 @@ app.command()(figures.usage)
 app.command()(figures.runs)
 app.command("eval")(evaluate.evaluate)
 app.add_typer(transfer.app, name="collection")
+app.command()(port.port)
 app.command()(doctor.doctor)
 
 

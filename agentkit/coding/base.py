@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol, runtime_checkable
 
 
@@ -21,6 +21,10 @@ class CodeResult:
 
     exit_code: int
     output: str
+
+    def model_dump(self) -> dict[str, Any]:
+        """The result as a dict."""
+        return asdict(self)
 
 
 @dataclass(slots=True)

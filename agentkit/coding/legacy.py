@@ -30,6 +30,9 @@ __all__ = [
     "infer_lang", "is_docker_running",
 ]  # fmt: skip
 
+# The models that AutoGen means where none is named; nothing here asks them.
+DEFAULT_MODEL = "gpt-4"
+FAST_MODEL = "gpt-3.5-turbo"
 DEFAULT_TIMEOUT = 600
 """Seconds."""
 WORKING_DIR = "coding"

@@ -11,17 +11,33 @@ from agentkit.events import Event
 Listener = Callable[[Event], None]
 
 _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("agentkit_listeners", default=())
+_everywhere: list[Listener] = []
 
 
 def emit(event: Event) -> None:
-    """Tell every listener of this context, in the order in which they began to listen."""
-    for listener in _listeners.get():
+    """Tell every listener of this context, in the order in which they began to listen; then those everywhere."""
+    for listener in (*_listeners.get(), *_everywhere):
         listener(event)
 
 
 def heard() -> bool:
     """Whether anybody listens; lets hot paths skip building events for nobody."""
-    return bool(_listeners.get())
+    return bool(_listeners.get() or _everywhere)
+
+
+def listeners() -> tuple[Listener, ...]:
+    """Those that listen in this context."""
+    return _listeners.get()
+
+
+@contextmanager
+def listening_everywhere(listener: Listener) -> Iterator[None]:
+    """Let it hear the events of all contexts meanwhile: in a notebook each cell has one of its own."""
+    _everywhere.append(listener)
+    try:
+        yield
+    finally:
+        _everywhere.remove(listener)
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """The names of Lagent 0.2 that are here: `import agentkit.lagent as lagent`. No behaviour of its own."""
 
-from agentkit.names import Door
+from agentkit.doors import Door
 
+__version__ = "0.2.4"  # whose names these are
 _door = Door(__name__)
 __all__ = list(_door.names)
 __getattr__, __dir__ = _door.get, _door.listed

@@ -28,5 +28,9 @@ from agentkit.agents.rewoo import get_tool as get_tool
 from agentkit.agents.rewoo import get_tool_cls as get_tool_cls
 from agentkit.agents.rewoo import list_tools as list_tools
 from agentkit.agents.rewoo import tool_api as tool_api
+from agentkit.lagent import actions as actions
+from agentkit.lagent import agents as agents
+from agentkit.lagent import schema as schema
 
 __all__: list[str]
+__version__: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from agentkit.events import ReplyEnd, Thinking, Usage
 from agentkit.llm.prices import price
@@ -12,8 +12,8 @@ from agentkit.llm.response import ModelResponse
 from agentkit.messages import Message
 
 
-class ModelClient(Protocol):
-    """How a kind of model is asked; AutoGen's protocol for custom clients.
+class Client(Protocol):
+    """How a kind of model is asked.
 
     One that changes a request before it goes out has `says_what_it_sends` true, and calls `stream.sent`.
     """
@@ -34,6 +34,31 @@ class ModelClient(Protocol):
         """OpenAI's `usage` object as a dict; empty when the server sent none."""
 
 
+class ModelClient(Client, Protocol):
+    """AutoGen's protocol for clients of one's own: a `Client`, and what its types are called there."""
+
+    RESPONSE_USAGE_KEYS: ClassVar[list[str]] = [
+        *("prompt_tokens", "completion_tokens", "total_tokens", "cost", "model"),
+    ]
+    """What `get_usage` should tell."""
+
+    class ModelClientResponseProtocol(Protocol):
+        """What `create` returns."""
+
+        class Choice(Protocol):
+            """One of the replies."""
+
+            class Message(Protocol):
+                """Its message."""
+
+                content: str | None
+
+            message: Message
+
+        choices: list[Choice]
+        model: str
+
+
 @dataclass(frozen=True, slots=True)
 class Model:
     """A model that can be asked: through which client, and under which name."""
@@ -41,7 +66,7 @@ class Model:
     id: str
     """`offline` or `<connection>/<model>`."""
     label: str
-    client: ModelClient = field(repr=False)
+    client: Client = field(repr=False)
     name: str
     provider: str
     """Whose price list counts: `openai`, the server's host, or `offline`."""

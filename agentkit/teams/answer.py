@@ -17,7 +17,7 @@ from agentkit.llm.offline.passages import format_passages
 from agentkit.messages import Message, message, text_of
 from agentkit.reasons import ANSWERED, NO_EVIDENCE, STOPPED, EndKind, EndReason
 from agentkit.retrieval import Hit
-from agentkit.teams.task import Answer, Citation, Task, Team, passages
+from agentkit.teams.task import Answer, Citation, Task, Team, numbered_by_use, passages
 
 HISTORY = 6  # earlier messages that go along; more rarely help and fill small contexts
 AGENT = "Assistant"
@@ -72,11 +72,14 @@ def answer_from(task: Task, hits: Sequence[Hit], agent: str, ended: EndReason | 
     reply, hits = _asked(task, hits, agent, results)
     if not (reply.text.strip() or reply.stopped):
         raise no_answer(agent, ended)
-    found = task.evidence(reply.text, hits, [one.gave for one in results])
+    text = reply.text
+    if not (task.model.is_language_model or reply.stopped):  # whoever goes on knows the numbers as they were given
+        text, hits = numbered_by_use(text, hits)
+    found = task.evidence(text, hits, [one.gave for one in results])
     task.say(
         agent,
         "user",
-        reply.text,
+        text,
         status="stopped" if reply.stopped else "complete",
         final=True,
         extra=found.to_json() | {"model": task.model.id} | ({"end": ended.to_json()} if ended else {}),
@@ -84,7 +87,7 @@ def answer_from(task: Task, hits: Sequence[Hit], agent: str, ended: EndReason | 
         thinking=reply.thinking,
     )
     why = ended or _reason(reply, found.citations)
-    return Answer(reply.text, found.citations, why, cut_by(reply.end), reply.thinking, found.checks)
+    return Answer(text, found.citations, why, cut_by(reply.end), reply.thinking, found.checks)
 
 
 def _asked(

@@ -264,6 +264,22 @@ def markers(text: str) -> list[int]:
     return sorted({int(number) for group in MARKER.findall(text) for number in group.split(",")})
 
 
+def numbered_by_use(text: str, hits: Sequence[Hit]) -> tuple[str, list[Hit]]:
+    """The text with its markers numbered from 1 in the order of their first use, and the hits in that order.
+
+    Hits that it does not cite come last; numbers that name no hit are left as they are.
+    """
+    used = [int(number) for group in MARKER.findall(text) for number in group.split(",")]
+    first = list(dict.fromkeys(number for number in used if 1 <= number <= len(hits)))
+    new = {old: number for number, old in enumerate(first, start=1)}
+
+    def renumbered(marker: re.Match[str]) -> str:
+        return re.sub(r"\d+", lambda number: str(new.get(int(number[0]), number[0])), marker[0])
+
+    left = [hit for number, hit in enumerate(hits, start=1) if number not in new]
+    return MARKER.sub(renumbered, text), [*(hits[number - 1] for number in first), *left]
+
+
 def cited(text: str, hits: Sequence[Hit]) -> tuple[Citation, ...]:
     """The citations for the markers `[n]` that occur in `text`, by marker; numbers that name no hit are left out."""
     used = markers(text)

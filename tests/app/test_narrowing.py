@@ -108,7 +108,20 @@ def test_attached_files_belong_to_the_chosen_documents(workspace: ScriptableWork
     box.set_value("How long is soup cooked?").run()
     settle(app)
     assert "soup.txt" in found_in(workspace, str(app.query_params["chat"]))[0]
-    assert "Only: 1 document" in texts(app)
+    assert texts(app).count("Only: green.md") == 2, "above the composer, and below the question"
+    assert "1 document" not in texts(app)
+
+
+def test_what_a_chat_looks_into_is_named(workspace: ScriptableWorkspace, kitchen: str) -> None:
+    green, black = (
+        next(one.id for one in workspace.library.documents(OWNER, "Kitchen") if one.name == name)
+        for name in ("green.md", "black.md")
+    )
+    assert filters.in_words(Scope([green])) == "green\\.md"
+    assert filters.in_words(Scope([black, green, "x"], tags=["mild"])) == "black\\.md and 2 more, tag mild"
+    workspace.library.delete_documents(OWNER, [black])
+    assert filters.in_words(Scope([black, green])) == "2 documents"
+    assert filters.in_words(Scope([])) == "0 documents"
 
 
 def test_weak_evidence_is_told_with_a_way_to_see_it(workspace: ScriptableWorkspace, kitchen: str) -> None:
@@ -148,7 +161,7 @@ def test_agents_look_for_exact_words_in_the_scope(workspace: ScriptableWorkspace
     assert [hit["document"] for hit in second.hits] == ["green.md"]
 
 
-def test_what_is_narrowed_survives_the_way_through_the_ledger() -> None:
+def test_what_is_narrowed_survives_the_way_through_the_ledger(workspace: ScriptableWorkspace) -> None:
     scope = Scope(
         ["a", "b"],
         ["application/pdf"],

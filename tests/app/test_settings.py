@@ -390,7 +390,7 @@ def test_the_model_of_new_chats_is_chosen(workspace: ScriptableWorkspace, ingest
     fill(app, models="other")
     assert [one.name for one in saved(workspace)] == ["One", "Two"]
     app.menu_button(key="menu-Two").click("Delete").run()
-    assert "New chats begin with large (Two); after that, with other (One)." in app.warning[
+    assert "New chats begin with large; after that, with other." in app.warning[
         0
     ].value.replace("\\", "")
     app.button(key="delete-connection").click().run()
@@ -406,7 +406,7 @@ def test_a_default_that_is_gone_is_told(workspace: ScriptableWorkspace) -> None:
     app.selectbox(key="default-model").set_value("One/large").run()
     app.menu_button(key="menu-One").click("Edit").run()
     fill(app, models="tiny")
-    assert "**One/large**, is not offered any more: new chats begin with tiny (One)" in app.warning[
+    assert "**One/large**, is not offered any more: new chats begin with tiny." in app.warning[
         0
     ].value.replace("\\", "")
     app.selectbox(key="default-model").set_value("offline").run()

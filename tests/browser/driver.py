@@ -66,11 +66,23 @@ def ask(page: Page, question: str) -> Locator:
 
 
 def answered(page: Page, turn: Locator) -> Locator:
-    """Wait until the turn has ended; its caption tells what it took."""
-    caption = turn.get_by_text(re.compile(r"tokens in, [\d,]+ out · .* · [\d.]+ s"))
+    """Wait until the turn has ended; gives the line that tells in short what it took."""
+    caption = turn.locator("[class*='st-key-took-'] button:visible").filter(has_text=re.compile(r"· [\d.]+ s"))
     expect(caption).to_be_visible()
     expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
     return caption
+
+
+def what_it_took(page: Page, turn: Locator) -> str:
+    """All that is told of what a turn took, which is folded; its lines are joined by dots."""
+    answered(page, turn).click()
+    body = page.get_by_test_id("stPopoverBody")
+    expect(body).to_contain_text("tokens in")
+    told = " · ".join(body.inner_text().split("\n"))
+    settled(page)
+    page.keyboard.press("Escape")
+    expect(body).to_have_count(0)
+    return told
 
 
 def unfold(part: Locator, label: str) -> None:

@@ -62,9 +62,9 @@ def _add_two_documents(page: Page) -> None:
 
 def _first_answer_opens_its_page(page: Page) -> None:
     turn = driver.ask(page, papers.WARRANTY_QUESTION)
-    caption = driver.answered(page, turn)
+    took = driver.what_it_took(page, turn)
     expect(turn).to_contain_text(f"{papers.WARRANTY} [1]")
-    assert re.search(r"about [\d,]+ tokens in, [\d,]+ out · free, on this machine · [\d.]+ s", caption.inner_text())
+    assert re.search(r"about [\d,]+ tokens in, [\d,]+ out · free, on this machine · [\d.]+ s", took)
     turn.locator("a[href^='#cite-']").first.click()
     source = page.locator(".st-key-source")
     expect(source).to_contain_text("[1] kettle.pdf, p. 3")

@@ -56,11 +56,11 @@ def _reloaded_in_the_middle(page: Page, server: OpenAIServer) -> None:
     _is_half_written(page, turn)
     assert page.url == address
     server.go_on.set()
-    caption = driver.answered(page, turn)
+    driver.answered(page, turn)
     _is_there_once(page, WHOLE.text.replace(" [1]", ""))
     tokens_out = usage(WHOLE.text)["completion_tokens"]  # tokens in are those of the server and of the question's embedding
     took = rf"· 1[2-4]\d tokens in, {tokens_out} out · free, on this machine · [\d.]+ s · first word after"
-    assert re.search(took, caption.inner_text())
+    assert re.search(took, driver.what_it_took(page, turn))
     page.reload()
     driver.answered(page, turn)
     _is_there_once(page, WHOLE.text.replace(" [1]", ""))
@@ -79,8 +79,7 @@ def _stopped_in_the_middle(page: Page, server: OpenAIServer) -> None:
     page.reload()
     turn = page.locator("[class*='st-key-turn-']").last
     expect(turn).to_contain_text("Stopped.")
-    caption = driver.answered(page, turn)
-    assert "about" in caption.inner_text()
+    assert "about" in driver.what_it_took(page, turn)
     expect(turn).to_contain_text(BEGUN)
     expect(turn).not_to_contain_text(END)
 

@@ -122,11 +122,15 @@ def _answered_in_the_composer(page: Page) -> None:
     expect(box).to_have_attribute("placeholder", "Answer Critic")
     expect(page.get_by_test_id("stBottom").get_by_text("Answer Critic")).to_be_visible()
     expect(box).to_have_value("thr")
+    tool = turn.locator("details").filter(has=page.locator(":scope > summary", has_text="reserve("))
+    driver.unfold(turn, "reserve(")
     driver.settled(page)
     box.press("End")
     box.press_sequentially("ee")
     box.press("Enter")
     expect(turn).to_contain_text("Reserved: three to Skarholm.")
+    expect(tool.locator("summary")).not_to_contain_text("running")
+    expect(tool).to_have_attribute("open", "")  # as the person left it
     expect(box).to_have_attribute("placeholder", "Ask next, after this answer")
     expect(box).to_have_value("")
 

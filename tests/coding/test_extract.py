@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentkit.coding import MarkdownCodeExtractor
+from agentkit.coding import CommandLineCodeResult, IPythonCodeResult, MarkdownCodeExtractor
 from agentkit.coding.extract import content_str, infer_lang
 from agentkit.errors import WrongArgument, WrongType
 from tests.timing import processor_time
@@ -132,3 +132,9 @@ def test_content_becomes_text() -> None:
 def test_what_is_no_content_is_refused(content: object, error: type[Exception]) -> None:
     with pytest.raises(error, match="content"):
         content_str(content)  # type: ignore[arg-type]
+
+
+def test_results_can_be_dumped_as_dicts() -> None:
+    written = CommandLineCodeResult(0, "done", "a.py")
+    assert written.model_dump() == {"exit_code": 0, "output": "done", "code_file": "a.py"}
+    assert IPythonCodeResult(1, "", ["a.png"]).model_dump() == {"exit_code": 1, "output": "", "output_files": ["a.png"]}

@@ -7,6 +7,7 @@ import dataclasses
 from typing import Any
 
 from agentkit import Agent, ConversableAgent, GroupChat, GroupChatManager
+from agentkit.agents.society_of_mind import SocietyOfMindAgent
 from agentkit.coding import CodeResult
 from agentkit.conversation import chats, nested
 from agentkit.conversation.hooks import Hooks
@@ -356,6 +357,17 @@ def group_of(face: Face, **settings: Any) -> tuple[ConversableAgent, GroupChatMa
     manager = GroupChatManager(chat, llm_config=False)
     face.add(manager)
     return ann, manager
+
+
+@case("SocietyOfMindAgent.generate_inner_monologue_reply")
+def society_that_talks_it_over_twice(face: Face) -> Any:
+    _, manager = group_of(face)
+    society = SocietyOfMindAgent("society", manager, human_input_mode="NEVER")
+    face.add(society)
+    user = face.agent("user")
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}, {"role": "user", "content": "who?"}]
+    replies = [face.call(society, "generate_inner_monologue_reply", given, user) for given in (messages[:1], messages)]
+    return replies, manager.groupchat.messages
 
 
 @case("GroupChatManager.run_chat")

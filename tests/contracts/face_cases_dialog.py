@@ -6,6 +6,7 @@ from typing import Any
 
 from agentkit import Msg
 from agentkit.agents.dialog import hub
+from agentkit.agents.dialog.asking import Wish
 from agentkit.agentscope import AgentBase, UserAgent
 from tests.agents.dialog.cast import fenced, says, thinker, turn
 from tests.contracts.faces import Face, case
@@ -71,6 +72,13 @@ def model_asked_twice(face: Face) -> Any:
     ann = face.add(AgentBase("Ann", llm_config=says(["many", fenced("[3]"), "4"])[0]))
     found = face.call(ann.model, "call", "How many?", lambda response: int(response.text or ""), lambda response: 0, 2)
     return found.parsed, found.text
+
+
+@case("DialogModel.whole")
+def model_asked_for_all_of_a_reply(face: Face) -> Any:
+    ann = face.add(AgentBase("Ann", llm_config=says(["no number", "4"])[0]))
+    wish = Wish(lambda response: int(response.text or ""), "number", max_retries=1, fault_handler=None, parameters={})
+    return face.call(ann.model, "whole", [{"role": "user", "content": "How many?"}], wish).parsed
 
 
 @case("sequential_pipeline")

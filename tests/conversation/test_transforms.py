@@ -11,7 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from agentkit.conversation import ConversableAgent
 from agentkit.conversation.transforms import (
+    AgentCapability,
     MessageHistoryLimiter,
     MessageTokenLimiter,
     MessageTransform,
@@ -402,3 +404,16 @@ def test_any_history_keeps_its_messages_when_names_are_added(history: Messages, 
     after = check(named, transform)
     assert len(after) == len(named)
     assert transform.apply_transform(after) == after
+
+
+def test_a_capability_says_how_it_is_added() -> None:
+    class Named(AgentCapability):
+        def add_to_agent(self, agent: ConversableAgent) -> None:
+            agent.description = "capable"
+
+    agent = ConversableAgent("agent", llm_config=False)
+    Named().add_to_agent(agent)
+    assert agent.description == "capable"
+    assert issubclass(TransformMessages, AgentCapability)
+    with pytest.raises(NotImplementedError, match="AgentCapability does not say"):
+        AgentCapability().add_to_agent(agent)

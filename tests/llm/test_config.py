@@ -36,10 +36,24 @@ def test_the_environment_comes_first_and_the_offline_model_stays(settings: Setti
         "Cellar/qwen",
         "offline",
     ]
+    assert [model.label for model in available_models(with_key)][:3] == ["gpt-4o-mini", "llama", "qwen"]
     assert model_by_id(with_key).provider == "openai"
     assert model_by_id(with_key, "Cellar/qwen").provider == "10.0.0.7:8000"
     with pytest.raises(NotFound, match=r"'nope'.*Cellar/llama"):
         model_by_id(with_key, "nope")
+
+
+def test_models_of_one_name_are_told_apart_by_their_connections(settings: Settings) -> None:
+    for name in ("Cellar", "Attic"):
+        save_connection(settings, Connection(name, "http://10.0.0.7:8000", models=("llama", name.lower())))
+    labels = {model.id: model.label for model in available_models(settings)}
+    assert labels == {
+        "Cellar/llama": "llama (Cellar)",
+        "Cellar/cellar": "cellar",
+        "Attic/llama": "llama (Attic)",
+        "Attic/attic": "attic",
+        "offline": "Offline (quotes the documents)",
+    }
 
 
 def test_a_server_without_a_model_offers_its_first(settings: Settings) -> None:

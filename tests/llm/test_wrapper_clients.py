@@ -14,6 +14,7 @@ from agentkit.errors import (
     WrongArgument,
 )
 from agentkit.events import Event, ModelCalled, ModelReplied
+from agentkit.llm import ModelClient
 from agentkit.llm.cache import Cache
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.compatible.wrapper import OpenAIWrapper
@@ -217,3 +218,33 @@ def test_a_model_of_the_app_speaks(heard: list[Event]) -> None:
     assert texts(asked.create(messages=ASK))[0].model_dump()["function_call"]["name"] == "f"
     assert model.client.requests[0]["temperature"] == 0  # type: ignore[attr-defined]  # a ScriptedClient
     assert [(event.provider, event.cost) for event in heard if isinstance(event, ModelReplied)] == [("scripted", 0.0)] * 2
+
+
+def test_autogens_names_for_the_types_of_clients_are_there() -> None:
+    class Client:
+        def __init__(self, config: Any) -> None:
+            self.config = config
+
+        def create(self, params: Any) -> ModelClient.ModelClientResponseProtocol:
+            message = SimpleNamespace(content="Hello")
+            return SimpleNamespace(choices=[SimpleNamespace(message=message)], model=params["model"])
+
+        def message_retrieval(self, response: Any) -> list[ModelClient.ModelClientResponseProtocol.Choice.Message]:
+            return [choice.message.content for choice in response.choices]
+
+        def cost(self, response: Any) -> float:
+            return 0.0
+
+        @staticmethod
+        def get_usage(response: Any) -> dict[str, Any]:
+            return dict.fromkeys(ModelClient.RESPONSE_USAGE_KEYS, 0)
+
+    assert ModelClient.RESPONSE_USAGE_KEYS == ["prompt_tokens", "completion_tokens", "total_tokens", "cost", "model"]
+    asking = OpenAIWrapper(config_list=[{"model": "own", "model_client_cls": "Client"}], cache_seed=None)
+    asking.register_model_client(Client)
+    response = asking.create(messages=[{"role": "user", "content": "Hi"}])
+    assert asking.extract_text_or_completion_object(response) == ["Hello"]
+
+
+def test_keys_of_azures_client_are_known() -> None:
+    assert {"azure_endpoint", "api_version", "azure_ad_token"} <= OpenAIWrapper.aopenai_kwargs <= OpenAIWrapper.openai_kwargs

@@ -18,7 +18,7 @@ from agentkit.messages import message
 from agentkit.retrieval import Hit
 from agentkit.teams import TEAMS, Answer, Question, Task, answer, research, team
 from agentkit.teams.findings import Findings
-from agentkit.teams.task import cited, source_line
+from agentkit.teams.task import cited, numbered_by_use, source_line
 from tests.teams.stage import play
 
 DANUBE = "The Danube is 2,850 kilometres long."
@@ -146,6 +146,32 @@ def test_offline_the_sentence_that_answers_is_quoted_and_cited() -> None:
         assert result.text == f"{DANUBE} [1]"
         assert [citation.text for citation in result.citations] == [DANUBE]
         assert messages[-1].content == result.text
+
+
+@pytest.mark.parametrize("work", [answer.work, research.work])
+def test_offline_citations_are_numbered_in_the_order_of_their_use(work: Callable[[Task], Answer]) -> None:
+    shelf = Shelf(hit(3, "A kettle is no river."), hit(2, VOLGA, None), hit(1, DANUBE))
+    asked = Question("How long is the Danube, and which is the longest river in Europe?")
+    result, messages = worked(work, Task(asked, offline_model(), shelf))
+    assert result.text == f"{DANUBE} [1]\n\n{VOLGA} [2]"
+    assert [(one.marker, one.text) for one in result.citations] == [(1, DANUBE), (2, VOLGA)]
+    assert {(one.marker, one.verdict) for one in result.checks} == {(1, "supported"), (2, "supported")}
+    assert [one["document"] for one in messages[-1].extra["citations"]] == ["doc1.pdf", "doc2.pdf"]
+
+
+def test_the_numbers_that_a_language_model_wrote_are_left_alone() -> None:
+    said = f"{VOLGA} [2] {DANUBE} [1] [7]"
+    result, _ = worked(answer.work, Task(Question("How long?"), scripted_model([said]), Shelf(*HITS)))
+    assert result.text == said
+    assert [(one.marker, one.text) for one in result.citations] == [(1, DANUBE), (2, VOLGA)]
+
+
+def test_markers_are_numbered_by_use() -> None:
+    hits = [hit(number, f"Text {number}") for number in range(1, 5)]
+    text, ordered = numbered_by_use("A [4, 2], b [9] [4]. C [3].", hits)
+    assert text == "A [1, 2], b [9] [1]. C [3]."
+    assert [one.text for one in ordered] == ["Text 4", "Text 2", "Text 3", "Text 1"]
+    assert numbered_by_use("None.", hits) == ("None.", hits)
 
 
 def test_offline_what_the_documents_do_not_say_is_not_answered() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from agentkit.agents.group import templates
@@ -15,13 +16,21 @@ from agentkit.core.twin import Mode
 from agentkit.messages import AnyMessage, Stored, copied
 
 
-async def asked_model(mode: Mode, chat: Group, candidates: list[Agent], selector: Agent | None) -> Agent | None:
+async def asked_model(
+    mode: Mode,
+    chat: Group,
+    candidates: list[Agent],
+    selector: Agent | None,
+    messages: Sequence[Stored] | None = None,
+) -> Agent | None:
     """Whom the model names; None when there is no model, or no answer names exactly one of the candidates.
+
+    It reads the messages, by default those of the group.
 
     The model is that of `select_speaker_auto_llm_config`, else the selector's own, with its registered clients and its usage.
     """
     prompt = chat.select_speaker_prompt(candidates)
-    transcript = [copied(message) for message in chat.messages]
+    transcript = [copied(message) for message in (chat.messages if messages is None else messages)]
     if prompt is not None:
         role = chat.role_for_select_speaker_messages
         question: AnyMessage = {"content": prompt, "name": "checking_agent", "override_role": role}

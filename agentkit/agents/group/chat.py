@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentkit.agents.group import selection
+from agentkit.agents.group.auto import asked_model
 from agentkit.agents.group.members import Group
 from agentkit.agents.group.settings import checked
 from agentkit.agents.group.transitions import allowed_transitions
@@ -71,6 +72,22 @@ class GroupChat(Group):
         return self.last_choice.speaker
 
     select_speaker, a_select_speaker = faces(_select_speaker)
+
+    async def _ask_for_speaker(
+        self,
+        mode: Mode,
+        last_speaker: Agent,
+        selector: Agent | None,
+        messages: list[Stored] | None = None,
+        agents: list[Agent] | None = None,
+    ) -> Agent:
+        """Whom a model names as the next speaker, after these messages (by default the group's) and among these agents
+        (by default all); who comes next in the order of the group where it names none."""
+        candidates = self.agents if agents is None else agents
+        chosen = await asked_model(mode, self, candidates, selector, messages)
+        return self.next_agent(last_speaker, candidates) if chosen is None else chosen
+
+    _auto_select_speaker, a_auto_select_speaker = faces(_ask_for_speaker)
 
 
 def signed(message: AnyMessage, speaker: Agent) -> Stored:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from agentkit.conversation.transforms.base import MessageTransform, TransformMessages
+from agentkit.conversation.transforms.base import AgentCapability, MessageTransform, TransformMessages
 from agentkit.conversation.transforms.history import MessageHistoryLimiter
 from agentkit.conversation.transforms.names import TextMessageContentName
 from agentkit.conversation.transforms.text import SentenceCompressor, TextCompressor, TextMessageCompressor
 from agentkit.conversation.transforms.tokens import MessageTokenLimiter
 
 __all__ = [
-    "MessageHistoryLimiter", "MessageTokenLimiter", "MessageTransform", "SentenceCompressor", "TextCompressor",
-    "TextMessageCompressor", "TextMessageContentName", "TransformMessages",
+    "AgentCapability", "MessageHistoryLimiter", "MessageTokenLimiter", "MessageTransform", "SentenceCompressor",
+    "TextCompressor", "TextMessageCompressor", "TextMessageContentName", "TransformMessages",
 ]  # fmt: skip

@@ -37,7 +37,15 @@ class Hooked(Protocol):
         """Let the hook work in the named place."""
 
 
-class TransformMessages:
+class AgentCapability:
+    """What can be added to agents: the base class for your own, as in AutoGen."""
+
+    def add_to_agent(self, agent: Any) -> None:
+        """Give an agent this capability; subclasses say how."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it is added to an agent.")
+
+
+class TransformMessages(AgentCapability):
     """Applies transforms, in order, to the messages of an agent before it replies.
 
     The agent's own history stays whole, a system message at the head is left out of it all, and with `verbose` each

@@ -11,7 +11,7 @@ from agentkit.core.address import without_login
 from agentkit.errors import ConfigError, WrongArgument, WrongType
 from agentkit.llm.calls.client import ATTEMPTS
 from agentkit.llm.calls.openai_client import OPENAI_URL, AzureClient, OpenAIClient, provider_of
-from agentkit.llm.model import Model, ModelClient
+from agentkit.llm.model import Client, Model
 
 SDK_OPTIONS = frozenset(
     {"organization", "project", "websocket_base_url", "default_headers", "default_query", "http_client"}
@@ -91,7 +91,7 @@ def made_by(model: Model, model_client_cls: type[object]) -> bool:
 class CustomClient:
     """A script's client in AutoGen's protocol as one of ours: the response carries its cost, and usage may be None."""
 
-    def __init__(self, client: ModelClient) -> None:
+    def __init__(self, client: Client) -> None:
         self.client = client
 
     def create(self, params: Mapping[str, Any]) -> Any:

@@ -92,6 +92,8 @@ class OpenAIWrapper:
     """Keys that are for the wrapper and not sent to a server."""
     openai_kwargs: ClassVar[set[str]] = set(CLIENT_KEYS)
     """Keys that clients are built from."""
+    aopenai_kwargs: ClassVar[set[str]] = set(CLIENT_KEYS)
+    """The same, for Azure."""
 
     def __init__(self, *, config_list: Sequence[Mapping[str, Any]] | None = None, **base_config: Any) -> None:
         if not isinstance(config_list, (list, tuple, type(None))):

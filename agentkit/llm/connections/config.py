@@ -6,6 +6,7 @@ import dataclasses
 import json
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -137,10 +138,18 @@ def delete_connection(settings: Settings, name: str) -> None:
 def available_models(settings: Settings, similarity: Similarity | None = None) -> list[Model]:
     """All models to choose from, the default first.
 
-    It is the chosen one, else the first configured one, else the offline one. A chosen one that is
-    not offered any more counts as none. Asks no server.
+    Those that share a name are told apart by their connections. The default is the chosen one, else
+    the first configured one, else the offline one. A chosen one that is not offered any more counts
+    as none. Asks no server.
     """
-    found = [model for connection in connections(settings) for model in models_of(connection)]
+    known = [(one.name, model) for one in connections(settings) for model in models_of(one)]
+    labels = Counter(model.label for _, model in known)
+    found = [
+        dataclasses.replace(model, label=f"{model.label} ({connection})")
+        if labels[model.label] > 1
+        else model
+        for connection, model in known
+    ]
     found.append(offline_model(similarity))
     return sorted(found, key=lambda model: model.id != settings.default_model)
 
@@ -180,7 +189,7 @@ def models_of(connection: Connection) -> list[Model]:
         ]
     return [
         Model(
-            f"{connection.name}/{name}", f"{name} ({connection.name})", client, name, provider,
+            f"{connection.name}/{name}", name, client, name, provider,
             connection.contexts.get(name),
         )
         for name in connection.models

@@ -20,11 +20,11 @@ from agentkit.runs import Run
 from agentkit.teams import Question, Team, team
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
-from agentkit.ui.chat import asking, composer, doubts, source
+from agentkit.ui.chat import asking, composer, doubts, pace, source
 from agentkit.ui.shared import components, state
 from agentkit.ui.steps import draw, wording
 from agentkit.ui.steps.chat import excerpt
-from agentkit.ui.steps.step import Asked
+from agentkit.ui.steps.step import Asked, Said
 from agentkit.ui.steps.turns import (
     Turn,
     last_turns,
@@ -38,7 +38,8 @@ from agentkit.ui.text import figures, markdown
 
 _KEPT = "What had been written by then is kept."
 SHOWN = 30  # messages; more come with "Earlier messages"
-POLL_S = 0.3
+_WARM = "$x$ :+1:\n\n```python\nx\n```"
+"""What the browser has the programs for only once it has been drawn: formulas, emoji, coloured code."""
 _FOUND = "passages-found"
 _SETTINGS_HELP = frozenset({"ModelUnreachable", "ModelAuthFailed", "ModelNotFound", "ConfigError", "RateLimited"})
 
@@ -71,6 +72,7 @@ def draw_chat(
     turns = stored_turns(thread)
     shown = last_turns(turns, st.session_state.get(f"shown-{chat.id}", SHOWN))
     hidden = len(turns) - len(shown)
+    _draw_head(chat, chosen, _first_words(shown, run))
     if hidden:
         st.button(
             f"Earlier messages ({figures.count(hidden, 'question')})",
@@ -88,8 +90,37 @@ def draw_chat(
             again = chosen if turn is shown[-1] and run is None else None
             _draw_stored(turn, took.get(turn.answer.id) if turn.answer else None, labels, again)
     if run:
-        with st.container(key=f"turn-{run.id}", width=composer.WIDTH):
-            _draw_live(run, team(chat.team), asked)
+        with st.container(key=f"turn-{run.id}"):
+            every = pace.seconds()
+            live = st.fragment(_draw_live, run_every=every)
+            live(run, team(chat.team), asked, every)
+        _draw_live_source(run, team(chat.team))
+
+
+def warm_up() -> None:
+    """Let the browser load, out of sight, what it draws answers and their sources with.
+
+    Else it would take the first answer with a formula or with code off the page while it loads.
+    """
+    with st.container(key="warm-up"):
+        st.markdown(_WARM)
+        st.pills("Sources", ["1"], key="warm-sources", disabled=True)
+
+
+def _first_words(shown: Sequence[Turn], run: Run[Any] | None) -> str:
+    """What the first question on the page says; empty when there is none."""
+    if shown:
+        return shown[0].question.content if shown[0].question else ""
+    said = (recorded.event for recorded in run.events()) if run else ()
+    return next((event.content for event in said if isinstance(event, MessageSent)), "")
+
+
+def _draw_head(chat: Chat, chosen: Question, first: str) -> None:
+    """The title, and whom the chat asks; for screen readers alone where the first question says the same in full."""
+    is_said = " ".join(first.split()).startswith(chat.title.removesuffix("…"))
+    with st.container(key="head-unseen" if is_said else "head"):
+        asks = f"{markdown.literal(team(chosen.team_id).title)}, over {markdown.literal(chosen.collection)}"
+        state.page_head(markdown.literal(chat.title), asks)
 
 
 def speak(chat: Chat | None, run: Run[Any] | None) -> None:
@@ -122,18 +153,25 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
         if turn.thought:
             draw.draw_thinking(turn.thought)
         _draw_result(turn)
-        if turn.answer and took and took.prompt_tokens + took.completion_tokens:
-            st.caption(markdown.literal(figures.took(took, labels.get(turn.answer.extra.get("model", ""), ""))))
-        if turn.answer and turn.answer.content:
-            components.copy_button(turn.answer.content, f"copy-{turn.answer.id}")
+        if turn.answer:
+            _draw_foot(turn.answer, took, labels.get(turn.answer.extra.get("model", ""), ""))
         if again and (turn.status != "complete" or turn.cut):
             _draw_again(again, turn)
 
-    has_table = turn.answer is not None and turn.answer.extra.get("table")
-    with st.container(width="stretch" if has_table else composer.WIDTH):
-        draw.draw_turn(turn, answer)
+    draw.draw_turn(turn, answer)
     if turn.answer and cited:  # after its answer also for the keyboard; the style puts it beside it
         source.draw_source(turn.answer.id, cited, turn.answer.content, doubts.of_marker(turn.checks, cited["marker"]))
+
+
+def _draw_foot(answer: Said, took: Totals | None, model: str) -> None:
+    """Below an answer: the way to copy it, and what it took, the whole of it to unfold."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if answer.content:
+            components.copy_button(answer.content, f"copy-{answer.id}")
+        if took and took.prompt_tokens + took.completion_tokens:
+            label = markdown.literal(figures.briefly(took, model))
+            with st.popover(label, type="tertiary", key=f"took-{answer.id}"):
+                st.markdown("  \n".join(map(markdown.literal, figures.took(took, model))))
 
 
 def _draw_unread(turn: Turn) -> None:
@@ -193,6 +231,7 @@ def _draw_result(turn: Turn) -> None:
         with st.container(key=f"{kind}-{turn.answer.id}"):
             marked = doubts.places(turn.checks)
             st.markdown(markdown.answer(turn.answer.content, turn.answer.id, markers, marked))
+            st.empty()  # in place of the last part of `_draw_text`
     if turn.answer and turn.answer.extra.get("table"):  # with a source for every value: the markers lead there
         _draw_downloads(turn.answer.id, turn.answer.extra["table"])
     elif turn.citations and turn.answer:
@@ -337,21 +376,28 @@ def _can_go_on(chosen: Question, turn: Turn) -> bool:
     return written and asked.goes_on and state.workspace().model(chosen.model_id).is_language_model
 
 
-@st.fragment(run_every=POLL_S)
-def _draw_live(run: Run[Any], at_work: Team, asked: HumanInputRequested | None) -> None:
+def _draw_live(
+    run: Run[Any], at_work: Team, asked: HumanInputRequested | None, every: float
+) -> None:
     """The one part of the page that looks again and again; at the end the page is drawn once with what is stored."""
-    if run.ended or asking.in_words(run) != asked:
+    if run.ended or asking.in_words(run) != asked or pace.seconds() != every:
         st.rerun()
     turn = live_turn(run, at_work.agents[-1])
     draw.draw_turn(turn, lambda: _draw_progress(run, turn, unfolded=len(at_work.agents) > 1))
 
 
+def _draw_live_source(run: Run[Any], at_work: Team) -> None:
+    """The source that was opened while its answer is still being written."""
+    if marker := source.opened(run.message_id):
+        turn = live_turn(run, at_work.agents[-1])
+        if marker in turn.sources:
+            source.draw_source(run.message_id, turn.sources[marker], turn.text)
+
+
 def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
     request = run.waiting_for  # looked at once: the run goes on meanwhile
     label, level = "Stopping" if run.stopping else _doing(turn), composer.level()
-    if level == "answer":
-        st.caption(f":material/hourglass_top: {markdown.literal(label)}")
-    else:
+    if level != "answer":
         icon = ":material/pending:" if request else "spinner"
         # By its key it stays as the person left it, whatever its label says by then.
         key = f"live-{run.id}"
@@ -359,23 +405,35 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
             draw.draw_steps([step for step in turn.steps if not request or step != Asked(request)], level)
     if turn.thinking:
         draw.draw_growing_thinking(turn.thinking, unfolded=not turn.text)
-    hidden, text = lately(turn.text)
-    if hidden:
-        st.caption(f":material/more_horiz: {figures.count(hidden, 'character')} before this are shown when the answer is there.")
-    for part in markdown.finished(text):
-        if part:
-            st.markdown(markdown.answer(part, run.message_id, ()))
+    _draw_text(turn, run.message_id)
     if request:
         _draw_said_last(turn, whole=not request.draft)
         asking.draw_question(run, request)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Stop", key=f"stop-{run.id}", icon=":material/stop_circle:", on_click=run.stop, disabled=run.stopping)
-        # The label above is out of sight by then.
-        told = [label] if unfolded and level != "answer" and not request else []
+        # The label above is out of sight by then, or there is none.
+        told = [label] if (unfolded or level == "answer") and not request else []
         if not run.stopping and (wait := waits(run.events(), time.time())):
             told.append(wait)
         if told:
             st.caption(markdown.literal(" · ".join(told)), width="stretch")
+
+
+def _draw_text(turn: Turn, message_id: str) -> None:
+    """What is written so far, where the whole answer will stand: there it takes its place without a gap.
+
+    What is whole is drawn by itself, so that the browser need not draw it again with each word.
+    """
+    hidden, text = lately(turn.text)
+    if not text:
+        return
+    before, growing = markdown.finished(text)
+    with st.container(key=f"answer-{message_id}"):
+        for part in (before, growing) if before else (growing,):
+            st.markdown(markdown.answer(part, message_id, turn.sources))
+        if hidden:
+            left_out = figures.count(hidden, "character")
+            st.caption(f":material/more_horiz: {left_out} before this are shown when the answer is there.")
 
 
 def _draw_said_last(turn: Turn, *, whole: bool) -> None:

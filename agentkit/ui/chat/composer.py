@@ -24,7 +24,6 @@ from agentkit.ui.text import figures, markdown
 from agentkit.workspace import DEFAULT_COLLECTION
 
 _LONGEST_DRAFT = 100_000  # characters
-WIDTH = 736  # pixels: the reading column
 _BEGUN = "begun-chat"
 _CUT_SHORT = ("stopped", "interrupted")
 """How a run ended after which nobody waits for what comes next."""
@@ -171,7 +170,7 @@ def draw_composer(
     person: then it is the answer to that.
     """
     settings, chat_id, collection = state.workspace().settings, chat.id if chat else None, choice(chat, known).collection
-    with st.bottom, st.container(width=WIDTH, gap="xsmall"):
+    with st.bottom, st.container(gap="xsmall"):
         place = st.container()  # filled last: the dialog below says what stands there
         with st.container(horizontal=True, vertical_alignment="center"):
             _draw_choice(chat, known)

@@ -14,7 +14,7 @@ import streamlit as st
 Part = tuple[str, Literal["", "passage", "sentence"]]
 
 _PAGE = """
-let chat = "", answering = false, following = false;
+let chat = null, answering = false, following = false, lastTop = 0, movedAt = -1e9;
 let opener = null, wanted = "", open = false, held = null;  // of the source that is beside an answer
 
 const bare = (link) => link.getAttribute("href").slice("#cite-".length).replace(/\\?$/, "");
@@ -28,20 +28,59 @@ const inView = (part, main) => {
 const firstInView = (parts, main) =>
     [...main.querySelectorAll(parts)].find((part) => inView(part, main));
 
-export default function ({ data, setTriggerValue }) {
-    const main = document.getElementById("stMain");
-    const toEnd = () => following && main.scrollTo({ top: main.scrollHeight });
-    if (data.chat !== chat || (data.answering && !answering)) {
-        following = data.chat !== "";
+const LINES = '[class*="st-key-turn-"] :is(p, li, tr, pre)';
+// A line of a turn that is found again by its text: the end of an answer draws it anew.
+const lineAgain = (part, main) => {
+    const alike = () => [...main.querySelectorAll(LINES)].filter((line) => line.textContent === text);
+    const text = part.textContent, nth = alike().indexOf(part);
+    return () => part.isConnected ? part : (part = alike()[nth] ?? part).isConnected ? part : null;
+};
+const BACK = new Set(["ArrowUp", "PageUp", "Home"]), FORTH = new Set(["ArrowDown", "PageDown", "End", " "]);
+const isTyping = (part) => part instanceof Element && part.closest("input, textarea, select, [contenteditable]") !== null;
+
+export default function ({ data, setTriggerValue, parentElement }) {
+    const main = document.getElementById("stMain"), jump = parentElement.querySelector("button");
+    const below = () => main.scrollHeight - main.scrollTop - main.clientHeight;  // in pixels
+    const offer = () => {
+        const foot = document.querySelector('[data-testid="stBottom"]');
+        jump.style.bottom = `${(foot?.offsetHeight ?? 0) + 12}px`;
+        jump.hidden = !data.answering || following || below() < 100;
+    };
+    const toEnd = () => {
+        if (following && below() >= 1) main.scrollTo({ top: main.scrollHeight });
+        offer();
+    };
+    const isFirst = chat === null, begins = data.chat !== chat;
+    if (begins || (data.answering && !answering)) {
+        following = data.chat !== "" && (!isFirst || main.scrollTop === 0);  // else somebody was faster and reads already
         held = null;
     }
     chat = data.chat;
     answering = data.answering;
     const timers = [0, 200].map((delay) => setTimeout(toEnd, delay));
-    if (data.answering) timers.push(setInterval(toEnd, 150));
+    if (data.answering) timers.push(setInterval(toEnd, 100));
     else timers.push(setTimeout(() => { following = false; }, 400));  // the end of the answer has been shown
+    // What grows or is drawn anew moves the page, too: only a person ends the following, or begins it again.
     const scrolled = () => {
-        if (!held) following = data.answering && main.scrollHeight - main.scrollTop - main.clientHeight < 100;
+        const up = main.scrollTop < lastTop;
+        lastTop = main.scrollTop;
+        if (performance.now() - movedAt < 1000 && data.answering) {
+            following = up ? false : following || below() < 100;
+            const read = following ? null : firstInView(LINES, main);
+            held = read ? { find: lineAgain(read, main), top: read.getBoundingClientRect().top } : null;
+        }
+        offer();
+    };
+    const moved = (event) => {
+        const key = isTyping(event.target) ? "" : event.key;
+        const byKey = BACK.has(key) || FORTH.has(key), byBar = event.type === "pointerdown" && event.target === main;
+        if (!byKey && !byBar && event.type !== "wheel" && event.type !== "touchmove") return;
+        movedAt = performance.now();
+        if ((event.deltaY < 0 || BACK.has(key)) && main.scrollTop > 0) following = false;
+    };
+    jump.onclick = () => {
+        following = true;
+        toEnd();
     };
 
     // What the reader looks at stays where it is, until the reader moves.
@@ -77,7 +116,7 @@ export default function ({ data, setTriggerValue }) {
             hold(() => chip);
         } else if (event.target.closest(".st-key-close-source")) {
             const line = found(opener);
-            const read = line && inView(line, main) ? line : firstInView('[class*="st-key-turn-"] :is(p, li, tr, pre)', main);
+            const read = line && inView(line, main) ? line : firstInView(LINES, main);
             hold(() => read?.isConnected ? read : null);
         } else if (event.target.closest(".st-key-earlier")) {
             const turn = firstInView('[class*="st-key-turn-"]', main)?.className.match(/st-key-turn-\\S+/)[0];
@@ -114,8 +153,9 @@ export default function ({ data, setTriggerValue }) {
         send(location.hash.slice("#cite-".length).replace(/\\?$/, ""));
         history.replaceState(history.state, "", location.pathname + location.search);
     }
-    const moves = ["wheel", "touchmove", "pointerdown"];
+    const moves = ["wheel", "touchmove", "pointerdown"], looks = [...moves, "keydown"];
     moves.forEach((name) => document.addEventListener(name, letGo, { capture: true, passive: true }));
+    looks.forEach((name) => document.addEventListener(name, moved, { capture: true, passive: true }));
     main.addEventListener("scroll", scrolled);
     document.addEventListener("click", clicked, true);
     document.addEventListener("keydown", pressed, true);
@@ -124,11 +164,25 @@ export default function ({ data, setTriggerValue }) {
         watch.disconnect();
         sizes.disconnect();
         moves.forEach((name) => document.removeEventListener(name, letGo, { capture: true }));
+        looks.forEach((name) => document.removeEventListener(name, moved, { capture: true }));
         main.removeEventListener("scroll", scrolled);
         document.removeEventListener("click", clicked, true);
         document.removeEventListener("keydown", pressed, true);
     };
 }
+"""
+_PAGE_HTML = """
+<button type="button" hidden><span aria-hidden="true">&darr;</span> Jump to end</button>
+"""
+_PAGE_CSS = """
+button {
+    position: fixed; z-index: 50; left: 50%; transform: translateX(-50%); padding: 0.25rem 0.9rem; cursor: pointer;
+    font-family: var(--st-font); font-size: 0.875rem; color: var(--st-text-color); background: var(--st-background-color);
+    border: 1px solid var(--st-border-color); border-radius: 1rem; box-shadow: 0 1px 6px rgb(0 0 0 / 20%);
+}
+button[hidden] { display: none; }
+button:hover { color: var(--st-link-color); border-color: currentColor; }
+button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
 """
 _SIDEBAR = """
 export default function ({ data }) {
@@ -333,7 +387,6 @@ mark.sentence { background: color-mix(in srgb, var(--st-primary-color) 45%, tran
 """
 
 _UNSEEN = {
-    "agentkit_chat_page": _PAGE,
     "agentkit_draft": _DRAFT,
     "agentkit_looked_at": _LOOKED_AT,
     "agentkit_sidebar": _SIDEBAR,
@@ -341,6 +394,7 @@ _UNSEEN = {
 }
 """The pieces that draw nothing."""
 _SEEN = {
+    "agentkit_chat_page": (_PAGE_HTML, _PAGE_CSS, _PAGE),
     "agentkit_spoken": (_SPOKEN_HTML, _SPOKEN_CSS, _SPOKEN),
     "agentkit_copy": (_COPY_HTML, _COPY_CSS, _COPY),
     "agentkit_marked_text": (_TEXT_HTML, _TEXT_CSS, _TEXT),
@@ -353,8 +407,9 @@ def chat_page(on_open: Callable[[str], None], chat_id: str, *, answering: bool) 
 
     The link is the k-th of those with this address, from 0; a `?` behind the number, of a doubtful
     citation, is left out. A chat opens at its end. Whoever scrolls up while an answer is written is
-    left alone. When a source opens or closes, or earlier messages are shown, the reader's line stays
-    where it is; the source has the focus until the Close button or Esc gives it back.
+    left alone, and offered a button back to the end. When a source opens or closes, or earlier
+    messages are shown, the reader's line stays where it is; the source has the focus until the Close
+    button or Esc gives it back.
     """
 
     def opened() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from agentkit.documents.readers import FORMATS
+from agentkit.errors import NotFound
 from agentkit.retrieval import Collection
 from agentkit.retrieval.types import Scope
 from agentkit.ui.shared import state
@@ -115,10 +116,10 @@ def fill(key: str, given: Mapping[str, Any]) -> None:
 
 
 def in_words(scope: Scope) -> str:
-    """What is searched, in Markdown: `2 documents, tag budget`; empty for everything."""
+    """What is searched, in Markdown: `tea.md and 2 more, tag budget`; empty for everything."""
     days = [(scope.added_from, "from"), (scope.added_before and scope.added_before - timedelta(days=1), "to")]
     parts = [
-        figures.count(len(scope.document_ids), "document") if scope.document_ids is not None else "",
+        _names(scope.document_ids) if scope.document_ids is not None else "",
         " or ".join(map(_type_name, scope.media_types)),
         f"tag {' or '.join(map(markdown.literal, scope.tags))}" if scope.tags else "",
         *(f"added {word} {times.day(moment)}" for moment, word in days if moment),
@@ -126,6 +127,17 @@ def in_words(scope: Scope) -> str:
         f"to page {scope.last_page:,}" if scope.last_page else "",
     ]
     return ", ".join(part for part in parts if part)
+
+
+def _names(ids: Sequence[str]) -> str:
+    """The first of these documents by its name, in Markdown, and how many more; only their number when it is gone."""
+    try:
+        first = state.workspace().library.document(state.owner(), ids[0]).name if ids else ""
+    except NotFound:
+        first = ""
+    if not first:
+        return figures.count(len(ids), "document")
+    return markdown.literal(first) + (f" and {len(ids) - 1:,} more" if len(ids) > 1 else "")
 
 
 def draw_fields(collection: Collection, key: str) -> Scope:

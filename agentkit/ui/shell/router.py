@@ -37,21 +37,44 @@ button[kind="tertiary"]:is(:active, [aria-expanded="true"]), [role="tab"]:is(:ho
     color: inherit; opacity: 0.75; text-decoration: underline dotted; text-underline-offset: 0.2em;
 }
 
+.st-key-warm-up { position: absolute; height: 0; overflow: hidden; visibility: hidden; }  /* fonts are loaded, too */
 .st-key-outage { position: absolute; }  /* draws nothing, and takes no room at the top of a page */
 
-/* Words for screen readers: what stands out of a chat in the list, and which one a menu is for. */
+/* Words for screen readers: what stands out of a chat in the list, which one a menu is for, a title that the page says. */
+.st-key-head-unseen,
 [class*="st-key-chat-menu-"] button [data-testid="stMarkdownContainer"], [class*="st-key-chat-row-"] button small {
     position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%%); white-space: nowrap;
 }
 
+/* What agents write under a heading of their own is no part of the page's. */
+[data-testid="stExpanderDetails"] [data-testid="stMarkdownContainer"] :is(h1, h2, h3) { font-size: 1.1rem; padding: 0.25rem 0; }
+
+/* What an answer took: a caption that unfolds. */
+[class*="st-key-took-"] button { color: color-mix(in srgb, currentColor 65%%, transparent); }
+[class*="st-key-took-"] button p { font-size: 0.875rem; }
+
+/* Whether files are kept matters while some are attached. */
+.stApp:not(:has([data-testid="stChatInput"] [data-testid="stFileChips"])) .st-key-keep-files { display: none; }
+
+/* A chat is one column in the middle; a turn with a table may be wider. A source moves it no further than it has to. */
+:root { --source: min(28rem, 32vw); --column: 46rem; --moved: 0rem; }
+.stApp:has(.st-key-new-chat) :is([data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"])
+> [data-testid="stVerticalBlock"] > :where(:not(.st-key-outage)) {
+    --left: clamp(0rem, (100%% + var(--moved) - var(--column)) / 2, max(0rem, 100%% - var(--column)));
+    width: min(100%%, var(--column)); max-width: none; margin-left: var(--left);
+}
+.stApp [data-testid="stLayoutWrapper"]:has(> [class*="st-key-turn-"] [class*="st-key-with-table-"]) {
+    --wide: 68rem; width: min(100%%, var(--wide)); margin-left: clamp(0rem, 100%% - var(--wide), var(--left));
+}
+
 /* A source stands beside its answer, and stays there while the page scrolls; where there is no room, above it. */
-:root { --source: min(28rem, 32vw); }
 [data-testid="stLayoutWrapper"]:has(> .st-key-source) {
     position: fixed; z-index: 100; top: 4rem; right: 1.5rem; bottom: 1rem; width: var(--source); overflow-y: auto;
     overscroll-behavior: contain; display: block; background: light-dark(%(light)s, %(dark)s);
 }
 [data-testid="stLayoutWrapper"]:has(> .st-key-source):has([aria-label^="Close fullscreen"]) { z-index: 1000000; }
 @media (min-width: 70rem) {
+    .stApp:has(.st-key-source) { --moved: calc(var(--source) - 2rem); }
     .stApp:has(.st-key-source) :is([data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"]) {
         padding-right: calc(var(--source) + 3rem);
     }

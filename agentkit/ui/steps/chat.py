@@ -181,9 +181,9 @@ def _draw_message(said: MessageSent, *, whole: bool) -> None:
         who = f"**{markdown.literal(said.sender)}** to {markdown.literal(said.recipient)}"
         who += f" · {wording.END[said.status]}" if said.status in wording.END else ""
         width: Any = "content" if beside else "stretch"
-        st.markdown(f":small[:material/forum: {who}]", width=width)
+        st.caption(f":material/forum: {who}", width=width)
         if text:
-            st.caption(text, width=width)
+            st.markdown(text, width=width)
         for call in functions_of(said.extra) if whole else ():
             st.caption(f"asks for `{call_line(call['name'], call['arguments'])}`")
 

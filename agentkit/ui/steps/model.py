@@ -159,9 +159,9 @@ def _draw_fields(parsed: ReplyParsed) -> None:
     if unheard:
         with st.container(gap=None):
             who = markdown.literal(parsed.agent)
-            st.markdown(f":small[:material/psychology: **{who}**, unheard by the others]")
+            st.caption(f":material/psychology: **{who}**, unheard by the others")
             for name, text in unheard.items():
-                st.caption(f"{markdown.literal(name)}: {markdown.literal(text)}")
+                st.markdown(f"{markdown.literal(name)}: {markdown.literal(text)}")
 
 
 def _in_words(value: object) -> str:

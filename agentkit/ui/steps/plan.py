@@ -84,8 +84,8 @@ def draw_plan(planned: Planned) -> None:
         st.markdown(f":material/checklist: :small[**{who}** planned {figures.count(len(steps), 'step')}{how_far}]")
         if any(step["needs"] for step in steps) and len(steps) <= _MOST_IN_PICTURE:
             st.graphviz_chart(graph(steps, dark=st.context.theme.type == "dark"), width="content")
-        for step in steps:
-            _draw_step(planned, step)
+        for number, step in enumerate(steps):
+            _draw_step(planned, step, f"plan-{planned.made.plan_id}-{number}")
 
 
 def graph(steps: Sequence[dict[str, Any]], *, dark: bool) -> str:
@@ -100,11 +100,12 @@ def graph(steps: Sequence[dict[str, Any]], *, dark: bool) -> str:
     )
 
 
-def _draw_step(planned: Planned, step: dict[str, Any]) -> None:
+def _draw_step(planned: Planned, step: dict[str, Any], key: str) -> None:
+    """One step; by its key it stays as the person left it, whatever its label says by then."""
     state, done = planned.state(step), planned.done.get(step["label"])
     told = _told(state, done, [need for need in step["needs"] if need not in planned.done])
     label = f"{markdown.literal(step['label'])} {markdown.literal(_short(step['thought']) or step['tool'])} · {told}"
-    with st.expander(label, type="compact", icon=_ICONS[state]):
+    with st.expander(label, type="compact", icon=_ICONS[state], key=key):
         st.code(f"{step['tool']}[{step['arguments']}]", language=None, wrap_lines=True)
         if done:
             if step["needs"] and len(done.arguments) <= _SHOWN:

@@ -52,7 +52,8 @@ class Use(Kind[ToolUse]):
         state += "" if went_well else ", failed"
         label = f"`{call_line(called.name, called.arguments)}` · {state}"
         icon = ":material/build:" if went_well else ":material/error:"
-        with st.expander(label, type="compact", icon=icon):
+        # By its key it stays as the person left it, whatever its label says by then.
+        with st.expander(label, type="compact", icon=icon, key=f"tool-{called.call_id}"):
             st.caption("Arguments")
             draw_runnable(called.arguments, "json")
             if returned is not None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeGuard
 
 from agentkit.events import (
@@ -14,18 +14,22 @@ from agentkit.events import (
     ModelReplied,
     Recorded,
     ReplyEnd,
+    Retrieved,
     Thinking,
     ThinkingDelta,
     TokenDelta,
+    ToolReturned,
 )
 from agentkit.ledger import StoredMessage
 from agentkit.runs import Run
 from agentkit.teams.ending import without_ending
+from agentkit.teams.task import Citation
 from agentkit.teams.written import streamed, thinking
 from agentkit.ui.steps import wording
 from agentkit.ui.steps.registry import kind_of
 from agentkit.ui.steps.step import Said, Step, Steps
 
+_CITED = {field.name for field in fields(Citation)} - {"marker"}
 LIVE = 20_000
 """Characters of an answer that are drawn while it is being written; at its end all of it is."""
 _STEP = 5_000
@@ -46,6 +50,8 @@ class Turn:
     """The answer so far, while it is being written."""
     thinking: str = ""
     """What the model thinks before it answers, while it does."""
+    sources: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """By marker, what an answer that is being written may cite, like `citations`."""
     steps: list[Step] = field(default_factory=list)
     """What was done, in order; of stored turns it is looked up when somebody wants to see it."""
 
@@ -103,8 +109,33 @@ def live_turn(run: Run[Any], agent: str) -> Turn:
     else:
         turn.text = streamed(events, agent)
     turn.thinking = thinking(events, agent)
+    turn.sources = _sources(events)
     turn.steps = steps(heard)
     return turn
+
+
+def _sources(events: Iterable[Event]) -> dict[int, dict[str, Any]]:
+    """The passages by the numbers that the model knows them by, as far as the events tell these.
+
+    Tools number what they give; else there is one search, whose passages are numbered in order.
+    """
+    searches: list[list[dict[str, Any]]] = []
+    numbered: dict[int, tuple[object, ...]] = {}
+    for event in events:
+        if isinstance(event, Retrieved):
+            searches.append([hit for hit in event.hits if hit.keys() >= _CITED])
+        elif isinstance(event, ToolReturned):
+            numbered |= {int(gave["marker"]): _span(gave) for gave in event.passages}
+    if numbered:
+        known = {_span(hit): hit for hits in searches for hit in hits}
+        found = [(n, known[span]) for n, span in numbered.items() if span in known]
+    else:
+        found = list(enumerate(searches[0], start=1)) if len(searches) == 1 else []
+    return {n: {**hit, "marker": n} for n, hit in found}
+
+
+def _span(passage: Mapping[str, Any]) -> tuple[object, ...]:
+    return passage["document_id"], passage["start"], passage["end"]
 
 
 def waits(heard: Iterable[Recorded], now: float) -> str:

@@ -1,4 +1,4 @@
-"""Numbers as people read them: thousands separators, units, and the one caption that says what an answer took."""
+"""Numbers as people read them: thousands separators, units, and what an answer took."""
 
 from __future__ import annotations
 
@@ -56,8 +56,14 @@ def _free(totals: Totals) -> str:
     return "failed, nothing to pay" if totals.failed else "free, on this machine"
 
 
-def took(totals: Totals, model: str) -> str:
-    """The caption under an answer: model, tokens in and out, cost, seconds, time to the first word."""
+def briefly(totals: Totals, model: str) -> str:
+    """The line under an answer: model, seconds, and what is to be paid for it."""
+    parts = [model, seconds(totals.seconds), dollars(totals.cost) if totals.cost else ""]
+    return " · ".join(part for part in parts if part)
+
+
+def took(totals: Totals, model: str) -> list[str]:
+    """All that is known of what an answer took: model, tokens in and out, cost, seconds, time to the first word."""
     about = "about " if totals.estimated else ""
     parts = [
         model,
@@ -67,7 +73,7 @@ def took(totals: Totals, model: str) -> str:
     ]
     if totals.first_token_p50_s is not None:
         parts.append(f"first word after {seconds(totals.first_token_p50_s)}")
-    return " · ".join(part for part in parts if part)
+    return [part for part in parts if part]
 
 
 def size(number: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import SimpleNamespace
 from typing import Any
 
@@ -198,3 +199,21 @@ def test_attempts_are_printed_when_wanted() -> None:
     with IOStream.set_default(console):
         _chat("b or c", "b")
     assert console.printed == []
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_script_may_ask_the_model_itself(face: str) -> None:
+    config, client = _config("c", "nobody", "nobody", "nobody")
+    a, b, c = agents = members("abc")
+    chat = group(agents, speaker_selection_method="auto", select_speaker_auto_llm_config=config).groupchat
+
+    def asked(*args: Any) -> Any:
+        if face == "async":
+            return asyncio.run(chat.a_auto_select_speaker(a, None, *args))
+        return chat._auto_select_speaker(a, None, *args)
+
+    said = [{"role": "user", "name": "a", "content": "Who is next?"}]
+    assert asked(said, [b, c]) is c
+    assert "Who is next?" in str(client.requests[0]["messages"])
+    assert chat.messages == []
+    assert asked() is b, "no name, so the next in turn"

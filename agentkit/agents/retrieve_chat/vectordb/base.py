@@ -11,14 +11,17 @@ Vector = Sequence[float] | Sequence[int]
 EmbeddingFunction = Callable[[list[str]], Sequence[Vector]]
 """Texts to vectors, one each, all of the same dimension."""
 
+Metadata = Mapping[str, Any]
+"""What belongs to a document: texts, numbers and booleans by key."""
+
 
 class Document(TypedDict):
     """A text with what belongs to it."""
 
     id: ItemID
     content: str
-    metadata: NotRequired[Mapping[str, Any] | None]
-    """Texts, numbers and booleans by key; None when there are none."""
+    metadata: NotRequired[Metadata | None]
+    """None when there is none."""
     embedding: NotRequired[Vector | None]
     """The vector of the content; computed when it is not given."""
 

@@ -1,0 +1,117 @@
+"""Graphs of who may speak after whom: AutoGen's functions over them, and a picture."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentkit.agents.group.transitions import Transitions, allowed_transitions, check_transitions
+from agentkit.conversation.agent import Agent
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from PIL.ImageDraw import ImageDraw
+
+Point = tuple[float, float]
+
+_WIDTH, _HEIGHT = 960, 720
+_MIDDLE = (_WIDTH / 2, _HEIGHT / 2)
+_NODE = 28  # radius
+_HEAD = 14  # length of an arrow's head
+_INK, _FILL, _PAPER = "#1f2937", "#cfe3f5", "#ffffff"
+
+
+def has_self_loops(allowed_speaker_transitions: Mapping[Agent, Sequence[Agent]]) -> bool:
+    """Whether anybody may speak twice in a row."""
+    return any(agent in followers for agent, followers in allowed_speaker_transitions.items())
+
+
+def check_graph_validity(allowed_speaker_transitions_dict: Mapping[Agent, Sequence[Agent]], agents: Sequence[Agent]) -> None:
+    """Raise WrongArgument (a ValueError) for what is no graph over these agents; warn of what is odd in it."""
+    check_transitions(allowed_speaker_transitions_dict, agents)
+
+
+def invert_disallowed_to_allowed(
+    disallowed_speaker_transitions_dict: Mapping[Agent, Sequence[Agent]], agents: Sequence[Agent]
+) -> Transitions:
+    """Everybody may follow everybody, themselves too, but for those given; raises WrongArgument."""
+    return allowed_transitions(agents, True, disallowed_speaker_transitions_dict, "disallowed")
+
+
+def visualize_speaker_transitions_dict(
+    speaker_transitions_dict: Mapping[Agent, Sequence[Agent]],
+    agents: Sequence[Agent],
+    export_path: str | Path | None = None,
+) -> None:
+    """Draw who may speak after whom: agents in a circle, an arrow to each who may follow.
+
+    The picture goes to `export_path`, whose ending says in which form (.png, .jpg, .pdf); without
+    one it is shown, in a notebook below the cell. Raises OSError for a file that cannot be written,
+    ValueError for an ending that says nothing.
+    """
+    picture = _drawn(speaker_transitions_dict, agents)
+    if export_path is not None:
+        picture.save(export_path)
+    elif "ipykernel" in sys.modules:
+        from IPython.display import display
+
+        display(picture)  # type: ignore[no-untyped-call]
+    else:
+        picture.show()
+
+
+def _drawn(transitions: Mapping[Agent, Sequence[Agent]], agents: Sequence[Agent]) -> Image:
+    from PIL import Image, ImageDraw
+
+    picture = Image.new("RGB", (_WIDTH, _HEIGHT), _PAPER)
+    draw = ImageDraw.Draw(picture)
+    names = [agent.name for agent in agents]
+    names += [each.name for each in _mentioned(transitions) if each.name not in names]
+    places = dict(zip(names, _circle(len(names)), strict=False))
+    for agent, followers in transitions.items():
+        for follower in followers:
+            _draw_arrow(draw, places[agent.name], places[follower.name])
+    for name, place in places.items():
+        _draw_node(draw, name, place)
+    return picture
+
+
+def _mentioned(transitions: Mapping[Agent, Sequence[Agent]]) -> list[Agent]:
+    return list(dict.fromkeys([*transitions, *(each for some in transitions.values() for each in some)]))
+
+
+def _circle(count: int) -> list[Point]:
+    """So many places around the middle, the first above it."""
+    angles = [2 * math.pi * number / max(count, 1) - math.pi / 2 for number in range(count)]
+    across, down = _MIDDLE[0] - 5 * _NODE, _MIDDLE[1] - 3 * _NODE
+    return [(_MIDDLE[0] + across * math.cos(a), _MIDDLE[1] + down * math.sin(a)) for a in angles]
+
+
+def _draw_arrow(draw: ImageDraw, start: Point, end: Point) -> None:
+    if start == end:  # a loop, at the outer side
+        x, y = end[0] + math.copysign(_NODE, end[0] - _MIDDLE[0]), end[1]
+        size = _NODE * 0.6
+        draw.ellipse((x - size, y - size, x + size, y + size), outline=_INK, width=2)
+        return
+    tip, tail = _towards(end, start, _NODE), _towards(start, end, _NODE)
+    draw.line((tail, tip), fill=_INK, width=2)
+    back = math.atan2(start[1] - end[1], start[0] - end[0])
+    wings = [(tip[0] + _HEAD * math.cos(back + turn), tip[1] + _HEAD * math.sin(back + turn)) for turn in (-0.4, 0.4)]
+    draw.polygon([tip, *wings], fill=_INK)
+
+
+def _towards(start: Point, end: Point, distance: float) -> Point:
+    """The point at that distance from the start on the way to the end."""
+    length = math.dist(start, end) or 1.0
+    return (start[0] + (end[0] - start[0]) * distance / length, start[1] + (end[1] - start[1]) * distance / length)
+
+
+def _draw_node(draw: ImageDraw, name: str, place: Point) -> None:
+    x, y = place
+    draw.ellipse((x - _NODE, y - _NODE, x + _NODE, y + _NODE), fill=_FILL, outline=_INK, width=2)
+    outside = (x, y + math.copysign(_NODE + 16, y - _MIDDLE[1]))
+    draw.rectangle(draw.textbbox(outside, name, anchor="mm", font_size=20), fill=_PAPER)
+    draw.text(outside, name, fill=_INK, anchor="mm", font_size=20)

@@ -1,0 +1,139 @@
+"""An answer while it is being written: the page follows its end, nothing flashes, and its markers lead to sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser import driver, papers
+from tests.browser.serving import App
+from tests.servers.openai_server import Answer, OpenAIServer, words
+
+LINE = "The quay lies in the lee of the hill and is dry in nearly every wind that blows here. "
+PARAGRAPHS = f"{papers.FERRY} [1]\n\n" + f"{LINE * 6}\n\n" * 3
+CODE = "```python\n" + "".join(f"harbour.moor(boat={number})\n" for number in range(40)) + "```\n\n"
+FORMULA = "$$\n\\int_0^1 x^2 \\, dx = \\frac{1}{3}\n$$\n\n"
+MIDDLE = f"{PARAGRAPHS}{FORMULA}{CODE}{LINE * 6}\n\nThen the pier"
+LAST = "gulls stay until the morning."
+TEXT = f"{MIDDLE} is empty.\n\n" + f"{LINE * 6}\n\n" * 6 + f"And only the {LAST}"
+WATCH = """() => {
+    const seen = window.seen = { skeletons: [], lost: 0, fell: 0, frames: 0 };
+    let height = 0, begun = false;
+    const look = () => {
+        const turns = document.querySelectorAll("[class*='st-key-turn-']");
+        const turn = turns[turns.length - 1];
+        seen.frames += 1;
+        if (turn) {
+            const has = turn.textContent.includes("The quay lies");
+            if (begun && !has) seen.lost += 1;
+            begun ||= has;
+            if (begun) {
+                for (const one of turn.querySelectorAll("[data-testid='stSkeleton']")) {
+                    const part = one.closest("[class*='st-key-'], [data-testid='stMarkdown']");
+                    seen.skeletons.push(`${part?.dataset.testid} ${part?.className}`);
+                }
+                const now = turn.getBoundingClientRect().height;
+                seen.fell = Math.max(seen.fell, height - now);
+                height = now;
+            }
+        }
+        requestAnimationFrame(look);
+    };
+    look();
+}"""
+BELOW = "() => { const m = document.getElementById('stMain'); return m.scrollHeight - m.scrollTop - m.clientHeight; }"
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer(_script) as running:
+        yield running
+
+
+def _script(body: dict[str, Any]) -> Answer:
+    return Answer(TEXT, halt_after=len(words(MIDDLE)), delay_s=0.004)
+
+
+@pytest.fixture
+def chat(app: App, page: Page) -> Page:
+    page.goto(f"{app.url}/documents")
+    driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
+    page.goto(app.url)  # what the browser has loaded for formulas and code is gone with this
+    driver.settled(page)
+    return page
+
+
+def _at_the_end(page: Page) -> None:
+    page.wait_for_function(f"() => ({BELOW})() < 3")
+
+
+def test_the_page_follows_an_answer_and_nothing_of_it_flashes(chat: Page, server: OpenAIServer) -> None:
+    page = chat
+    page.evaluate(WATCH)
+    turn = driver.ask(page, papers.FERRY_QUESTION)
+    expect(turn).to_contain_text("Then the pier")
+    _at_the_end(page)
+    server.go_on.set()
+    expect(turn).to_contain_text(LAST)
+    driver.answered(page, turn)
+    _at_the_end(page)
+    seen = page.evaluate("() => window.seen")
+    assert seen["frames"] > 20
+    assert (seen["skeletons"], seen["lost"]) == ([], 0)
+    assert seen["fell"] < 80, "the label of the steps and the Stop button may go; the text may not"
+
+
+def test_who_scrolls_up_is_left_alone_and_can_jump_to_the_end(chat: Page, server: OpenAIServer) -> None:
+    page = chat
+    turn = driver.ask(page, papers.FERRY_QUESTION)
+    expect(turn).to_contain_text("Then the pier")
+    _at_the_end(page)
+    jump = page.get_by_role("button", name="Jump to end")
+    expect(jump).to_be_hidden()
+    page.mouse.move(600, 400)
+    page.mouse.wheel(0, -500)
+    expect(jump).to_be_visible()
+    line = turn.locator("p", has_text="The quay lies").nth(2)
+    before = line.evaluate("part => part.getBoundingClientRect().top")
+    server.script = lambda body: Answer(TEXT)
+    server.go_on.set()
+    expect(turn).to_contain_text(LAST)
+    driver.answered(page, turn)
+    after = line.evaluate("part => part.getBoundingClientRect().top")
+    assert after == pytest.approx(before, abs=60), "the steps above it fold to one line when the answer is there"
+    expect(jump).to_be_hidden()
+
+
+def test_the_button_leads_to_the_end_and_the_page_follows_again(chat: Page, server: OpenAIServer) -> None:
+    page = chat
+    turn = driver.ask(page, papers.FERRY_QUESTION)
+    expect(turn).to_contain_text("Then the pier")
+    _at_the_end(page)
+    page.mouse.move(600, 400)
+    page.mouse.wheel(0, -700)
+    page.get_by_role("button", name="Jump to end").click()
+    _at_the_end(page)
+    expect(page.get_by_role("button", name="Jump to end")).to_be_hidden()
+    server.go_on.set()
+    expect(turn).to_contain_text(LAST)
+    driver.answered(page, turn)
+    _at_the_end(page)
+
+
+def test_a_marker_leads_to_its_source_while_the_answer_is_being_written(chat: Page, server: OpenAIServer) -> None:
+    page = chat
+    turn = driver.ask(page, papers.FERRY_QUESTION)
+    expect(turn).to_contain_text("Then the pier")
+    link = turn.locator("a[href^='#cite-']").first
+    link.click()
+    source = page.locator(".st-key-source")
+    expect(source.locator("mark.sentence")).to_have_text(papers.FERRY)
+    expect(turn).not_to_contain_text(LAST)
+    server.go_on.set()
+    driver.answered(page, turn)
+    expect(source.locator("mark.sentence")).to_have_text(papers.FERRY)
+    source.get_by_role("button", name="Close").click()
+    expect(source).to_have_count(0)
