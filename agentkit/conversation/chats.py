@@ -183,11 +183,15 @@ def _with_summaries(given: Chat, summaries: list[Any]) -> Chat:
     return chat
 
 
-def beginning(recipient: str, message: object, carryover: Any) -> str:
-    """What a chat begins with, as `verbose` tells it."""
+def tell_beginning(sender: str, recipient: str, message: object, options: Mapping[str, Any], silent: bool) -> None:
+    """Tell what a chat begins with and carries over, when its options say `verbose`."""
+    if not options.get("verbose") or silent:
+        return
     opening = getattr(message, "__name__", repr(message)) if callable(message) else carried(message)
-    items = [carryover] if isinstance(carryover, str) else carryover or []
-    return f"to {recipient}:\n{opening}" + "".join(f"\ncarried over:\n{carried(item)}" for item in items)
+    carryover = options.get("carryover") or []
+    items = [carryover] if isinstance(carryover, str) else carryover
+    told = "".join(f"\ncarried over:\n{carried(item)}" for item in items)
+    telling.note(sender, f"to {recipient}:\n{opening}{told}")
 
 
 def _by_id(queue: Sequence[Chat]) -> dict[Any, Chat]:

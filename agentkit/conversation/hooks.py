@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agentkit.conversation.agent import Agent
+from agentkit.conversation.checks import check_messages
 from agentkit.core.twin import Mode, faces
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.messages import Stored, copied, function_call_of
@@ -47,6 +48,7 @@ class Hooks:
 
     async def _update_state(self, mode: Mode, /, agent: Agent, messages: list[Stored]) -> None:
         """Let the hooks look at the messages before a reply, usually to set context variables."""
+        check_messages(self.owner, messages)
         for hook in self.lists["update_agent_state"]:
             await mode.invoke(hook, agent, messages)
 
@@ -54,6 +56,7 @@ class Hooks:
 
     async def _all_messages(self, mode: Mode, /, messages: list[Stored]) -> list[Stored]:
         """The messages as the hooks want them replied to; the given list is not changed."""
+        check_messages(self.owner, messages)
         hooks = self.lists["process_all_messages_before_reply"]
         if not hooks or not messages:
             return messages
@@ -66,6 +69,7 @@ class Hooks:
 
     async def _last_message(self, mode: Mode, /, messages: list[Stored]) -> list[Stored]:
         """The messages with the text of the last one as the hooks want it; calls and the exit command are left alone."""
+        check_messages(self.owner, messages)
         hooks = self.lists["process_last_received_message"]
         if not hooks or not messages or not _is_plain(messages[-1]):
             return messages

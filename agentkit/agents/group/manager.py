@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, cast
 
 from agentkit.agents.group import said
 from agentkit.agents.group.chat import GroupChat, signed
@@ -225,7 +225,7 @@ async def _rounds(leader: Any, mode: Mode, chat: GroupChat, message: Message, sp
         if chat.enable_clear_history and said.asks_to_clear(reply):
             reply = {**reply, "content": _cleared(leader, reply, chat)}
         await mode.peer(speaker, "send", reply, leader, request_reply=False, silent=getattr(leader, "_silent", False))
-        message = leader.last_message(speaker) or {"content": ""}
+        message = cast(Message, leader.last_message(speaker) or {"content": ""})
     return EndReason("rounds", limit=chat.max_round)
 
 

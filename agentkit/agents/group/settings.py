@@ -25,7 +25,7 @@ def checked(chat: Group) -> dict[str, object]:
         raise WrongArgument(f"GroupChat: select_speaker_transform_messages must be TransformMessages or None, not {transform!r}.")
     _check_texts(chat)
     return {
-        "agents": chat.agents if isinstance(chat.agents, list) else [*chat.agents],
+        "agents": _listed(chat.agents),
         "speaker_selection_method": method if callable(method) else method_named(method),
         "speaker_transitions_type": _transitions_type(chat),
         "allow_repeat_speaker": _repeating(chat),
@@ -40,6 +40,10 @@ def method_named(name: object) -> str:
             f"GroupChat: speaker_selection_method must be one of {', '.join(METHODS)} or a callable, not {name!r}."
         )
     return name.lower()
+
+
+def _listed(agents: object) -> object:
+    return list(agents) if isinstance(agents, tuple) else agents
 
 
 def _check_agents(agents: object) -> None:

@@ -108,3 +108,17 @@ def test_an_agent_that_joined_later_takes_part() -> None:
     manager.groupchat.agents.extend(members("c"))
     chat_with(manager)
     assert speakers(manager) == "abca"
+
+
+@pytest.mark.parametrize("kind", ["allowed", "disallowed"])
+def test_agents_that_no_transition_leads_to_or_from_are_warned_of(kind: Any) -> None:
+    a, b, c = agents = members("abc")
+    graph = {a: [b]} if kind == "allowed" else {a: [a, c], b: [c], c: agents}
+    with pytest.warns(UserWarning, match=r"^No transition leads to or from \['c'\]\.$"):
+        GroupChat(agents, [], allowed_or_disallowed_speaker_transitions=graph, speaker_transitions_type=kind)
+
+
+def test_a_follower_that_stands_there_twice_is_warned_of() -> None:
+    a, b = members("ab")
+    with pytest.warns(UserWarning, match=r"The transitions of 'a' name \['b'\] more than once"):
+        GroupChat([a, b], [], allowed_or_disallowed_speaker_transitions={a: [b, b]}, speaker_transitions_type="allowed")
