@@ -225,4 +225,4 @@ def test_a_selector_needs_no_name() -> None:
     chat = GroupChat([a, b, c], [{"content": "hi", "role": "user", "name": "a"}])
     selector: Any = SimpleNamespace(client=modelled("m", "c")[0].client, llm_config=False)
     assert chat.select_speaker(a, selector) is c
-    assert chat.select_speaker(a, SimpleNamespace(client=None)) is b  # type: ignore[arg-type]
+    assert chat.select_speaker(a, SimpleNamespace(client=None)) is b

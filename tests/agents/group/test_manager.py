@@ -290,13 +290,12 @@ def test_arguments_and_defaults_are_those_of_autogen(face: str) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_another_agent_may_lead_a_group_by_the_managers_reply_function(is_async: bool) -> None:
+def test_another_agent_may_lead_a_group_by_the_managers_reply_function(face: str) -> None:
     a, b = cast.speaker("a", "one", "three"), cast.speaker("b", "two")
     chat = GroupChat([a, b], [], max_round=4, speaker_selection_method="round_robin")
     leader, asker = cast.agent("leader"), cast.agent("asker")
     for run in (GroupChatManager.run_chat, GroupChatManager.a_run_chat):
         leader.register_reply(Agent, run, config=chat, reset_config=GroupChat.reset, ignore_async_in_sync_chat=True)
-    result = cast.call(is_async, asker, "initiate_chat", leader, message="hi", silent=True)
+    result = cast.call(face == "async", asker, "initiate_chat", leader, message="hi", silent=True)
     assert [message["content"] for message in chat.messages] == ["hi", "one", "two", "three"]
     assert result.stop_reason == "max_round reached (4)"
