@@ -42,5 +42,7 @@ def test_a_doubtful_citation_looks_like_none_says_why_and_opens_its_passage(app:
     source = page.locator(".st-key-source")
     expect(source).to_contain_text("[1] ferry.docx")
     expect(source).to_contain_text("The passage does not say “1899”.")
+    sure.click()
+    expect(source.get_by_text("The passage does not say")).to_have_count(0)  # the other marker's doubt
     assert page.locator("img[src*='pictures.invalid']").count() == 0
     assert asked == []

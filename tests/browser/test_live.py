@@ -131,6 +131,10 @@ def test_a_marker_leads_to_its_source_while_the_answer_is_being_written(chat: Pa
     link.click()
     source = page.locator(".st-key-source")
     expect(source.locator("mark.sentence")).to_have_text(papers.FERRY)
+    beside, column = source.bounding_box(), turn.bounding_box()
+    assert beside
+    assert column
+    assert beside["x"] >= column["x"] + column["width"]  # it covers nothing of the answer
     expect(turn).not_to_contain_text(LAST)
     server.go_on.set()
     driver.answered(page, turn)

@@ -151,7 +151,9 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
 
     draw.draw_turn(turn, answer)
     if turn.answer and cited:  # after its answer also for the keyboard; the style puts it beside it
-        source.draw_source(turn.answer.id, cited, turn.answer.content, doubts.of_marker(turn.checks, cited["marker"]))
+        nth = source.occurrence(turn.answer.id)
+        doubted = doubts.of_marker(turn.checks, cited["marker"], nth)
+        source.draw_source(turn.answer.id, cited, turn.answer.content, doubted)
 
 
 def _draw_foot(answer: Said, took: Totals | None, model: str) -> None:

@@ -24,10 +24,18 @@ def wholly_doubtful(checks: Sequence[dict[str, Any]]) -> set[int]:
     return doubtful - {int(one["marker"]) for one in checks if not _is_doubtful(one)}
 
 
-def of_marker(checks: Sequence[Mapping[str, object]], marker: int) -> list[str]:
-    """What is doubtful about one marker, a sentence in Markdown for each reason."""
-    mine = [one for one in checks if one["marker"] == marker and one["verdict"] == "doubtful"]
-    return list(dict.fromkeys(f"The passage {_reason(one)}." for one in mine))
+def of_marker(
+    checks: Sequence[Mapping[str, object]], marker: int, nth: int | None = None
+) -> list[str]:
+    """What is doubtful about one marker, a sentence in Markdown for each reason.
+
+    With `nth`, only what is so where it stands for the `nth` time, from 0.
+    """
+    mine = [one for one in checks if one["marker"] == marker]
+    if nth is not None and nth < len(mine):
+        mine = [mine[nth]]
+    doubtful = [one for one in mine if one["verdict"] == "doubtful"]
+    return list(dict.fromkeys(f"The passage {_reason(one)}." for one in doubtful))
 
 
 def draw_legend(checks: Sequence[dict[str, Any]]) -> None:

@@ -35,6 +35,11 @@ def opened(message_id: str) -> int | None:
     return _target(message_id)[0]
 
 
+def occurrence(message_id: str) -> int | None:
+    """Which of the markers with that number was clicked, from 0; None: none, or a chip."""
+    return _target(message_id)[1]
+
+
 def _target(message_id: str) -> tuple[int | None, int | None]:
     """The number of the marker that is open at this answer, and which of the markers with it."""
     message, _, marker = str(st.session_state.get(_OPEN, "")).rpartition("-")
@@ -69,7 +74,7 @@ def draw_source(message_id: str, citation: dict[str, Any], answer: str, doubts: 
     """The panel for one citation, with what is doubtful about it, in Markdown."""
     workspace, owner = state.workspace(), state.owner()
     with st.container(border=True, key="source"):
-        place = find_place(workspace.library, owner, citation, answer, _target(message_id)[1])
+        place = find_place(workspace.library, owner, citation, answer, occurrence(message_id))
         _draw_head(citation, _heading(citation, place))
         for doubt in doubts:
             st.warning(doubt, icon=":material/help:")

@@ -33,7 +33,7 @@ def _draw_first_steps() -> None:
         "There are no documents yet. Load a few samples to see how it works, add documents of your own, "
         "or attach files to a question below: those are used in that chat only."
     )
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         icon = ":material/library_add:"
         st.button("Load the sample documents", type="primary", icon=icon, key="load-samples", on_click=_load_samples)
         st.page_link(state.PAGES / "documents.py", label="Add your documents", icon=":material/upload_file:")

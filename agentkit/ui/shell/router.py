@@ -59,7 +59,7 @@ button[kind="tertiary"]:is(:active, [aria-expanded="true"]), [role="tab"]:is(:ho
 /* A chat is one column in the middle; a turn with a table may be wider. A source moves it no further than it has to. */
 :root { --source: min(28rem, 32vw); --column: 46rem; --moved: 0rem; }
 .stApp:has(.st-key-new-chat) :is([data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"])
-> [data-testid="stVerticalBlock"] > :where(:not(.st-key-outage)) {
+> [data-testid="stVerticalBlock"] > :where(:not(.st-key-outage, :has(> .st-key-source))) {
     --left: clamp(0rem, (100%% + var(--moved) - var(--column)) / 2, max(0rem, 100%% - var(--column)));
     width: min(100%%, var(--column)); max-width: none; margin-left: var(--left);
 }
