@@ -44,6 +44,7 @@ bench:  ## measure speed and size (minutes)
 	$(BIN)/python -m tests.bench.bench_plans
 	$(BIN)/python -m tests.bench.bench_compression
 	$(BIN)/python -m tests.bench.bench_support
+	$(BIN)/python -m tests.bench.bench_offline
 
 clean:  ## remove the virtual environment and caches; documents and chats in data/ stay
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

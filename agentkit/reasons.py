@@ -23,6 +23,8 @@ EndKind = Literal[
     "price",  # as the price of `model` (empty: of earlier calls) is unknown, `limit` cannot be kept
     "window",  # `agent` has `used` of the `limit` tokens of `model`
     "passages",  # `agent` has no further passages
+    "no passages",  # `agent` found none
+    "long passages",  # `agent` found none that fit into `limit` tokens
     "other",  # as `told` says
 ]
 Unit = Literal["tokens", "dollars"]

@@ -22,6 +22,8 @@ CLASSES: dict[str, type[Any]] = {
     "ConversableAgent": ConversableAgent, "AssistantAgent": AssistantAgent, "UserProxyAgent": UserProxyAgent,
 }  # fmt: skip
 MEMBERS = [(kind, name) for kind in CLASSES for name in API[kind]]
+DOCUMENTED = "If the intended request is NOT properly addressed, please point it out."
+"""The last sentence of the default summary prompt, which pyautogen's code lacks."""
 OWN_TEXT = "<text>"
 """Stands for long texts, which are our own."""
 MORE: dict[str, set[str]] = {"ChatResult": {"stop_reason", "cut_replies", "end"}}
@@ -68,7 +70,12 @@ def test_nothing_else_is_public() -> None:
 
 @pytest.mark.parametrize("name", API["constants"])
 def test_constants_have_the_same_values(name: str) -> None:
-    assert repr(getattr(ConversableAgent, name)) == API["constants"][name]
+    value = getattr(ConversableAgent, name)
+    assert repr(value.removesuffix(" " + DOCUMENTED) if name == "DEFAULT_SUMMARY_PROMPT" else value) == API["constants"][name]
+
+
+def test_the_default_summary_prompt_is_that_of_the_document() -> None:
+    assert ConversableAgent.DEFAULT_SUMMARY_PROMPT.endswith(DOCUMENTED)
 
 
 @pytest.mark.parametrize("name", API["attributes"])

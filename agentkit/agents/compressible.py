@@ -16,7 +16,7 @@ from agentkit.conversation.compression.attempt import Attempt, assembled
 from agentkit.conversation.compression.capability import before_the_model
 from agentkit.conversation.compression.meter import Meter, model_asked_by, model_of, no_window
 from agentkit.conversation.compression.model_summary import ModelSummary
-from agentkit.conversation.compression.recall import Conversations, Failure
+from agentkit.conversation.compression.recall import Conversations, Failure, goes_on
 from agentkit.conversation.compression.rendering import written
 from agentkit.conversation.compression.shape import Messages, divide, is_summary
 from agentkit.conversation.compression.sharing import broadcast, keep
@@ -88,6 +88,7 @@ class CompressibleAgent(ConversableAgent):
         self.compress_client: Any = self.client
         self._meters: dict[str, Meter] = {}
         self._failures: Conversations[Failure | None] = Conversations()
+        self._originals: Conversations[tuple[Messages, Messages]] = Conversations()  # shortened, and as it was said
         self.compress_config = self._checked(compress_config)
         limits = CompressibleAgent.on_oai_token_limit, CompressibleAgent.a_on_oai_token_limit
         for reply_func in limits:
@@ -167,6 +168,12 @@ class CompressibleAgent(ConversableAgent):
 
     on_oai_token_limit, a_on_oai_token_limit = faces(_on_oai_token_limit)
 
+    def original_messages(self, agent: Agent) -> list[Stored]:
+        """The conversation with an agent as it was said, also where its beginning was shortened since."""
+        stored = self._oai_messages.get(agent) or []
+        made, said = self._originals.get(self, agent) or ([], [])
+        return [*said, *stored[len(made) :]] if goes_on(stored, made) else list(stored)
+
     def compress_messages(
         self, messages: list[Stored] | None = None, config: Any | None = None
     ) -> tuple[bool, list[Stored] | None]:
@@ -232,10 +239,14 @@ class CompressibleAgent(ConversableAgent):
         assert self.compress_config is not False
         if sender is None:
             return
+        said = self.original_messages(sender)
         kept = keep(self, sender, stored, before, made)
         if not kept and not (stored or self._oai_messages.get(sender)):
             self._oai_messages[sender] = made
             kept = True
+        if kept:
+            now = self._oai_messages[sender]
+            self._originals.put(self, sender, (list(now), said or before))
         if kept and self.compress_config["broadcast"]:
             broadcast(self, sender, before)
 

@@ -41,6 +41,8 @@ _ENDS: dict[EndKind, str] = {
     "price": "the price of {what} is unknown, so a limit of {limit} cannot be kept",
     "window": "{agent} has no tokens left",
     "passages": "{agent} has no further passages",
+    "no passages": "{agent} found no passages",
+    "long passages": "{agent} found only passages that do not fit into {limit} tokens",
     "other": "{told}",
 }
 

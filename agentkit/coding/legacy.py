@@ -41,7 +41,9 @@ CODE_BLOCK_PATTERN = r"`{3}[ \t]*(\w*)[ \t]*\r?\n(.*?)\r?\n[ \t]*`{3}"
 OPENING = re.compile(r"`{3}[ \t]*+(\w*+)[ \t]*+\r?\n")
 CLOSING = re.compile(r"\n(?=[ \t]*+`{3})")
 IN_LINE = re.compile(r"`{1,3}([^`]++)`{1,3}")
-USE_DOCKER = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "none": None}
+USE_DOCKER = {
+    **dict.fromkeys(("1", "true", "yes", "t"), True), **dict.fromkeys(("0", "false", "no", "f"), False), "none": None,
+}  # fmt: skip
 
 UseDocker = Sequence[str] | str | bool | None
 

@@ -57,7 +57,7 @@ class LocalCommandLineCodeExecutor(CommandLineExecutor):
     ) -> None:
         """`virtual_env_context` is what `create_virtual_env` gave: its Python and its programs come first."""
         super().__init__(timeout, work_dir, functions, functions_module, execution_policies)
-        self._virtual_env_context = virtual_env_context
+        self._virtual_env_context = virtual_env_context and _whole(virtual_env_context)
         warnings.warn(f"LocalCommandLineCodeExecutor: {NO_ISOLATION}", UserWarning, stacklevel=2)
 
     @staticmethod
@@ -90,6 +90,12 @@ class LocalCommandLineCodeExecutor(CommandLineExecutor):
             environment["VIRTUAL_ENV"] = str(context.env_dir)
             environment["PATH"] = os.pathsep.join([str(context.bin_path), environment.get("PATH", os.defpath)])
         return environment
+
+
+def _whole(context: SimpleNamespace) -> SimpleNamespace:
+    """A virtual environment by its whole paths: code runs in a folder of its own."""
+    paths = {name: os.path.abspath(getattr(context, name)) for name in ("env_dir", "env_exe", "bin_path")}
+    return SimpleNamespace(**{**vars(context), **paths})
 
 
 def _dangers(code: str) -> Iterator[tuple[str, str]]:

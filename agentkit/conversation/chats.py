@@ -84,7 +84,7 @@ def check_chat(chat: Mapping[str, Any], sender: Any) -> None:
 
 
 def _check_options(who: str, chat: Mapping[str, Any]) -> None:
-    for flag in ("clear_history", "silent"):
+    for flag in ("clear_history", "silent", "verbose"):
         check_flag(who, flag, chat.get(flag))
     args, cache = chat.get("summary_args"), chat.get("cache")
     check_kind(who, "summary_args", args, dict | None, "a dict")
@@ -100,7 +100,8 @@ def initiate_chats(chat_queue: list[Chat]) -> list[ChatResult]:
     """Run chats one after the other; each gets the summaries of those before as carryover.
 
     Every dict holds the arguments of `initiate_chat` and `sender`; `finished_chat_indexes_to_exclude_from_carryover` leaves
-    summaries out. Raises WrongArgument before the first chat begins.
+    summaries out. Where a chat has `prerequisites`, order and carryover are as with `a_initiate_chats`. Raises WrongArgument
+    before the first chat begins.
     """
     return _in_order_sync(chat_queue)
 
@@ -108,16 +109,44 @@ def initiate_chats(chat_queue: list[Chat]) -> list[ChatResult]:
 async def in_order(chat_queue: list[Chat], mode: Mode) -> list[ChatResult]:
     """The core of `initiate_chats`, for cores that run a queue: so chats within chats need no deeper stack."""
     _check_queue(chat_queue)
-    finished: list[ChatResult] = []
-    for given in chat_queue:
-        left_out = given.get("finished_chat_indexes_to_exclude_from_carryover", [])
-        summaries = [result.summary for index, result in enumerate(finished) if index not in left_out]
-        chat = _with_summaries(given, summaries)
-        finished.append(await mode.peer(chat["sender"], "initiate_chat", **chat))
-    return finished
+    if any(chat.get("prerequisites") for chat in chat_queue):
+        found = await _by_prerequisites(chat_queue, mode)
+        return [found[chat["chat_id"]] for chat in chat_queue]
+    finished: dict[Any, ChatResult] = {}
+    for index, given in enumerate(chat_queue):
+        finished[index] = await _run(given, finished, mode)
+    return list(finished.values())
+
+
+async def _by_prerequisites(chat_queue: list[Chat], mode: Mode) -> dict[Any, ChatResult]:
+    """The core of `a_initiate_chats`; in sync mode one chat at a time."""
+    _check_queue(chat_queue)
+    chats = _by_id(chat_queue)
+    order = _order(chats)
+    finished: dict[Any, ChatResult] = {}
+    ready = {chat_id: asyncio.Event() for chat_id in order}
+
+    async def run(chat_id: Any) -> None:
+        needed = chats[chat_id].get("prerequisites", [])
+        for each in needed:
+            await ready[each].wait()  # in sync mode they are done
+        finished[chat_id] = await _run(chats[chat_id], {each: finished[each] for each in needed}, mode)
+        ready[chat_id].set()
+
+    await mode.gather(*map(run, order))
+    return {chat_id: finished[chat_id] for chat_id in order}
+
+
+async def _run(given: Chat, before: Mapping[Any, ChatResult], mode: Mode) -> ChatResult:
+    """One chat of a queue, with the summaries of those before that it does not leave out."""
+    left_out = given.get("finished_chat_indexes_to_exclude_from_carryover", [])
+    chat = _with_summaries(given, [result.summary for each, result in before.items() if each not in left_out])
+    result: ChatResult = await mode.peer(chat["sender"], "initiate_chat", **chat)
+    return result
 
 
 _in_order_sync = faces(in_order)[0]
+_by_prerequisites_async = faces(_by_prerequisites)[1]
 
 
 async def a_initiate_chats(chat_queue: list[Chat]) -> dict[Any, ChatResult]:
@@ -126,29 +155,7 @@ async def a_initiate_chats(chat_queue: list[Chat]) -> dict[Any, ChatResult]:
     A chat gets the summaries of its prerequisites as carryover. Raises WrongArgument for chats without an id, for ids that are
     there twice or unknown, and for prerequisites in a circle, which it names.
     """
-    _check_queue(chat_queue)
-    chats = _by_id(chat_queue)
-    order = _order(chats)
-    tasks: dict[Any, asyncio.Task[ChatResult]] = {}
-
-    async def run(chat_id: Any) -> ChatResult:
-        given = chats[chat_id]
-        needed = {each: await tasks[each] for each in given.get("prerequisites", [])}
-        left_out = given.get("finished_chat_indexes_to_exclude_from_carryover", [])
-        summaries = [result.summary for each, result in needed.items() if each not in left_out]
-        chat = _with_summaries(given, summaries)
-        result: ChatResult = await chat["sender"].a_initiate_chat(**chat)
-        return result
-
-    for chat_id in order:
-        tasks[chat_id] = asyncio.create_task(run(chat_id))
-    try:
-        await asyncio.gather(*tasks.values())
-    finally:  # after an error the others must not go on unseen
-        for task in tasks.values():
-            task.cancel()
-        await asyncio.gather(*tasks.values(), return_exceptions=True)
-    return {chat_id: tasks[chat_id].result() for chat_id in order}
+    return await _by_prerequisites_async(chat_queue)
 
 
 def check_chats(owner: str, queue: object) -> None:
@@ -172,10 +179,19 @@ def _with_summaries(given: Chat, summaries: list[Any]) -> Chat:
     check_carryover(given["sender"].name, own)
     chat = {**given, "carryover": ([own] if isinstance(own, str) else own) + summaries}
     if not chat.get("silent", False):
-        carryover = "\n".join(carried(item) for item in chat["carryover"])
-        note = f"begins a chat with {chat['recipient'].name}" + (f", carrying over:\n{carryover}" if carryover else "")
-        telling.note(chat["sender"].name, note)
+        telling.note(chat["sender"].name, f"begins a chat with {chat['recipient'].name}")
     return chat
+
+
+def tell_beginning(sender: str, recipient: str, message: object, options: Mapping[str, Any], silent: bool) -> None:
+    """Tell what a chat begins with and carries over, when its options say `verbose`."""
+    if not options.get("verbose") or silent:
+        return
+    opening = getattr(message, "__name__", repr(message)) if callable(message) else carried(message)
+    carryover = options.get("carryover") or []
+    items = [carryover] if isinstance(carryover, str) else carryover
+    told = "".join(f"\ncarried over:\n{carried(item)}" for item in items)
+    telling.note(sender, f"to {recipient}:\n{opening}{told}")
 
 
 def _by_id(queue: Sequence[Chat]) -> dict[Any, Chat]:

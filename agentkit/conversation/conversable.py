@@ -17,6 +17,7 @@ from agentkit.conversation.chats import (
     check_chats,
     gather_usage_summary,
     initiate_chats,
+    tell_beginning,
 )
 from agentkit.conversation.checks import (
     check_agent,
@@ -24,19 +25,18 @@ from agentkit.conversation.checks import (
     check_count,
     check_flag,
     check_kind,
-    check_messages,
     check_text,
     checked_name,
 )
 from agentkit.conversation.code import CodeConfig, Coder
 from agentkit.conversation.ends import stop_reason
-from agentkit.conversation.engine import Engine, cache_lent, check_sync, part, why_ended
+from agentkit.conversation.engine import Engine, cache_lent, check_faces, part, why_ended
 from agentkit.conversation.history import History
 from agentkit.conversation.hooks import Hooks
 from agentkit.conversation.human import Human, InputMode
 from agentkit.conversation.model import LLMConfig, Voice, model_reply, noting_cuts, offered_tools
 from agentkit.conversation.replies import Entry, ReplyTable, Trigger, Verdict, asks_model
-from agentkit.conversation.summary import SummaryMethod, reflect, summarize, with_carryover
+from agentkit.conversation.summary import DEFAULT_PROMPT, SummaryMethod, reflect, summarize, with_carryover
 from agentkit.conversation.tooling import Signatures, Toolbox, conversation
 from agentkit.core import stopping, tools
 from agentkit.core.io import IOStream, quietly
@@ -65,7 +65,7 @@ class ConversableAgent(LLMAgent):
     """The `llm_config` of agents that are given none."""
     MAX_CONSECUTIVE_AUTO_REPLY = 100
     """How many replies in a row go without a person, unless told otherwise."""
-    DEFAULT_SUMMARY_PROMPT = "Summarize the takeaway from the conversation. Do not add any introductory phrases."
+    DEFAULT_SUMMARY_PROMPT = DEFAULT_PROMPT
     DEFAULT_SUMMARY_METHOD = "last_msg"
 
     llm_config: LLMConfig = part("voice.config")
@@ -229,13 +229,14 @@ class ConversableAgent(LLMAgent):
         if messages is None and sender is None:
             raise WrongArgument(f"{self.name}: generate_reply needs messages or a sender.")
         stopping.check()
-        messages = conversation(self, messages, sender)
-        self.update_agent_state_before_reply(messages)
-        messages = self.process_all_messages_before_reply(self.process_last_received_message(messages))
+        asked = conversation(self, messages, sender)
+        await mode.peer(self, "update_agent_state_before_reply", asked)
+        asked = await mode.peer(self, "process_last_received_message", asked)
+        asked = await mode.peer(self, "process_all_messages_before_reply", asked)
         exclude: Collection[Callable[..., object]] = kwargs.get("exclude") or ()
         if exclude:
             check_kind(self.name, "exclude", exclude, Collection, "a list of reply functions")
-        final, reply = await self._engine.replies.answer(mode, self, messages, sender, exclude)
+        final, reply = await self._engine.replies.answer(mode, self, asked, sender, exclude)
         return reply if final else self._default_auto_reply
 
     generate_reply, a_generate_reply = faces(_generate_reply)
@@ -319,7 +320,8 @@ class ConversableAgent(LLMAgent):
             raise WrongType(f"{self.name}: the recipient must be an agent, not {recipient!r}.")
         check_flag(self.name, "request_reply", request_reply)
         check_flag(self.name, "silent", silent)
-        message = self._engine.hooks.before_send(self, message, recipient, bool(self._is_silent(self, silent)))
+        is_silent = bool(self._is_silent(self, silent))
+        message = await mode.peer(self._engine.hooks, "before_send", self, message, recipient, is_silent)
         if not self._append_oai_message(message, "assistant", recipient, is_sending=True):
             raise _no_message(self.name, message, recipient.name)
         return mode.tail(recipient, "receive", message, self, request_reply, silent)  # type: ignore[no-any-return]
@@ -422,8 +424,9 @@ class ConversableAgent(LLMAgent):
         """Chat with the recipient until somebody ends it or `max_turns` round trips are over; gives a snapshot of the chat.
 
         `message` is the first one: a text, a dict, or a callable over (sender, recipient, context); None asks the person.
-        `carryover` in the keyword arguments goes behind it. `summary_method` is `last_msg`, `reflection_with_llm` or a callable
-        over (sender, recipient, summary_args). Raises AsyncReplyInSyncChat (a RuntimeError) when a reply function is async.
+        `carryover` in the keyword arguments goes behind it, `verbose` tells both. `summary_method` is `last_msg`,
+        `reflection_with_llm` or a callable over (sender, recipient, summary_args).
+        Raises AsyncReplyInSyncChat (a RuntimeError) when a reply function is async.
         """
         check_chat(
             {
@@ -433,8 +436,8 @@ class ConversableAgent(LLMAgent):
             self,
         )  # fmt: skip
         pair = _ours(self, recipient)
-        if not mode.is_async:
-            check_sync(pair)
+        check_faces(mode, pair)
+        tell_beginning(self.name, recipient.name, message, kwargs, bool(self._is_silent(self, silent)))
         with noting_cuts() as cut, cache_lent(pair, cache):
             self._prepare_chat(recipient, clear_history, reply_at_receive=max_turns is None)
             try:
@@ -720,20 +723,23 @@ class ConversableAgent(LLMAgent):
         `process_message_before_send` or `update_agent_state`."""
         self._engine.hooks.register(hookable_method, hook)
 
-    def update_agent_state_before_reply(self, messages: list[Stored]) -> None:
+    async def _update_agent_state_before_reply(self, mode: Mode, /, messages: list[Stored]) -> None:
         """Let the hooks look at the messages, usually to set context variables."""
-        check_messages(self.name, messages)
-        self._engine.hooks.update_state(self, messages)
+        await mode.peer(self._engine.hooks, "update_state", self, messages)
 
-    def process_all_messages_before_reply(self, messages: list[Stored]) -> list[Stored]:
+    update_agent_state_before_reply = faces(_update_agent_state_before_reply)[0]
+
+    async def _process_all_messages_before_reply(self, mode: Mode, /, messages: list[Stored]) -> list[Stored]:
         """The messages as the hooks want them replied to; those that are stored do not change."""
-        check_messages(self.name, messages)
-        return self._engine.hooks.all_messages(messages)
+        return await mode.peer(self._engine.hooks, "all_messages", messages)  # type: ignore[no-any-return]
 
-    def process_last_received_message(self, messages: list[Stored]) -> list[Stored]:
+    process_all_messages_before_reply = faces(_process_all_messages_before_reply)[0]
+
+    async def _process_last_received_message(self, mode: Mode, /, messages: list[Stored]) -> list[Stored]:
         """The messages with the text of the last one as the hooks want it; calls and `exit` are left alone."""
-        check_messages(self.name, messages)
-        return self._engine.hooks.last_message(messages)
+        return await mode.peer(self._engine.hooks, "last_message", messages)  # type: ignore[no-any-return]
+
+    process_last_received_message = faces(_process_last_received_message)[0]
 
     def get_context(self, key: str, default: Any = None) -> Any:
         """A context variable."""

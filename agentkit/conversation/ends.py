@@ -18,6 +18,8 @@ _WORDS: dict[EndKind, str] = {
     "price": "the price of {what} is unknown, so a limit of {limit} cannot be kept",
     "window": "{agent} has no tokens left: {used} of the {limit} of {model} are used",
     "passages": "{agent} has no further passages",
+    "no passages": "{agent} found no passages",
+    "long passages": "{agent} found only passages that do not fit into {limit} tokens",
     "other": "{told}",
 }
 

@@ -5,6 +5,7 @@ The functions leave out agents of another make, which have no such parts.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from agentkit.conversation.human import Human
 from agentkit.conversation.model import Voice
 from agentkit.conversation.replies import ReplyTable
 from agentkit.conversation.tooling import Toolbox
+from agentkit.core.twin import Mode, core_of
 from agentkit.reasons import EndReason
 
 if TYPE_CHECKING:
@@ -49,11 +51,23 @@ def part(path: str) -> Any:
     return property(attrgetter(f"_engine.{path}"), write)
 
 
-def check_sync(agents: Iterable[Agent]) -> None:
-    """Raise AsyncReplyInSyncChat when one has a reply function that a sync chat can neither call
-    nor ignore."""
-    for engine in _engines(agents):
-        engine.replies.check_sync()
+def check_faces(mode: Mode, agents: Iterable[Agent]) -> None:
+    """Raise AsyncReplyInSyncChat when one has a reply function that a sync chat can neither call nor ignore.
+
+    Warn of a `generate_reply` of its own that an async chat passes over, since that asks `a_generate_reply`.
+    """
+    for agent in agents:
+        for engine in _engines([agent]):
+            if not mode.is_async:
+                engine.replies.check_sync()
+            elif _is_own(agent, "generate_reply") and not _is_own(agent, "a_generate_reply"):
+                text = "has its own generate_reply, which async chats do not ask; override a_generate_reply, too."
+                warnings.warn(f"{agent.name} {text}", UserWarning, stacklevel=3)
+
+
+def _is_own(agent: Agent, method: str) -> bool:
+    """Whether a user replaced this method."""
+    return method in vars(agent) or core_of(getattr(type(agent), method)) is None
 
 
 @contextmanager

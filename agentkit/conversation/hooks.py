@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 from agentkit.conversation.agent import Agent
-from agentkit.core.twin import wait_for
+from agentkit.conversation.checks import check_messages
+from agentkit.core.twin import Mode, faces
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.messages import Stored, copied, function_call_of
 
@@ -38,36 +38,47 @@ class Hooks:
             raise WrongArgument(f"{self.owner}: {hook!r} is already registered as a hook of {hookable_method}.")
         self.lists[hookable_method].append(hook)
 
-    def before_send(self, sender: Agent, message: object, recipient: Agent, silent: bool) -> Any:
+    async def _before_send(self, mode: Mode, /, sender: Agent, message: object, recipient: Agent, silent: bool) -> Any:
         """The message as the hooks want it sent."""
         for hook in self.lists["process_message_before_send"]:
-            message = _result(hook(sender=sender, message=message, recipient=recipient, silent=silent))
+            message = await mode.invoke(hook, sender=sender, message=message, recipient=recipient, silent=silent)
         return message
 
-    def update_state(self, agent: Agent, messages: list[Stored]) -> None:
-        """Let the hooks look at the messages before a reply, usually to set context variables."""
-        for hook in self.lists["update_agent_state"]:
-            _result(hook(agent, messages))
+    before_send, a_before_send = faces(_before_send)
 
-    def all_messages(self, messages: list[Stored]) -> list[Stored]:
+    async def _update_state(self, mode: Mode, /, agent: Agent, messages: list[Stored]) -> None:
+        """Let the hooks look at the messages before a reply, usually to set context variables."""
+        check_messages(self.owner, messages)
+        for hook in self.lists["update_agent_state"]:
+            await mode.invoke(hook, agent, messages)
+
+    update_state, a_update_state = faces(_update_state)
+
+    async def _all_messages(self, mode: Mode, /, messages: list[Stored]) -> list[Stored]:
         """The messages as the hooks want them replied to; the given list is not changed."""
+        check_messages(self.owner, messages)
         hooks = self.lists["process_all_messages_before_reply"]
         if not hooks or not messages:
             return messages
         processed = [copied(message) for message in messages]
         for hook in hooks:
-            processed = _result(hook(processed))
+            processed = await mode.invoke(hook, processed)
         return processed
 
-    def last_message(self, messages: list[Stored]) -> list[Stored]:
+    all_messages, a_all_messages = faces(_all_messages)
+
+    async def _last_message(self, mode: Mode, /, messages: list[Stored]) -> list[Stored]:
         """The messages with the text of the last one as the hooks want it; calls and the exit command are left alone."""
+        check_messages(self.owner, messages)
         hooks = self.lists["process_last_received_message"]
         if not hooks or not messages or not _is_plain(messages[-1]):
             return messages
         before = processed = messages[-1]["content"]
         for hook in hooks:
-            processed = _result(hook(processed))
+            processed = await mode.invoke(hook, processed)
         return messages if processed == before else [*messages[:-1], {**messages[-1], "content": processed}]
+
+    last_message, a_last_message = faces(_last_message)
 
 
 def _is_plain(message: Stored) -> bool:
@@ -75,8 +86,3 @@ def _is_plain(message: Stored) -> bool:
         return False
     content = message.get("content")
     return isinstance(content, str | list) and content != "exit"
-
-
-def _result(value: object) -> Any:
-    """What a hook returned; an async hook is waited for."""
-    return wait_for(value) if inspect.isawaitable(value) else value

@@ -14,6 +14,11 @@ from agentkit.messages import AnyMessage, content_of, text_of
 if TYPE_CHECKING:
     from agentkit.llm.cache import AbstractCache
 
+DEFAULT_PROMPT = (
+    "Summarize the takeaway from the conversation. Do not add any introductory phrases. "
+    "If the intended request is NOT properly addressed, please point it out."
+)
+"""AutoGen's, from its documentation."""
 SummaryMethod = str | Callable[..., object] | None
 
 

@@ -41,7 +41,7 @@ class Mode:
         self.is_async = is_async
 
     def peer(self, agent: object, name: str, *args: object, **kwargs: object) -> Ask:
-        """Await this to call the method `name` of an agent by the face of this mode: `name` or `a_name`."""
+        """Await this to call the method `name` of an agent by the face of this mode: `name` or, where there is one, `a_name`."""
         return Ask(self, agent, name, args, kwargs)
 
     def tail(self, agent: object, name: str, *args: object, **kwargs: object) -> Any:
@@ -110,6 +110,8 @@ class Ask:
     def coroutine(self) -> Coroutine[Any, Any, Any]:
         """The method's core; or, when the user replaced this face on the class or the instance, a call of that."""
         agent, face = self.agent, self.mode.prefix + self.name
+        if not hasattr(agent, face):  # a method with one face, which does for both modes
+            face = self.name
         if face not in getattr(agent, "__dict__", ()):
             core = getattr(getattr(type(agent), face, None), "__core__", None)
             if core is not None:

@@ -62,6 +62,18 @@ def test_an_empty_store_leads_to_the_samples_and_to_a_first_question(workspace: 
     assert suggested[0].removeprefix("ask-") in texts(app)
 
 
+def test_questions_over_the_samples_are_suggested_when_all_of_them_are_in(workspace: ScriptableWorkspace) -> None:
+    workspace.ingest_samples(OWNER).result()
+    go_on = threading.Event()
+    loading = runs.start(lambda: go_on.wait(60), kind="ingest", title="Samples", owner=OWNER)
+    app = open_page("chat")
+    assert not keys(app, "ask-")
+    go_on.set()
+    loading.result()
+    app.run()
+    assert keys(app, "ask-")
+
+
 def test_an_answer_links_to_its_sources_and_says_what_it_took(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
     model = workspace.script("Green tea takes 80 degrees [1]. It costs $5, see `[1]` and [9].")

@@ -150,3 +150,9 @@ def test_without_any_isolation_nothing_runs(tmp_path: Path, monkeypatch: pytest.
     finally:
         probe.bubblewrap_works.cache_clear()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("said", "meant"), [("t", True), ("T", True), ("f", False), ("F", False)])
+def test_the_environment_may_say_it_in_a_letter(said: str, meant: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUTOGEN_USE_DOCKER", said)
+    assert decide_use_docker(None) is meant

@@ -10,6 +10,7 @@ import time
 import uuid
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -301,3 +302,17 @@ def test_a_link_put_in_a_folder_s_place_meanwhile_is_not_followed(tmp_path: Path
     finally:
         swapping.kill()
         swapping.communicate()
+
+
+@pytest.mark.filterwarnings("ignore:LocalCommandLineCodeExecutor")
+def test_a_relative_virtual_environment_is_found_from_the_folder_of_the_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    home = Path("env/bin")
+    home.mkdir(parents=True)
+    (home / "python").symlink_to(sys.executable)
+    context = SimpleNamespace(env_dir="env", env_exe="env/bin/python", bin_path="env/bin")
+    executor = LocalCommandLineCodeExecutor(virtual_env_context=context, work_dir=tmp_path / "work")
+    result = executor.execute_code_blocks([CodeBlock("import os; print(os.environ['VIRTUAL_ENV'])", "python")])
+    assert (result.exit_code, result.output.strip()) == (0, str(tmp_path / "env"))

@@ -10,6 +10,7 @@ from agentkit import Agent, ConversableAgent, GroupChat, GroupChatManager
 from agentkit.agents.society_of_mind import SocietyOfMindAgent
 from agentkit.coding import CodeResult
 from agentkit.conversation import chats, nested
+from agentkit.conversation.hooks import Hooks
 from agentkit.llm.cache import Cache
 from tests.contracts.faces import Face, case
 from tests.conversation.cast import CALL_ADD, Executor, modelled
@@ -388,3 +389,42 @@ def group_chat_that_goes_on(face: Face) -> Any:
     earlier = [{"content": "go", "name": "ann", "role": "user"}, {"content": "went", "name": "bob", "role": "user"}]
     last, message = face.call(manager, "resume", earlier)
     return last.name, message, manager.groupchat.messages, face.chat(last, manager, message, clear_history=False)
+
+
+def _hooks(name: str, hook: Any) -> Hooks:
+    made = Hooks("ann")
+    made.register(name, hook)
+    return made
+
+
+async def _louder(content: Any) -> Any:
+    await asyncio.sleep(0)
+    return content + "!" if isinstance(content, str) else [*content, {"content": "more", "role": "user"}]
+
+
+@case("Hooks.last_message")
+def hooks_on_the_last_message(face: Face) -> Any:
+    return face.call(_hooks("process_last_received_message", _louder), "last_message", [{"content": "hi", "role": "user"}])
+
+
+@case("Hooks.all_messages")
+def hooks_on_all_messages(face: Face) -> Any:
+    return face.call(_hooks("process_all_messages_before_reply", _louder), "all_messages", [{"content": "hi", "role": "user"}])
+
+
+@case("Hooks.before_send")
+def hooks_before_a_message_is_sent(face: Face) -> Any:
+    async def censor(sender: Any, message: Any, recipient: Any, silent: bool) -> Any:
+        return f"{sender.name} to {recipient.name}: {message} {silent}"
+
+    ann, bob = face.agent("ann"), face.agent("bob")
+    return face.call(_hooks("process_message_before_send", censor), "before_send", ann, "hi", bob, True)
+
+
+@case("Hooks.update_state")
+def hooks_that_look_at_the_messages(face: Face) -> Any:
+    async def look(agent: Any, messages: Any) -> None:
+        agent.set_context("seen", len(messages))
+
+    ann = face.agent("ann")
+    face.call(_hooks("update_agent_state", look), "update_state", ann, [{"content": "hi", "role": "user"}])

@@ -11,8 +11,8 @@ import pytest
 
 from agentkit import Agent, ChatResult, ConversableAgent, gather_usage_summary, initiate_chats
 from agentkit.conversation.chats import a_initiate_chats
-from agentkit.errors import UnknownName, WrongArgument
-from agentkit.events import ChatEnded
+from agentkit.errors import UnknownName, WrongArgument, WrongType
+from agentkit.events import ChatEnded, Noted
 from agentkit.llm.cache import Cache
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.reasons import EndReason
@@ -323,3 +323,62 @@ def test_an_agent_may_talk_to_itself(is_async: bool) -> None:
         ("assistant", "hi"), ("user", "hi"), ("assistant", "on"), ("user", "on"), ("assistant", "on"), ("user", "on"),
     ]  # fmt: skip
     assert result.stop_reason == "ann reached its limit of automatic replies (2)"
+
+
+def test_prerequisites_set_the_order_of_a_sync_queue_too() -> None:
+    ann, bob, cy = agent("ann"), speaker("bob", "from bob"), speaker("cy", "from cy")
+    queue = [
+        {"chat_id": "late", "prerequisites": ["early"], "sender": ann, **one_turn(cy)},
+        {"chat_id": "early", "sender": ann, **one_turn(bob)},
+    ]
+    late, early = initiate_chats(queue)
+    assert (late.chat_id, early.chat_id) == ("late", "early")
+    assert late.chat_history[0]["content"] == "go\nContext: \nfrom bob"
+    with pytest.raises(WrongArgument, match="circle"):
+        initiate_chats([{**queue[0], "prerequisites": ["early"]}, {**queue[1], "prerequisites": ["late"]}])
+
+
+def test_an_async_queue_asks_an_override_of_initiate_chat() -> None:
+    asked = []
+
+    class Own(ConversableAgent):
+        async def a_initiate_chat(self, *args: Any, **kwargs: Any) -> ChatResult:
+            asked.append(kwargs["chat_id"])
+            return await super().a_initiate_chat(*args, **kwargs)
+
+    ann, bob = Own("ann", human_input_mode="NEVER"), speaker("bob", "one")
+    asyncio.run(a_initiate_chats([{"chat_id": 1, "sender": ann, **one_turn(bob)}]))
+    assert asked == [1]
+
+
+@BOTH
+@pytest.mark.parametrize("verbose", [False, True])
+def test_verbose_tells_the_message_and_what_is_carried_over(verbose: bool, is_async: bool) -> None:
+    ann, bob = agent("ann"), speaker("bob", "one")
+    with hearing() as events:
+        settings = {"message": "look", "max_turns": 1, "carryover": ["this", "that"], "verbose": verbose}
+        call(is_async, ann, "initiate_chat", bob, **settings)
+    told = [event.text for event in events if isinstance(event, Noted)]
+    assert told == (["to bob:\nlook\ncarried over:\nthis\ncarried over:\nthat"] if verbose else [])
+
+
+@BOTH
+def test_verbose_in_a_queue_and_what_it_cannot_be(is_async: bool) -> None:
+    ann, bob = agent("ann"), speaker("bob", "one")
+    chats = [{"chat_id": 1, "recipient": bob, "message": "look", "max_turns": 1, "verbose": True}]
+    with hearing() as events:
+        call(is_async, ann, "initiate_chats", chats)
+    assert [event.text for event in events if isinstance(event, Noted)] == ["begins a chat with bob", "to bob:\nlook"]
+    with pytest.raises(WrongType, match="verbose must be True, False or None, not 'yes'"):
+        call(is_async, ann, "initiate_chat", bob, message="hi", verbose="yes")
+
+
+def test_a_sync_reply_of_ones_own_that_an_async_chat_passes_over_is_warned_of() -> None:
+    class Parrot(ConversableAgent):
+        def generate_reply(self, *args: Any, **kwargs: Any) -> Any:
+            return "polly"
+
+    ann, polly = agent("ann"), Parrot("polly", human_input_mode="NEVER")
+    assert chat(False, ann, polly, max_turns=1).summary == "polly"
+    with pytest.warns(UserWarning, match="polly has its own generate_reply, which async chats do not ask"):
+        chat(True, ann, polly, max_turns=1)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from agentkit import ConversableAgent
-from agentkit.conversation.engine import cache_lent, check_sync, ended, why_ended
+from agentkit.conversation.engine import cache_lent, check_faces, ended, why_ended
+from agentkit.core.twin import SYNC
 from agentkit.errors import AsyncReplyInSyncChat
 from agentkit.llm.cache import InMemoryCache
 from agentkit.reasons import EndReason
@@ -43,7 +44,7 @@ def test_async_reply_functions_bar_a_sync_chat() -> None:
         return False, None
 
     ann = agent("ann")
-    check_sync([FOREIGN, ann])
+    check_faces(SYNC, [FOREIGN, ann])
     ann.register_reply(None, reply)
     with pytest.raises(AsyncReplyInSyncChat, match="ann"):
-        check_sync([FOREIGN, ann])
+        check_faces(SYNC, [FOREIGN, ann])

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agentkit import Agent, ConversableAgent
 from agentkit.conversation.hooks import HOOKABLE, Hooks
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.messages import Stored, copied
@@ -118,3 +119,38 @@ def test_context_variables() -> None:
         "none",
     )
     assert given == {"a": 1, "c": 3}  # shared, as in AutoGen: agents may work on the same variables
+
+
+@pytest.mark.parametrize("name", HOOKABLE)
+def test_an_async_hook_may_wait_for_the_loop_of_its_async_chat(name: str) -> None:
+    async def talk() -> list[Any]:
+        opened, loop = asyncio.Event(), asyncio.get_running_loop()
+
+        async def hook(*args: Any, **kwargs: Any) -> Any:
+            assert asyncio.get_running_loop() is loop
+            await opened.wait()
+            return kwargs.get("message", args[-1] if args else None)
+
+        async def open_it() -> None:
+            await asyncio.sleep(0)
+            opened.set()
+
+        ann, bob = agent("ann"), speaker("bob", "hello")
+        (ann if name == "process_message_before_send" else bob).register_hook(name, hook)
+        task = asyncio.create_task(open_it())
+        await ann.a_initiate_chat(bob, message="hi", max_turns=1, silent=True)
+        await task
+        return said(ann, bob)
+
+    assert asyncio.run(talk()) == ["hi", "hello"]
+
+
+@BOTH
+def test_an_override_of_what_calls_the_hooks_counts(is_async: bool) -> None:
+    class Shouting(ConversableAgent):
+        def process_last_received_message(self, messages: list[Stored]) -> list[Stored]:
+            return [*messages[:-1], {**messages[-1], "content": messages[-1]["content"].upper()}]
+
+    bob = Shouting("bob", human_input_mode="NEVER")
+    bob.register_reply([Agent, None], lambda recipient, messages, sender, config: (True, messages[-1]["content"]))
+    assert call(is_async, bob, "generate_reply", [plain("hi")]) == "HI"

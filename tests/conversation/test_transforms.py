@@ -417,3 +417,8 @@ def test_a_capability_says_how_it_is_added() -> None:
     assert issubclass(TransformMessages, AgentCapability)
     with pytest.raises(NotImplementedError, match="AgentCapability does not say"):
         AgentCapability().add_to_agent(agent)
+
+
+def test_what_deduplicate_cannot_be() -> None:
+    with pytest.raises(WrongArgument, match="deduplicate='yes' must be True or False"):
+        TextMessageContentName(deduplicate="yes")  # type: ignore[arg-type]

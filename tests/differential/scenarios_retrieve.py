@@ -339,7 +339,13 @@ def other_passages_once(kit: Kit) -> Any:
     return [chat(kit, ["UPDATE CONTEXT", "found"], proxy(kit, db)), db.asked]
 
 
-@scenario(both=True)
+_LAST = [
+    [["assistant", "rag", "TERMINATE"]], [["user", "rag", "TERMINATE"]], "rag has no further passages",
+    [["Q P C w1 \nw2 w2 \nw3 w3 w3 \n"], ["Q P C w4 w4 w4 w4 \n"], ["Q P C w5 w5 w5 w5 w5 \n"], ["Q P C w6 w6 w6 w6 w6 w6 \n"]],
+]  # fmt: skip
+
+
+@scenario(both=True, better="a chat that lacked passages says so in its summary", expected=_LAST)
 def other_passages_until_there_are_none(kit: Kit) -> Any:
     return chat(kit, ["UPDATE CONTEXT"] * 8, proxy(kit, FakeDB(*EIGHT)))
 

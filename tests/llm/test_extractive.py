@@ -56,6 +56,7 @@ def answer(question: str, passages: Sequence[Passage] = PASSAGES, instructions: 
         ("What is the price of the satellite module?", "Article: SAT; Name: Satellite module; Price in EUR: 780 [2]"),
         ("Who opened the museum?", "The museum was opened in 1974 by the shipowner Astrid Lindqvist. [4]"),
         ("How many litres does the kettle hold?", "The kettle holds 1.7 litres. [3]"),
+        ("Does the kettle hold 1.7 litres?", "The kettle holds 1.7 litres. [3]"),
     ],
 )
 def test_a_fact_is_quoted_word_for_word_with_its_passage(question: str, expected: str) -> None:

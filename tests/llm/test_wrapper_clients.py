@@ -248,3 +248,10 @@ def test_autogens_names_for_the_types_of_clients_are_there() -> None:
 
 def test_keys_of_azures_client_are_known() -> None:
     assert {"azure_endpoint", "api_version", "azure_ad_token"} <= OpenAIWrapper.aopenai_kwargs <= OpenAIWrapper.openai_kwargs
+
+
+def test_a_configuration_may_tell_the_window_of_its_model() -> None:
+    wrapper = OpenAIWrapper(config_list=[{"model": "at-home", "api_key": "k", "context_window": 5_000}])
+    assert [model.context_window for model in wrapper.models if model] == [5_000]
+    with pytest.raises(WrongArgument, match="context_window is 0; it must be a number of tokens"):
+        OpenAIWrapper(config_list=[{"model": "at-home", "api_key": "k", "context_window": 0}])

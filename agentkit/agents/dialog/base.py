@@ -120,6 +120,7 @@ class AgentBase(ConversableAgent):
         said = self._said(reply)
         if self.memory is not None and said.memory != "":
             kept = said if said.memory is None else Msg(self.name, said.memory, "assistant")
+            kept["id"] = said.id  # what it is told of its own words later is nothing new
             self.memory.add(kept)
         self.speak(said)
         return said

@@ -40,7 +40,7 @@ async def asked_model(
         return None
     check = _Check(chat, candidates)
     chooser = _chooser(chat, selector, chat.select_speaker_msg(candidates), {check.agent: transcript})
-    who = "" if selector is None else selector.name
+    who = getattr(selector, "name", "")
     if chooser.client is None:
         telling.note(who, "has no model that could choose the next speaker", silent=True)
         return None

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, cast
 
 from agentkit.agents.group import said
 from agentkit.agents.group.chat import GroupChat, signed
@@ -15,7 +15,7 @@ from agentkit.conversation import telling
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.conversable import ConversableAgent
 from agentkit.conversation.ends import stop_reason
-from agentkit.conversation.engine import cache_lent, check_sync, ended, why_ended
+from agentkit.conversation.engine import cache_lent, check_faces, ended, why_ended
 from agentkit.conversation.human import InputMode
 from agentkit.conversation.tooling import conversation
 from agentkit.core.twin import Mode, faces
@@ -106,88 +106,24 @@ class GroupChatManager(ConversableAgent):
         Replies nothing, except to the manager of another group: the last thing said. Raises WrongArgument without members or
         sender, AsyncReplyInSyncChat (a RuntimeError) when a member needs an async chat.
         """
-        chat = self._groupchat if config is None else config
+        chat = getattr(self, "_groupchat", None) if config is None else config
+        if not isinstance(chat, GroupChat):
+            raise WrongArgument(f"{self.name}: run_chat needs a GroupChat; register it with config=GroupChat(...).")
         messages = conversation(self, messages, sender)
-        self._check_start(mode, chat, sender)
+        _check_start(self, mode, chat, sender)
         if sender is None or not messages:
             return True, None
         message = messages[-1]  # what comes first is what the sender said, also when introductions follow it
         cache = self.client_cache
         with nullcontext() if cache is None else cache_lent(chat.agents, cache):  # the members use it, too
             if chat.send_introductions:
-                await self._broadcast(mode, chat, chat.introductions_msg(), self)
-            end = await self._rounds(mode, chat, message, sender)
+                await _broadcast(self, mode, chat, chat.introductions_msg(), self)
+            end = await _rounds(self, mode, chat, message, sender)
         ended(self, sender, end)
         telling.note(self.name, f"group chat over: {stop_reason(end)}", silent=True, end=end)
-        return True, self._conclusion(chat, sender) if isinstance(sender, GroupChatManager) else None
+        return True, _conclusion(self, chat, sender) if isinstance(sender, GroupChatManager) else None
 
     run_chat, a_run_chat = faces(_run_chat)
-
-    def _check_start(self, mode: Mode, chat: GroupChat, sender: Agent | None) -> None:
-        if not chat.agents:
-            raise WrongArgument(f"{self.name}: the group chat has no agents; put some into GroupChat(agents=[...]).")
-        if sender is None:
-            raise WrongArgument(f"{self.name}: run_chat needs the sender whose message begins the group chat.")
-        if not mode.is_async:
-            check_sync(chat.agents)
-
-    async def _rounds(self, mode: Mode, chat: GroupChat, message: Message, speaker: Agent) -> EndReason:
-        """One message a round until the chat ends; gives the reason."""
-        for number in range(1, chat.max_round + 1):
-            self._last_speaker = speaker
-            chat.append(message, speaker)
-            await self._broadcast(mode, chat, signed(message, speaker), speaker)
-            if self._is_termination_msg(chat.messages[-1]):
-                return EndReason("terminated", speaker.name)
-            if number == chat.max_round:
-                break
-            try:
-                speaker, reply = await self._next_reply(mode, chat, speaker, number)
-            except NoEligibleSpeaker as error:
-                return error.end or EndReason("speakers", told=str(error))
-            if reply is None:
-                return self._why_silent(speaker)
-            if chat.enable_clear_history and said.asks_to_clear(reply):
-                reply = {**reply, "content": self.clear_agents_history(reply, chat)}
-            await mode.peer(speaker, "send", reply, self, request_reply=False, silent=self._silent)
-            message = self.last_message(speaker) or {"content": ""}
-        return EndReason("rounds", limit=chat.max_round)
-
-    async def _broadcast(self, mode: Mode, chat: GroupChat, message: Message | str, speaker: Agent) -> None:
-        """Hand the message on to everybody but its speaker."""
-        for agent in chat.agents:
-            if agent is not speaker:
-                await mode.peer(self, "send", message, agent, request_reply=False, silent=True)
-
-    async def _next_reply(self, mode: Mode, chat: GroupChat, last_speaker: Agent, number: int) -> tuple[Agent, Any]:
-        """Who speaks next, and what; after an interruption at the keyboard the admin, if the group has one."""
-        try:
-            chat.last_choice = None
-            speaker = await mode.peer(chat, "select_speaker", last_speaker, self)
-            self._tell_choice(chat.last_choice, speaker, number)
-            return speaker, await mode.peer(speaker, "generate_reply", sender=self)
-        except KeyboardInterrupt:
-            admin = chat.agent_by_name(chat.admin_name)
-            if admin is None:
-                raise
-            return admin, await mode.peer(admin, "generate_reply", sender=self)
-
-    def _tell_choice(self, choice: Choice | None, speaker: Agent, number: int) -> None:
-        method, candidates = (choice.method, choice.candidates) if choice is not None else ("custom", [])
-        event = SpeakerSelected(self.name, speaker.name, method, number, candidates)
-        telling.tell(event, f"\nNext speaker: {speaker.name}\n", self._silent)
-
-    def _why_silent(self, speaker: Agent) -> EndReason:
-        return why_ended(speaker, self) or EndReason("silent", speaker.name)
-
-    def _conclusion(self, chat: GroupChat, sender: Agent) -> str | None:
-        """The last thing that was said after the sender's message and is no termination message."""
-        for message in reversed(chat.messages):
-            if message["name"] == sender.name:
-                break
-            if message["content"] and not self._is_termination_msg(message):
-                return str(message["content"])
-        return None
 
     def clear_agents_history(self, reply: Message, groupchat: GroupChat) -> str:
         """Obey CLEAR HISTORY in a person's reply and give the rest of its text.
@@ -231,7 +167,7 @@ class GroupChatManager(ConversableAgent):
             speaker = self._speaker_of(message)
             if speaker is not self:
                 await mode.peer(speaker, "send", message, self, request_reply=False, silent=True)
-            await self._broadcast(mode, chat, message, speaker)
+            await _broadcast(self, mode, chat, message, speaker)
             chat.append(message, speaker)
         if not silent and self._is_termination_msg(last):
             telling.note(
@@ -257,6 +193,88 @@ class GroupChatManager(ConversableAgent):
     def messages_to_string(self, messages: list[Message]) -> str:
         """The messages as a JSON text that `resume` takes."""
         return json.dumps(messages)
+
+
+# What follows takes the agent that leads: a manager, or another with `run_chat` among its reply functions.
+
+
+def _check_start(leader: Agent, mode: Mode, chat: GroupChat, sender: Agent | None) -> None:
+    if not chat.agents:
+        raise WrongArgument(f"{leader.name}: the group chat has no agents; put some into GroupChat(agents=[...]).")
+    if sender is None:
+        raise WrongArgument(f"{leader.name}: run_chat needs the sender whose message begins the group chat.")
+    check_faces(mode, chat.agents)
+
+
+async def _rounds(leader: Any, mode: Mode, chat: GroupChat, message: Message, speaker: Agent) -> EndReason:
+    """One message a round until the chat ends; gives the reason."""
+    for number in range(1, chat.max_round + 1):
+        leader._last_speaker = speaker
+        chat.append(message, speaker)
+        await _broadcast(leader, mode, chat, signed(message, speaker), speaker)
+        if leader._is_termination_msg(chat.messages[-1]):
+            return EndReason("terminated", speaker.name)
+        if number == chat.max_round:
+            break
+        try:
+            speaker, reply = await _next_reply(leader, mode, chat, speaker, number)
+        except NoEligibleSpeaker as error:
+            return error.end or EndReason("speakers", told=str(error))
+        if reply is None:
+            return _why_silent(leader, speaker)
+        if chat.enable_clear_history and said.asks_to_clear(reply):
+            reply = {**reply, "content": _cleared(leader, reply, chat)}
+        await mode.peer(speaker, "send", reply, leader, request_reply=False, silent=getattr(leader, "_silent", False))
+        message = cast(Message, leader.last_message(speaker) or {"content": ""})
+    return EndReason("rounds", limit=chat.max_round)
+
+
+async def _broadcast(leader: Agent, mode: Mode, chat: GroupChat, message: Message | str, speaker: Agent) -> None:
+    """Hand the message on to everybody but its speaker."""
+    for agent in chat.agents:
+        if agent is not speaker:
+            await mode.peer(leader, "send", message, agent, request_reply=False, silent=True)
+
+
+async def _next_reply(
+    leader: Agent, mode: Mode, chat: GroupChat, last_speaker: Agent, number: int
+) -> tuple[Agent, Any]:
+    """Who speaks next, and what; after an interruption at the keyboard the admin, if the group has one."""
+    try:
+        chat.last_choice = None
+        speaker = await mode.peer(chat, "select_speaker", last_speaker, leader)
+        _tell_choice(leader, chat.last_choice, speaker, number)
+        return speaker, await mode.peer(speaker, "generate_reply", sender=leader)
+    except KeyboardInterrupt:
+        admin = chat.agent_by_name(chat.admin_name)
+        if admin is None:
+            raise
+        return admin, await mode.peer(admin, "generate_reply", sender=leader)
+
+
+def _tell_choice(leader: Any, choice: Choice | None, speaker: Agent, number: int) -> None:
+    method, candidates = (choice.method, choice.candidates) if choice is not None else ("custom", [])
+    event = SpeakerSelected(leader.name, speaker.name, method, number, candidates)
+    telling.tell(event, f"\nNext speaker: {speaker.name}\n", getattr(leader, "_silent", False))
+
+
+def _why_silent(leader: Agent, speaker: Agent) -> EndReason:
+    return why_ended(speaker, leader) or EndReason("silent", speaker.name)
+
+
+def _conclusion(leader: Any, chat: GroupChat, sender: Agent) -> str | None:
+    """The last thing that was said after the sender's message and is no termination message."""
+    for message in reversed(chat.messages):
+        if message["name"] == sender.name:
+            break
+        if message["content"] and not leader._is_termination_msg(message):
+            return str(message["content"])
+    return None
+
+
+def _cleared(leader: Any, reply: Message, chat: GroupChat) -> str:
+    clear = getattr(leader, "clear_agents_history", None)
+    return str(GroupChatManager.clear_agents_history(leader, reply, chat) if clear is None else clear(reply, chat))
 
 
 def messages_in(text: str) -> list[Stored]:

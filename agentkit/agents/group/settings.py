@@ -25,6 +25,7 @@ def checked(chat: Group) -> dict[str, object]:
         raise WrongArgument(f"GroupChat: select_speaker_transform_messages must be TransformMessages or None, not {transform!r}.")
     _check_texts(chat)
     return {
+        "agents": _listed(chat.agents),
         "speaker_selection_method": method if callable(method) else method_named(method),
         "speaker_transitions_type": _transitions_type(chat),
         "allow_repeat_speaker": _repeating(chat),
@@ -41,8 +42,12 @@ def method_named(name: object) -> str:
     return name.lower()
 
 
+def _listed(agents: object) -> object:
+    return list(agents) if isinstance(agents, tuple) else agents
+
+
 def _check_agents(agents: object) -> None:
-    if not isinstance(agents, list):
+    if not isinstance(agents, list | tuple):
         raise WrongType(f"GroupChat: agents must be a list of agents, not {agents!r}.")
     for index, agent in enumerate(agents):
         if not isinstance(agent, Agent):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from agentkit.conversation.agent import Agent
 from agentkit.errors import WrongArgument
@@ -25,8 +26,21 @@ def allowed_transitions(
         }
     check_transitions(given, agents)
     if kind == "allowed":
-        return {agent: list(followers) for agent, followers in given.items()}
-    return {agent: [other for other in agents if other not in given.get(agent, ())] for agent in agents}
+        allowed = {agent: list(followers) for agent, followers in given.items()}
+    else:
+        allowed = {agent: [other for other in agents if other not in given.get(agent, ())] for agent in agents}
+    _warn_of_oddities(allowed, agents)
+    return allowed
+
+
+def _warn_of_oddities(allowed: Transitions, agents: Sequence[Agent]) -> None:
+    """Warn of agents that no transition leads to or on from, and of followers that stand there twice."""
+    linked = [*(agent for agent, followers in allowed.items() if followers), *chain(*allowed.values())]
+    if isolated := [agent.name for agent in agents if agent not in linked]:
+        warnings.warn(f"No transition leads to or from {isolated}.", UserWarning, stacklevel=5)
+    for agent, followers in allowed.items():
+        if repeated := sorted({each.name for each in followers if followers.count(each) > 1}):
+            warnings.warn(f"The transitions of {_named(agent)} name {repeated} more than once.", UserWarning, stacklevel=5)
 
 
 def check_transitions(given: object, agents: Sequence[Agent]) -> None:

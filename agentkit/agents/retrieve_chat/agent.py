@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import time
 from collections.abc import Callable, Sequence
 from operator import attrgetter
@@ -11,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from agentkit.agents.retrieve_chat import filling, querying
 from agentkit.agents.retrieve_chat.config import RetrieveConfig, window_of
 from agentkit.agents.retrieve_chat.context import Context, as_query_results
-from agentkit.agents.retrieve_chat.prompts import ASK_AGAIN, PROMPTS, filled
+from agentkit.agents.retrieve_chat.prompts import ASK_AGAIN, ASKS_AGAIN, PROMPTS, filled
 from agentkit.agents.user_proxy import UserProxyAgent
 from agentkit.coding import legacy
 from agentkit.conversation import engine, telling
 from agentkit.conversation.agent import Agent
 from agentkit.conversation.checks import check_count, check_kind
 from agentkit.conversation.conversable import ConversableAgent
+from agentkit.conversation.ends import stop_reason
 from agentkit.conversation.human import InputMode
 from agentkit.conversation.replies import Verdict
 from agentkit.conversation.tooling import conversation
@@ -37,10 +39,10 @@ _PYTHONS = ("python", "py")
 _REFUSED = "Not run: shell commands and installations are not allowed here. Every package that is needed is installed."
 
 
-def _at(path: str) -> Any:
-    """An attribute that lies in a part of the agent, under AutoGen's name for it."""
+def _at(path: str, read: str = "") -> Any:
+    """An attribute that lies in a part of the agent, under AutoGen's name for it; `read` is where what counts is read."""
     owner, name = path.split(".")
-    return property(attrgetter(path), lambda agent, value: setattr(getattr(agent, owner), name, value))
+    return property(attrgetter(read or path), lambda agent, value: setattr(getattr(agent, owner), name, value))
 
 
 class RetrieveUserProxyAgent(UserProxyAgent):
@@ -61,6 +63,22 @@ class RetrieveUserProxyAgent(UserProxyAgent):
     _model: str = _at("_config.model")
     _docs_path: Any = _at("_config.docs_path")
     _collection_name: str | None = _at("_config.collection_name")
+    _client: Any = _at("_config.client")
+    _new_docs: bool = _at("_config.new_docs")
+    _get_or_create: bool = _at("_config.get_or_create", "_config.may_exist")
+    _overwrite: bool = _at("_config.overwrite")
+    _extra_docs: bool = _at("_config.extra_docs")
+    _db_config: Any = _at("_config.db_config")
+    _recursive: bool = _at("_config.recursive")
+    _custom_text_types: Any = _at("_config.custom_text_types")
+    _embedding_model: str = _at("_config.embedding_model")
+    _embedding_function: Any = _at("_config.embedding_function")
+    _chunk_mode: str = _at("_config.chunk_mode")
+    _must_break_at_empty_line: bool = _at("_config.must_break_at_empty_line")
+    _chunk_token_size: int = _at("_config.chunk_token_size", "_config.chunk_tokens")
+    _context_max_tokens: float = _at("_config.context_max_tokens", "_config.context_tokens")
+    _max_tokens: int = _at("_config.max_tokens")
+    _distance_threshold: float = _at("_config.distance_threshold")
     _results: Any = _at("_context.results")
     _doc_idx: int = _at("_context.index")
     _doc_contents: list[str] = _at("_context.contents")
@@ -83,6 +101,9 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         super().__init__(name, ends, human_input_mode=human_input_mode, **kwargs)
         self._config = RetrieveConfig.of(name, retrieve_config)
         self._retrieve_config = retrieve_config or {}
+        if (tokens := self.get_max_tokens(self._model)) != window_of(self._model):  # overridden
+            self._max_tokens = tokens
+        self._config.hear(self.client)
         self._vector_db = None if self._config.vector_db is None else querying.database_of(name, self._config)
         self._collection = not self._config.docs_path
         self._told = False
@@ -107,7 +128,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
 
     @staticmethod
     def get_max_tokens(model: str = "gpt-3.5-turbo") -> int:
-        """Tokens that are allowed for a model of this name."""
+        """Tokens that are allowed for a model of this name; override it to allow others."""
         return window_of(model)
 
     def query_vector_db(self, query_texts: list[str], n_results: int = 10, search_string: str = "", **kwargs: Any) -> Any:
@@ -192,6 +213,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         problem, search_string = context.get("problem", ""), context.get("search_string", "")
         sender.problem, sender.n_results = problem, context.get("n_results", 20)
         sender._search_string = search_string
+        sender._config.hear(getattr(recipient, "client", None))
         results = sender._look_up(problem, sender.n_results, search_string)
         return sender._generate_message(sender._get_context(results), sender._task)
 
@@ -203,15 +225,39 @@ class RetrieveUserProxyAgent(UserProxyAgent):
                 raise WrongArgument(f"{self.name}: the task must be one of {', '.join(PROMPTS)}, not {task!r}.")
             return filled(prompt, self.problem, doc_contents, self._current_docs_in_context)
         if not self._exhausted:
-            self._note("no more context: there are no further passages for this problem")
+            self._note(f"no more context: {stop_reason(self._lacking())}")
         self._exhausted = True
         return END
+
+    def _lacking(self) -> EndReason:
+        """Why there are no passages to send."""
+        if self._doc_contents:
+            return EndReason("passages", self.name)
+        if self._results and self._results[0]:
+            return EndReason("long passages", self.name, int(min(self._config.context_tokens, sys.maxsize)))
+        return EndReason("no passages", self.name)
+
+    def _left_without(self, recipient: Agent) -> EndReason | None:
+        """Why the chat had no passages to go on with, where that was its last word."""
+        said, end = self._oai_messages[recipient], engine.why_ended(self, recipient)
+        last = bool(said) and said[-1].get("role") == "assistant" and said[-1].get("content") == END
+        return self._lacking() if self._exhausted and (last or (end and end.kind == self._lacking().kind)) else None
+
+    async def _converse(self, mode: Mode, recipient: ConversableAgent, *args: Any) -> EndReason:
+        """As the others do; a chat that lacked passages ends because of that."""
+        end = await super()._converse(mode, recipient, *args)
+        return self._left_without(recipient) or end
+
+    async def _summarized(self, mode: Mode, recipient: ConversableAgent, method: Any, *args: Any) -> Any:
+        """The summary; where passages were lacking it says so, since there is nothing to summarise."""
+        lacking = self._left_without(recipient) if isinstance(method, str) else None
+        return stop_reason(lacking) if lacking else await super()._summarized(mode, recipient, method, *args)
 
     def _check_update_context(self, message: Any) -> tuple[bool, bool]:
         """Whether a message asks for other passages, and whether it lacks the prefix of an answer."""
         text = _text(message).upper()
         prefix = self.customized_answer_prefix.upper()
-        return ASK_AGAIN in text, bool(prefix) and prefix not in text
+        return ASKS_AGAIN.search(text) is not None, bool(prefix) and prefix not in text
 
     def _is_termination_msg_retrievechat(self, message: Any) -> bool:
         """Whether a message is an answer: no Python to run, no call, and nothing that other passages are looked up for."""
@@ -234,7 +280,7 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         self.problem = self.problem or _text(messages[0])  # the chat began without message_generator
         contents = await mode.block(self._other_passages, _text(messages[-1]), asked)
         if sender is not None and not contents and ended:
-            engine.ended(self, sender, EndReason("passages", self.name))
+            engine.ended(self, sender, self._lacking())
             return True, None
         if sender is not None:
             self._note("other passages are looked up; the conversation begins anew")
@@ -273,9 +319,10 @@ class RetrieveUserProxyAgent(UserProxyAgent):
                 return contents
             n_results *= 2
 
+    @takes_long
     def _check_update_context_before_send(self, sender: Agent, message: Any, recipient: Agent, silent: bool) -> Any:
         """Hook: what the person sends is `UPDATE CONTEXT`, so other passages go out in its place."""
-        if not self._config.update_context or not self.problem or _text(message).strip().upper() != ASK_AGAIN:
+        if not self._config.update_context or not self.problem or not ASKS_AGAIN.fullmatch(_text(message).strip()):
             return message
         reply = self._generate_message(self._other_passages(ASK_AGAIN, asked=True), self._task)
         return {**message, "content": reply} if isinstance(message, dict) else reply

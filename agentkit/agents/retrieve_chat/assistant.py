@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentkit.agents.assistant import AssistantAgent
-from agentkit.agents.retrieve_chat.prompts import ASK_AGAIN
+from agentkit.agents.retrieve_chat.prompts import ASK_AGAIN, ASKS_AGAIN
 from agentkit.conversation.agent import Agent
 from agentkit.messages import AnyMessage, text_of
 
@@ -32,4 +32,4 @@ class RetrieveAssistantAgent(AssistantAgent):
         if SUCCEEDED in text:
             return True, "TERMINATE"
         ends = (text[:_NEAR_END].upper(), text[-_NEAR_END:].upper())
-        return (True, ASK_AGAIN) if any(ASK_AGAIN in end for end in ends) else (False, None)
+        return (True, ASK_AGAIN) if any(map(ASKS_AGAIN.search, ends)) else (False, None)

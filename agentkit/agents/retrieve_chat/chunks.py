@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentkit.core import bus
 from agentkit.documents import Jail, Limits
-from agentkit.errors import DocumentError, EmptyDocument, WrongArgument
+from agentkit.errors import DocumentError, EmptyDocument, WrongArgument, WrongType
 from agentkit.events import Noted
 from agentkit.llm.tokens.windows import count_token, truncated
 from agentkit.settings import load_settings
@@ -142,6 +142,8 @@ def split_files_to_chunks(
                 continue
             found = custom_text_split_function(text) if custom_text_split_function else split_text_to_chunks(
                 text, max_tokens, chunk_mode, must_break_at_empty_line, count=count)  # fmt: skip
+            if isinstance(found, str):
+                raise WrongType(f"custom_text_split_function must return a list of chunks, not the text {found!r:.80}.")
             kept = [chunk for chunk in found if chunk.strip()]
             chunks += kept
             sources += [{"source": source}] * len(kept)

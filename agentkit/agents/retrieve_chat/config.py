@@ -11,8 +11,8 @@ from agentkit.agents.retrieve_chat.chunks import CHUNK_MODES
 from agentkit.agents.retrieve_chat.files import TEXT_FORMATS
 from agentkit.agents.retrieve_chat.prompts import PROMPTS, filled
 from agentkit.conversation.checks import check_kind
-from agentkit.errors import WrongArgument
-from agentkit.llm.tokens.windows import count_token
+from agentkit.errors import UnknownModel, WrongArgument
+from agentkit.llm.tokens.windows import count_token, get_max_token_limit, registered_window
 
 if TYPE_CHECKING:
     from agentkit.agents.retrieve_chat.vectordb.base import VectorDB
@@ -58,12 +58,14 @@ class RetrieveConfig:
     custom_text_types: Sequence[str] = field(default_factory=lambda: TEXT_FORMATS)
     recursive: bool = True
     distance_threshold: float = -1
+    window: int | None = field(default=None, init=False)
+    """Tokens of the model's window, where somebody tells them who knows more than its name does."""
 
     @classmethod
     def of(cls, owner: str, given: Mapping[str, Any] | None) -> RetrieveConfig:
         """The settings that are given, checked; raises WrongType and WrongArgument, warns of keys that are not known."""
         check_kind(owner, "retrieve_config", given, Mapping | None, "a dict")
-        known = [one.name for one in fields(cls)]
+        known = [one.name for one in fields(cls) if one.init]
         if unknown := sorted(set(given or {}) - set(known), key=str):
             names = ", ".join(map(str, unknown))
             text = f"{owner}: retrieve_config has keys without a meaning: {names}. Known are {', '.join(known)}."
@@ -94,13 +96,24 @@ class RetrieveConfig:
 
     @property
     def max_tokens(self) -> int:
-        """The window of the model, as far as its name tells."""
-        return window_of(self.model)
+        """The window of the model."""
+        return self.window or window_of(self.model)
+
+    @max_tokens.setter
+    def max_tokens(self, tokens: int) -> None:
+        """Say how many tokens it has."""
+        self.window = tokens
+
+    def hear(self, client: object) -> None:
+        """Take the window from a client that was told it of this very model."""
+        for one in getattr(client, "models", None) or ():
+            if getattr(one, "name", None) == self.model and one.context_window:
+                self.window = one.context_window
 
     @property
     def chunk_tokens(self) -> int:
         """Tokens of a chunk at most."""
-        return int(self.max_tokens * 0.4 if self.chunk_token_size is None else self.chunk_token_size)
+        return int(min(self.max_tokens, _LARGEST) * 0.4 if self.chunk_token_size is None else self.chunk_token_size)
 
     @property
     def context_tokens(self) -> float:
@@ -122,9 +135,15 @@ class RetrieveConfig:
         return self.custom_token_count_function(text, self.model)
 
 
+_LARGEST = 32_000
+"""Tokens; windows beyond this make no larger chunks, of which an embedding would say nothing."""
+_OF_AUTOGEN = (("32k", 32_000), ("16k", 16_000), ("gpt-4", 8_000), ("gpt-3.5", 4_000))
+
+
 def window_of(model: str) -> int:
-    """Tokens that AutoGen allows a model of this name: what the name says, else 8,000 for gpt-4 and 4,000 for others."""
-    for part, tokens in (("32k", 32_000), ("16k", 16_000), ("gpt-4", 8_000)):
-        if part in model:
-            return tokens
-    return 4_000
+    """Tokens for a model of this name: as registered, else what AutoGen takes from a name, else as listed, else 4,000."""
+    named = next((tokens for part, tokens in _OF_AUTOGEN if part in model), None)
+    try:
+        return registered_window(model) or named or get_max_token_limit(model)
+    except UnknownModel:
+        return 4_000

@@ -5,10 +5,14 @@ The question and the context stand last, so that models that only quote find the
 
 from __future__ import annotations
 
+import re
+
 from agentkit.errors import WrongArgument
 
 ASK_AGAIN = "UPDATE CONTEXT"
 """The words by which a model, or a person, asks for further passages."""
+ASKS_AGAIN = re.compile(r"UPDATE[\s_]+CONTEXT", re.IGNORECASE)
+"""How they are written by models and people."""
 
 _WHEN_MISSING = (
     f"When the context does not hold what is needed, guess nothing: reply `{ASK_AGAIN}` and not a word more; "

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentkit.agents.rewoo.inputs import Arguments
+from agentkit.agents.rewoo.mistakes import Mistake
 from agentkit.core.fences import unfenced
 from agentkit.errors import WrongArgument, WrongType
 
@@ -83,10 +84,8 @@ class Plan:
 
         `tools`: the names that may be called, None when any may; `known`: labels whose evidence is there already.
         """
-        found = [] if self.steps else ["there are no steps"]
-        found += [
-            f"{each!r:.80} is no name of a step; write #E and a number" for each in self.labels if not LABEL.fullmatch(each)
-        ]
+        found: list[str] = [] if self.steps else [Mistake.of("empty")]
+        found += [Mistake.of("no label", label=each) for each in self.labels if not LABEL.fullmatch(each)]
         found += _repeated(self.labels)
         found += _unknown_tools(self, tools)
         there = {*self.labels, *known}
@@ -94,7 +93,7 @@ class Plan:
             if step.label in known:  # it will not run
                 continue
             if missing := [need for need in step.needs if need not in there]:
-                found.append(f"{step.label} refers to {_listed(missing)}, and there is no such step")
+                found.append(Mistake.of("no step", label=step.label, others=_listed(missing)))
         return found + _cycles(self, known)
 
     def after(self, label: str) -> set[str]:
@@ -191,15 +190,16 @@ def _repeated(labels: tuple[str, ...]) -> Iterator[str]:
     seen: set[str] = set()
     for label in labels:
         if label in seen:
-            yield f"{label} is there twice; give every step a name of its own"
+            yield Mistake.of("twice", label=label)
         seen.add(label)
 
 
 def _unknown_tools(plan: Plan, tools: Collection[str] | None) -> list[str]:
     if tools is None:
         return []
-    found = [f"{step.label} uses the unknown tool {step.tool!r:.80}" for step in plan.steps if step.tool not in tools]
-    return [*found, f"the tools are {_listed(tools) or 'none'}"] if found else []
+    unknown = [step for step in plan.steps if step.tool not in tools]
+    found = [Mistake.of("unknown tool", label=step.label, tool=step.tool) for step in unknown]
+    return [*found, Mistake.of("tools", tools=_listed(tools) or "none")] if found else []
 
 
 def _cycles(plan: Plan, known: Collection[str]) -> list[str]:
@@ -229,7 +229,7 @@ def _cycle(left: Mapping[str, set[str]]) -> str:
         path[label] = None
         label = next(iter(sorted(left[label])))
     round_trip = [*list(path)[list(path).index(label) :], label]
-    return f"the steps {' -> '.join(round_trip)} wait for one another in a circle"
+    return Mistake.of("circle", steps=" -> ".join(round_trip))
 
 
 def _listed(names: Collection[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from agentkit.agents.rewoo.executor import ActionExecutor
+from agentkit.agents.rewoo.mistakes import Mistake, told_in
 from agentkit.agents.rewoo.plan import Plan, Step
 from agentkit.agents.rewoo.prompts import (
     PLANNER_PROMPT_EN,
@@ -63,7 +64,8 @@ class ReWOOProtocol:
         system = self.planner_prompt.format(tool_description=action_executor.get_actions_info())
         asked: list[ChatMessage] = [{"role": "system", "content": system}, *chat_history, *inner_step]
         if reformat_request:
-            asked.append({"role": "system", "content": self.reformat_prompt.format(err_msg=reformat_request)})
+            wrong = told_in(self.reformat_prompt, reformat_request)
+            asked.append({"role": "system", "content": self.reformat_prompt.format(err_msg=wrong)})
         return asked
 
     def parse_worker(self, message: str) -> tuple[list[str], list[str], list[str]]:
@@ -93,7 +95,7 @@ class ReWOOProtocol:
         except Exception as error:
             raise ResponseParsingError(str(error) or type(error).__name__, message) from error
         if problems := plan.problems(tools, known):
-            raise ResponseParsingError("; ".join(problems), message)
+            raise ResponseParsingError(Mistake.joined(problems), message)
         return plan
 
     def format_solver(

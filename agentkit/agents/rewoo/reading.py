@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from agentkit.agents.rewoo.closing import Region
+from agentkit.agents.rewoo.mistakes import Mistake
 from agentkit.agents.rewoo.plan import Plan, Step
 from agentkit.errors import ResponseParsingError
 
@@ -53,22 +54,17 @@ class _Reading:
 
     def close(self) -> None:
         if self.thought and not self.used:
-            self.problems.append(f"plan {self.plans} ({_short(self.thought)}) has no action; write {_FORM} below it")
+            self.problems.append(Mistake.of("no action", number=self.plans, thought=_short(self.thought)))
 
     def action(self, label: str) -> str:
         """The thought that the action belongs to."""
         if self.thought is None:
-            self.problems.append(f"{label} has no Plan line before it")
+            self.problems.append(Mistake.of("no plan line", label=label))
         elif self.used:
-            self.problems.append(
-                f"{label} is a second action of plan {self.plans} ({_short(self.thought)}); each plan takes exactly one"
-            )
+            thought = _short(self.thought)
+            self.problems.append(Mistake.of("second action", label=label, number=self.plans, thought=thought))
         self.used = True
         return self.thought or ""
-
-
-_FORM = "`#E1 = ToolName[input]`"
-_AS_JSON = 'write it as JSON, such as {"parameter": "value"}, and nothing after its closing bracket'
 
 
 def can_be_called(tool: str) -> bool:
@@ -86,15 +82,15 @@ def parse_plan(text: str, tools: Collection[str] | None = None, known: Collectio
     plan = Plan(tuple(_canonical(read.steps, tools, {*known, *read.broken})))
     steps, others = plan.steps, {*known, *read.broken}.difference(plan.labels)
     if not steps and not read.problems:
-        read.problems.append(f"there is no plan in it; write a line `Plan: ...` and below it {_FORM}, for every step")
+        read.problems.append(Mistake.of("no plan"))
     elif len(steps) > MOST_STEPS:
-        read.problems.append(f"it has {len(steps)} steps; at most {MOST_STEPS} are taken")
+        read.problems.append(Mistake.of("too many", steps=len(steps), most=MOST_STEPS))
     elif steps:
         read.problems += [*plan.problems(tools, others), *_forward(plan, others)]
     if read.problems:
-        told = "; ".join(read.problems[:_MOST_TOLD])
         more = len(read.problems) - _MOST_TOLD
-        raise ResponseParsingError(f"{told}; and {more} more mistakes" if more > 0 else told, text)
+        rest = [Mistake.of("more", more=more)] if more > 0 else []
+        raise ResponseParsingError(Mistake.joined([*read.problems[:_MOST_TOLD], *rest]), text)
     return plan
 
 
@@ -167,12 +163,12 @@ def _actions(read: _Reading, region: Region, first: re.Match[str] | _Call | None
         start = call.found.end()
         end, doubtful = region.ending(start, call.found["open"], _INLINE)
         if end is None:
-            read.problems.append(f"{call.label} = {tool}[ lacks the closing bracket ]")
+            read.problems.append(Mistake.of("no bracket", label=call.label, tool=tool))
             read.steps.append(Step(call.label, thought, tool))
             return
         read.steps.append(Step(call.label, thought, tool, region.text[start:end].strip()))
         if doubtful:
-            read.problems.append(f"where the input of {call.label} ends is unclear; {_AS_JSON}")
+            read.problems.append(Mistake.of("doubtful end", label=call.label))
         found = _INLINE.search(region.text, end + 1)
         call = _Call(_name(found["label"]), found) if found else None
 
@@ -181,7 +177,7 @@ def _malformed(read: _Reading, label: str, region: str) -> None:
     read.action(label)
     read.broken.add(label)
     line = region.strip().partition("\n")[0]
-    read.problems.append(f"{label} is {_short(line)!r}, which is not of the form ToolName[input]")
+    read.problems.append(Mistake.of("no form", label=label, line=_short(line)))
 
 
 def _canonical(steps: Sequence[Step], tools: Collection[str] | None, known: Collection[str]) -> list[Step]:
@@ -213,7 +209,7 @@ def _forward(plan: Plan, known: Collection[str]) -> Iterator[str]:
     for step in plan.steps:
         ahead = [need for need in step.needs if need in later and need not in seen and need != step.label]
         if ahead:
-            yield f"{step.label} refers to {', '.join(ahead)}, which comes later; put the steps in the order of their needs"
+            yield Mistake.of("later", label=step.label, others=", ".join(ahead))
         seen.add(step.label)
 
 

@@ -190,7 +190,7 @@ class ReWOO(BaseAgent):
                 plan = talk.plan.redone(self._protocol.parse_plan(reply, tools, known), known)
             except ResponseParsingError as error:
                 wrong = error.message
-                bus.emit(PlanMade(self.name, plan_id, attempt, [], wrong))
+                bus.emit(PlanMade(self.name, plan_id, attempt, [], str(wrong)))
                 continue
             bus.emit(PlanMade(self.name, plan_id, attempt, [step.to_json() for step in plan.steps]))
             return plan_id, self._looked_at(plan, plan_id, attempt, known)

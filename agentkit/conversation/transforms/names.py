@@ -26,6 +26,8 @@ class TextMessageContentName:
     ) -> None:
         if position not in ("start", "end"):
             raise WrongArgument(f"TextMessageContentName: position={position!r} must be 'start' or 'end'.")
+        if not isinstance(deduplicate, bool):
+            raise WrongArgument(f"TextMessageContentName: deduplicate={deduplicate!r} must be True or False.")
         if not _is_format(format_string):
             raise WrongArgument(
                 f"TextMessageContentName: format_string={format_string!r} must be a text with {{name}} alone in it."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agentkit.core.address import without_login
@@ -65,12 +65,14 @@ def entry_of(given: object, base: Mapping[str, object], cache_seed: int) -> Entr
     retries = config.get("max_retries", ATTEMPTS - 1)
     if not isinstance(retries, int) or retries < 0:
         raise WrongArgument(f"max_retries is {retries!r}; it must be a number of further attempts, 0 or more.")
-    model = config.get("model")
+    model, window = config.get("model"), _window(config)
     if isinstance(model, Model):  # the app's own: nothing of it is cached unless that is asked for
+        model = replace(model, context_window=window or model.context_window)
         return Entry(dict(given), {**params, "model": model.name}, model, 1 + retries, None)
     if config.get("model_client_cls") is not None:
         return Entry(dict(given), params, None, 1 + retries, cache_seed)
     made = _azure_model(config) if str(config.get("api_type") or "").startswith("azure") else _openai_model(config)
+    made = replace(made, context_window=window)
     return Entry(dict(given), {**params, "model": made.name}, made, 1 + retries, cache_seed)
 
 
@@ -78,7 +80,7 @@ def custom_model(client: Any, config: Mapping[str, Any]) -> Model:
     """The model that a script's own client asks."""
     name, kind = str(config.get("model") or ""), type(client).__qualname__
     server = without_login(str(config["base_url"])) + "/" if config.get("base_url") else ""
-    return Model(f"{kind}/{server}{name}", name or kind, CustomClient(client), name, "custom")
+    return Model(f"{kind}/{server}{name}", name or kind, CustomClient(client), name, "custom", _window(config))
 
 
 def made_by(model: Model, model_client_cls: type[object]) -> bool:
@@ -148,6 +150,14 @@ def _azure_model(config: Mapping[str, Any]) -> Model:
         options={**options, "api_version": str(version)},
     )  # fmt: skip
     return Model(f"{without_login(str(endpoint))}/{deployment}", name, client, name, "azure")
+
+
+def _window(config: Mapping[str, Any]) -> int | None:
+    """Tokens of the context window, where the configuration tells it."""
+    window = config.get("context_window")
+    if window is not None and (isinstance(window, bool) or not isinstance(window, int) or window < 1):
+        raise WrongArgument(f"context_window is {window!r}; it must be a number of tokens, 1 or more.")
+    return window
 
 
 def _timeouts(timeout: Any) -> tuple[float, float]:

@@ -86,8 +86,8 @@ class OpenAIWrapper:
     """
 
     extra_kwargs: ClassVar[set[str]] = {
-        "agent", "allow_format_str_template", "api_type", "api_version", "cache", "cache_seed", "context", "filter_func", "price",
-        "tags",
+        "agent", "allow_format_str_template", "api_type", "api_version", "cache", "cache_seed", "context", "context_window",
+        "filter_func", "price", "tags",
     }  # fmt: skip
     """Keys that are for the wrapper and not sent to a server."""
     openai_kwargs: ClassVar[set[str]] = set(CLIENT_KEYS)

@@ -1,4 +1,4 @@
-"""From ranked units to an answer: how many, in which order, with what they need to be understood."""
+"""From ranked units to an answer: how many, in which order, with what makes them understood."""
 
 from __future__ import annotations
 
@@ -6,51 +6,54 @@ import re
 from collections.abc import Collection, Sequence
 
 from agentkit.llm.offline.question import Question
-from agentkit.llm.offline.rank import THRESHOLD, Scored
+from agentkit.llm.offline.rank import Scored
 from agentkit.llm.offline.units import Unit
 from agentkit.llm.offline.words import stems
 
 LONGEST_LIST = 12
-_ANNOUNCES = re.compile(r"\b(two|three|four|several|various|following|as follows)\b[^,;]*[.:]\Z", re.IGNORECASE)
+_ANNOUNCES = re.compile(
+    r"\b(two|three|four|several|various|following|as follows)\b[^,;]*[.:]\Z", re.IGNORECASE
+)
 _COUNTS = {"two": 2, "three": 3, "four": 4}
-_LIST_CLOSE = 3.0
 _AFTER_QUESTION = 3
 _MOST_CHARACTERS = 900
+_WANTS_SEVERAL = ("list", "way", "compare", "broad", "definition")
 _SEVERAL = {"reason": 2, "way": 3, "list": 2, "compare": 3, "broad": 3}
-_NEAR = {"compare": 0.6}
-_CLOSE = 1.5  # of score: what is further behind the best is another matter
 
 
-def chosen(question: Question, ranked: Sequence[Scored], units: Sequence[Unit], threshold: float = THRESHOLD) -> list[Unit]:
-    """The units that answer, in the order in which they are to be read; empty when none is sure enough."""
-    if not ranked or ranked[0].chance < threshold:
+def chosen(question: Question, ranked: Sequence[Scored], units: Sequence[Unit]) -> list[Unit]:
+    """The units that answer, in the order in which they are to be read; empty when none does."""
+    if not ranked or ranked[0].score <= 0:
         return []
     best = (_listed_under(question, ranked) or ranked[0]).unit
-    if best.asks:
-        return _led_to(best, units)
-    picked = _with_list(question, best, units) or _announced(question, best, units) or [best]
-    if len(picked) == 1:
+    picked = whole(question, best, units)
+    if picked == [best]:
         picked = _with_more(question, ranked, picked)
     return _in_order(_completed(picked))
 
 
+def whole(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
+    """The unit with its list, with what it announces, or what it leads to; else the unit alone."""
+    if best.asks:
+        return _led_to(best, units)
+    return _with_list(question, best, units) or _announced(question, best, units) or [best]
+
+
 def _listed_under(question: Question, ranked: Sequence[Scored]) -> Scored | None:
-    """Where steps or several things are asked for: a list not far behind whose heading says what is asked."""
+    """Where steps or several things are asked for: a list whose heading says what is asked."""
     if question.kind not in ("way", "list"):
         return None
-    for found in ranked[:12]:
-        headed = set(stems(found.unit.heading)) | (found.unit.previous.stems if found.unit.previous is not None else set())
-        if (
-            found.unit.shape == "item"
-            and ranked[0].score - found.score < _LIST_CLOSE
-            and len(headed & set(question.stems)) * 2 > len(question.stems)
-        ):
+    for found in ranked[:LONGEST_LIST]:
+        unit = found.unit
+        headed = set(stems(unit.heading)) | (unit.previous.stems if unit.previous else set())
+        most = len(headed & set(question.stems)) * 2 > len(question.stems)
+        if unit.shape == "item" and found.score > 0 and most:
             return found
     return None
 
 
 def _led_to(asking: Unit, units: Sequence[Unit]) -> list[Unit]:
-    """What follows a question that the document itself asks, as in a list of frequent ones, up to the next one."""
+    """What follows a question that the document itself asks, up to the next one."""
     led: list[Unit] = []
     for unit in units[asking.index + 1 : asking.index + 1 + _AFTER_QUESTION]:
         if unit.asks or unit.shape in ("heading", "columns") or unit.rank != asking.rank:
@@ -60,7 +63,7 @@ def _led_to(asking: Unit, units: Sequence[Unit]) -> list[Unit]:
 
 
 def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
-    """The whole list, when the best unit introduces one, or is part of one and a list is asked for."""
+    """The whole list, when the best unit introduces it, or is in it and a list is asked for."""
     if best.group < 0 or (best.shape == "item" and question.kind not in ("list", "way", "broad")):
         return []
     listed = [unit for unit in units if unit.group == best.group and not unit.asks]
@@ -70,34 +73,31 @@ def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Un
 def _announced(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
     """A sentence that announces several things, with the sentences after it that tell them."""
     announced = _ANNOUNCES.search(best.text)
-    if announced is None or question.kind not in ("list", "way", "compare", "broad", "definition") or best.shape != "sentence":
+    if announced is None or question.kind not in _WANTS_SEVERAL or best.shape != "sentence":
         return []
     count = _COUNTS.get(announced[1].lower(), 2)
     following = [
-        unit for unit in units[best.index + 1 : best.index + 1 + count] if unit.previous is not None and unit.rank == best.rank
+        unit
+        for unit in units[best.index + 1 : best.index + 1 + count]
+        if unit.previous is not None and unit.rank == best.rank
     ]
     return [best, *following] if following and len(best.text) < 160 else []
 
 
 def _with_more(question: Question, ranked: Sequence[Scored], picked: list[Unit]) -> list[Unit]:
+    """For a question that wants several: the next that answer, too, and say something new."""
     most = _SEVERAL.get(question.kind, 1)
-    near = _NEAR.get(question.kind, 0.8)
     for other in ranked[1:8]:
         if len(picked) >= most or sum(len(unit.text) for unit in picked) > _MOST_CHARACTERS:
             break
         new = other.unit.stems - frozenset().union(*(unit.stems for unit in picked))
-        if (
-            not other.unit.asks
-            and other.chance >= near * ranked[0].chance
-            and ranked[0].score - other.score < _CLOSE
-            and len(new) >= 3
-        ):
+        if other.score > 0 and not other.unit.asks and len(new) >= 3:
             picked = [*picked, other.unit]
     return picked
 
 
 def _completed(picked: Sequence[Unit]) -> list[Unit]:
-    """What leans on the unit before gets it; what ends in a colon gets what follows by way of its list."""
+    """What leans on the unit before gets it."""
     made: list[Unit] = []
     for unit in picked:
         before = unit.previous

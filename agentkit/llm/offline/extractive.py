@@ -1,4 +1,15 @@
-"""The offline model: no language model, it quotes the sentences of the passages that answer, and says so when none does."""
+"""The offline model: no language model, it quotes what answers, and says so when nothing does.
+
+It takes the question and the passages from the prompt and cuts these into units: sentences, list
+items, table rows. Those that only repeat the question are left out. Each other one has four
+features, from 0 to 1: the share of the question's words that it has, where rare words count more
+and words in its heading half; the cosine of its meaning to the question's (without an embedder, a
+share of the first); whether it holds what is asked for, as a date for `when`; and how early the
+search had its passage. Their weighted sum is its score; `nothing answers` scores 0. The highest
+wins, and brings along its list, or the sentence that it leans on. `rank` has the weights, which
+tests/bench/fit_offline.py fits to 232 questions with known answers; tests/bench/bench_offline.py
+measures how often it is right, also on 50 questions that had no part in that.
+"""
 
 from __future__ import annotations
 

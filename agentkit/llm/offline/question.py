@@ -74,13 +74,6 @@ class Question:
     borrowed: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
     """Stems of what is to be measured, `heavy` of `how heavy`: an answer may have them or not."""
-    names: tuple[str, ...] = ()
-    """Stems of names and numbers: an answer that lacks them is hardly one."""
-
-    @property
-    def search_text(self) -> str:
-        """The question as it is compared by meaning."""
-        return self.text
 
 
 def is_small_talk(text: str) -> bool:
@@ -99,7 +92,7 @@ def parse(text: str, earlier: str = "") -> list[Question]:
     questions: list[Question] = []
     before = earlier
     for piece in pieces:
-        question = Question(piece, _kind(piece), _content(piece), (), _measures(piece), _names(piece))
+        question = Question(piece, _kind(piece), _content(piece), (), _measures(piece))
         if before and _leans(piece, question):
             borrowed = tuple(one for one in _content(before) if one not in question.stems)
             question = replace(question, borrowed=borrowed)
@@ -146,4 +139,4 @@ def _names(text: str) -> tuple[str, ...]:
 def _leans(text: str, question: Question) -> bool:
     said = words(text)
     opens = said[:1] == ["and"] or said[:2] in (["what", "about"], ["how", "about"])
-    return opens or bool(_LEANING & set(said[:12])) or (len(question.stems) < 2 and not question.names)
+    return opens or bool(_LEANING & set(said[:12])) or (len(question.stems) < 2 and not _names(text))

@@ -1,21 +1,14 @@
-"""Which unit answers a question, and how sure that is."""
+"""Which unit answers a question, if any does; `extractive` explains the model."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from agentkit.llm.offline.expected import (
-    defines_subject,
-    fit,
-    is_fragment,
-    lacks_measure,
-    looks_like_code,
-    says_nothing_new,
-)
+from agentkit.llm.offline.expected import fit, says_nothing_new
 from agentkit.llm.offline.question import Question
 from agentkit.llm.offline.units import Unit
 from agentkit.llm.offline.words import alike
@@ -25,35 +18,28 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 MOST_COMPARED = 48
 """So many units are compared by meaning; the others share no word and stand far down."""
 
-# Bias, then weights of: coverage, meaning, fit to the kind of question, definition, rank of the passage, code, stub or question,
-# words that no passage has, names that the unit lacks, no number, date or name where one is asked for. The first row is
-# for words alone, the second with meaning; both were fitted to some 150 questions with an answer and 80 without.
-_SCORE = (
-    (0.0, 9.0, 0.0, 1.55, 2.6, 1.8, -0.9, -2.3, 0.0, -0.5, -1.0),
-    (0.0, 6.5, 6.8, 1.4, 2.2, 0.9, -0.7, -2.3, 0.0, -0.45, -0.85),
-)
-_CHANCE = (
-    (-5.3, 5.2, 0.0, 1.2, 1.0, 1.3, -0.4, -0.95, -2.7, -1.1, -0.85),
-    (-6.6, 3.55, 6.3, 0.95, 0.8, 0.65, -0.6, -1.05, -2.2, -0.95, -0.75),
-)
-THRESHOLD = 0.45
-"""A unit below this chance is no answer."""
+BIAS = -13.6
+WEIGHTS = (9.0, 9.7, 1.8, 1.9)
+"""Of the features in `Scored`."""
+MEANING_OF_WORDS = 0.7
+"""Stands in for the cosine, times the share of words, where nothing can embed.
+
+All six are fitted by `python -m tests.bench.fit_offline` to `tests/bench/offline/questions.json`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A unit with its score for one question and the chance that it answers it, both from 0 to 1."""
+    """A unit with its score for one question; above 0 it is likelier than that nothing answers."""
 
     unit: Unit
     score: float
-    chance: float
-    coverage: float
-    meaning: float
-    features: tuple[float, ...] = ()
+    features: tuple[float, float, float, float]
+    """Share of the question's words, cosine of the meaning, fit to what is asked, early passage."""
 
 
 class Ranker:
-    """Ranks the units of one prompt; word weights come from the prompt itself."""
+    """Ranks the units of one prompt; how much a word says comes from the prompt itself."""
 
     def __init__(self, units: Sequence[Unit], similarity: Similarity | None = None) -> None:
         self.units = units
@@ -61,92 +47,65 @@ class Ranker:
         self._passages: dict[int, set[str]] = {}
         for unit in units:
             self._passages.setdefault(unit.rank, set()).update(unit.stems | unit.around)
-        counts = Counter(one for unit in units for one in unit.stems | unit.around)
-        self._weights = {one: math.log(1 + (len(units) + 1) / (count + 0.5)) for one, count in counts.items()}
-        self._unseen = math.log(1 + (len(units) + 1) / 0.5)
+        self._counts = Counter(one for unit in units for one in unit.stems | unit.around)
 
     def weight(self, stem: str) -> float:
-        """How much a word says: rare ones much, absent ones most."""
-        return self._weights.get(stem, self._unseen)
+        """How much a word says: rare ones much, absent ones most (inverse document frequency)."""
+        return math.log(1 + (len(self.units) + 1) / (self._counts.get(stem, 0) + 0.5))
 
     def rank(self, question: Question) -> list[Scored]:
         """The units that can be quoted, best first."""
+        wanted = self._wanted(question)
+        found = [
+            (self._coverage(wanted, unit), unit)
+            for unit in self.units
+            if _quotable(unit) and (unit.asks or not says_nothing_new(question, unit))
+        ]
+        found.sort(key=lambda one: (-one[0], one[1].index))
+        found = found[:MOST_COMPARED]
+        meanings = self._meanings(question, wanted, found)
+        scored = [
+            _scored(question, unit, coverage, meaning)
+            for (coverage, unit), meaning in zip(found, meanings, strict=True)
+        ]
+        return sorted(scored, key=lambda one: (-one.score, one.unit.index))
+
+    def _wanted(self, question: Question) -> dict[str, float]:
+        """The words to look for; what is measured counts half, what is lent a quarter."""
         wanted = {one: self.weight(one) for one in question.stems}
-        for one in question.measures:
-            wanted.setdefault(one, 0.4 * self.weight(one))
-        lent = 0.4 if len(question.stems) < 2 else 0.15
-        for one in question.borrowed:
-            wanted.setdefault(one, lent * self.weight(one))
-        candidates = [(self._coverage(wanted, unit), unit) for unit in self.units if _quotable(unit)]
-        candidates.sort(key=lambda found: (-found[0] + 0.02 * found[1].rank, found[1].index))
-        candidates = candidates[:MOST_COMPARED]
-        meanings = self._meanings(question, wanted, [unit for _, unit in candidates])
-        missing = self._missing(question)
-        scored = [self._scored(question, unit, coverage, meaning, missing)
-                  for (coverage, unit), meaning in zip(candidates, meanings, strict=True)]  # fmt: skip
-        return sorted(scored, key=lambda found: (-found.score, found.unit.index))
+        for share, others in ((1 / 2, question.measures), (1 / 4, question.borrowed)):
+            for one in others:
+                wanted.setdefault(one, share * self.weight(one))
+        return wanted
 
-    def _meanings(self, question: Question, wanted: Collection[str], units: Sequence[Unit]) -> list[float]:
-        if self.similarity is None or not units:
-            return [-1.0] * len(units)
-        return [float(value) for value in self.similarity(question.search_text, [unit.in_context(wanted) for unit in units])]
+    def _coverage(self, wanted: Mapping[str, float], unit: Unit) -> float:
+        """The share of the words, by how much they say, that the unit has."""
+        said, total = unit.said, sum(wanted.values())
+        had = sum(weight * self._has(one, unit, said) for one, weight in wanted.items())
+        return had / total if total else 0.0
 
-    def _coverage(self, wanted: dict[str, float], unit: Unit) -> float:
-        total = sum(wanted.values())
-        return sum(weight * self._found(one, unit) for one, weight in wanted.items()) / total if total else 0.0
-
-    def _found(self, stem: str, unit: Unit) -> float:
-        """How far a word is in the unit: itself, as a relative, in what the unit hangs on, or elsewhere in its passage."""
-        if stem in unit.stems:
+    def _has(self, stem: str, unit: Unit, said: Collection[str]) -> float:
+        """How near a word is: in the unit 1, in its heading a half, in its passage a quarter."""
+        if stem in said or not alike(stem).isdisjoint(said) or _form_of(stem, said):
             return 1.0
-        if not alike(stem).isdisjoint(unit.stems) or (len(stem) >= 5 and any(_akin(stem, other) for other in unit.stems)):
-            return 0.8
         if stem in unit.around:
-            return 0.75 if unit.shape == "item" else 0.55
-        return 0.3 if stem in self._passages[unit.rank] else 0.0
+            return 1 / 2
+        return 1 / 4 if stem in self._passages[unit.rank] else 0.0
 
-    def _missing(self, question: Question) -> float:
-        """Share of the question's weight whose words stand nowhere in the passages."""
-        total = sum(self.weight(one) for one in question.stems)
-        lost = sum(self.weight(one) for one in question.stems if one not in self._weights and not self._akin_known(one))
-        return lost / total if total else 0.0
-
-    def _akin_known(self, stem: str) -> bool:
-        if any(other in self._weights for other in alike(stem)):
-            return True
-        return len(stem) >= 5 and any(_akin(stem, other) for other in self._weights)
-
-    def _scored(self, question: Question, unit: Unit, coverage: float, meaning: float, missing: float) -> Scored:
-        fits = fit(question, unit)
-        features = (
-            coverage,
-            max(meaning, 0.0),
-            fits,
-            defines_subject(question, unit),
-            1.0 / (1 + unit.rank),
-            max(looks_like_code(unit.text), 0.5 * is_fragment(unit)),
-            1.0 if unit.asks or says_nothing_new(question, unit) else 0.0,
-            missing,
-            self._names_missing(question, unit),
-            1.0 if lacks_measure(question, fits) else 0.0,
-        )
-        by_meaning = self.similarity is not None
-        return Scored(unit, _linear(_SCORE[by_meaning], features), _chance(features, by_meaning), coverage, meaning, features)
-
-    def _names_missing(self, question: Question, unit: Unit) -> float:
-        """Share of the names and numbers in the question that the unit and what is around it do not have."""
-        lost = [one for one in question.names if self._found(one, unit) < 0.5]
-        return len(lost) / len(question.names) if question.names else 0.0
+    def _meanings(
+        self, question: Question, wanted: Collection[str], found: Sequence[tuple[float, Unit]]
+    ) -> Sequence[float]:
+        if not found:
+            return []
+        if self.similarity is None:
+            return [MEANING_OF_WORDS * coverage for coverage, _ in found]
+        return self.similarity(question.text, [unit.in_context(wanted) for _, unit in found])
 
 
-def _chance(features: Sequence[float], by_meaning: bool) -> float:
-    """That a unit with these features answers, by logistic regression over questions with and without an answer."""
-    return 1 / (1 + math.exp(-_linear(_CHANCE[by_meaning], features)))
-
-
-def _linear(weights: Sequence[float], features: Sequence[float]) -> float:
-    bias, *factors = weights
-    return bias + sum(weight * feature for weight, feature in zip(factors, features, strict=True))
+def _scored(question: Question, unit: Unit, coverage: float, meaning: float) -> Scored:
+    features = (coverage, max(0.0, float(meaning)), fit(question, unit), 1 / (1 + unit.rank))
+    score = BIAS + sum(weight * one for weight, one in zip(WEIGHTS, features, strict=True))
+    return Scored(unit, score, features)
 
 
 def _quotable(unit: Unit) -> bool:
@@ -156,11 +115,11 @@ def _quotable(unit: Unit) -> bool:
     )
 
 
+def _form_of(stem: str, others: Collection[str]) -> bool:
+    """Whether another form of the word is there: both begin alike for most of their length."""
+    return len(stem) >= 5 and any(_akin(stem, other) for other in others if len(other) >= 5)
+
+
 def _akin(one: str, other: str) -> bool:
-    """Whether two stems are forms of one word: they begin alike for most of their length."""
-    shorter = min(len(one), len(other))
-    return (
-        shorter >= 5
-        and one[: max(5, (3 * shorter + 3) // 4)] == other[: max(5, (3 * shorter + 3) // 4)]
-        and abs(len(one) - len(other)) <= 4
-    )
+    begin = max(5, (3 * min(len(one), len(other)) + 3) // 4)
+    return one[:begin] == other[:begin] and abs(len(one) - len(other)) <= 4

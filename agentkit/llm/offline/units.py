@@ -10,7 +10,7 @@ from typing import Literal
 
 from agentkit.core.text import sentences
 from agentkit.llm.offline.passages import Passage
-from agentkit.llm.offline.words import stems
+from agentkit.llm.offline.words import alike, stems
 
 Shape = Literal["sentence", "item", "row", "heading", "columns"]
 
@@ -62,25 +62,34 @@ class Unit:
         return self.previous is not None and _PRONOUN_LED.match(self.text) is not None
 
     @property
+    def said(self) -> frozenset[str]:
+        """Its stems; what leans has those of the unit before, what is listed those of its heading."""
+        if self.shape == "item":
+            return self.stems | self.around
+        if self.leans and self.previous is not None:
+            return self.stems | self.previous.stems
+        return self.stems
+
+    @property
     def asks(self) -> bool:
         """Whether it is itself a question, as in a list of frequent ones: it may lead to an answer but is none."""
         return self.text.endswith("?")
 
     def in_context(self, wanted: Collection[str]) -> str:
-        """The unit as it is compared by meaning: with what it leans on, or with a heading that says more of what is wanted."""
+        """The unit as it is compared by meaning: with what it leans on, or a heading that adds to it."""
         if self.cells:
             return f"{self.heading}: {self.focused(wanted)}"
         if self.leans and self.previous is not None:
             return f"{self.previous.text} {self.text}"
-        short = self.shape != "sentence" or len(self.text) < 60
         adds = any(one in wanted and one not in self.stems for one in stems(self.heading))
-        return f"{self.heading}: {self.text}" if self.heading and self.heading != self.text and (short or adds) else self.text
+        return f"{self.heading}: {self.text}" if adds else self.text
 
     def focused(self, wanted: Collection[str]) -> str:
         """A wide table row cut down to its first cell and those that are asked for; anything else as it is."""
         if len(self.cells) <= _NARROW:
             return self.text
-        asked = [pair for pair in self.cells[1:] if not set(wanted).isdisjoint(stems(f"{pair[0]}: {pair[1]}"))]
+        near = set(wanted).union(*map(alike, wanted))
+        asked = [pair for pair in self.cells[1:] if not near.isdisjoint(stems(": ".join(pair)))]
         return _pairs([self.cells[0], *asked]) if asked else self.text
 
 

@@ -15,7 +15,7 @@ from agentkit.llm.tokens.tools import DEFAULT_MODEL, num_tokens_from_functions
 
 __all__ = [
     "DEFAULT_MODEL", "count_token", "fitting", "get_max_token_limit", "num_tokens_from_functions", "percentile_used",
-    "register_context_window", "token_left", "truncated", "window_of",
+    "register_context_window", "registered_window", "token_left", "truncated", "window_of",
 ]  # fmt: skip
 
 # Windows that the price list lacks, rounds, or gives for a later model of the same name (OpenAI's model pages, 2024 to 2026; for
@@ -57,8 +57,7 @@ def count_token(input: str | list[Any] | Mapping[str, object], model: str = DEFA
 
 def get_max_token_limit(model: str = DEFAULT_MODEL) -> int:
     """Tokens of prompt and reply together that the model takes; raises UnknownModel where no list tells."""
-    own = next((window for pattern, window in reversed(_own.items()) if fnmatchcase(model.lower(), pattern)), None)
-    window = own or _listed_window(base_name(model)) or _listed_window(model)
+    window = registered_window(model) or _listed_window(base_name(model)) or _listed_window(model)
     if window is None:
         how = how_to_set_window(model)
         raise UnknownModel(f"The context window of the model {model!r} is not known; {how}, or set the limit yourself.")
@@ -84,6 +83,11 @@ def register_context_window(model: str, tokens: int) -> None:
         raise WrongArgument(f"register_context_window: tokens={tokens} for {model!r}; a window has at least 1 token.")
     _own.pop(model.lower(), None)
     _own[model.lower()] = tokens
+
+
+def registered_window(model: str) -> int | None:
+    """The window that `register_context_window` set for a model of this name; None without one."""
+    return next((window for pattern, window in reversed(_own.items()) if fnmatchcase(model.lower(), pattern)), None)
 
 
 def how_to_set_window(model: str) -> str:

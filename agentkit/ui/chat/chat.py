@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,27 +11,23 @@ import streamlit as st
 
 from agentkit import runs
 from agentkit.errors import NotFound
-from agentkit.events import DocumentDone, DocumentProgress, HumanInputRequested, MessageSent
+from agentkit.events import DocumentDone, HumanInputRequested, MessageSent
 from agentkit.ledger import Chat, queries
 from agentkit.ledger.queries import Totals
 from agentkit.reasons import end_from_json
 from agentkit.runs import Run
-from agentkit.teams import Question, Team, team
+from agentkit.teams import Question, team
 from agentkit.teams.extraction import Table
 from agentkit.teams.question import EVERYTHING
-from agentkit.ui.chat import asking, composer, doubts, pace, source
+from agentkit.ui.chat import composer, doubts, live, source
 from agentkit.ui.shared import components, state
 from agentkit.ui.steps import draw, wording
-from agentkit.ui.steps.chat import excerpt
-from agentkit.ui.steps.step import Asked, Said
+from agentkit.ui.steps.step import Said
 from agentkit.ui.steps.turns import (
     Turn,
     last_turns,
-    lately,
-    live_turn,
     steps,
     stored_turns,
-    waits,
 )
 from agentkit.ui.text import figures, markdown
 
@@ -90,11 +85,7 @@ def draw_chat(
             again = chosen if turn is shown[-1] and run is None else None
             _draw_stored(turn, took.get(turn.answer.id) if turn.answer else None, labels, again)
     if run:
-        with st.container(key=f"turn-{run.id}"):
-            every = pace.seconds()
-            live = st.fragment(_draw_live, run_every=every)
-            live(run, team(chat.team), asked, every)
-        _draw_live_source(run, team(chat.team))
+        live.draw_live(run, team(chat.team), asked)
 
 
 def warm_up() -> None:
@@ -374,81 +365,3 @@ def _can_go_on(chosen: Question, turn: Turn) -> bool:
     asked = team(Question.asked_by(turn.question, chosen.team_id).team_id)
     written = bool(turn.answer and turn.answer.content) or bool(turn.inner)
     return written and asked.goes_on and state.workspace().model(chosen.model_id).is_language_model
-
-
-def _draw_live(
-    run: Run[Any], at_work: Team, asked: HumanInputRequested | None, every: float
-) -> None:
-    """The one part of the page that looks again and again; at the end the page is drawn once with what is stored."""
-    if run.ended or asking.in_words(run) != asked or pace.seconds() != every:
-        st.rerun()
-    turn = live_turn(run, at_work.agents[-1])
-    draw.draw_turn(turn, lambda: _draw_progress(run, turn, unfolded=len(at_work.agents) > 1))
-
-
-def _draw_live_source(run: Run[Any], at_work: Team) -> None:
-    """The source that was opened while its answer is still being written."""
-    if marker := source.opened(run.message_id):
-        turn = live_turn(run, at_work.agents[-1])
-        if marker in turn.sources:
-            source.draw_source(run.message_id, turn.sources[marker], turn.text)
-
-
-def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
-    request = run.waiting_for  # looked at once: the run goes on meanwhile
-    label, level = "Stopping" if run.stopping else _doing(turn), composer.level()
-    if level != "answer":
-        icon = ":material/pending:" if request else "spinner"
-        # By its key it stays as the person left it, whatever its label says by then.
-        key = f"live-{run.id}"
-        with st.expander(label, key=key, type="compact", icon=icon, expanded=unfolded):
-            draw.draw_steps([step for step in turn.steps if not request or step != Asked(request)], level)
-    if turn.thinking:
-        draw.draw_growing_thinking(turn.thinking, unfolded=not turn.text)
-    _draw_text(turn, run.message_id)
-    if request:
-        _draw_said_last(turn, whole=not request.draft)
-        asking.draw_question(run, request)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Stop", key=f"stop-{run.id}", icon=":material/stop_circle:", on_click=run.stop, disabled=run.stopping)
-        # The label above is out of sight by then, or there is none.
-        told = [label] if (unfolded or level == "answer") and not request else []
-        if not run.stopping and (wait := waits(run.events(), time.time())):
-            told.append(wait)
-        if told:
-            st.caption(markdown.literal(" · ".join(told)), width="stretch")
-
-
-def _draw_text(turn: Turn, message_id: str) -> None:
-    """What is written so far, where the whole answer will stand: there it takes its place without a gap.
-
-    What is whole is drawn by itself, so that the browser need not draw it again with each word.
-    """
-    hidden, text = lately(turn.text)
-    if not text:
-        return
-    before, growing = markdown.finished(text)
-    with st.container(key=f"answer-{message_id}"):
-        for part in (before, growing) if before else (growing,):
-            st.markdown(markdown.answer(part, message_id, turn.sources))
-        if hidden:
-            left_out = figures.count(hidden, "character")
-            st.caption(f":material/more_horiz: {left_out} before this are shown when the answer is there.")
-
-
-def _draw_said_last(turn: Turn, *, whole: bool) -> None:
-    """What the person has to know to answer: what was said last."""
-    said = next((step for step in reversed(turn.steps) if isinstance(step, MessageSent)), None)
-    if said and (whole or excerpt(said)):
-        draw.draw(said, "everything" if whole else "calls")
-
-
-def _doing(turn: Turn) -> str:
-    last = turn.steps[-1] if turn.steps else None
-    if isinstance(last, Asked) and last.answered is None:
-        return draw.doing(last)
-    if turn.text:
-        return "Writing the answer"
-    if reading := next((step for step in turn.steps if isinstance(step, DocumentProgress) and step.stage != "waiting"), None):
-        return draw.doing(reading)  # also while the model is asked about it
-    return draw.doing(last) if last else wording.DOING["searches"]

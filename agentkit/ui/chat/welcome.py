@@ -21,9 +21,10 @@ from agentkit.workspace import SAMPLES
 def draw_welcome(known: Mapping[str, int]) -> None:
     """The first useful action: documents when there are none, suggested questions over the samples, else a hint."""
     progress.draw_progress()
+    ingesting = bool(runs.live(state.owner(), kind="ingest"))
     if any(known.values()):
-        _draw_suggestions(known)
-    elif not runs.live(state.owner(), kind="ingest"):
+        _draw_suggestions(known, ingesting)
+    elif not ingesting:
         _draw_first_steps()
 
 
@@ -48,11 +49,13 @@ def _load_samples() -> None:
         st.session_state["samples-problem"] = str(error)
 
 
-def _draw_suggestions(known: Mapping[str, int]) -> None:
+def _draw_suggestions(known: Mapping[str, int], ingesting: bool) -> None:
     chosen = composer.choice(None, known)
     if chosen.collection != SAMPLES:
         name = markdown.literal(chosen.collection)
         st.markdown(f"Ask **{name}** below. Every answer cites its sources; open one to see its place.")
+        return
+    if ingesting:  # what answers may still be missing
         return
     st.markdown("Ask the sample documents, for example:")
     with st.container(gap="xsmall"):  # buttons, not pills: a chosen pill would ask once more whenever the page is drawn anew

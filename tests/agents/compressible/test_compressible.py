@@ -263,3 +263,16 @@ def test_a_summary_needs_a_model() -> None:
 def test_a_function_that_is_not_used_is_warned_of() -> None:
     with pytest.warns(UserWarning, match="compress_function is only used with mode CUSTOMIZED, not with COMPRESS"):
         agent(Face(False), "bob", mode="COMPRESS", compress_function=print)
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_what_was_said_can_be_had_after_it_was_shortened(is_async: bool) -> None:
+    bob, ann = agent(Face(is_async), "bob", mode="COMPRESS", broadcast=False), cast.agent("ann", default_auto_reply=LONG)
+    with hearing() as events:
+        cast.chat(is_async, ann, bob, "The task.")
+    assert len(told(events)) > 1
+    original = bob.original_messages(ann)
+    assert [message["content"] for message in original] == [message["content"] for message in ann.chat_messages[bob]]
+    assert len(original) > len(bob.chat_messages[ann])
+    bob.clear_history(ann)
+    assert bob.original_messages(ann) == []

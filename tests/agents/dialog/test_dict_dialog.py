@@ -48,7 +48,7 @@ def test_the_loop_of_the_design_note(is_async: bool) -> None:
     vote = agent(Msg("user", "Vote.", "user"))
     assert (vote.content, vote.metadata, vote.name, vote.role) == ("player1", None, "assistant", "assistant")
     assert [message.content for message in agent.memory.get_memory()] == [  # type: ignore[union-attr]
-        "Discuss.", '{"speak": "hello", "thought": "hm"}', "hello", '{"speak": "bye", "thought": "enough"}', "Vote.",
+        "Discuss.", '{"speak": "hello", "thought": "hm"}', '{"speak": "bye", "thought": "enough"}', "Vote.",
         '{"thought": "t", "vote": "player1"}',
     ]  # fmt: skip
     assert "player1 or player2" in asked_last(client)[-1][1]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentkit.agents.group import GroupChatManager
+from agentkit.agents.group import GroupChat, GroupChatManager
 from agentkit.conversation.transforms import MessageHistoryLimiter, TransformMessages
 from agentkit.core import bus
 from agentkit.core.io import IOStream
@@ -16,6 +16,7 @@ from agentkit.events import Event, Noted, SpeakerSelected
 from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 from tests.agents.group.members import chat_with, group, members, speakers
 from tests.agents.group.test_selection import Console
+from tests.conversation.cast import modelled
 
 FACES = ["sync", "async"]
 
@@ -217,3 +218,11 @@ def test_a_script_may_ask_the_model_itself(face: str) -> None:
     assert "Who is next?" in str(client.requests[0]["messages"])
     assert chat.messages == []
     assert asked() is b, "no name, so the next in turn"
+
+
+def test_a_selector_needs_no_name() -> None:
+    a, b, c = members("abc")
+    chat = GroupChat([a, b, c], [{"content": "hi", "role": "user", "name": "a"}])
+    selector: Any = SimpleNamespace(client=modelled("m", "c")[0].client, llm_config=False)
+    assert chat.select_speaker(a, selector) is c
+    assert chat.select_speaker(a, SimpleNamespace(client=None)) is b

@@ -19,6 +19,7 @@ from agentkit.errors import AsyncReplyInSyncChat, Stopped, WrongArgument
 from agentkit.events import ChatEnded, Event, Noted
 from tests.agents.group.members import Member, chat_with, group, members, said, speakers
 from tests.agents.group.test_selection import Console
+from tests.conversation import cast
 from tests.timing import processor_time
 
 pytestmark = pytest.mark.parametrize("face", ["sync", "async"])
@@ -287,3 +288,14 @@ def test_arguments_and_defaults_are_those_of_autogen(face: str) -> None:
     assert [list(inspect.signature(each).parameters) for each in faces] == [
         ["messages", "sender", "config"], ["messages", "remove_termination_string", "silent"],
     ]  # fmt: skip
+
+
+def test_another_agent_may_lead_a_group_by_the_managers_reply_function(face: str) -> None:
+    a, b = cast.speaker("a", "one", "three"), cast.speaker("b", "two")
+    chat = GroupChat([a, b], [], max_round=4, speaker_selection_method="round_robin")
+    leader, asker = cast.agent("leader"), cast.agent("asker")
+    for run in (GroupChatManager.run_chat, GroupChatManager.a_run_chat):
+        leader.register_reply(Agent, run, config=chat, reset_config=GroupChat.reset, ignore_async_in_sync_chat=True)
+    result = cast.call(face == "async", asker, "initiate_chat", leader, message="hi", silent=True)
+    assert [message["content"] for message in chat.messages] == ["hi", "one", "two", "three"]
+    assert result.stop_reason == "max_round reached (4)"

@@ -169,6 +169,7 @@ def test_without_the_filter_a_call_is_a_message_like_others() -> None:
     assert speakers(manager) == "ab"
 
 
+@pytest.mark.filterwarnings("ignore:No transition")
 @pytest.mark.parametrize(("allowed", "speaker"), [("c", "c"), ("d", "b")])
 def test_a_call_keeps_to_the_transitions_where_it_can(allowed: str, speaker: str) -> None:
     agents = _group_with_functions(b=["f"], c=["f"])

@@ -89,3 +89,9 @@ def test_a_manager_needs_a_group_chat_and_no_functions() -> None:
             GroupChatManager(
                 GroupChat(members("ab"), []), llm_config={"config_list": [{"model": "m", "api_key": "k"}], key: [{}]}
             )
+
+
+def test_a_tuple_of_agents_is_a_list_of_them() -> None:
+    a, b = members("ab")
+    chat = GroupChat((a, b), [], allow_repeat_speaker=False)  # type: ignore[arg-type]
+    assert (chat.agents, chat.next_agent(a)) == ([a, b], b)

@@ -35,6 +35,7 @@ def test_repeating(repeat: Any, letters: dict[str, str]) -> None:
     assert _letters(GroupChat(agents, [], allow_repeat_speaker=repeat)) == letters
 
 
+@pytest.mark.filterwarnings("ignore:No transition")
 def test_allowed_and_disallowed() -> None:
     agents = members("abc")
     graph: Any = {agents[0]: [agents[1]], agents[1]: []}
@@ -75,7 +76,7 @@ def test_what_cannot_be_is_refused(settings: dict[str, Any], told: str) -> None:
 def test_a_stranger_who_may_follow_is_warned_of() -> None:
     a, b, z = members("abz")
     with pytest.warns(UserWarning, match=r"of 'a' names \['z'\]"):
-        GroupChat([a, b], [], allowed_or_disallowed_speaker_transitions={a: [z]}, speaker_transitions_type="allowed")
+        GroupChat([a, b], [], allowed_or_disallowed_speaker_transitions={a: [z, b]}, speaker_transitions_type="allowed")
 
 
 @pytest.mark.parametrize("method", ["round_robin", "random", "auto"])
@@ -107,3 +108,17 @@ def test_an_agent_that_joined_later_takes_part() -> None:
     manager.groupchat.agents.extend(members("c"))
     chat_with(manager)
     assert speakers(manager) == "abca"
+
+
+@pytest.mark.parametrize("kind", ["allowed", "disallowed"])
+def test_agents_that_no_transition_leads_to_or_from_are_warned_of(kind: Any) -> None:
+    a, b, c = agents = members("abc")
+    graph = {a: [b]} if kind == "allowed" else {a: [a, c], b: [c], c: agents}
+    with pytest.warns(UserWarning, match=r"^No transition leads to or from \['c'\]\.$"):
+        GroupChat(agents, [], allowed_or_disallowed_speaker_transitions=graph, speaker_transitions_type=kind)
+
+
+def test_a_follower_that_stands_there_twice_is_warned_of() -> None:
+    a, b = members("ab")
+    with pytest.warns(UserWarning, match=r"The transitions of 'a' name \['b'\] more than once"):
+        GroupChat([a, b], [], allowed_or_disallowed_speaker_transitions={a: [b, b]}, speaker_transitions_type="allowed")

@@ -18,6 +18,7 @@ from agentkit.agents.retrieve_chat.vectordb import default_embedding_function
 from agentkit.errors import ConfigError, WrongArgument, WrongType
 from agentkit.events import ChatEnded, Noted, Retrieved
 from agentkit.llm.offline.extractive import ExtractiveClient
+from agentkit.llm.tokens.windows import register_context_window
 from tests.agents.retrieve_chat.desk import assistant, database, embed, proxy, words
 from tests.conversation.cast import CALL_ADD, agent, call, hearing, said, speaker
 
@@ -381,3 +382,81 @@ def test_it_is_a_user_proxy_with_the_defaults_of_the_document() -> None:
     assert (config.chunk_tokens, config.context_tokens, config.may_exist) == (3200, 6400.0, True)
     assert (config.chunk_mode, config.must_break_at_empty_line, config.recursive) == ("multi_lines", True, True)
     assert (config.collection_name, config.distance_threshold, config.embedding_model) == ("autogen-docs", -1, "all-MiniLM-L6-v2")
+
+
+def test_a_subclass_reads_and_sets_the_attributes_that_autogen_has() -> None:
+    user = proxy(*TEA)
+    read = {
+        name: getattr(user, f"_{name}")
+        for name in (
+            "chunk_token_size", "max_tokens", "recursive", "embedding_model", "client", "context_max_tokens", "new_docs",
+            "get_or_create", "distance_threshold",
+        )
+    }  # fmt: skip
+    assert read == {
+        "chunk_token_size": 3200, "max_tokens": 8000, "recursive": True, "embedding_model": "all-MiniLM-L6-v2", "client": None,
+        "context_max_tokens": 6400.0, "new_docs": True, "get_or_create": True, "distance_threshold": -1,
+    }  # fmt: skip
+    user._max_tokens, user._chunk_token_size = 1000, 7
+    assert (user._context_max_tokens, user._config.chunk_tokens) == (800.0, 7)
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens"), [("gpt-5", 400_000), ("o3", 200_000), ("claude-sonnet-4-20250514", 200_000), ("nobody-knows-it", 4_000)]
+)
+def test_the_window_is_that_which_the_package_knows(model: str, tokens: int) -> None:
+    user = proxy(*TEA, model=model)
+    assert (user._max_tokens, user._chunk_token_size) == (tokens, int(min(tokens, 32_000) * 0.4))
+
+
+def test_a_window_that_is_registered_or_told_by_a_config_or_overridden_counts() -> None:
+    register_context_window("of-the-house", 9_000)
+    assert proxy(*TEA, model="of-the-house")._max_tokens == 9_000
+    user = proxy(*TEA, model="at-home")
+    entry = {"model": "at-home", "api_key": "k", "context_window": 5_000}
+    helper = AssistantAgent("helper", llm_config={"config_list": [entry], "cache_seed": None})
+    user.message_generator(user, helper, {"problem": "tea", "n_results": 1})
+    assert user._max_tokens == 5_000
+
+    class Wide(RetrieveUserProxyAgent):
+        @staticmethod
+        def get_max_tokens(model: str = "gpt-3.5-turbo") -> int:
+            return 123
+
+    assert proxy(*TEA, kind=Wide)._max_tokens == 123
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("config", "more", "reason"),
+    [
+        ({}, {"search_string": "cocoa"}, "rag found no passages"),
+        ({"distance_threshold": 0.0001}, {}, "rag found no passages"),
+        ({"context_max_tokens": 2}, {}, "rag found only passages that do not fit into 2 tokens"),
+    ],
+)
+@pytest.mark.parametrize("turns", [None, 2])
+def test_a_chat_without_passages_says_so_in_its_result(
+    config: dict[str, Any], more: dict[str, Any], reason: str, turns: int | None, is_async: bool
+) -> None:
+    user, helper = proxy(*TEA, **config), assistant("never asked")
+    result = ask(is_async, user, helper, max_turns=turns, silent=True, **more)
+    assert (result.summary, result.stop_reason) == (reason, reason)
+    assert result.end.agent == "rag"
+
+
+@BOTH
+@pytest.mark.parametrize("words", ["UPDATE  CONTEXT", "update_context", "Please UPDATE\nCONTEXT."])
+def test_the_words_for_other_passages_may_be_written_in_other_ways(words: str, is_async: bool) -> None:
+    user, helper = proxy(*TEA), assistant(words, "It is fermented.")
+    with hearing() as events:
+        result = ask(is_async, user, helper)
+    assert sum(isinstance(event, Retrieved) for event in events) == 2
+    assert result.summary == "It is fermented."
+
+
+def test_a_split_function_that_gives_a_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("some words")
+    user = proxy(docs_path=str(tmp_path), custom_text_split_function=lambda text: text)
+    with pytest.raises(WrongType, match="custom_text_split_function must return a list of chunks, not the text 'some words'"):
+        user.retrieve_docs("words")

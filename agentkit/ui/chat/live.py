@@ -1,0 +1,147 @@
+"""An answer that is being written: what is done for it and its text so far, looked at again and again.
+
+Pages look less often the more the process has to do.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import streamlit as st
+
+from agentkit.events import DocumentProgress, HumanInputRequested, MessageSent
+from agentkit.runs import Run
+from agentkit.teams import Team
+from agentkit.ui.chat import asking, composer, source
+from agentkit.ui.steps import draw, wording
+from agentkit.ui.steps.chat import excerpt
+from agentkit.ui.steps.step import Asked
+from agentkit.ui.steps.turns import Turn, lately, live_turn, waits
+from agentkit.ui.text import figures, markdown
+
+_FASTEST_S, _SLOWEST_S = 0.125, 1.0
+_BUSY, _IDLE = 0.5, 0.24
+"""Shares of one core: above the first pages look half as often, below the second twice as often."""
+_LOOK_S = 2.0
+"""What a share is measured over; it is long enough for the work of changing the pace not to count much."""
+
+
+class Pace:
+    """Doubles and halves the time between two looks by the processor time that the process takes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seconds = _FASTEST_S
+        self._since = (time.monotonic(), time.process_time())
+
+    def seconds(self) -> float:
+        """Seconds between two looks from now on; to be asked at every look."""
+        with self._lock:
+            now = (time.monotonic(), time.process_time())
+            passed, took = now[0] - self._since[0], now[1] - self._since[1]
+            if passed >= _LOOK_S:
+                self._since = now
+                if passed < 2 * _LOOK_S:  # else nobody has looked for a while
+                    self._seconds = after(self._seconds, took / passed)
+            return self._seconds
+
+
+def after(seconds: float, share: float) -> float:
+    """The next pace when the process took so large a share of a core with the last one."""
+    if share > _BUSY:
+        return min(2 * seconds, _SLOWEST_S)
+    return max(seconds / 2, _FASTEST_S) if share < _IDLE else seconds
+
+
+_PACE = Pace()
+
+
+def draw_live(run: Run[Any], at_work: Team, asked: HumanInputRequested | None) -> None:
+    """The turn that the run is working on, and the source that was opened meanwhile.
+
+    `asked` is what the composer answers: the page is drawn anew when the run asks something else.
+    """
+    with st.container(key=f"turn-{run.id}"):
+        every = _PACE.seconds()
+        st.fragment(_draw_live, run_every=every)(run, at_work, asked, every)
+    _draw_source(run, at_work)
+
+
+def _draw_live(
+    run: Run[Any], at_work: Team, asked: HumanInputRequested | None, every: float
+) -> None:
+    """The one part of the page that looks again and again; at the end the page is drawn once with what is stored."""
+    if run.ended or asking.in_words(run) != asked or _PACE.seconds() != every:
+        st.rerun()
+    turn = live_turn(run, at_work.agents[-1])
+    draw.draw_turn(turn, lambda: _draw_progress(run, turn, unfolded=len(at_work.agents) > 1))
+
+
+def _draw_source(run: Run[Any], at_work: Team) -> None:
+    """The source that was opened while its answer is still being written."""
+    if marker := source.opened(run.message_id):
+        turn = live_turn(run, at_work.agents[-1])
+        if marker in turn.sources:
+            source.draw_source(run.message_id, turn.sources[marker], turn.text)
+
+
+def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
+    request = run.waiting_for  # looked at once: the run goes on meanwhile
+    label, level = "Stopping" if run.stopping else _doing(turn), composer.level()
+    if level != "answer":
+        icon = ":material/pending:" if request else "spinner"
+        # By its key it stays as the person left it, whatever its label says by then.
+        key = f"live-{run.id}"
+        with st.expander(label, key=key, type="compact", icon=icon, expanded=unfolded):
+            draw.draw_steps([step for step in turn.steps if not request or step != Asked(request)], level)
+    if turn.thinking:
+        draw.draw_growing_thinking(turn.thinking, unfolded=not turn.text)
+    _draw_text(turn, run.message_id)
+    if request:
+        _draw_said_last(turn, whole=not request.draft)
+        asking.draw_question(run, request)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Stop", key=f"stop-{run.id}", icon=":material/stop_circle:", on_click=run.stop, disabled=run.stopping)
+        # The label above is out of sight by then, or there is none.
+        told = [label] if (unfolded or level == "answer") and not request else []
+        if not run.stopping and (wait := waits(run.events(), time.time())):
+            told.append(wait)
+        if told:
+            st.caption(markdown.literal(" · ".join(told)), width="stretch")
+
+
+def _draw_text(turn: Turn, message_id: str) -> None:
+    """What is written so far, where the whole answer will stand: there it takes its place without a gap.
+
+    What is whole is drawn by itself, so that the browser need not draw it again with each word.
+    """
+    hidden, text = lately(turn.text)
+    if not text:
+        return
+    before, growing = markdown.finished(text)
+    with st.container(key=f"answer-{message_id}"):
+        for part in (before, growing) if before else (growing,):
+            st.markdown(markdown.answer(part, message_id, turn.sources))
+        if hidden:
+            left_out = figures.count(hidden, "character")
+            st.caption(f":material/more_horiz: {left_out} before this are shown when the answer is there.")
+
+
+def _draw_said_last(turn: Turn, *, whole: bool) -> None:
+    """What the person has to know to answer: what was said last."""
+    said = next((step for step in reversed(turn.steps) if isinstance(step, MessageSent)), None)
+    if said and (whole or excerpt(said)):
+        draw.draw(said, "everything" if whole else "calls")
+
+
+def _doing(turn: Turn) -> str:
+    last = turn.steps[-1] if turn.steps else None
+    if isinstance(last, Asked) and last.answered is None:
+        return draw.doing(last)
+    if turn.text:
+        return "Writing the answer"
+    if reading := next((step for step in turn.steps if isinstance(step, DocumentProgress) and step.stage != "waiting"), None):
+        return draw.doing(reading)  # also while the model is asked about it
+    return draw.doing(last) if last else wording.DOING["searches"]
