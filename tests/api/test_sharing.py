@@ -158,7 +158,9 @@ def test_a_call_that_is_cut_off_is_told_and_not_repeated(tmp_path: Path) -> None
 
         with bus.listening(kill), pytest.raises(HolderGone):
             workspace.library.ingest(ME, "Papers", papers(tmp_path, 200))
-    assert 0 < len(workspace.library.documents(ME, "Papers")) < 200
+    states = [document.status for document in workspace.library.documents(ME, "Papers")]
+    assert states
+    assert states.count("indexed") < 200  # all may be known by then, but not all of them read
     workspace.close()
 
 

@@ -13,7 +13,7 @@ from agentkit.documents.split import split as splitting
 from agentkit.retrieval import names
 from agentkit.retrieval.embedding.embed import FakeEmbedder
 from agentkit.retrieval.evaluation import question_files
-from agentkit.retrieval.index import terms
+from agentkit.retrieval.index import languages, terms
 from agentkit.retrieval.search import passages as found_passages
 from agentkit.retrieval.store import finding
 from agentkit.teams import ending, research, task
@@ -207,7 +207,7 @@ EATERS = [
         "retrieval.terms",
         lambda text: (
             terms.spaced(terms.normal(text)),
-            terms.language(text),
+            languages.language(text),
             sum(1 for _ in terms.pairs(text)),
             sum(1 for _ in terms.parts(text.split())),
             terms.asked_pairs(terms.normal(text)),

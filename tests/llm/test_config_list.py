@@ -126,6 +126,15 @@ def test_a_dotenv_file_gives_keys_by_model(folder: Path, caplog: pytest.LogCaptu
     assert config_list_from_dotenv(".env", {"mine": "QUOTED"}, {"model": ["mine"]}) == [{"model": "mine", "api_key": "third"}]
 
 
+def test_a_dotenv_file_may_have_a_mark_of_its_encoding_lines_in_quotes_and_dollars(folder: Path) -> None:
+    lines = 'OPENAI_API_KEY=a$b${HOME}#c # d\nTWO_LINES="one\\ntwo"\nRAW=\'x\\n\'\nNAME\n'
+    (folder / ".env").write_text(lines, encoding="utf-8-sig")
+    (folder / "inner").mkdir()
+    os.chdir(folder / "inner")
+    assert config_list_from_dotenv()[0]["api_key"] == "a$b${HOME}#c"
+    assert (os.environ["TWO_LINES"], os.environ["RAW"], "NAME" in os.environ) == ("one\ntwo", "x\\n", False)
+
+
 def test_the_environment_wins_over_the_dotenv_file_and_may_be_all_there_is(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

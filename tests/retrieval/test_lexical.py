@@ -11,8 +11,9 @@ import tantivy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agentkit.retrieval.index.languages import language
 from agentkit.retrieval.index.lexical import LexicalIndex
-from agentkit.retrieval.index.terms import _PARTICLES, _without_particles, asked_pairs, language
+from agentkit.retrieval.index.terms import _PARTICLES, _without_particles, asked_pairs
 from agentkit.retrieval.store.chunk_table import IndexRow
 from tests.retrieval.conftest import cut
 from tests.timing import processor_time

@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import re
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, overload
+
+from docstring_parser import Docstring, ParseError, parse
 
 from agentkit.core.tools.signature import NOTHING, name_of, parameters_of
 
@@ -14,12 +16,7 @@ F = TypeVar("F", bound=Callable[..., object])
 Description = dict[str, Any]
 
 _ROLE = re.compile(r":[\w:]{1,40}:`([^`\n]{1,200})`")
-_SECTION = re.compile(
-    r"(Args|Arguments|Parameters|Params|Returns|Return|Raises|Yields|Examples?|Notes?|Attributes|Warnings?):\s*"
-)
-_TAKEN, _GIVEN = ("Args", "Arguments", "Parameters", "Params"), ("Returns", "Return")
 _ITEM = re.compile(r"\*{0,2}(\w+)\s*(?:\(([^)\n]*)\))?\s*:\s*(.*)")
-_RETURNED = re.compile(r"(?:\(([^)\n]*)\)|([\w.\[\], |]+))?\s*:\s*(.*)")
 _WORDS = (("list", "Array"), ("str", "STRING"), ("float", "FLOAT"), ("int", "NUMBER"), ("bool", "BOOLEAN"), ("dict", "OBJECT"))
 _KINDS: Mapping[type, str] = {
     bool: "BOOLEAN", int: "NUMBER", float: "FLOAT", str: "STRING",
@@ -35,7 +32,7 @@ def tool_api(func: F | None = None, *, explode_return: bool = False, returns_nam
     """Mark a method as a tool and attach its description as `api_description`.
 
     `explode_return` describes the items that the docstring lists under Returns, `returns_named_value` its named values, as
-    `return_data`. Docstrings are read in Google's style.
+    `return_data`. Docstrings may be in Google's style, which lagent reads, or in NumPy's or Sphinx's.
     """
 
     def described(function: F) -> F:
@@ -47,64 +44,37 @@ def tool_api(func: F | None = None, *, explode_return: bool = False, returns_nam
 
 def describe(function: Callable[..., object], explode_return: bool = False, returns_named_value: bool = False) -> Description:
     """The function as `{"name", "description", "parameters", "required"}`; annotations win over the docstring."""
-    sections = dict(_sections(inspect.getdoc(function) or ""))
-    documented = {name: (kind, text) for heading in _TAKEN for name, kind, text in _items(sections.get(heading, ""))}
+    doc = _read(inspect.getdoc(function) or "")
+    documented = {each.arg_name: (each.type_name or "", each.description or "") for each in doc.params}
     taken = [
         each for each in parameters_of(function)
         if each.name != "self" and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
     ]  # fmt: skip
     made: Description = {
         "name": name_of(function),
-        "description": sections[""],
+        "description": (doc.description or "").strip(),
         "parameters": [_parameter(each, documented.get(each.name, ("", ""))) for each in taken],
         "required": [each.name for each in taken if each.default is NOTHING],
     }
-    given = next((sections[heading] for heading in _GIVEN if heading in sections), "")
-    data = _exploded(given) if explode_return else _named(given) if returns_named_value else []
+    given = (doc.returns and doc.returns.description) or ""
+    data = _exploded(given) if explode_return else _named(doc) if returns_named_value else []
     return made | ({"return_data": data} if data else {})
 
 
 def text_of_class(cls: type) -> str:
     """The first part of the class's own docstring."""
-    return dict(_sections(inspect.cleandoc(cls.__dict__.get("__doc__") or "")))[""]
+    return (_read(inspect.cleandoc(cls.__dict__.get("__doc__") or "")).description or "").strip()
 
 
-def _sections(doc: str) -> Iterator[tuple[str, str]]:
-    """(heading, text); the text before the first heading has the heading ""."""
-    heading, lines = "", list[str]()
-    for line in _ROLE.sub(r"\1", doc).splitlines():
-        found = _SECTION.fullmatch(line)
-        if found:
-            yield heading, _block(lines)
-            heading, lines = found[1], []
-        else:
-            lines.append(line)
-    yield heading, _block(lines)
-
-
-def _block(lines: list[str]) -> str:
-    return inspect.cleandoc("\n" + "\n".join(lines)).strip()
-
-
-def _items(block: str) -> Iterator[tuple[str, str, str]]:
-    """(name, type, text) of `name (type): text`; lines that are indented more go on with the text."""
-    for entry in _entries(block):
-        found = _ITEM.fullmatch(entry[0])
-        if found:
-            yield found[1], found[2] or "", "\n".join([found[3], *entry[1:]]).strip()
-
-
-def _entries(block: str) -> Iterator[list[str]]:
-    entry: list[str] = []
-    for line in filter(str.strip, block.splitlines()):
-        if line[0].isspace() and entry:
-            entry.append(line.strip())
-            continue
-        if entry:
-            yield entry
-        entry = [line.strip()]
-    if entry:
-        yield entry
+def _read(text: str) -> Docstring:
+    """The docstring in its parts; all of it is the description where no style fits."""
+    plain = _ROLE.sub(r"\1", text)
+    try:
+        return parse(plain)
+    except (ParseError, LookupError, ValueError):  # an underline of NumPy's with nothing under it is an IndexError
+        whole = Docstring()
+        whole.short_description = plain
+        return whole
 
 
 def _parameter(parameter: inspect.Parameter, documented: tuple[str, str]) -> dict[str, str]:
@@ -140,16 +110,19 @@ def type_named(text: str) -> str:
     return next((word for part, word in _WORDS if part in lowered), "STRING")
 
 
-def _exploded(block: str) -> list[dict[str, str]]:
+def _exploded(text: str) -> list[dict[str, str]]:
     """The items of a list under Returns: `* name (type): text`."""
-    listed = [line.strip().lstrip("-+*#. ") for line in block.splitlines()[1:]]
-    return [_returned(name, kind, text) for name, kind, text in _items("\n".join(listed))]
+    return _items(line.lstrip("-+*#. ") for line in text.splitlines() if line[:1] in "-+*#")
 
 
-def _named(block: str) -> list[dict[str, str]]:
-    return [_returned(name, kind, text) for name, kind, text in _items(block)] or [
-        _returned("", found[1] or found[2] or "", found[3]) for found in map(_RETURNED.fullmatch, block.splitlines()) if found
-    ]
+def _named(doc: Docstring) -> list[dict[str, str]]:
+    """The values under Returns: `name (type): text`, or else the one of which the type is told."""
+    told = [(each.return_name or "", each.type_name or "", each.description or "") for each in doc.many_returns]
+    return _items(line for *_, text in told for line in text.splitlines()) or [_returned(*each) for each in told]
+
+
+def _items(lines: Iterable[str]) -> list[dict[str, str]]:
+    return [_returned(found[1], found[2] or "", found[3]) for found in map(_ITEM.fullmatch, lines) if found]
 
 
 def _returned(name: str, kind: str, text: str) -> dict[str, str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,10 +23,6 @@ Filter = Mapping[str, Collection[Any]]
 Configs = list[dict[str, Any]]
 
 _DOTENV_MODELS = {"gpt-4": "OPENAI_API_KEY", "gpt-3.5-turbo": "OPENAI_API_KEY"}
-_DOTENV_LINE = re.compile(
-    r"""\s*(?:export\s+)?(?P<name>[A-Za-z_][\w.]*)\s*=\s*(?:'(?P<single>[^']*)'|"(?P<double>[^"]*)"|(?P<plain>.*?))\s*(?:(?<=\s)\#.*)?""",
-    re.VERBOSE,
-)
 
 
 def filter_config(config_list: Iterable[dict[str, Any]], filter_dict: Filter | None, exclude: bool = False) -> Configs:
@@ -191,14 +186,11 @@ def _lines(variable: str, folder: Path | None, name: str | None) -> list[str]:
 
 
 def _read_dotenv(given: str | None) -> None:
-    """Set the variables of a .env file that are not set yet; of values, quotes and comments are taken off, no more."""
-    here = Path.cwd()
-    paths = [Path(given)] if given else [folder / ".env" for folder in (here, *here.parents)]
-    path = next((path for path in paths if path.is_file()), None)
-    if path is None:
-        log.warning("There is no .env file (%s); the environment is used as it is.", given or here)
-        return
-    for line in path.read_text(encoding="utf-8-sig").splitlines():
-        if not line.lstrip().startswith("#") and (found := _DOTENV_LINE.fullmatch(line)):
-            value = next(value for value in (found["single"], found["double"], found["plain"], "") if value is not None)
-            os.environ.setdefault(found["name"], value)
+    """Set the variables of a .env file that are not set yet, as python-dotenv reads it; `${OTHER}` stays as it is written."""
+    from dotenv import find_dotenv, load_dotenv
+
+    path = Path(given or find_dotenv(usecwd=True))
+    if path.is_file():
+        load_dotenv(path, interpolate=False, encoding="utf-8-sig")
+    else:
+        log.warning("There is no .env file (%s); the environment is used as it is.", given or Path.cwd())

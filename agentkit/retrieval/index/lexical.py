@@ -1,27 +1,30 @@
 """The lexical index of one collection: BM25 by tantivy over title, heading and text. A cache: the truth is in the database.
 
-A chunk is indexed as English or as German, whichever it looks like, with title and heading as part of it; a query is analysed
-both ways, and each of its words counts once, with the better match. Exact words of any other language are found as they are. What
-is written without spaces is found by its pairs of characters; see `terms`.
+A chunk is indexed in its language (see `languages`), or else as English, with title and heading as part
+of it; a query is analysed in each language that chunks have, and each of its words counts once, with the
+best match. What is written without spaces is found by its pairs of characters; see `terms`.
 """
 
 from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from agentkit import private
+from agentkit.retrieval.index.languages import STEMMED, language, languages_of
 from agentkit.retrieval.index.terms import (
     analyzer,
     asked_pairs,
-    language,
     normal,
     pairs,
     parts,
     spaced,
+    stems,
 )
 from agentkit.retrieval.store.chunk_table import IndexRow
 
@@ -34,6 +37,7 @@ _K1 = 1.2
 _SHARED_PARTS = 3
 """Parts that a German word and a compound must share: a stretch of six letters, or all of a shorter word."""
 
+_OTHERS = sorted(set(STEMMED.values()) - {"english"})
 Term = tuple[str, str]
 """A field and what stands in it."""
 
@@ -63,25 +67,10 @@ class LexicalIndex:
 
     def add(self, rows: Sequence[IndexRow]) -> None:
         """Add chunks under new ids; seen by searches after `commit`."""
-        import tantivy
-
         writer = self._writing()
-        for row in rows:
-            # Title and heading count twice, as fields of more weight do in BM25F (Robertson, Zaragoza and Taylor 2004).
-            head = f"{row['document']} {row['title']} {row['heading']}"
-            text = normal(f"{head} {head} {row['text']}")
-            words = spaced(text)
-            document = tantivy.Document(id=row["id"])
-            if language(words) == "german":
-                stems = self._german.analyze(words)
-                document.extend({"parts": " ".join(parts(stems)), "kind": "german"}, self._schema)
-                document.add_pre_tokenized_text("terms", _tokens([*stems, *pairs(text)]))
-            elif words is text:
-                document.add_text("terms", text)
-            else:
-                document.add_pre_tokenized_text("terms", _tokens([*self._english.analyze(words), *pairs(text)]))
-            document.add_text("kind", "chunk")
-            writer.add_document(document)
+        for _, of_document in groupby(rows, itemgetter("document_id")):
+            for document in self._documents(list(of_document)):
+                writer.add_document(document)
 
     def empty(self) -> None:
         """Remove all chunks and what is left of removed ones. Seen by searches after `commit`."""
@@ -151,13 +140,35 @@ class LexicalIndex:
         everything = searcher.search(tantivy.Query.all_query(), max(1, searcher.num_docs), count=False).hits
         return {int(number) for number in searcher.fast_field_values("id", [at for _, at in everything]) if number is not None}
 
+    def _documents(self, rows: Sequence[IndexRow]) -> Iterable[Any]:
+        """Tantivy's documents of chunks that are of one document of ours."""
+        # Title and heading count twice, as fields of more weight do in BM25F (Robertson, Zaragoza and Taylor 2004).
+        heads = [f"{row['document']} {row['title']} {row['heading']}" for row in rows]
+        texts = [normal(f"{head} {head} {row['text']}") for head, row in zip(heads, rows, strict=True)]
+        words = [spaced(text) for text in texts]
+        for row, text, plain, tongue in zip(rows, texts, words, languages_of(words), strict=True):
+            yield self._document(row["id"], text, plain, tongue or "english")
+
+    def _document(self, number: int, text: str, words: str, tongue: str) -> Any:
+        import tantivy
+
+        document = tantivy.Document(id=number)
+        document.add_text("kind", "chunk")
+        if tongue == "english" and words is text:
+            document.add_text("stems", text)
+            return document
+        found = stems(tongue, words)
+        document.add_pre_tokenized_text("stems", _tokens([*found, *pairs(text)]))
+        if tongue == "german":
+            document.add_text("parts", " ".join(parts(found)))
+        if tongue != "english":
+            document.add_text("kind", tongue)
+        return document
+
     def _open(self) -> None:
         import tantivy
 
         self._schema = _schema()
-        self._english, self._german = analyzer("english"), analyzer("german")
-        self._content = {language: analyzer(language, stop=True) for language in ("english", "german")}
-        self._plain = analyzer()
         private.make_folder(self._folder)
         try:
             self._index = self._opened(tantivy)
@@ -168,7 +179,7 @@ class LexicalIndex:
 
     def _opened(self, tantivy: Any) -> Any:
         self._index = tantivy.Index(self._schema, path=str(self._folder))
-        self._index.register_tokenizer("english", self._english)
+        self._index.register_tokenizer("english", analyzer("english"))
         self._refresh()
         return self._index
 
@@ -177,6 +188,8 @@ class LexicalIndex:
 
         self._index.reload()
         self._searcher = self._index.searcher()
+        self._tongues = [one for one in _OTHERS if self._searcher.doc_freq("kind", one)]
+        """The languages of its chunks, English apart."""
         found = self._searcher.search(tantivy.Query.term_query(self._schema, "kind", "state"), 1).hits
         self.change = int(self._searcher.fast_field_values("change", [found[0][1]])[0]) if found else 0
         """The number of the last change that is in the index; 0 when it is empty."""
@@ -199,19 +212,30 @@ class LexicalIndex:
     def _understood(self, query: str, searcher: Any) -> list[list[Term]]:
         """For each word of the query the terms that it may match, and for each pair of characters that one."""
         text = normal(query[:_MOST_CHARACTERS])
-        words = list(dict.fromkeys(self._plain.analyze(spaced(text))))[:_MOST_WORDS]
-        tongue = language(text)
-        content = self._content[tongue or "english"]
+        words = list(dict.fromkeys(analyzer().analyze(spaced(text))))[:_MOST_WORDS]
+        tongue = self._asked_language(text, words)
+        content = analyzer(tongue or "english", stop=True)
         words = [word for word in words if content.analyze(word)] or words
-        with_german = searcher.doc_freq("kind", "german") > 0
         # An English question is not after German compounds, and looking for parts takes longer than looking for words.
-        found = [self._choices(word, with_german, compounds=with_german and tongue != "english") for word in words]
-        return [*filter(None, found), *([("terms", pair)] for pair in asked_pairs(text)[:_MOST_WORDS])]
+        compounds = "german" in self._tongues and tongue in ("", "german")
+        found = [self._choices(word, compounds) for word in words]
+        return [*filter(None, found), *([("stems", pair)] for pair in asked_pairs(text)[:_MOST_WORDS])]
 
-    def _choices(self, word: str, with_german: bool, compounds: bool) -> list[Term]:
-        german = self._german.analyze(word) if with_german else []
-        found = [("terms", stem) for stem in dict.fromkeys([*self._english.analyze(word), *german])]
-        return found + [("parts", stem) for stem in german if compounds]
+    def _asked_language(self, text: str, words: Sequence[str]) -> str:
+        """The language with the most words without content in the query, of those that chunks have; empty if unclear."""
+        found = language(text)
+        others = [one for one in self._tongues if one != "german"]
+        if not others:
+            return found
+        asked = " ".join(words)
+        kept = {one: len(analyzer(one, stop=True).analyze(asked)) for one in (found or "english", *others)}
+        least = min(kept, key=kept.__getitem__)
+        return found if least == "english" else least
+
+    def _choices(self, word: str, compounds: bool) -> list[Term]:
+        choices = (stem for one in ("english", *self._tongues) for stem in stems(one, word))
+        found = [("stems", stem) for stem in dict.fromkeys(choices)]
+        return found + [("parts", stem) for stem in (stems("german", word) if compounds else ())]
 
     def _clause(self, choices: Sequence[Term]) -> Any:
         """The best of the choices, so that a word counts once."""
@@ -240,7 +264,8 @@ def _schema() -> Any:
 
     builder = tantivy.SchemaBuilder()
     # One field for all languages: BM25's mean length would be wrong for a language that only some chunks have.
-    builder.add_text_field("terms", tokenizer_name="english", index_option="freq")
+    # A change of what stands in it takes another name: files that have it not are made anew from the database.
+    builder.add_text_field("stems", tokenizer_name="english", index_option="freq")
     builder.add_text_field("parts", tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("kind", tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("id", indexed=True, fast=True)

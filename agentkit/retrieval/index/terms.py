@@ -1,18 +1,21 @@
-"""What the lexical index knows of a text: its words, German words and their parts, and pairs of characters.
+"""What the lexical index knows of a text: stems of its words, parts of German ones, and pairs of characters.
 
-Text is brought to one form first (Unicode NFKC: full and half width, ligatures). What is written without spaces is indexed by
-single characters and overlapping pairs, which need no dictionary (Nie, Gao, Zhang and Zhou 2000, "On the use of words and n-grams
-for Chinese information retrieval"). German words are stemmed as such, and their four-letter parts find what stands in compounds
-(McNamee and Mayfield 2004, "Character n-gram tokenization for European language text retrieval").
+Text is brought to one form first (Unicode NFKC: full and half width, ligatures). What is written without
+spaces is indexed by single characters and overlapping pairs, which need no dictionary (Nie, Gao, Zhang
+and Zhou 2000, "On the use of words and n-grams for Chinese information retrieval"). Words are stemmed in
+their language, and the four-letter parts of German ones find what stands in compounds (McNamee and
+Mayfield 2004, "Character n-gram tokenization for European language text retrieval").
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 from agentkit.core.normal import normalized
+from agentkit.retrieval.index.languages import WITHOUT_STOP_WORDS
 
 PART = 4
 """Letters of a part of a German word."""
@@ -44,22 +47,6 @@ _PARTICLES = frozenset(
 )  # fmt: skip
 """Japanese particles, question words and endings of verbs, several of which may end a run of hiragana."""
 _PARTICLE = max(map(len, _PARTICLES))
-_GERMAN = frozenset(
-    [
-        "der", "das", "und", "ist", "nicht", "mit", "für", "auf", "ein", "eine", "einen", "einem", "einer", "eines", "den",
-        "dem", "des", "im", "zu", "zum", "zur", "von", "vom", "sich", "auch", "wird", "werden", "sind", "bei", "beim", "nach",
-        "oder", "als", "wie", "aus", "wenn", "kann", "können", "muss", "müssen", "sie", "ich", "wir", "ihr", "es", "über",
-        "durch", "nur", "noch", "haben", "hat",
-    ]
-)  # fmt: skip
-_ENGLISH = frozenset(
-    [
-        "the", "of", "and", "to", "is", "that", "for", "with", "as", "on", "are", "be", "by", "this", "it", "from", "or",
-        "at", "not", "have", "has", "you", "we", "which", "can", "will",
-    ]
-)  # fmt: skip
-_UMLAUT = re.compile("[äöüÄÖÜß]")
-
 
 def normal(text: str) -> str:
     """The text in the form that is analysed."""
@@ -69,15 +56,6 @@ def normal(text: str) -> str:
 def spaced(text: str) -> str:
     """Normal text without what is written without spaces, so that a sentence of it does not count as one word."""
     return text if text.isascii() or not _UNSPACED.search(text) else _UNSPACED.sub(" ", text)
-
-
-def language(text: str) -> str:
-    """`german` or `english` by the function words in normal text, German also by umlauts without any; empty if unclear."""
-    words = text.lower().split()
-    german, english = sum(map(_GERMAN.__contains__, words)), sum(map(_ENGLISH.__contains__, words))
-    if german > english or (german == english == 0 and _UMLAUT.search(text)):
-        return "german"
-    return "english" if english > german else ""
 
 
 def pairs(text: str) -> Iterator[str]:
@@ -102,14 +80,26 @@ def parts(words: Iterable[str]) -> Iterator[str]:
         yield from (word[place : place + PART] for place in range(len(word) - PART + 1))
 
 
+def stems(language: str, words: str) -> list[str]:
+    """Of each word its stem; but for English and German with the language, as `muse` is a stem in five of them."""
+    found: list[str] = analyzer(language).analyze(words)
+    return found if language in ("english", "german") else [f"{language}:{stem}" for stem in found]
+
+
+@cache
 def analyzer(language: str = "", stop: bool = False) -> Any:
-    """Tantivy's analysis of `english` or `german` words, or only lower case; `stop` leaves out words without content."""
+    """Tantivy's analysis of the words of a language, or only lower case; `stop` leaves out words without content.
+
+    Accents go before the stem is taken, so that words typed without them have the same one.
+    """
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
     builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(64)).filter(Filter.lowercase())
-    if stop:
+    if stop and language not in WITHOUT_STOP_WORDS:
         builder = builder.filter(Filter.stopword(language))
-    return builder.filter(Filter.ascii_fold()).filter(Filter.stemmer(language)).build() if language else builder.build()
+    if language:
+        builder = builder.filter(Filter.ascii_fold()).filter(Filter.stemmer(language))
+    return builder.build()
 
 
 def _couples(run: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkit.agents.rewoo import ActionExecutor, ActionStatusCode, BaseAction, FunctionAction, JsonParser, tool_api
+from agentkit.agents.rewoo.describing import describe
 from agentkit.errors import Stopped, WrongArgument, WrongType
 
 
@@ -163,3 +164,78 @@ def test_evidence_that_is_the_arguments_is_taken_as_such() -> None:
     executor = ActionExecutor([search])
     assert executor.as_inputs("search", '{"query": "x", "top_k": 1}') == {"query": "x", "top_k": 1}
     assert executor.as_inputs("search", '{"query": "x", "other": 1}') == {"query": '{"query": "x", "other": 1}'}
+
+
+GOOGLE = """Weigh it.
+
+Args:
+    what (str): the thing,
+        on one line
+    times: how often
+
+Returns:
+    weight (float): in kg
+    unit (str): kg or lb
+"""
+NUMPY = """Weigh it.
+
+Parameters
+----------
+what : str
+    the thing,
+    on one line
+times : int, optional
+    how often
+
+Returns
+-------
+weight : float
+    in kg
+unit : str
+    kg or lb
+"""
+SPHINX = """Weigh it.
+
+:param str what: the thing,
+    on one line
+:param times: how often
+:returns: weight and unit
+"""
+
+
+@pytest.mark.parametrize("doc", [GOOGLE, NUMPY, SPHINX], ids=["google", "numpy", "sphinx"])
+def test_parameters_are_described_in_the_usual_styles_of_docstrings(doc: str) -> None:
+    def weigh(what, times: int = 1):  # type: ignore[no-untyped-def]
+        return times
+
+    weigh.__doc__ = doc
+    told = describe(weigh)
+    assert told["description"] == "Weigh it."
+    assert told["parameters"] == [
+        {"name": "what", "type": "STRING", "description": "the thing,\non one line"},
+        {"name": "times", "type": "NUMBER", "description": "how often"},
+    ]
+    named = describe(weigh, returns_named_value=True)["return_data"]
+    weight = [
+        {"name": "weight", "description": "in kg", "type": "FLOAT"},
+        {"name": "unit", "description": "kg or lb", "type": "STRING"},
+    ]
+    assert named == (weight if doc is not SPHINX else [{"description": "weight and unit"}])
+
+
+def test_a_docstring_in_no_style_is_the_description() -> None:
+    def odd(x: int) -> int:
+        return x
+
+    for text in ("Parameters\n----------\n:  :raisesx : int\n    text", ":param", "Args:\nx: y"):
+        odd.__doc__ = text
+        assert describe(odd)["description"] == text
+
+
+@given(st.lists(st.sampled_from(["Args:", "\n", "    ", "x (int): y", ":param x: y", "Returns\n-------\n", ":", "@param a"])))
+def test_no_docstring_breaks_the_description(pieces: list[str]) -> None:
+    def odd(x: int) -> int:
+        return x
+
+    odd.__doc__ = "".join(pieces)
+    assert describe(odd, returns_named_value=True)["required"] == describe(odd, explode_return=True)["required"] == ["x"]
