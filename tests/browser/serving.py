@@ -34,12 +34,14 @@ def serving(
     environment: Mapping[str, str],
     script: str = "app.py",
     options: Sequence[str] = (),
+    port: int = 0,
 ) -> Iterator[App]:
     """Serve the app while the block runs; fails with its log when it does not come up in two minutes.
 
     `options` are further ones of `streamlit run`; another `script` is served instead of the app.
+    0 is any free `port`.
     """
-    port, data = free_port(), folder / "data"
+    port, data = port or free_port(), folder / "data"
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "AGENTKIT_", "STREAMLIT_"))}
     command = [sys.executable, "-m", "streamlit", "run", script, f"--server.port={port}"]
     command += ["--server.headless=true", "--server.address=127.0.0.1", *options]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser import driver
-from tests.browser.serving import App
+from tests.browser.serving import App, serving
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])  # Streamlit's words differ
@@ -20,3 +21,16 @@ def test_a_dead_server_is_told_in_our_words(app: App, page: Page, host: str) -> 
     expect(dialog).to_contain_text("agentkit does not answer")
     expect(dialog).to_contain_text("What was asked and answered is kept.")
     expect(dialog.get_by_text(re.compile("streamlit|yourscript", re.IGNORECASE)).filter(visible=True)).to_have_count(0)
+
+
+def test_what_is_asked_first_when_the_server_is_back_is_answered(tmp_path: Path, page: Page) -> None:
+    with serving(tmp_path, {}) as app:
+        page.goto(app.url)
+        driver.go(page, "Documents")
+        driver.go(page, "Chat")
+        app.process.kill()
+        expect(page.get_by_role("dialog")).to_contain_text("agentkit does not answer")
+    with serving(tmp_path, {}, port=int(app.url.rpartition(":")[2])):
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        turn = driver.ask(page, "Is anybody there?")
+        driver.answered(page, turn)

@@ -296,7 +296,9 @@ export default function ({ setTriggerValue }) {
 }
 """
 _OUTAGE = """
-export default function ({ data }) {
+let isOut = false;
+
+export default function ({ data, setTriggerValue }) {
     const foreign = /Streamlit|yourscript/;
     const reword = (dialog) => {
         if (!foreign.test(dialog.textContent)) return;
@@ -315,7 +317,13 @@ export default function ({ data }) {
             }
         }
     };
-    const look = () => document.querySelectorAll('[role="dialog"]').forEach(reword);
+    const look = () => {
+        const dialogs = [...document.querySelectorAll('[role="dialog"]')];
+        dialogs.forEach(reword);
+        const wasOut = isOut;
+        isOut = dialogs.some((dialog) => dialog.textContent.includes(data.title));
+        if (wasOut && !isOut) setTriggerValue("back", Date.now());  // a new server knows nothing of what is on the page
+    };
     const observer = new MutationObserver(look);
     observer.observe(document.body, { childList: true, characterData: true, subtree: true });
     return () => observer.disconnect();
@@ -461,8 +469,12 @@ def copy_button(text: str, key: str) -> None:
 
 
 def outage(title: str, text: str) -> None:
-    """Put on every page: when the server is gone, the browser says this in place of Streamlit's words."""
-    _renderer("agentkit_outage")(key="outage", data={"title": title, "text": text})
+    """Put on every page: when the server is gone, the browser says this in place of Streamlit's words.
+
+    When it is back, the page is drawn anew: else the first thing done there would be lost.
+    """
+    data = {"title": title, "text": text}
+    _renderer("agentkit_outage")(key="outage", data=data, on_back_change=lambda: None)
 
 
 def looked_at(key: str) -> None:
