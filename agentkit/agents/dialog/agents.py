@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from concurrent import futures
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimedOut
 from contextvars import copy_context
 from typing import Any, Literal, cast
 
+from agentkit import runs
 from agentkit.agents.dialog.asking import Wish, ask
 from agentkit.agents.dialog.base import AgentBase
 from agentkit.agents.dialog.configs import is_known
@@ -18,6 +20,9 @@ from agentkit.core.twin import Mode, faces
 from agentkit.errors import HumanTimedOut, NoModelConfig, ResponseParsingError, WrongArgument, WrongType
 from agentkit.messages import Stored, call_fields, text_of
 from agentkit.parsers import DictFilterMixin, ModelResponse, ParserBase
+
+_WITHDRAWN_S = 5.0
+"""That a question is waited for at most until it is withdrawn."""
 
 
 class DialogAgent(AgentBase):
@@ -183,4 +188,6 @@ class UserAgent(AgentBase):
                 if answer.done():
                     raise
                 ending.set()
+                if runs.current():  # until the question has been withdrawn; at a console its line is read on
+                    futures.wait([answer], _WITHDRAWN_S)
                 raise HumanTimedOut(f"{self.name} was asked ({prompt.strip()!r}), and gave no answer in {seconds:g} s.") from None

@@ -282,7 +282,7 @@ def test_a_person_who_answers_in_time_is_heard() -> None:
 def test_a_question_of_a_run_is_withdrawn() -> None:
     def work() -> str:
         try:
-            UserAgent("Me")(timeout=0.05)
+            UserAgent("Me")(timeout=1)
         except TimeoutError:
             return "went on"
         return "answered"
