@@ -165,6 +165,7 @@ def test_without_a_service_it_is_refused_with_what_to_do(tmp_path: Path, monkeyp
     monkeypatch.delenv("DOCKER_CONTEXT", raising=False)
     real = shutil.which("docker")
     monkeypatch.setenv("PATH", str(Path(real).parent) if real else str(tmp_path))
+    monkeypatch.setattr("agentkit.coding.probe.bubblewrap_works", lambda: False)
     assert not docker_works()
     with pytest.raises(NoIsolation, match=r"No Docker .*\n.*Get one of them"):
         DockerCommandLineCodeExecutor(work_dir=tmp_path)
