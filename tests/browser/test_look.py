@@ -82,17 +82,19 @@ def test_the_first_question_is_not_said_a_second_time_above_itself(asked: tuple[
     expect(heading).to_have_text(papers.WARRANTY_QUESTION)
     expect(page).to_have_title(f"{papers.WARRANTY_QUESTION} · agentkit")
     driver.settled(page)
-    assert _box(page.locator(".st-key-head-unseen"))["height"] <= 1
+    page.wait_for_function("document.querySelector('.st-key-head-unseen')?.getBoundingClientRect().height <= 1")
     question = page.locator("#stMain").get_by_text(papers.WARRANTY_QUESTION, exact=True)
     expect(question).to_have_count(2)  # one of them for screen readers
-    assert _box(question.last)["y"] < 200
+    page.wait_for_function("question => question.getBoundingClientRect().top < 200", arg=question.last.element_handle())
+    driver.settled(page)
     page.locator("[class*='st-key-chat-menu-'] button:visible").click()
     page.get_by_role("menuitem", name="Rename").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Title").fill("Kettles")
     dialog.get_by_role("button", name="Rename", exact=True).click()
     expect(heading).to_have_text("Kettles")
-    assert _box(heading)["height"] > 20  # nothing else on the page says that
+    # Nothing else on the page says that.
+    page.wait_for_function("document.querySelector('h1')?.getBoundingClientRect().height > 20")
 
 
 def test_files_are_kept_by_a_switch_that_is_there_with_them(asked: tuple[App, str], page: Page) -> None:
