@@ -100,7 +100,7 @@ def open_to_others(folder: Path) -> list[Path]:
     """What others may still read or change of all that agentkit keeps in the data folder."""
     found: list[Path] = []
     for path in _ours(folder.resolve()):
-        inside = _below(path) if _is_tree(path) else ()
+        inside = _below(path) if _is_tree(path) and is_wide(path) else ()
         found += [one for one in (*inside, path) if is_wide(one)]
     return found
 
@@ -147,9 +147,11 @@ def _close_tree(folder: Path) -> None:
 
 
 def _below(folder: Path) -> Iterator[Path]:
+    """All below a folder, but for what lies in one that is closed: nobody else comes there."""
     if not folder.is_symlink():
         for path in _entries(folder):
-            yield from _below(path)
+            if not path.is_dir() or is_wide(path):
+                yield from _below(path)
             yield path
 
 
