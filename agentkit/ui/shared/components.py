@@ -13,6 +13,17 @@ import streamlit as st
 
 Part = tuple[str, Literal["", "passage", "sentence"]]
 
+_ONCE = """
+// The browser calls a piece again for new data, and cleans up after the last of these calls alone.
+let undo = () => {};
+export default (given) => {
+    undo();
+    undo = start(given);
+    return undo;
+};
+"""
+"""Ends a piece of which a page has one, and which is a function `start` that gives what undoes it."""
+
 _PAGE = """
 let chat = null, answering = false, following = false, lastTop = 0, movedAt = -1e9;
 let opener = null, wanted = "", open = false, held = null;  // of the source that is beside an answer
@@ -20,7 +31,7 @@ let opener = null, wanted = "", open = false, held = null;  // of the source tha
 const bare = (link) => link.getAttribute("href").slice("#cite-".length).replace(/\\?$/, "");
 const twins = (target) => [...document.querySelectorAll('a[href^="#cite-"]')].filter((link) => bare(link) === target);
 const source = () => document.querySelector(".st-key-source");
-const found = (place) => place?.node.isConnected ? place.node : twins(place?.target)[place?.nth];
+const found = (place) => place?.node?.isConnected ? place.node : twins(place?.target)[place?.nth];
 const inView = (part, main) => {
     const { top, bottom } = part.getBoundingClientRect();
     return bottom > main.getBoundingClientRect().top + 60 && top < main.getBoundingClientRect().bottom;
@@ -38,7 +49,7 @@ const lineAgain = (part, main) => {
 const BACK = new Set(["ArrowUp", "PageUp", "Home"]), FORTH = new Set(["ArrowDown", "PageDown", "End", " "]);
 const isTyping = (part) => part instanceof Element && part.closest("input, textarea, select, [contenteditable]") !== null;
 
-export default function ({ data, setTriggerValue, parentElement }) {
+function start({ data, setTriggerValue, parentElement }) {
     const main = document.getElementById("stMain"), jump = parentElement.querySelector("button");
     const below = () => main.scrollHeight - main.scrollTop - main.clientHeight;  // in pixels
     const offer = () => {
@@ -96,18 +107,20 @@ export default function ({ data, setTriggerValue, parentElement }) {
         if (Math.abs(moved) >= 1) main.scrollTop += moved;
     };
 
-    const send = (target) => setTriggerValue("cite", target);
+    const cite = (target, nth) => {
+        opener = { node: twins(target)[nth], target, nth };
+        wanted = target;
+        hold(() => found(opener));
+        setTriggerValue("cite", `${target}.${nth}`);
+    };
     const clicked = (event) => {
         if (!(event.target instanceof Element)) return;
         const link = event.target.closest('a[href^="#cite-"]');
         const chip = event.target.closest('[class*="st-key-sources-"] button');
         if (link) {
             event.preventDefault();
-            const target = bare(link), nth = twins(target).indexOf(link);
-            opener = { node: link, target, nth };
-            wanted = target;
-            hold(() => found(opener));
-            send(`${target}.${nth}`);
+            const target = bare(link);
+            cite(target, twins(target).indexOf(link));
         } else if (chip) {
             const answer = chip.closest('[class*="st-key-sources-"]').className.match(/st-key-sources-(\\S+)/)[1];
             const target = `${answer}-${chip.textContent.match(/\\d+/)}`;
@@ -127,7 +140,7 @@ export default function ({ data, setTriggerValue, parentElement }) {
         letGo();
         const shown = source(), at = document.activeElement;
         if (event.key !== "Escape" || !shown || document.querySelector('[aria-label^="Close fullscreen"]')) return;
-        if (at === document.body || shown.contains(at) || at === found(opener)) {
+        if (at === document.body || shown.contains(at) || at === found(opener) || at?.matches('[href^="#cite-"]')) {
             shown.querySelector(".st-key-close-source button").click();
         }
     };
@@ -150,8 +163,9 @@ export default function ({ data, setTriggerValue, parentElement }) {
     changed();
 
     if (location.hash.startsWith("#cite-")) {  // clicked before this was on the page
-        send(location.hash.slice("#cite-".length).replace(/\\?$/, ""));
+        const target = location.hash.slice("#cite-".length).replace(/\\?$/, "");
         history.replaceState(history.state, "", location.pathname + location.search);
+        cite(target, Math.max(0, twins(target).indexOf(document.activeElement)));
     }
     const moves = ["wheel", "touchmove", "pointerdown"], looks = [...moves, "keydown"];
     moves.forEach((name) => document.addEventListener(name, letGo, { capture: true, passive: true }));
@@ -185,7 +199,7 @@ button:hover { color: var(--st-link-color); border-color: currentColor; }
 button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
 """
 _SIDEBAR = """
-export default function ({ data }) {
+function start({ data }) {
     const chosen = '.st-key-new-chat button, [class*="st-key-chat-row-"] .stButton button, [data-testid="stSidebarNavLink"]';
     const clicked = (event) => {
         const target = event.target instanceof Element ? event.target.closest(chosen) : null;
@@ -211,7 +225,7 @@ let typedIn = null;  // the chat in the address when something was typed last: t
 const box = () => document.querySelector('[data-testid="stChatInputTextArea"]');
 const opened = () => new URLSearchParams(location.search).get("chat") ?? "";
 
-export default function ({ data, setTriggerValue }) {
+function start({ data, setTriggerValue }) {
     const tell = () => {
         clearTimeout(timer);
         timer = 0;
@@ -285,7 +299,7 @@ export default function ({ data, parentElement }) {
 _SPOKEN_HTML = '<div role="status" aria-live="polite"></div>'
 _SPOKEN_CSS = "div { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }"
 _LOOKED_AT = """
-export default function ({ setTriggerValue }) {
+function start({ setTriggerValue }) {
     const looked = () => { if (!document.hidden) setTriggerValue("looked", Date.now()); };
     document.addEventListener("visibilitychange", looked);
     window.addEventListener("focus", looked);
@@ -298,7 +312,7 @@ export default function ({ setTriggerValue }) {
 _OUTAGE = """
 let isOut = false;
 
-export default function ({ data, setTriggerValue }) {
+function start({ data, setTriggerValue }) {
     const foreign = /Streamlit|yourscript/;
     const reword = (dialog) => {
         if (!foreign.test(dialog.textContent)) return;
@@ -402,7 +416,7 @@ _UNSEEN = {
 }
 """The pieces that draw nothing."""
 _SEEN = {
-    "agentkit_chat_page": (_PAGE_HTML, _PAGE_CSS, _PAGE),
+    "agentkit_chat_page": (_PAGE_HTML, _PAGE_CSS, _PAGE + _ONCE),
     "agentkit_spoken": (_SPOKEN_HTML, _SPOKEN_CSS, _SPOKEN),
     "agentkit_copy": (_COPY_HTML, _COPY_CSS, _COPY),
     "agentkit_marked_text": (_TEXT_HTML, _TEXT_CSS, _TEXT),
@@ -490,6 +504,6 @@ def marked_text(parts: Sequence[Part], key: str) -> None:
 @cache
 def _renderer(name: str) -> Any:
     if name in _UNSEEN:
-        return st.components.v2.component(name, js=_UNSEEN[name])
+        return st.components.v2.component(name, js=_UNSEEN[name] + _ONCE)
     html, css, js = _SEEN[name]
     return st.components.v2.component(name, html=html, css=css, js=js)
