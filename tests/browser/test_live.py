@@ -45,6 +45,20 @@ WATCH = """() => {
     };
     look();
 }"""
+ONE_BY_ONE = """() => {  // what the server sends comes apart, as over a slow line
+    const real = Object.getOwnPropertyDescriptor(WebSocket.prototype, "onmessage");
+    const slowly = (deliver) => {
+        let last = Promise.resolve();
+        return (event) => { last = last.then(() => deliver(event)).then(() => new Promise(done => setTimeout(done, 25))); };
+    };
+    Object.defineProperty(WebSocket.prototype, "onmessage", {
+        ...real, set(deliver) { real.set.call(this, deliver && slowly(deliver)); },
+    });
+    const listen = WebSocket.prototype.addEventListener;
+    WebSocket.prototype.addEventListener = function (kind, deliver, ...rest) {
+        return listen.call(this, kind, kind === "message" ? slowly(deliver) : deliver, ...rest);
+    };
+}"""
 LISTENERS = """() => {
     window.listeners = 0;
     for (const [name, by] of [["addEventListener", 1], ["removeEventListener", -1]]) {
@@ -95,6 +109,19 @@ def test_the_page_follows_an_answer_and_nothing_of_it_flashes(chat: Page, server
     assert seen["frames"] > 20
     assert (seen["skeletons"], seen["lost"]) == ([], [])
     assert seen["fell"] < 3, "no line of the text goes, not for a frame"
+
+
+def test_a_stored_answer_takes_the_place_of_the_live_one_over_a_slow_line(app: App, page: Page, server: OpenAIServer) -> None:
+    server.script = lambda body: Answer(TEXT, delay_s=0.004)
+    page.add_init_script(f"({ONE_BY_ONE})()")
+    page.goto(app.url)
+    page.evaluate(WATCH)
+    turn = driver.ask(page, papers.FERRY_QUESTION)
+    driver.answered(page, turn)
+    expect(turn).to_contain_text(LAST)
+    seen = page.evaluate("() => window.seen")
+    assert seen["frames"] > 20
+    assert seen["lost"] == []
 
 
 def test_who_scrolls_up_is_left_alone_and_can_jump_to_the_end(chat: Page, server: OpenAIServer) -> None:
