@@ -189,8 +189,9 @@ SYNC = "(what the oracle's sync face gives)"
 class Scenario:
     """A function that plays something through, where it belongs, and what is said about it.
 
-    `better` says which defect of the oracle ours has not, and `expected` what ours returns instead of the recorded result
-    (SYNC: what the oracle's sync face returns). With `both` it is played by the sync and by the async face, which must agree.
+    `better` says which defect of the oracle ours has not (numbers are those of docs/compatibility.md), and `expected` what
+    ours returns instead of the recorded result (SYNC: what the oracle's sync face returns). With `both` it is played by the sync
+    and by the async face, which must agree.
     """
 
     name: str

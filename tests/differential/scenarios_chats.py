@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.differential.kit import SYNC, Kit, scenario
 
-ONCE = "COMPAT 1: an async chat checks termination once a turn; the oracle does it twice, and counts and asks twice"
+ONCE = "defect 1: an async chat checks termination once a turn; the oracle does it twice, and counts and asks twice"
 
 
 def _pair(kit: Kit) -> tuple[Any, Any]:
@@ -73,7 +73,7 @@ def a_second_chat_goes_on_with_clear_history_false(kit: Kit) -> Any:
 
 @scenario(
     both=True,
-    better="COMPAT 4: a result's chat_history is a snapshot; a later chat does not change it",
+    better="defect 4: a result's chat_history is a snapshot; a later chat does not change it",
     expected=[["assistant", "left", "one"], ["user", "right", "r"]],
 )
 def a_result_is_a_snapshot(kit: Kit) -> Any:
@@ -184,7 +184,7 @@ def a_chat_begins_with_fresh_counters(kit: Kit) -> Any:
 
 
 @scenario(
-    better="COMPAT 9: a sync chat is as long as its limits say; the oracle dies by recursion near 400 replies", expected=901
+    better="defect 9: a sync chat is as long as its limits say; the oracle dies by recursion near 400 replies", expected=901
 )
 def a_long_sync_chat(kit: Kit) -> Any:
     left, right = (kit.agent(name, max_consecutive_auto_reply=450, default_auto_reply="r") for name in ("left", "right"))
@@ -313,7 +313,7 @@ def the_cost_of_a_chat(kit: Kit) -> Any:
 
 @scenario(
     both=True,
-    better="the async face asks the stream that is set, and once a turn (COMPAT 1); the oracle asks the terminal, twice",
+    better="the async face asks the stream that is set, and once a turn (defect 1); the oracle asks the terminal, twice",
     expected=SYNC,
 )
 def the_human_input_of_a_chat(kit: Kit) -> Any:

@@ -82,7 +82,7 @@ def legacy_code_that_fails_stops_the_blocks_after_it(kit: Kit) -> Any:
 
 
 @scenario(
-    better="COMPAT 11: what failing code wrote is kept; the oracle dropped the standard output",
+    better="defect 11: what failing code wrote is kept; the oracle dropped the standard output",
     expected=["exitcode: 3 (execution failed)", True],
 )
 def legacy_output_of_failing_code(kit: Kit) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.differential.kit import SYNC, Kit, scenario
 
-ONCE = "COMPAT 1: an async chat checks termination once a turn; the oracle does it twice, and counts and asks twice"
+ONCE = "defect 1: an async chat checks termination once a turn; the oracle does it twice, and counts and asks twice"
 
 
 def _contents(agent: Any, other: Any) -> list[Any]:

@@ -85,7 +85,7 @@ def what_a_reply_keeps_of_pydantic_like_messages(kit: Kit) -> Any:
 
 @scenario(
     both=True,
-    better="COMPAT 3: content may be a function of the context, also under the default termination check, and the context stays",
+    better="defect 3: content may be a function of the context, also under the default termination check, and the context stays",
     expected=[["<context> one"], {"word": "one"}],
 )
 def content_as_a_function_of_the_context(kit: Kit) -> Any:
@@ -227,7 +227,7 @@ def clearing_keeps_a_tool_result_with_its_call(kit: Kit) -> Any:
 
 
 @scenario(
-    better="COMPAT 6: preserving more messages than there are keeps them all",
+    better="defect 6: preserving more messages than there are keeps them all",
     expected=["1"],
 )
 def clearing_may_preserve_more_than_exists(kit: Kit) -> Any:
@@ -247,7 +247,7 @@ def last_messages(kit: Kit) -> Any:
     return [*found, a.last_message(c), kit.raised(a.last_message), kit.raised(a.last_message, kit.agent("stranger"))]
 
 
-@scenario(better="COMPAT 6: the last message of an emptied conversation is None", expected=[None, None])
+@scenario(better="defect 6: the last message of an emptied conversation is None", expected=[None, None])
 def last_message_of_an_emptied_conversation(kit: Kit) -> Any:
     a, b = kit.agent("a"), kit.agent("b")
     a.send("1", b, request_reply=False)

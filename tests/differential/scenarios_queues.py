@@ -205,7 +205,7 @@ def async_empty_queue(kit: Kit) -> Any:
 
 
 @scenario(
-    better="COMPAT 10: chats that wait for one another are an error; the oracle returns an empty result in silence",
+    better="defect 10: chats that wait for one another are an error; the oracle returns an empty result in silence",
     expected="ValueError",
 )
 def async_queue_with_a_cycle(kit: Kit) -> Any:

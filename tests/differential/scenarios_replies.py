@@ -109,7 +109,7 @@ def triggers_without_a_sender(kit: Kit) -> Any:
     return found
 
 
-@scenario(better="COMPAT 7: a bare None is a trigger, as documented", expected=["+", "-"])
+@scenario(better="defect 7: a bare None is a trigger, as documented", expected=["+", "-"])
 def none_as_a_trigger(kit: Kit) -> Any:
     agent = kit.agent("a", default_auto_reply="-")
     agent.register_reply(None, _says("+"))
@@ -215,7 +215,7 @@ def a_reply_without_messages(kit: Kit) -> Any:
     return [raised, kit.call(agent, "generate_reply", sender=other), kit.call(agent, "generate_reply", USER)]
 
 
-@scenario(both=True, better="COMPAT 6: an empty conversation gets the default reply, no IndexError", expected=["d", "d", "d"])
+@scenario(both=True, better="defect 6: an empty conversation gets the default reply, no IndexError", expected=["d", "d", "d"])
 def a_reply_to_an_empty_conversation(kit: Kit) -> Any:
     agent, other = kit.agent("a", default_auto_reply="d"), kit.agent("b")
     cases: list[dict[str, Any]] = [{"messages": []}, {"messages": [], "sender": other}, {"sender": other}]
@@ -281,7 +281,7 @@ def a_hook_on_sending(kit: Kit) -> Any:
 
 @scenario(
     both=True,
-    better="COMPAT 2: hooks see copies: what they change goes to the model, not into the stored history",
+    better="defect 2: hooks see copies: what they change goes to the model, not into the stored history",
     expected=[["one", "two"], ["m one two"], ["m"]],
 )
 def hooks_on_the_last_received_message(kit: Kit) -> Any:
@@ -323,7 +323,7 @@ def a_hook_on_all_messages(kit: Kit) -> Any:
 
 @scenario(
     both=True,
-    better="COMPAT 2: hooks run in one order in both faces, the last message first, then all messages",
+    better="defect 2: hooks run in one order in both faces, the last message first, then all messages",
     expected=["state", "last", "all"],
 )
 def the_order_of_hooks(kit: Kit) -> Any:

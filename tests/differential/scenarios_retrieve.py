@@ -217,7 +217,7 @@ def no_documents_means_the_collection_is_there(kit: Kit) -> Any:
 _UPDATED = [{"autogen-docs": [["1", "old", "s1"], ["6a98f904", "print(1)", "c.py"]]}, None, [["1", "6a98f904"]]]
 
 
-@scenario(better="COMPAT 12: get_or_create=True with new_docs=False puts the documents in; the oracle fails", expected=_UPDATED)
+@scenario(better="defect 12: get_or_create=True with new_docs=False puts the documents in; the oracle fails", expected=_UPDATED)
 def updates_a_collection_that_is_there(kit: Kit) -> Any:
     return in_files(lambda: filled(kit, FakeDB("old"), docs_path="c.py", get_or_create=True, new_docs=False))
 
@@ -360,7 +360,7 @@ _ONCE = [["P", "TERMINATE", "UPDATE CONTEXT"], 2]
 
 @scenario(
     both=True,
-    better="COMPAT 12: that there are no more passages is said once, then the chat ends; the oracle says it again and again",
+    better="defect 12: that there are no more passages is said once, then the chat ends; the oracle says it again and again",
     expected=_ONCE,
 )
 def an_assistant_that_goes_on_asking(kit: Kit) -> Any:
@@ -403,7 +403,7 @@ def a_person_asks_for_other_passages(kit: Kit) -> Any:
     return [chat(kit, ["first", "second", "third"], agent), given]
 
 
-@scenario(both=True, better="COMPAT 1: an async chat asks the person once a turn; the oracle does it twice", expected=SYNC)
+@scenario(both=True, better="defect 1: an async chat asks the person once a turn; the oracle does it twice", expected=SYNC)
 def a_person_beside_the_passages(kit: Kit) -> Any:
     agent = proxy(kit, FakeDB(*EIGHT), mode="ALWAYS")
     given = kit.human(agent, ["", "and then?", "exit"])
@@ -431,7 +431,7 @@ def other_passages_far_down(kit: Kit) -> Any:
 _CALL = {"content": None, "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}
 
 
-@scenario(both=True, better="COMPAT 12: a message whose content is None, such as a tool call, goes on", expected="done")
+@scenario(both=True, better="defect 12: a message whose content is None, such as a tool call, goes on", expected="done")
 def a_tool_call_of_the_assistant(kit: Kit) -> Any:
     agent = proxy(kit, FakeDB(*EIGHT))
     agent.register_function({"f": lambda: "result"})
@@ -557,7 +557,7 @@ def chunks_of_short_texts(kit: Kit) -> Any:
     return [kit.split_text_to_chunks("abc"), kit.split_text_to_chunks("a\na\na\na\na\n", 8)]
 
 
-@scenario(better="COMPAT 12: a folder in a list gives each file once", expected=["a.txt", "sub/b.md"])
+@scenario(better="defect 12: a folder in a list gives each file once", expected=["a.txt", "sub/b.md"])
 def files_of_a_list_with_a_folder(kit: Kit) -> Any:
     return in_files(lambda: kit.get_files_from_dir(["a.txt", "sub", "sub"]))
 

@@ -115,7 +115,7 @@ def a_call_without_arguments(kit: Kit) -> Any:
 
 @scenario(
     both=True,
-    better="COMPAT 8: a tool call without an id is answered in both faces; the oracle's async face raised KeyError",
+    better="defect 8: a tool call without an id is answered in both faces; the oracle's async face raised KeyError",
     expected=[["4"], "4", "tool"],
 )
 def a_call_without_an_id(kit: Kit) -> Any:
@@ -193,7 +193,7 @@ def calls_are_answered_without_any_tool(kit: Kit) -> Any:
 
 
 @scenario(
-    better="COMPAT 7: None for an unknown name is ignored, a bad call is an answer with verbose too; the oracle raised",
+    better="defect 7: None for an unknown name is ignored, a bad call is an answer with verbose too; the oracle raised",
     expected=[["double"], [False, "treble", "function"]],
 )
 @unwarned
@@ -207,7 +207,7 @@ def none_for_an_unknown_function_and_a_verbose_call(kit: Kit) -> Any:
 
 @scenario(
     both=True,
-    better="COMPAT 5: a tool registered later keeps the custom model client; the oracle lost it and raised RuntimeError",
+    better="defect 5: a tool registered later keeps the custom model client; the oracle lost it and raised RuntimeError",
     expected=["hello", ["double"], 15],
 )
 def a_tool_registered_after_the_model_client(kit: Kit) -> Any:
