@@ -80,7 +80,7 @@ def test_pages_fit_the_screen(filled: tuple[App, str], browser: Browser, width: 
 def test_on_a_phone_the_choices_above_the_input_are_one_line(
     filled: tuple[App, str], browser: Browser, width: int
 ) -> None:
-    app, chat = filled
+    _, chat = filled
     context = browser.new_context(viewport={"width": width, "height": 850})
     context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
