@@ -248,6 +248,17 @@ def test_filters_stand_in_the_address(workspace: ScriptableWorkspace, kitchen: s
     assert set(found(app)) == set(KITCHEN)
 
 
+def test_filters_show_names_and_tags_as_they_are(
+    workspace: ScriptableWorkspace, kitchen: str, ingest: Ingest
+) -> None:
+    ingest("Kitchen", {"a_*b*-1.md": "Tea has 80 degrees."})
+    odd = next(one.id for one in workspace.library.documents(OWNER, "Kitchen") if one.name == "a_*b*-1.md")
+    workspace.library.tag_documents(OWNER, [odd], add=["to-do_*now*"])
+    app = open_page("retrieval_lab", q="degrees")
+    assert "a_*b*-1.md" in app.multiselect(key=f"filter-{kitchen}-documents").options
+    assert app.multiselect(key=f"filter-{kitchen}-tags").options == ["to-do_*now*"]
+
+
 @pytest.mark.parametrize(
     "address",
     [{"first": "-1"}, {"first": "x"}, {"from": "31.12.2026"}, {"documents": "gone"}, {"tags": "<b>"}],

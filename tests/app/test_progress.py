@@ -165,6 +165,27 @@ def test_the_summary_comes_by_itself_when_the_run_ends(workspace: ScriptableWork
     assert "- **a\\.md**  \n  a\\.md is damaged\\." in [one.value for one in app.markdown]
 
 
+def fast_following() -> None:
+    """The script of a page that says how often it was drawn; nothing has come when it is drawn first."""
+    import streamlit as st
+
+    from agentkit.events import DocumentProgress
+    from agentkit.ui.documents import progress
+    from agentkit.ui.documents.tally import Tally
+
+    st.session_state["drawn"] = st.session_state.get("drawn", 0) + 1
+    if st.session_state["drawn"] == 1:
+        st.session_state["progress-drawn"] = (0, float("inf"))  # however short ago that was
+        begun = Tally(3, under_way={"1": DocumentProgress("1", "a.md", "parse")})
+        progress._draw_page_again({"run": begun})
+
+
+def test_the_page_follows_at_once_when_the_first_document_comes() -> None:
+    app = AppTest.from_function(fast_following)
+    app.run()
+    assert app.session_state["drawn"] == 2
+
+
 def ending_between() -> None:
     """The script of a page that reads what it shows just before a run ends that is watched further down."""
     import streamlit as st

@@ -76,6 +76,27 @@ def test_pages_fit_the_screen(filled: tuple[App, str], browser: Browser, width: 
     assert complaints == []
 
 
+@pytest.mark.parametrize("width", [360, 390])
+def test_on_a_phone_the_choices_above_the_input_are_one_line(
+    filled: tuple[App, str], browser: Browser, width: int
+) -> None:
+    _, chat = filled
+    context = browser.new_context(viewport={"width": width, "height": 850})
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    page.goto(chat)
+    narrow = page.get_by_role("button", name="Narrow")
+    expect(narrow).to_be_visible()
+    driver.settled(page)
+    boxes = [part.bounding_box() for part in (page.locator(".st-key-choice button").first, narrow)]
+    assert boxes[0]
+    assert boxes[1]
+    assert boxes[0]["y"] == boxes[1]["y"]
+    assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
+    assert boxes[1]["x"] + boxes[1]["width"] <= width
+    context.close()
+
+
 def _chat_fits(page: Page, chat: str) -> None:
     page.goto(chat)
     links = page.locator("a[href^='#cite-']")

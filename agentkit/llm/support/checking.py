@@ -15,7 +15,7 @@ from agentkit.core.text import sentences
 from agentkit.llm.offline.words import alike, stems
 from agentkit.llm.support import dates, names
 from agentkit.llm.support.claims import bare, claims
-from agentkit.llm.support.quantities import Quantity, quantities
+from agentkit.llm.support.quantities import Quantity, quantities, without_signs
 from agentkit.llm.support.quantities import says as says_quantity
 
 if TYPE_CHECKING:
@@ -356,8 +356,9 @@ def _nearest(claim: str, sources: Sequence[_Source]) -> list[str]:
 
 def _figures(text: str, language: str) -> tuple[list[dates.Moment], list[str], list[Quantity]]:
     """Dates, codes and numbers, none of them twice."""
-    moments = dates.moments(text)
-    rest = _blanked(text, [(one.start, one.end) for one in moments])
+    plain = without_signs(text)
+    moments = dates.moments(plain)
+    rest = _blanked(plain, [(one.start, one.end) for one in moments])
     spans = names.codes(rest)
     found = quantities(_blanked(rest, spans), language)
     return moments, [text[start:end] for start, end in spans], found

@@ -55,6 +55,8 @@ _SHARES = {
     re.compile(r"\bthree[- ]quarters\b|\bdreiviertel\b", re.IGNORECASE): 75.0,
 }
 """Shares in words; a sentence that has one is not asked for it, as `half` has other meanings."""
+_FORMULA = re.compile(r"(?<![\w$\\])(\$\$?)(?=\S)([^$\n]*[^$\s\\])\1(?![\w$])")
+_INDEX = re.compile(r"[\^_](?:\{[^{}]*\}|[-−]?\w)")
 _CLOSE = 1e-6
 
 
@@ -94,6 +96,22 @@ def quantities(text: str, language: str) -> list[Quantity]:
         one for place, one in enumerate(found) if place == 0 or one.start >= found[place - 1].end
     ]
     return list(_with_shared_units(text, apart))
+
+
+def without_signs(text: str) -> str:
+    """As long as before, but formulas have no `$` and no exponents: these are no amounts.
+
+    What only stands between two prices is no formula.
+    """
+
+    def blank(found: re.Match[str]) -> str:
+        body, sign = found[2], " " * len(found[1])
+        telling = r"[\\^]|^[\d.,]+$" if body[0].isdigit() else r"[\\^_={]|^[A-Za-z]$"
+        if not re.search(telling, body):
+            return found[0]
+        return sign + _INDEX.sub(lambda index: " " * len(index[0]), body) + sign
+
+    return _FORMULA.sub(blank, text)
 
 
 def says(passage: Iterable[Quantity], wanted: Quantity) -> bool:

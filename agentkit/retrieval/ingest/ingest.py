@@ -36,6 +36,10 @@ GROUP_PIECES = 256
 GROUP_DOCUMENTS = 64
 _GROUP_S = 0.5
 """A group is stored at the latest so long after its first document was ready, apart from the embedding itself."""
+_FIRST_PIECES = 32
+"""The size of the first group, and the least of one: the first documents are there soon."""
+_GROUP_TAKES_S = 2.0
+"""What embedding and storing a group should take, so that progress comes in small steps."""
 _SLICE = 64
 """Texts that are embedded at once; after each the progress is told and a stop is heard."""
 
@@ -161,6 +165,7 @@ class Ingest:
 
     def __init__(self, writer: GroupWriter, store: Store, originals: Originals, limits: Limits) -> None:
         self._writer, self._store, self._originals, self._limits = writer, store, originals, limits
+        self._pace = _Pace()
 
     def run(self, sources: Iterable[Source]) -> list[DocumentDone]:
         """Take all in; raises Stopped, after which what was reported as indexed is there and the rest is marked."""
@@ -180,7 +185,7 @@ class Ingest:
     def _one_pass(self, intake: Intake, sources: Iterable[Source], done: list[DocumentDone]) -> None:
         try:
             # Closed before what is under way gets marked: the reading thread is over then, and its child gone.
-            with closing(_groups(intake, sources)) as groups:
+            with closing(_groups(intake, sources, self._pace)) as groups:
                 for group, ended in groups:
                     for one in ended:
                         done.append(one)
@@ -192,7 +197,10 @@ class Ingest:
             raise
 
     def _finish(self, intake: Intake, group: Sequence[Ready], done: list[DocumentDone]) -> None:
-        for one, ready in zip(self._writer.write(group), group, strict=True):
+        started = time.perf_counter()
+        written = self._writer.write(group)
+        self._pace.took(sum(len(ready.pieces) for ready in group), time.perf_counter() - started)
+        for one, ready in zip(written, group, strict=True):
             intake.finished(one.document_id)
             intake.free(ready)
             done.append(one)
@@ -212,7 +220,21 @@ class Ingest:
             bus.emit(one)
 
 
-def _groups(intake: Intake, sources: Iterable[Source]) -> Generator[tuple[list[Ready], list[DocumentDone]]]:
+class _Pace:
+    """How many pieces make a group: few at first, then as many as the machine is quick enough for."""
+
+    def __init__(self) -> None:
+        self.pieces = _FIRST_PIECES
+
+    def took(self, pieces: int, seconds: float) -> None:
+        """A group of so many pieces took so long."""
+        fitting = int(pieces * _GROUP_TAKES_S / max(seconds, 1e-3))
+        self.pieces = min(GROUP_PIECES, max(_FIRST_PIECES, fitting))
+
+
+def _groups(
+    intake: Intake, sources: Iterable[Source], pace: _Pace
+) -> Generator[tuple[list[Ready], list[DocumentDone]]]:
     """Documents that are worth to be embedded together, and those that have ended; progress is passed on at once."""
     group: list[Ready] = []
     first = 0.0
@@ -227,7 +249,7 @@ def _groups(intake: Intake, sources: Iterable[Source]) -> Generator[tuple[list[R
                 group.append(item)
             pieces = sum(len(ready.pieces) for ready in group)
             late = group and time.perf_counter() - first > _GROUP_S
-            if pieces >= GROUP_PIECES or len(group) >= GROUP_DOCUMENTS or late or (group and item is None):
+            if pieces >= pace.pieces or len(group) >= GROUP_DOCUMENTS or late or (group and item is None):
                 yield group, []
                 group = []
     if group:

@@ -64,9 +64,9 @@ def _draw_live(kind: str, run_ids: list[str]) -> None:
 
 
 def _draw_page_again(watched: Mapping[str, Tally]) -> None:
-    """Let the tables of the page follow, every few seconds in which something has come."""
+    """Let the tables of the page follow: at once when the first comes, then every few seconds in which something has come."""
     moved, at = st.session_state.get(_DRAWN, (0, 0.0))
-    if _moved(watched) != moved and time.monotonic() - at >= _FOLLOW_S:
+    if _moved(watched) != moved and (not moved or time.monotonic() - at >= _FOLLOW_S):
         st.rerun()
 
 

@@ -145,7 +145,7 @@ def draw_fields(collection: Collection, key: str) -> Scope:
     library, owner = state.workspace().library, state.owner()
     ids = _draw_documents(collection, key)
     types = _several("File types", f"{key}-types", library.media_types(owner, collection.name), _type_name)
-    tags = _several("Tags", f"{key}-tags", library.tags(owner, collection.name), markdown.literal, "with any of them")
+    tags = _several("Tags", f"{key}-tags", library.tags(owner, collection.name), str, "with any of them")
     with st.grid(2, min_column_width=130):
         since = _day("Added from", f"{key}-from")
         until = _day("Added to", f"{key}-to")
@@ -166,7 +166,7 @@ def _draw_documents(collection: Collection, key: str) -> list[str] | None:
         part = st.text_input("Documents", key=f"{key}-part", placeholder="All documents", help=about, persist_state="session")
         return [one.id for one in library.documents(owner, collection.name, part.strip())] if part and part.strip() else None
     names = {one.id: one.name for one in library.documents(owner, collection.name)}
-    return _several("Documents", f"{key}-documents", list(names), lambda one: markdown.literal(names[one])) or None
+    return _several("Documents", f"{key}-documents", list(names), names.__getitem__) or None
 
 
 def _several(label: str, key: str, options: Sequence[str], name: Callable[[str], str], about: str | None = None) -> list[str]:

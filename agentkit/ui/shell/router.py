@@ -56,6 +56,12 @@ button[kind="tertiary"]:is(:active, [aria-expanded="true"]), [role="tab"]:is(:ho
 /* Whether files are kept matters while some are attached. */
 .stApp:not(:has([data-testid="stChatInput"] [data-testid="stFileChips"])) .st-key-keep-files { display: none; }
 
+/* What is chosen above the input and the button beside it stay on one line; on a phone the choice is cut. */
+@media (max-width: 640px) {
+    .st-key-choice:has(~ .st-key-narrow) { flex-shrink: 1; max-width: calc(100%% - 5.5rem); }
+    .stHorizontalBlock:has(> .st-key-choice) { row-gap: 0.25rem; }
+}
+
 /* A chat is one column in the middle; a turn with a table may be wider. A source moves it no further than it has to. */
 :root { --source: min(28rem, 32vw); --column: 46rem; --moved: 0rem; }
 .stApp:has(.st-key-new-chat) :is([data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"])

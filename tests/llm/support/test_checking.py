@@ -82,6 +82,36 @@ def test_what_the_passage_does_not_say_is_named(sentence: str, doubt: Doubt) -> 
     assert doubt_of(sentence, TEXT) == doubt
 
 
+ENERGY = "The energy of a body at rest is its mass times the speed of light squared: E = mc². It costs 5 $ or 7 $."
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The energy of a body at rest is $E = mc^2$.",
+        "The energy of a body at rest is $$E = m c^{2}$$ by its mass.",
+        "The mass of a body tells its energy, $E = m \\cdot c^2$.",
+        "It costs $5 or $7.",
+        "It costs $5 or 7$.",
+        "It costs $5$ or $7$.",
+    ],
+)
+def test_a_formula_has_no_prices(sentence: str) -> None:
+    assert doubt_of(sentence, ENERGY) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "what"),
+    [
+        ("It costs $5 or 8$.", "8$"),
+        ("It costs $6, as $E = mc^2$.", "$6"),
+        ("The energy of the body is $E = 9$.", "9"),
+    ],
+)
+def test_beside_a_formula_and_in_it_figures_count(sentence: str, what: str) -> None:
+    assert doubt_of(sentence, ENERGY) == Doubt("number", what)
+
+
 def test_another_language_is_compared_by_its_figures_only() -> None:
     assert doubt_of("Vollzeitbeschäftigte haben 27 Tage Urlaub im Jahr.", TEXT) is None
     assert doubt_of("Die Beschäftigten haben 28 Tage Urlaub im Jahr.", TEXT) == Doubt("number", "28 Tage")
