@@ -107,7 +107,8 @@ def add_files(page: Page, files: Iterable[FilePayload]) -> None:
     folded = page.locator(".st-key-add")
     if folded.count() and not folded.locator("input[type=file]").first.is_visible():
         unfold(folded, "Add documents")
-    page.locator(".st-key-add input[type=file], .st-key-add-first input[type=file]").first.set_input_files(given)
+    uploaders = page.locator(".st-key-add input[type=file], .st-key-add-first input[type=file]")
+    uploaders.and_(page.locator(":not([webkitdirectory])")).first.set_input_files(given)
     page.get_by_role("button", name=re.compile(rf"^Add {len(given)} documents? to")).click()
     expect(page.locator("[class*='st-key-ingested-']").last).to_be_visible()
 

@@ -39,6 +39,8 @@ def wide(asked: tuple[App, str], page: Page, request: pytest.FixtureRequest) -> 
     page.goto(asked[1])
     expect(page.locator("a[href^='#cite-']").first).to_be_visible()
     driver.settled(page)
+    width = "document.querySelector(\"[class*='st-key-turn-']\").getBoundingClientRect().width"
+    page.wait_for_function(f"Math.abs({width} - {COLUMN}) <= 1")
     return page
 
 

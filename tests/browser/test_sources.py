@@ -200,3 +200,19 @@ def test_earlier_messages_keep_the_line(opened: Page) -> None:
     assert _top(question) == pytest.approx(before, abs=PIXEL)
     first, last = opened.get_by_text("Question 0?").evaluate(TOP), before
     assert first < last - 1000
+
+
+def test_a_marker_that_is_clicked_before_the_page_listens_opens_and_closes_all_the_same(chats: Chats, page: Page) -> None:
+    page.goto(chats.address)
+    links = page.locator("a[href^='#cite-']")
+    expect(links.last).to_be_visible()
+    driver.settled(page)
+    marker = links.last.get_attribute("href")
+    page.goto("about:blank")
+    page.goto(f"{chats.address}{marker}")  # what the browser does when nobody holds it back
+    source = page.locator(".st-key-source")
+    expect(source.locator("mark.sentence")).to_be_visible()
+    _focused(page, source)
+    page.keyboard.press("Escape")
+    expect(source).to_have_count(0)
+    expect(links.last).to_be_visible()

@@ -149,7 +149,8 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
         if again and (turn.status != "complete" or turn.cut):
             _draw_again(again, turn)
 
-    draw.draw_turn(turn, answer)
+    with st.container():  # as a live turn has it, whose place it takes: else the text goes for a frame
+        draw.draw_turn(turn, answer)
     if turn.answer and cited:  # after its answer also for the keyboard; the style puts it beside it
         nth = source.occurrence(turn.answer.id)
         doubted = doubts.of_marker(turn.checks, cited["marker"], nth)

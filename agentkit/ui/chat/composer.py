@@ -25,6 +25,7 @@ from agentkit.workspace import DEFAULT_COLLECTION
 
 _LONGEST_DRAFT = 100_000  # characters
 _BEGUN = "begun-chat"
+_TAKEN = "taken-from-composer"
 _CUT_SHORT = ("stopped", "interrupted")
 """How a run ended after which nobody waits for what comes next."""
 _LEVELS: dict[Level, str] = {
@@ -186,7 +187,7 @@ def draw_composer(
         does = _does(run, asked)
         if asked:  # said beside the input, too: it may hold a question that was begun before
             st.caption(f":material/keyboard_return: {markdown.literal(does)}")
-        st.chat_input(
+        sent = st.chat_input(
             does,
             key="composer",
             accept_file="multiple",
@@ -195,6 +196,10 @@ def draw_composer(
             on_submit=_submit,
             args=(chat, run, asked),
         )
+        if sent and not st.session_state.pop(_TAKEN, False):
+            # A server that has just begun knows no callback of a page that was open before.
+            _submit(chat, run, asked)
+            st.rerun()
 
 
 def _does(run: Run[Any] | None, asked: HumanInputRequested | None) -> str:
@@ -208,6 +213,7 @@ def _submit(
     chat: Chat | None, run: Run[Any] | None, asked: HumanInputRequested | None
 ) -> None:
     value: Any = st.session_state["composer"]
+    st.session_state[_TAKEN] = True
     if not value or not (value.text.strip() or value.files):
         return
     try:

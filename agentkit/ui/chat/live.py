@@ -66,7 +66,7 @@ def draw_live(run: Run[Any], at_work: Team, asked: HumanInputRequested | None) -
     with st.container(key=f"turn-{run.id}"):
         every = _PACE.seconds()
         st.fragment(_draw_live, run_every=every)(run, at_work, asked, every)
-    _draw_source(run, at_work)
+        _draw_source(run, at_work)
 
 
 def _draw_live(

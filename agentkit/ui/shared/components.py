@@ -11,181 +11,23 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from agentkit.ui.shared import page_script
+
 Part = tuple[str, Literal["", "passage", "sentence"]]
 
-_PAGE = """
-let chat = null, answering = false, following = false, lastTop = 0, movedAt = -1e9;
-let opener = null, wanted = "", open = false, held = null;  // of the source that is beside an answer
-
-const bare = (link) => link.getAttribute("href").slice("#cite-".length).replace(/\\?$/, "");
-const twins = (target) => [...document.querySelectorAll('a[href^="#cite-"]')].filter((link) => bare(link) === target);
-const source = () => document.querySelector(".st-key-source");
-const found = (place) => place?.node.isConnected ? place.node : twins(place?.target)[place?.nth];
-const inView = (part, main) => {
-    const { top, bottom } = part.getBoundingClientRect();
-    return bottom > main.getBoundingClientRect().top + 60 && top < main.getBoundingClientRect().bottom;
+_ONCE = """
+// The browser calls a piece again for new data, and cleans up after the last of these calls alone.
+let undo = () => {};
+export default (given) => {
+    undo();
+    undo = start(given);
+    return undo;
 };
-const firstInView = (parts, main) =>
-    [...main.querySelectorAll(parts)].find((part) => inView(part, main));
-
-const LINES = '[class*="st-key-turn-"] :is(p, li, tr, pre)';
-// A line of a turn that is found again by its text: the end of an answer draws it anew.
-const lineAgain = (part, main) => {
-    const alike = () => [...main.querySelectorAll(LINES)].filter((line) => line.textContent === text);
-    const text = part.textContent, nth = alike().indexOf(part);
-    return () => part.isConnected ? part : (part = alike()[nth] ?? part).isConnected ? part : null;
-};
-const BACK = new Set(["ArrowUp", "PageUp", "Home"]), FORTH = new Set(["ArrowDown", "PageDown", "End", " "]);
-const isTyping = (part) => part instanceof Element && part.closest("input, textarea, select, [contenteditable]") !== null;
-
-export default function ({ data, setTriggerValue, parentElement }) {
-    const main = document.getElementById("stMain"), jump = parentElement.querySelector("button");
-    const below = () => main.scrollHeight - main.scrollTop - main.clientHeight;  // in pixels
-    const offer = () => {
-        const foot = document.querySelector('[data-testid="stBottom"]');
-        jump.style.bottom = `${(foot?.offsetHeight ?? 0) + 12}px`;
-        jump.hidden = !data.answering || following || below() < 100;
-    };
-    const toEnd = () => {
-        if (following && below() >= 1) main.scrollTo({ top: main.scrollHeight });
-        offer();
-    };
-    const isFirst = chat === null, begins = data.chat !== chat;
-    if (begins || (data.answering && !answering)) {
-        following = data.chat !== "" && (!isFirst || main.scrollTop === 0);  // else somebody was faster and reads already
-        held = null;
-    }
-    chat = data.chat;
-    answering = data.answering;
-    const timers = [0, 200].map((delay) => setTimeout(toEnd, delay));
-    if (data.answering) timers.push(setInterval(toEnd, 100));
-    else timers.push(setTimeout(() => { following = false; }, 400));  // the end of the answer has been shown
-    // What grows or is drawn anew moves the page, too: only a person ends the following, or begins it again.
-    const scrolled = () => {
-        const up = main.scrollTop < lastTop;
-        lastTop = main.scrollTop;
-        if (performance.now() - movedAt < 1000 && data.answering) {
-            following = up ? false : following || below() < 100;
-            const read = following ? null : firstInView(LINES, main);
-            held = read ? { find: lineAgain(read, main), top: read.getBoundingClientRect().top } : null;
-        }
-        offer();
-    };
-    const moved = (event) => {
-        const key = isTyping(event.target) ? "" : event.key;
-        const byKey = BACK.has(key) || FORTH.has(key), byBar = event.type === "pointerdown" && event.target === main;
-        if (!byKey && !byBar && event.type !== "wheel" && event.type !== "touchmove") return;
-        movedAt = performance.now();
-        if ((event.deltaY < 0 || BACK.has(key)) && main.scrollTop > 0) following = false;
-    };
-    jump.onclick = () => {
-        following = true;
-        toEnd();
-    };
-
-    // What the reader looks at stays where it is, until the reader moves.
-    const hold = (find) => {
-        const part = find();
-        following = false;
-        held = part ? { find, top: part.getBoundingClientRect().top } : null;
-    };
-    const letGo = () => { held = null; };
-    const keep = () => {
-        const part = held?.find();
-        const moved = part ? part.getBoundingClientRect().top - held.top : 0;
-        if (Math.abs(moved) >= 1) main.scrollTop += moved;
-    };
-
-    const send = (target) => setTriggerValue("cite", target);
-    const clicked = (event) => {
-        if (!(event.target instanceof Element)) return;
-        const link = event.target.closest('a[href^="#cite-"]');
-        const chip = event.target.closest('[class*="st-key-sources-"] button');
-        if (link) {
-            event.preventDefault();
-            const target = bare(link), nth = twins(target).indexOf(link);
-            opener = { node: link, target, nth };
-            wanted = target;
-            hold(() => found(opener));
-            send(`${target}.${nth}`);
-        } else if (chip) {
-            const answer = chip.closest('[class*="st-key-sources-"]').className.match(/st-key-sources-(\\S+)/)[1];
-            const target = `${answer}-${chip.textContent.match(/\\d+/)}`;
-            opener = { node: chip, target, nth: 0 };
-            wanted = chip.getAttribute("aria-checked") === "true" ? "" : target;
-            hold(() => chip);
-        } else if (event.target.closest(".st-key-close-source")) {
-            const line = found(opener);
-            const read = line && inView(line, main) ? line : firstInView(LINES, main);
-            hold(() => read?.isConnected ? read : null);
-        } else if (event.target.closest(".st-key-earlier")) {
-            const turn = firstInView('[class*="st-key-turn-"]', main)?.className.match(/st-key-turn-\\S+/)[0];
-            hold(() => turn && document.querySelector(`.${turn}`));
-        }
-    };
-    const pressed = (event) => {
-        letGo();
-        const shown = source(), at = document.activeElement;
-        if (event.key !== "Escape" || !shown || document.querySelector('[aria-label^="Close fullscreen"]')) return;
-        if (at === document.body || shown.contains(at) || at === found(opener)) {
-            shown.querySelector(".st-key-close-source button").click();
-        }
-    };
-    const changed = () => {
-        keep();
-        const shown = source();
-        if (shown && wanted && shown.querySelector(`.st-key-text-${wanted}`)) {
-            wanted = "";
-            shown.tabIndex = -1;
-            shown.setAttribute("role", "region");
-            shown.setAttribute("aria-label", "Source");
-            shown.focus({ preventScroll: true });
-        }
-        if (!shown && open && document.activeElement === document.body) found(opener)?.focus({ preventScroll: true });
-        open = shown !== null;
-    };
-    const watch = new MutationObserver(changed), sizes = new ResizeObserver(keep);
-    watch.observe(main, { childList: true, subtree: true });
-    sizes.observe(main.querySelector('[data-testid="stMainBlockContainer"]') ?? main);
-    changed();
-
-    if (location.hash.startsWith("#cite-")) {  // clicked before this was on the page
-        send(location.hash.slice("#cite-".length).replace(/\\?$/, ""));
-        history.replaceState(history.state, "", location.pathname + location.search);
-    }
-    const moves = ["wheel", "touchmove", "pointerdown"], looks = [...moves, "keydown"];
-    moves.forEach((name) => document.addEventListener(name, letGo, { capture: true, passive: true }));
-    looks.forEach((name) => document.addEventListener(name, moved, { capture: true, passive: true }));
-    main.addEventListener("scroll", scrolled);
-    document.addEventListener("click", clicked, true);
-    document.addEventListener("keydown", pressed, true);
-    return () => {
-        timers.forEach(clearTimeout);
-        watch.disconnect();
-        sizes.disconnect();
-        moves.forEach((name) => document.removeEventListener(name, letGo, { capture: true }));
-        looks.forEach((name) => document.removeEventListener(name, moved, { capture: true }));
-        main.removeEventListener("scroll", scrolled);
-        document.removeEventListener("click", clicked, true);
-        document.removeEventListener("keydown", pressed, true);
-    };
-}
 """
-_PAGE_HTML = """
-<button type="button" hidden><span aria-hidden="true">&darr;</span> Jump to end</button>
-"""
-_PAGE_CSS = """
-button {
-    position: fixed; z-index: 50; left: 50%; transform: translateX(-50%); padding: 0.25rem 0.9rem; cursor: pointer;
-    font-family: var(--st-font); font-size: 0.875rem; color: var(--st-text-color); background: var(--st-background-color);
-    border: 1px solid var(--st-border-color); border-radius: 1rem; box-shadow: 0 1px 6px rgb(0 0 0 / 20%);
-}
-button[hidden] { display: none; }
-button:hover { color: var(--st-link-color); border-color: currentColor; }
-button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
-"""
+"""Ends a piece of which a page has one, and which is a function `start` that gives what undoes it."""
+
 _SIDEBAR = """
-export default function ({ data }) {
+function start({ data }) {
     const chosen = '.st-key-new-chat button, [class*="st-key-chat-row-"] .stButton button, [data-testid="stSidebarNavLink"]';
     const clicked = (event) => {
         const target = event.target instanceof Element ? event.target.closest(chosen) : null;
@@ -211,7 +53,7 @@ let typedIn = null;  // the chat in the address when something was typed last: t
 const box = () => document.querySelector('[data-testid="stChatInputTextArea"]');
 const opened = () => new URLSearchParams(location.search).get("chat") ?? "";
 
-export default function ({ data, setTriggerValue }) {
+function start({ data, setTriggerValue }) {
     const tell = () => {
         clearTimeout(timer);
         timer = 0;
@@ -285,7 +127,7 @@ export default function ({ data, parentElement }) {
 _SPOKEN_HTML = '<div role="status" aria-live="polite"></div>'
 _SPOKEN_CSS = "div { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }"
 _LOOKED_AT = """
-export default function ({ setTriggerValue }) {
+function start({ setTriggerValue }) {
     const looked = () => { if (!document.hidden) setTriggerValue("looked", Date.now()); };
     document.addEventListener("visibilitychange", looked);
     window.addEventListener("focus", looked);
@@ -298,7 +140,7 @@ export default function ({ setTriggerValue }) {
 _OUTAGE = """
 let isOut = false;
 
-export default function ({ data, setTriggerValue }) {
+function start({ data, setTriggerValue }) {
     const foreign = /Streamlit|yourscript/;
     const reword = (dialog) => {
         if (!foreign.test(dialog.textContent)) return;
@@ -402,7 +244,7 @@ _UNSEEN = {
 }
 """The pieces that draw nothing."""
 _SEEN = {
-    "agentkit_chat_page": (_PAGE_HTML, _PAGE_CSS, _PAGE),
+    "agentkit_chat_page": (page_script.HTML, page_script.CSS, page_script.SCRIPT + _ONCE),
     "agentkit_spoken": (_SPOKEN_HTML, _SPOKEN_CSS, _SPOKEN),
     "agentkit_copy": (_COPY_HTML, _COPY_CSS, _COPY),
     "agentkit_marked_text": (_TEXT_HTML, _TEXT_CSS, _TEXT),
@@ -490,6 +332,6 @@ def marked_text(parts: Sequence[Part], key: str) -> None:
 @cache
 def _renderer(name: str) -> Any:
     if name in _UNSEEN:
-        return st.components.v2.component(name, js=_UNSEEN[name])
+        return st.components.v2.component(name, js=_UNSEEN[name] + _ONCE)
     html, css, js = _SEEN[name]
     return st.components.v2.component(name, html=html, css=css, js=js)
