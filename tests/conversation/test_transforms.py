@@ -422,3 +422,12 @@ def test_a_capability_says_how_it_is_added() -> None:
 def test_what_deduplicate_cannot_be() -> None:
     with pytest.raises(WrongArgument, match="deduplicate='yes' must be True or False"):
         TextMessageContentName(deduplicate="yes")  # type: ignore[arg-type]
+
+
+def test_a_transform_that_tells_nothing_is_applied_all_the_same() -> None:
+    class Louder:  # as early versions of AutoGen's documentation have them
+        def apply_transform(self, messages: Messages) -> Messages:
+            return [{**message, "content": str(message["content"]).upper()} for message in messages]
+
+    quiet: Any = Louder()
+    assert TransformMessages(transforms=[quiet]).apply([{"role": "user", "content": "hi"}]) == [{"role": "user", "content": "HI"}]

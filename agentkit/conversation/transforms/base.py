@@ -67,7 +67,7 @@ class TransformMessages(AgentCapability):
         for transform in self._transforms:
             before = changed
             changed = transform.apply_transform(copy.deepcopy(before))
-            if self._verbose:
+            if self._verbose and hasattr(transform, "get_logs"):  # those for early versions of AutoGen have none
                 _report(agent, *transform.get_logs(before, changed))
         return system + changed
 

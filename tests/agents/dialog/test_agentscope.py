@@ -141,8 +141,9 @@ def test_wrapper_classes_are_checked_as_in_agentscope() -> None:
         agentscope.register_model_wrapper_class(Nameless)
     with pytest.raises(WrongType):
         agentscope.register_model_wrapper_class(dict)  # type: ignore[arg-type]
+    agentscope.init({"config_name": "s", "model_type": "talker", "model_name": "x"})
     with pytest.raises(ConfigError, match="register_model_wrapper_class"):
-        agentscope.init({"config_name": "s", "model_type": "talker", "model_name": "x"})
+        DialogAgent("a", "You are a.", "s")
     with pytest.raises(WrongArgument, match="model_name"):
         Talker("c")
 

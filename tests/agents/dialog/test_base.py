@@ -148,6 +148,7 @@ def test_it_is_a_conversable_agent() -> None:
 @pytest.fixture
 def _no_configs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(configs, "_known", {})
+    monkeypatch.setattr(configs, "_of_other_kinds", {})
 
 
 @pytest.mark.usefixtures("_no_configs")
@@ -171,7 +172,6 @@ def test_models_by_the_name_of_their_configuration(tmp_path: Path) -> None:
     ("config", "problem"),
     [
         ({"model_name": "x", "api_key": "secret"}, r"has: \['api_key', 'model_name'\]"),
-        ({"config_name": "x", "model_type": "magic"}, "'x' has the model_type 'magic'"),
         ("none.json", "holds no model configurations"),
         ([1], "this one is or has: int"),
     ],
@@ -180,3 +180,13 @@ def test_configurations_that_are_none(config: Any, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         init(config)
     assert configs._known == {}
+
+
+@pytest.mark.usefixtures("_no_configs")
+def test_a_configuration_of_another_kind_stops_nobody_who_does_not_use_it() -> None:
+    init([{"config_name": "x", "model_type": "magic"}, {"config_name": "mine", "model_name": "gpt-4o", "api_key": "k"}])
+    assert DialogAgent("a", "You are a.", "mine").llm_config
+    with pytest.raises(ConfigError, match="'x' has the model_type 'magic'; known are openai_chat, ollama_chat"):
+        DialogAgent("a", "You are a.", "x")
+    init({"config_name": "x", "model_name": "gpt-4o", "api_key": "k"})
+    assert DialogAgent("a", "You are a.", "x").llm_config
