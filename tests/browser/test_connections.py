@@ -58,7 +58,7 @@ def test_a_hanging_server_does_not_hold_the_page_and_what_is_chosen_counts_at_on
         driver.go(page, "Chat")
         expect(page.locator(".st-key-choice button:visible")).to_contain_text("test-model (Ours)")
         turn = driver.ask(page, papers.FERRY_QUESTION)
-        expect(turn.get_by_text("The limit of 30 tokens was reached")).to_be_visible()
+        expect(turn.get_by_text("No answer. The limit of 30 tokens was reached")).to_be_visible()
         assert server.chats == []
         driver.go(page, "Settings")
         _limit(page, "30,000")
