@@ -77,7 +77,7 @@ def test_pages_fit_the_screen(filled: tuple[App, str], browser: Browser, width: 
 
 
 ONE_LINE = """width => {
-    const parts = [".st-key-choice button", ".st-key-narrow button"].map((part) => document.querySelector(part));
+    const parts = [".st-key-choice", ".st-key-narrow"].map((part) => document.querySelector(part));
     const [choice, narrow] = parts.map((part) => part?.getBoundingClientRect());
     return choice && narrow && Math.abs(choice.y - narrow.y) < 1 && choice.right <= narrow.x && narrow.right <= width;
 }"""
