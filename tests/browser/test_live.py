@@ -188,4 +188,4 @@ def test_the_page_listens_no_more_often_after_an_answer_than_before(chat: Page, 
     page.evaluate(LISTENERS)
     for question in ("Where is the quay?", "And the pier?"):
         driver.answered(page, driver.ask(page, question))
-    page.wait_for_function("window.listeners === 0")
+    page.wait_for_function("() => window.listeners === 0")

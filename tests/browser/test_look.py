@@ -40,7 +40,7 @@ def wide(asked: tuple[App, str], page: Page, request: pytest.FixtureRequest) -> 
     expect(page.locator("a[href^='#cite-']").first).to_be_visible()
     driver.settled(page)
     width = "document.querySelector(\"[class*='st-key-turn-']\").getBoundingClientRect().width"
-    page.wait_for_function(f"Math.abs({width} - {COLUMN}) <= 1")
+    page.wait_for_function(f"() => Math.abs({width} - {COLUMN}) <= 1")
     return page
 
 
@@ -84,7 +84,7 @@ def test_the_first_question_is_not_said_a_second_time_above_itself(asked: tuple[
     expect(heading).to_have_text(papers.WARRANTY_QUESTION)
     expect(page).to_have_title(f"{papers.WARRANTY_QUESTION} · agentkit")
     driver.settled(page)
-    page.wait_for_function("document.querySelector('.st-key-head-unseen')?.getBoundingClientRect().height <= 1")
+    page.wait_for_function("() => document.querySelector('.st-key-head-unseen')?.getBoundingClientRect().height <= 1")
     question = page.locator("#stMain").get_by_text(papers.WARRANTY_QUESTION, exact=True)
     expect(question).to_have_count(2)  # one of them for screen readers
     page.wait_for_function("question => question.getBoundingClientRect().top < 200", arg=question.last.element_handle())
@@ -96,7 +96,7 @@ def test_the_first_question_is_not_said_a_second_time_above_itself(asked: tuple[
     dialog.get_by_role("button", name="Rename", exact=True).click()
     expect(heading).to_have_text("Kettles")
     # Nothing else on the page says that.
-    page.wait_for_function("document.querySelector('h1')?.getBoundingClientRect().height > 20")
+    page.wait_for_function("() => document.querySelector('h1')?.getBoundingClientRect().height > 20")
 
 
 def test_files_are_kept_by_a_switch_that_is_there_with_them(asked: tuple[App, str], page: Page) -> None:

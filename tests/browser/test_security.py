@@ -164,7 +164,7 @@ def test_a_foreign_page_cannot_frame_the_app(app: App, browser: Browser) -> None
     with _foreign_site(f'<iframe src="{app.url}/" onload="document.title = 1"></iframe>') as address:
         page = browser.new_page()
         page.goto(address)
-        page.wait_for_function("document.title === '1'")
+        page.wait_for_function("() => document.title === '1'")
         framed = page.frames[1]
         assert framed.url.startswith("chrome-error:")
         assert framed.get_by_test_id("stApp").count() == 0
