@@ -105,7 +105,7 @@ EATERS = [
         "llm.support passage",
         lambda text: doubt_of("The Danube is 2,850 kilometres long.", text),
         CITING,
-        worst=["12 ", "3 March ", "Anna Berg ", "A, b and c; ", Worst("a", after=".")],
+        worst=["12 ", "3 March ", "Anna Berg ", "A, b and c; ", "$x_{", Worst("a", after=".")],
     ),
     # agentkit.parsers
     Eater("parsers.json_object", MarkdownJsonObjectParser().parse, JSON),
