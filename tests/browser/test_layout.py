@@ -21,6 +21,16 @@ NAME = f"minutes-{'of-the-board-' * 9}2026.txt"
 WIDER = """() => [document.scrollingElement, document.getElementById("stMain")].map(
     (shown) => [shown.scrollWidth, shown.clientWidth]).filter(([needs, has]) => needs > has)"""
 
+EACH_FRAME = """(() => {
+    window.wider = 0;
+    const look = () => {
+        const main = document.getElementById("stMain");
+        if (main) window.wider = Math.max(window.wider, main.scrollWidth - main.clientWidth);
+        requestAnimationFrame(look);
+    };
+    look();
+})()"""
+
 STANDS_OUT = """(part) => {
     const parse = (colour) => colour.match(/[\\d.]+/g).map(Number);
     const over = ([r, g, b, a = 1], ground) => [r, g, b].map((value, i) => value * a + ground[i] * (1 - a));
@@ -58,10 +68,12 @@ def test_pages_fit_the_screen(filled: tuple[App, str], browser: Browser, width: 
     context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     gone_out, complaints = driver.foreign(page, app), _complaints(page)
+    page.add_init_script(EACH_FRAME)
     page.goto(app.url)
     expect(page.get_by_text("Every answer cites its sources; open one to see its place.")).to_be_visible()
     assert _is_dark(page) == (scheme == "dark")
     _fits(page)
+    assert page.evaluate("window.wider") == 0, "wider than the screen while it was drawn"
     _chat_fits(page, chat)
     _documents_fit(page, app)
     _lab_fits(page, app)

@@ -266,7 +266,7 @@ def test_a_silent_server_is_told(ask: Asking) -> None:
 
 
 def test_a_stop_closes_the_stream_and_keeps_what_came(ask: Asking) -> None:
-    reply = stopped_when(ask, lambda heard: sum(isinstance(event, TokenDelta) for event in heard) == 3, stream=True, delay_s=0.02)
+    reply = stopped_when(ask, lambda heard: sum(isinstance(event, TokenDelta) for event in heard) >= 3, stream=True, delay_s=0.02)
     assert reply.stopped
     assert 3 <= len(reply.text.split()) < 1000
     assert ask.server.broken_off.wait(60), "the server was not told that nobody listens any more"

@@ -37,8 +37,8 @@ button[kind="tertiary"]:is(:active, [aria-expanded="true"]), [role="tab"]:is(:ho
     color: inherit; opacity: 0.75; text-decoration: underline dotted; text-underline-offset: 0.2em;
 }
 
-.st-key-warm-up { position: absolute; height: 0; overflow: hidden; visibility: hidden; }  /* fonts are loaded, too */
-.st-key-outage { position: absolute; }  /* draws nothing, and takes no room at the top of a page */
+.st-key-warm-up { position: absolute; left: 0; height: 0; overflow: hidden; visibility: hidden; }  /* fonts are loaded, too */
+.st-key-outage { position: absolute; left: 0; }  /* draws nothing, and takes no room at the top of a page or beside it */
 
 /* Words for screen readers: what stands out of a chat in the list, which one a menu is for, a title that the page says. */
 .st-key-head-unseen,
