@@ -1,4 +1,6 @@
-"""agentkit in the browser: `streamlit run app.py`, or `agentkit app` from any folder. The pages are under pages/."""
+"""agentkit in the browser: `streamlit run app.py`, or `agentkit app` from any folder. The pages are
+under pages/.
+"""
 
 import streamlit as st
 

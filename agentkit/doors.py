@@ -47,7 +47,9 @@ class Door:
 
 
 class _Named(ModuleType):
-    """A module in which a name that it offers stays that, when the module below of this name is loaded."""
+    """A module in which a name that it offers stays that, when the module below of this name is
+    loaded.
+    """
 
     def __setattr__(self, name: str, value: object) -> None:
         if not (isinstance(value, ModuleType) and name in vars(self)["__all__"]):

@@ -4,7 +4,7 @@ Each message says what was wrong, with which value, and what to do about it.
 
     AgentkitError
     ├── ConfigError             a setting is missing, malformed or contradicts another
-    ├── NotFound                a collection, document, chat, run or chunk that does not exist (for this owner)
+    ├── NotFound                a collection, document, chat, run or chunk that is not there
     │   ├── UnknownModel        nothing is known about a model of that name (also a KeyError)
     │   └── UnknownAction       there is no action class of that name (also a KeyError)
     ├── StoreError              the data folder cannot be used
@@ -32,25 +32,25 @@ Each message says what was wrong, with which value, and what to do about it.
     │           ├── JsonParsingError        no JSON, or none that fits the schema
     │           ├── JsonDictValidationError     the fields have values that cannot be
     │           ├── JsonTypeError           JSON, but no object
-    │           ├── RequiredFieldNotFoundError  a field is missing (also a ValueError and a KeyError)
+    │           ├── RequiredFieldNotFoundError  a field is missing (ValueError, KeyError)
     │           └── TagNotFoundError        a tag or a fence is missing
-    ├── NotHere                 part of a workspace that only the process holding the folder has (also an AttributeError)
-    ├── ClientNotRegistered     a config names a client class that nobody has registered (also a RuntimeError)
-    ├── WrongArgument           an argument has an impossible value (also a ValueError and an AssertionError)
+    ├── NotHere                 only the process holding the folder has it (also an AttributeError)
+    ├── ClientNotRegistered     a client class that nobody has registered (also a RuntimeError)
+    ├── WrongArgument           an impossible value (also a ValueError and an AssertionError)
     ├── WrongType               an argument has a wrong type (also a TypeError)
-    ├── UnknownName             an agent, function or result that is not there (also a KeyError and an IndexError)
-    ├── NobodyToAsk             a person is to be asked, and there is no console (also an EOFError)
-    ├── HumanTimedOut           a person did not answer in the time that was given (also a TimeoutError)
-    ├── NoModelConfig           an agent without llm_config is to tell its model something (also a Runtime-, AssertionError)
-    ├── AsyncReplyInSyncChat    a sync chat meets a reply function that only async chats can run (also a RuntimeError)
-    ├── SenderRequired          a reply function is registered for a name, but there is no sender to compare it with
+    ├── UnknownName             an agent, function or result (also a KeyError and an IndexError)
+    ├── NobodyToAsk             a person is to be asked without a console (also an EOFError)
+    ├── HumanTimedOut           a person did not answer in time (also a TimeoutError)
+    ├── NoModelConfig           no llm_config to ask with (also a Runtime- and AssertionError)
+    ├── AsyncReplyInSyncChat    a sync chat meets an async reply function (also a RuntimeError)
+    ├── SenderRequired          a reply function waits for a name, and nobody is the sender
     ├── InvalidCarryOverType    a carryover is neither a text nor a list
     ├── AgentNameConflict       two agents of a group have the same name
     ├── UndefinedNextAgent      the speakers that may follow are not in the group
     ├── NoEligibleSpeaker       nobody may speak next; ends a group chat
-    ├── ExecutionError          code could not be run at all (what fails inside it is a result, no error)
+    ├── ExecutionError          code could not be run at all; what fails inside it is a result
     │   └── NoIsolation         what was to isolate code does not work here (also a RuntimeError)
-    ├── LimitReached            a model call would go beyond what the run or chat may take
+    ├── LimitReached            a model call would go beyond the limits of the run or chat
     └── Stopped                 the user stopped the run
 """
 
@@ -98,7 +98,9 @@ class DatabaseInUse(StoreError):
 
 
 class HolderGone(StoreError):
-    """The process that held the data folder, and worked for this one, has ended; what it had finished is kept."""
+    """The process that held the data folder, and worked for this one, has ended; what it had
+    finished is kept.
+    """
 
 
 class DatabaseDamaged(StoreError):
@@ -145,7 +147,9 @@ class ModelError(AgentkitError):
     """A model call failed."""
 
     retry_after_s: float | None = None
-    """Seconds to wait before another try: 0 when the server names none, None when another try is useless."""
+    """Seconds to wait before another try: 0 when the server names none, None when another try is
+    useless.
+    """
 
 
 class ModelUnreachable(ModelError):
@@ -176,11 +180,15 @@ class BadModelReply(ModelError):
     """The model's reply is malformed or empty."""
 
     taken: Mapping[str, Any] | None = None
-    """What the server says that the reply took; empty when it does not say, None when no model may have replied at all."""
+    """What the server says that the reply took; empty when it does not say, None when no model may
+    have replied at all.
+    """
 
 
 class ResponseParsingError(BadModelReply):
-    """A parser cannot make of a model's reply what is wanted; `raw_response` is the whole reply. Names as in AgentScope."""
+    """A parser cannot make of a model's reply what is wanted; `raw_response` is the whole reply.
+    Names as in AgentScope.
+    """
 
     def __init__(self, message: str, raw_response: str | None = None) -> None:
         super().__init__(message)
@@ -210,7 +218,11 @@ class TagNotFoundError(ResponseParsingError):
     """A tag or a fence is missing; the flags say which of the two."""
 
     def __init__(
-        self, message: str, raw_response: str | None = None, missing_begin_tag: bool = True, missing_end_tag: bool = True
+        self,
+        message: str,
+        raw_response: str | None = None,
+        missing_begin_tag: bool = True,
+        missing_end_tag: bool = True,
     ) -> None:
         super().__init__(message, raw_response)
         self.missing_begin_tag = missing_begin_tag
@@ -226,7 +238,9 @@ class ClientNotRegistered(AgentkitError, RuntimeError):
 
 
 class WrongArgument(AgentkitError, ValueError, AssertionError):
-    """An argument has an impossible value; AutoGen raises ValueError or AssertionError there, this is both."""
+    """An argument has an impossible value; AutoGen raises ValueError or AssertionError there, this
+    is both.
+    """
 
 
 class WrongType(AgentkitError, TypeError):
@@ -283,7 +297,9 @@ class ExecutionError(AgentkitError):
 
 
 class NoIsolation(ExecutionError, RuntimeError):
-    """What was to isolate code does not work here: Docker for an image, else Docker or bubblewrap."""
+    """What was to isolate code does not work here: Docker for an image, else Docker or
+    bubblewrap.
+    """
 
 
 class LimitReached(AgentkitError):

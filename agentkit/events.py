@@ -1,19 +1,19 @@
-"""What can happen in a run: a union of frozen dataclasses, to and from JSON; `Recorded` adds when."""
+"""What can happen in a run: a union of frozen dataclasses; `Recorded` adds when."""
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agentkit.errors import AgentkitError
-from agentkit.reasons import EndReason, end_from_json
+from agentkit.reasons import EndReason
 
 MessageStatus = Literal["complete", "stopped", "failed", "interrupted"]
 CallStatus = Literal["ok", "failed", "stopped", "cached"]
 ReplyEnd = Literal["whole", "token_limit", "filtered", "broken_off", "too_long"]
-"""How a model's reply ended: as the model meant it; at the limit of tokens; by a filter of the provider; by a server that went
-away without saying that this was all; or beyond what is taken of one reply."""
+"""How a model's reply ended: as the model meant it; at the limit of tokens; by a filter of the
+provider; by a server that went away without saying that this was all; or beyond what is taken of
+one reply.
+"""
 DocumentStatus = Literal["indexed", "unchanged", "failed", "stopped"]
 Purpose = Literal["chat", "embedding", "rerank", "test"]
 """What a model was called for."""
@@ -52,7 +52,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """What a reasoning model thought before it answered; no part of the answer, nor of later prompts."""
+    """What a reasoning model thought before its answer; part of no answer and no prompt."""
 
     text: str
     seconds: float | None = None
@@ -100,7 +100,7 @@ class ModelCalled:
     messages: list[dict[str, Any]] = field(default_factory=list)
     """As they were sent."""
     request: dict[str, Any] = field(default_factory=dict)
-    """All that was sent, in its order, with None where the messages stand; empty when that is not known."""
+    """All that was sent, in its order, with None for the messages; empty when unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,9 @@ class ModelReplied:
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """Why a search went by words alone: the embedding model that the other modes need was out of reach."""
+    """Why a search went by words alone: the embedding model that the other modes need was out of
+    reach.
+    """
 
     wanted: str
     """The mode that was asked for."""
@@ -177,7 +179,9 @@ class Retrieved:
     timings: dict[str, float] = field(default_factory=dict)
     """Seconds by stage."""
     left_out: dict[str, int] = field(default_factory=dict)
-    """Passages that were found but not given, by reason: `weak` (below the threshold), `duplicate` (of one that is given)."""
+    """Passages that were found but not given, by reason: `weak` (below the threshold), `duplicate`
+    (of one that is given).
+    """
     options: dict[str, Any] = field(default_factory=dict)
     """How was searched, by the names of `SearchOptions`."""
     fallback: Fallback | None = None
@@ -207,7 +211,9 @@ class ToolReturned:
     """What the model is told."""
     seconds: float = 0.0
     passages: list[dict[str, Any]] = field(default_factory=list)
-    """Those in the content, as the tool gave them: `marker`; `document_id`, `start` and `end` of the hit."""
+    """Those in the content, as the tool gave them: `marker`; `document_id`, `start` and `end` of
+    the hit.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +233,9 @@ class CodeRan:
 
 @dataclass(frozen=True, slots=True)
 class ReplyParsed:
-    """An agent's parser read a reply of its model; one event for each try, `attempt` counts from 1."""
+    """An agent's parser read a reply of its model; one event for each try, `attempt` counts from
+    1.
+    """
 
     agent: str
     parser: str
@@ -269,7 +277,9 @@ class Compressed:
 
 @dataclass(frozen=True, slots=True)
 class LimitTold:
-    """What a run or chat may take is nearly used up (the next call included), or a call was not made as it would go beyond."""
+    """What a run or chat may take is nearly used up (the next call included), or a call was not
+    made as it would go beyond.
+    """
 
     agent: str
     scope: Literal["run", "chat"]
@@ -331,7 +341,9 @@ class ChatEnded:
     sender: str
     recipient: str
     reason: str
-    """Why, in words: who sent a termination message, which limit was reached, what the human said."""
+    """Why, in words: who sent a termination message, which limit was reached, what the human
+    said.
+    """
     messages: int = 0
     silent: bool = False
     """Whether the chat was not meant to be shown, as the inner one that chooses a speaker."""
@@ -341,7 +353,7 @@ class ChatEnded:
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """Something an agent tells whoever watches: a warning, a limit reached, a capability at work."""
+    """Something an agent tells whoever watches, such as a warning or a limit reached."""
 
     agent: str
     text: str
@@ -377,7 +389,7 @@ class DocumentDone:
     error: str = ""
     note: str = ""
     same_as: str = ""
-    """Name of a document of the collection that had the same content before; empty when none had."""
+    """Name of a document of the collection that has the same content; empty for none."""
     updated: bool = False
     """Whether it took the place of what the document had before."""
 
@@ -386,7 +398,8 @@ class DocumentDone:
 class HumanInputRequested:
     """The run waits for a person.
 
-    The answer is a text. With `options` it begins with one of them on a line of its own; below it may stand what goes with
+    The answer is a text. With `options` it begins with one of them on a line of its own; below it
+    may stand what goes with
     it: the changed draft, or a reason.
     """
 
@@ -441,11 +454,33 @@ class Unknown:
 
 
 Event = (
-    RunStarted | MessageSent | ModelCalled | TokenDelta | ThinkingDelta | ModelReplied | Retrieved
-    | DocumentProgress | DocumentDone | ToolCalled | ToolReturned | CodeRan | ReplyParsed
-    | Compressed | LimitTold | PlanMade | StepDone | SpeakerSelected | ChatEnded | Noted
-    | HumanInputRequested | HumanAnswered | RunFinished | RunFailed | RunStopped | Unknown
-)  # fmt: skip
+    RunStarted
+    | MessageSent
+    | ModelCalled
+    | TokenDelta
+    | ThinkingDelta
+    | ModelReplied
+    | Retrieved
+    | DocumentProgress
+    | DocumentDone
+    | ToolCalled
+    | ToolReturned
+    | CodeRan
+    | ReplyParsed
+    | Compressed
+    | LimitTold
+    | PlanMade
+    | StepDone
+    | SpeakerSelected
+    | ChatEnded
+    | Noted
+    | HumanInputRequested
+    | HumanAnswered
+    | RunFinished
+    | RunFailed
+    | RunStopped
+    | Unknown
+)
 KINDS: dict[str, type[Any]] = {
     kind.__name__: kind for kind in Event.__args__ if kind is not Unknown
 }
@@ -458,40 +493,3 @@ class Recorded:
     seq: int
     at: float
     event: Event
-
-
-def to_json(event: Event) -> dict[str, Any]:
-    """The event as a JSON object with its kind under `kind`."""
-    if isinstance(event, Unknown):
-        return {**event.data, "kind": event.name}
-    return {"kind": type(event).__name__, **dataclasses.asdict(event)}
-
-
-def from_json(data: dict[str, Any]) -> Event:
-    """The event that `to_json` wrote; fields that this version does not know are dropped.
-
-    What is of a kind that it does not know, or lacks what that kind needs, is an Unknown. Raises
-    AgentkitError for what names no kind.
-    """
-    name = data.get("kind")
-    if not (isinstance(name, str) and name):
-        raise AgentkitError(f"{name!r} is no kind of event; the value was not made by to_json.")
-    kind = KINDS.get(name)
-    values = _known(kind, data) if kind else {}
-    if kind is None or not _needed(kind) <= set(values):
-        return Unknown(name, {key: value for key, value in data.items() if key != "kind"})
-    for field_name, inner in (("usage", Usage), ("thinking", Thinking), ("fallback", Fallback)):
-        if isinstance(values.get(field_name), dict):
-            values[field_name] = inner(**_known(inner, values[field_name]))
-    if isinstance(values.get("end"), dict):
-        values["end"] = end_from_json(values["end"])
-    return kind(**values)  # type: ignore[no-any-return]  # one of the union
-
-
-def _needed(kind: type[Any]) -> set[str]:
-    fields = dataclasses.fields(kind)
-    return {one.name for one in fields if one.default is one.default_factory}  # both are missing
-
-
-def _known(kind: type[Any], data: dict[str, Any]) -> dict[str, Any]:
-    return {item.name: data[item.name] for item in dataclasses.fields(kind) if item.name in data}

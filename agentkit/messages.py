@@ -101,9 +101,15 @@ _MAPPING = (dict, Mapping)  # nearly all are dicts, which is found out much fast
 CALLS = ("tool_calls", "function_call")
 """The keys under which calls stand."""
 _KEPT = (
-    "content", "function_call", "tool_calls", "tool_responses", "tool_call_id", "name", "context",
+    "content",
+    "function_call",
+    "tool_calls",
+    "tool_responses",
+    "tool_call_id",
+    "name",
+    "context",
     "metadata",
-)  # fmt: skip
+)
 _UNSENT = _THOUGHTS | {"tool_responses", "context", "metadata", "id", "timestamp"}
 
 

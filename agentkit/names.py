@@ -1,4 +1,5 @@
-"""The public names: where each lives, and which modules offer it. The one place where that is written.
+"""The public names: where each lives, and which modules offer it. The one place where that is
+written.
 
 `agentkit.doors` makes modules of it, and `python -m tests.stubs` writes the `.pyi` files for type
 checkers and editors.
@@ -23,18 +24,27 @@ TABLE = (
     (
         "agentkit.agents",
         (ROOT, AUTOGEN),
-        "AssistantAgent GroupChat GroupChatManager RetrieveAssistantAgent RetrieveUserProxyAgent UserProxyAgent",
+        (
+            "AssistantAgent GroupChat GroupChatManager RetrieveAssistantAgent"
+            " RetrieveUserProxyAgent UserProxyAgent"
+        ),
     ),
     ("agentkit.agents.compressible", (ROOT, AUTOGEN), "CompressibleAgent"),
     (
         "agentkit.conversation",
         (ROOT, AUTOGEN),
-        "Agent ChatResult ConversableAgent LLMAgent a_initiate_chats gather_usage_summary initiate_chats register_function",
+        (
+            "Agent ChatResult ConversableAgent LLMAgent a_initiate_chats gather_usage_summary"
+            " initiate_chats register_function"
+        ),
     ),
     (
         "agentkit.conversation.transforms",
         (AUTOGEN, MOVED),
-        "MessageHistoryLimiter MessageTokenLimiter TextMessageCompressor TextMessageContentName TransformMessages",
+        (
+            "MessageHistoryLimiter MessageTokenLimiter TextMessageCompressor TextMessageContentName"
+            " TransformMessages"
+        ),
     ),
     ("agentkit.core.io", (ROOT, AUTOGEN), "IOConsole IOStream"),
     (
@@ -49,7 +59,10 @@ TABLE = (
     (
         "agentkit.llm.compatible.config_list",
         (ROOT, AUTOGEN),
-        "config_list_from_dotenv config_list_from_json config_list_openai_aoai filter_config get_config_list",
+        (
+            "config_list_from_dotenv config_list_from_json config_list_openai_aoai filter_config"
+            " get_config_list"
+        ),
     ),
     ("agentkit.llm.compatible.config_list", (AUTOGEN, MOVED), "config_list_from_models"),
     ("agentkit.llm.compatible.wrapper", (ROOT, AUTOGEN), "OpenAIWrapper"),
@@ -71,27 +84,37 @@ TABLE = (
     (
         "agentkit.errors",
         (ROOT, AGENTSCOPE),
-        "JsonDictValidationError JsonParsingError JsonTypeError RequiredFieldNotFoundError ResponseParsingError TagNotFoundError",
+        (
+            "JsonDictValidationError JsonParsingError JsonTypeError RequiredFieldNotFoundError"
+            " ResponseParsingError TagNotFoundError"
+        ),
     ),
     (
         "agentkit.parsers",
         (ROOT, AGENTSCOPE),
-        "DictFilterMixin MarkdownCodeBlockParser MarkdownJsonDictParser MarkdownJsonObjectParser"
-        " MultiTaggedContentParser ParserBase RegexTaggedContentParser TaggedContent",
+        (
+            "DictFilterMixin MarkdownCodeBlockParser MarkdownJsonDictParser"
+            " MarkdownJsonObjectParser MultiTaggedContentParser ParserBase RegexTaggedContentParser"
+            " TaggedContent"
+        ),
     ),
     ("agentkit.parsers", (AGENTSCOPE, MOVED), "ModelResponse"),
     (
         "agentkit.agents.rewoo",
         (ROOT, LAGENT),
-        "ActionExecutor ActionReturn ActionStatusCode ActionValidCode AgentReturn AgentStatusCode"
-        " BaseAction ReWOO ReWOOProtocol tool_api",
+        (
+            "ActionExecutor ActionReturn ActionStatusCode ActionValidCode AgentReturn"
+            " AgentStatusCode BaseAction ReWOO ReWOOProtocol tool_api"
+        ),
     ),
     (
         "agentkit.agents.rewoo",
         (LAGENT, MOVED),
-        "FinishAction InvalidAction NoAction PLANNER_PROMPT_CN PLANNER_PROMPT_EN"
-        " REFORMAT_PROMPT_CN REFORMAT_PROMPT_EN SOLVER_PROMPT_CN SOLVER_PROMPT_EN"
-        " WORKER_PROMPT_CN WORKER_PROMPT_EN",
+        (
+            "FinishAction InvalidAction NoAction PLANNER_PROMPT_CN PLANNER_PROMPT_EN"
+            " REFORMAT_PROMPT_CN REFORMAT_PROMPT_EN SOLVER_PROMPT_CN SOLVER_PROMPT_EN"
+            " WORKER_PROMPT_CN WORKER_PROMPT_EN"
+        ),
     ),
     ("agentkit.agents.rewoo", (LAGENT,), "BaseParser JsonParser TupleParser"),
     ("agentkit.agents.rewoo", (LAGENT,), "BaseAgent get_tool get_tool_cls list_tools"),
@@ -123,7 +146,9 @@ OLD_MODULES = {
     "agentkit.llm.token_limits": "agentkit.llm.tokens.windows",
     "agentkit.retrieval.vectordb": "agentkit.agents.retrieve_chat.vectordb",
 }
-"""Modules that the documentation named elsewhere before; they are found there for one version more."""
+"""Modules that the documentation named elsewhere before; they are found there for one version
+more.
+"""
 
 SUBMODULES = {
     # a face -> the modules that its model has below it: where the names live (as in the face where
@@ -132,8 +157,10 @@ SUBMODULES = {
         (
             "agentchat",
             "",
-            "Agent AssistantAgent ChatResult ConversableAgent GroupChat GroupChatManager"
-            " UserProxyAgent gather_usage_summary initiate_chats register_function",
+            (
+                "Agent AssistantAgent ChatResult ConversableAgent GroupChat GroupChatManager"
+                " UserProxyAgent gather_usage_summary initiate_chats register_function"
+            ),
         ),
         ("agentchat.agent", "", "Agent LLMAgent"),
         ("agentchat.assistant_agent", "", "AssistantAgent"),
@@ -148,7 +175,10 @@ SUBMODULES = {
         (
             f"{_CAN}.transforms",
             "",
-            "MessageHistoryLimiter MessageTokenLimiter TextMessageCompressor TextMessageContentName",
+            (
+                "MessageHistoryLimiter MessageTokenLimiter TextMessageCompressor"
+                " TextMessageContentName"
+            ),
         ),
         (f"{_CAN}.transforms", "agentkit.conversation.transforms", "MessageTransform"),
         (f"{_CONTRIB}.compressible_agent", "", "CompressibleAgent"),
@@ -183,20 +213,27 @@ SUBMODULES = {
         (
             "code_utils",
             "agentkit.coding.legacy",
-            "CODE_BLOCK_PATTERN DEFAULT_MODEL DEFAULT_TIMEOUT FAST_MODEL PYTHON_VARIANTS WORKING_DIR"
-            " check_can_use_docker_or_throw create_virtual_env decide_use_docker execute_code"
-            " extract_code is_docker_running",
+            (
+                "CODE_BLOCK_PATTERN DEFAULT_MODEL DEFAULT_TIMEOUT FAST_MODEL PYTHON_VARIANTS"
+                " WORKING_DIR check_can_use_docker_or_throw create_virtual_env decide_use_docker"
+                " execute_code extract_code is_docker_running"
+            ),
         ),
         (
             "coding",
             "agentkit.coding",
-            "CodeBlock CodeExecutor CodeExecutorFactory CodeExtractor CodeResult"
-            " DockerCommandLineCodeExecutor LocalCommandLineCodeExecutor MarkdownCodeExtractor",
+            (
+                "CodeBlock CodeExecutor CodeExecutorFactory CodeExtractor CodeResult"
+                " DockerCommandLineCodeExecutor LocalCommandLineCodeExecutor MarkdownCodeExtractor"
+            ),
         ),
         (
             "coding.base",
             "agentkit.coding",
-            "CodeBlock CodeExecutor CodeExtractor CodeResult CommandLineCodeResult IPythonCodeResult",
+            (
+                "CodeBlock CodeExecutor CodeExtractor CodeResult CommandLineCodeResult"
+                " IPythonCodeResult"
+            ),
         ),
         (
             "coding.docker_commandline_code_executor",
@@ -207,7 +244,10 @@ SUBMODULES = {
         (
             "coding.func_with_reqs",
             "agentkit.coding",
-            "Alias FunctionWithRequirements FunctionWithRequirementsStr ImportFromModule with_requirements",
+            (
+                "Alias FunctionWithRequirements FunctionWithRequirementsStr ImportFromModule"
+                " with_requirements"
+            ),
         ),
         ("coding.jupyter", "agentkit.coding", "EmbeddedIPythonCodeExecutor JupyterCodeExecutor"),
         (
@@ -225,7 +265,10 @@ SUBMODULES = {
         (
             "exception_utils",
             "",
-            "AgentNameConflict InvalidCarryOverType NoEligibleSpeaker SenderRequired UndefinedNextAgent",
+            (
+                "AgentNameConflict InvalidCarryOverType NoEligibleSpeaker SenderRequired"
+                " UndefinedNextAgent"
+            ),
         ),
         (
             "function_utils",
@@ -235,7 +278,10 @@ SUBMODULES = {
         (
             "graph_utils",
             "agentkit.agents.group.graphs",
-            "check_graph_validity has_self_loops invert_disallowed_to_allowed visualize_speaker_transitions_dict",
+            (
+                "check_graph_validity has_self_loops invert_disallowed_to_allowed"
+                " visualize_speaker_transitions_dict"
+            ),
         ),
         ("io", "agentkit.core.io", "IOConsole IOStream InputStream OutputStream"),
         ("io.base", "agentkit.core.io", "IOStream InputStream OutputStream"),
@@ -243,24 +289,30 @@ SUBMODULES = {
         (
             "oai",
             "",
-            "Cache ModelClient OpenAIWrapper config_list_from_dotenv config_list_from_json"
-            " config_list_from_models config_list_openai_aoai filter_config get_config_list",
+            (
+                "Cache ModelClient OpenAIWrapper config_list_from_dotenv config_list_from_json"
+                " config_list_from_models config_list_openai_aoai filter_config get_config_list"
+            ),
         ),
         ("oai", "agentkit.llm.compatible.config_list", "config_list_gpt4_gpt35"),
         ("oai.client", "", "ModelClient OpenAIWrapper"),
         (
             "oai.openai_utils",
             "agentkit.llm.compatible.config_list",
-            "config_list_from_dotenv config_list_from_json config_list_from_models"
-            " config_list_gpt4_gpt35 config_list_openai_aoai filter_config get_config"
-            " get_config_list",
+            (
+                "config_list_from_dotenv config_list_from_json config_list_from_models"
+                " config_list_gpt4_gpt35 config_list_openai_aoai filter_config get_config"
+                " get_config_list"
+            ),
         ),
         (
             "retrieve_utils",
             "agentkit.agents.retrieve_chat",
-            "TEXT_FORMATS UNSTRUCTURED_FORMATS extract_text_from_pdf get_file_from_url"
-            " get_files_from_dir is_url parse_html_to_markdown split_files_to_chunks"
-            " split_text_to_chunks",
+            (
+                "TEXT_FORMATS UNSTRUCTURED_FORMATS extract_text_from_pdf get_file_from_url"
+                " get_files_from_dir is_url parse_html_to_markdown split_files_to_chunks"
+                " split_text_to_chunks"
+            ),
         ),
         (
             "runtime_logging",
@@ -280,8 +332,10 @@ SUBMODULES = {
         (
             "exception",
             "",
-            "JsonDictValidationError JsonParsingError JsonTypeError RequiredFieldNotFoundError"
-            " ResponseParsingError TagNotFoundError",
+            (
+                "JsonDictValidationError JsonParsingError JsonTypeError RequiredFieldNotFoundError"
+                " ResponseParsingError TagNotFoundError"
+            ),
         ),
         ("memory", "", "TemporaryMemory"),
         ("memory.temporary_memory", "", "TemporaryMemory"),
@@ -294,8 +348,10 @@ SUBMODULES = {
         (
             "parsers",
             "",
-            "MarkdownCodeBlockParser MarkdownJsonDictParser MarkdownJsonObjectParser"
-            " MultiTaggedContentParser ParserBase RegexTaggedContentParser TaggedContent",
+            (
+                "MarkdownCodeBlockParser MarkdownJsonDictParser MarkdownJsonObjectParser"
+                " MultiTaggedContentParser ParserBase RegexTaggedContentParser TaggedContent"
+            ),
         ),
         ("parsers.code_block_parser", "", "MarkdownCodeBlockParser"),
         ("parsers.json_object_parser", "", "MarkdownJsonDictParser MarkdownJsonObjectParser"),
@@ -308,8 +364,10 @@ SUBMODULES = {
         (
             "actions",
             "",
-            "ActionExecutor BaseAction BaseParser FinishAction InvalidAction JsonParser NoAction"
-            " TupleParser get_tool get_tool_cls list_tools tool_api",
+            (
+                "ActionExecutor BaseAction BaseParser FinishAction InvalidAction JsonParser"
+                " NoAction TupleParser get_tool get_tool_cls list_tools tool_api"
+            ),
         ),
         ("actions.action_executor", "", "ActionExecutor"),
         ("actions.base_action", "", "BaseAction tool_api"),
@@ -320,8 +378,10 @@ SUBMODULES = {
         (
             "agents.rewoo",
             "",
-            "PLANNER_PROMPT_CN PLANNER_PROMPT_EN REFORMAT_PROMPT_CN REFORMAT_PROMPT_EN ReWOO"
-            " ReWOOProtocol SOLVER_PROMPT_CN SOLVER_PROMPT_EN WORKER_PROMPT_CN WORKER_PROMPT_EN",
+            (
+                "PLANNER_PROMPT_CN PLANNER_PROMPT_EN REFORMAT_PROMPT_CN REFORMAT_PROMPT_EN ReWOO"
+                " ReWOOProtocol SOLVER_PROMPT_CN SOLVER_PROMPT_EN WORKER_PROMPT_CN WORKER_PROMPT_EN"
+            ),
         ),
         (
             "schema",
@@ -354,7 +414,9 @@ OUT = {
     f"{AUTOGEN}.io.websockets": "websockets",
     f"{AUTOGEN}.math_utils": "agents for mathematics",
 }
-"""Modules of those models that are left out on purpose, and what they are for; told to who wants one."""
+"""Modules of those models that are left out on purpose, and what they are for; told to who wants
+one.
+"""
 
 
 def homes(module: str) -> dict[str, str]:
@@ -389,5 +451,8 @@ def below(module: str) -> tuple[str, tuple[tuple[str, str, str], ...]]:
 def moved() -> dict[str, str]:
     """What `agentkit` offers for one version more: name -> the module to import it from."""
     return {
-        name: home if doors[0] == MOVED else doors[0] for home, doors, names in TABLE if MOVED in doors for name in names.split()
+        name: home if doors[0] == MOVED else doors[0]
+        for home, doors, names in TABLE
+        if MOVED in doors
+        for name in names.split()
     }

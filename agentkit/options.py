@@ -1,4 +1,6 @@
-"""What a person may choose when a run asks, as keys; the words for them stand where people read them."""
+"""What a person may choose when a run asks, as keys; the words for them stand where people read
+them.
+"""
 
 from __future__ import annotations
 

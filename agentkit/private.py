@@ -19,9 +19,12 @@ OTHERS = 0o077
 _TREES = ("files", "indexes", "uploads", "fetched", "exports")
 _TREE_ENDINGS = (".backups", ".indexes")
 _FILES = (
-    "agentkit.duckdb", "agentkit.duckdb.wal", "connections.json", "settings.json",
+    "agentkit.duckdb",
+    "agentkit.duckdb.wal",
+    "connections.json",
+    "settings.json",
     "allowed-tools.json",
-)  # fmt: skip
+)
 _SHIPPED = ("samples", "sample-questions.json")
 """What comes with the project, in its own data folder."""
 

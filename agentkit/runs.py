@@ -1,4 +1,6 @@
-"""The one door through which the app, the command line and the tests run anything that emits events."""
+"""The one door through which the app, the command line and the tests run anything that emits
+events.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,16 @@ from typing import Any, Generic, TypeVar
 from agentkit.core import bus, stopping
 from agentkit.core.stopping import StopSignal, stoppable
 from agentkit.errors import AgentkitError, NotFound, Stopped
-from agentkit.events import Event, HumanAnswered, HumanInputRequested, Recorded, RunFailed, RunFinished, RunStarted, RunStopped
+from agentkit.events import (
+    Event,
+    HumanAnswered,
+    HumanInputRequested,
+    Recorded,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    RunStopped,
+)
 from agentkit.ledger import Keeper, LedgerWriter
 from agentkit.messages import new_id
 
@@ -29,7 +40,9 @@ _KEPT = 100  # ended runs that a page may still ask for
 class Run(Generic[T]):
     """A piece of work on a thread of its own: iterate it for its events as they come."""
 
-    def __init__(self, kind: str, title: str, owner: str, chat_id: str | None, size: int = 0) -> None:
+    def __init__(
+        self, kind: str, title: str, owner: str, chat_id: str | None, size: int = 0
+    ) -> None:
         self.id = new_id()
         self.kind = kind
         self.title = title
@@ -80,11 +93,16 @@ class Run(Generic[T]):
         self._stop.set()
 
     def answer(self, text: str, request_id: str = "") -> None:
-        """Answer what the run asked; raises NotFound when it asks nothing, or something else than the request of that id."""
+        """Answer what the run asked; raises NotFound when it asks nothing, or something else than
+        the request of that id.
+        """
         with self._changed:
             asked = self.waiting_for
             if asked is None or request_id not in ("", asked.request_id):
-                raise NotFound(f"Run {self.id} asks nothing (else) at the moment; the question was answered already.")
+                raise NotFound(
+                    f"Run {self.id} asks nothing (else) at the moment; the question was answered"
+                    " already."
+                )
             self.waiting_for = None  # a second answer must not reach the next question
         self._answers.put(text)
 
@@ -93,19 +111,25 @@ class Run(Generic[T]):
         with self._changed:
             ended = self._changed.wait_for(lambda: self._ended, seconds)
         if ended and self._thread and self._thread is not threading.current_thread():
-            # Its last steps are to let go of its database cursor; a process that exits meanwhile would crash.
+            # Its last steps are to let go of its database cursor; a process that exits meanwhile
+            # would crash.
             self._thread.join()
         return ended
 
     def result(self) -> T:
-        """What the work returned, waiting for it; re-raises the work's own error, Stopped included."""
+        """What the work returned, waiting for it; re-raises the work's own error, Stopped
+        included.
+        """
         self.wait()
         if self._error is not None:
             raise self._error
-        return self._result  # type: ignore[return-value]  # set before the end whenever there is no error
+        # Set before the end whenever there is no error.
+        return self._result  # type: ignore[return-value]
 
     def _fresh(self, seen: int) -> list[Recorded]:
-        """The events after the first `seen`, waiting for one; empty when the run has ended without any."""
+        """The events after the first `seen`, waiting for one; empty when the run has ended without
+        any.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._ended or len(self._events) > seen)
             return self._events[seen:]
@@ -143,7 +167,8 @@ class Run(Generic[T]):
                 bus.emit(RunStarted(self.kind, self.title))
                 self._result = work()
                 bus.emit(RunStopped() if self._stop.is_set else RunFinished())
-            except BaseException as error:  # noqa: BLE001 (the caller gets it from result(); a thread must not lose it)
+            except BaseException as error:  # noqa: BLE001
+                # The caller gets it from result(); a thread must not lose it.
                 self._error = error
                 _emit_end(error)
 
@@ -187,7 +212,9 @@ def start(
     ledger: Keeper | None = None,
     size: int = 0,
 ) -> Run[T]:
-    """Run `work` on a worker thread with a copied context; its events go to the run and, where given, to the ledger."""
+    """Run `work` on a worker thread with a copied context; its events go to the run and, where
+    given, to the ledger.
+    """
     run: Run[T] = Run(kind, title, owner, chat_id, size)
     hearing: list[Hear] = []
     if ledger:
@@ -236,7 +263,11 @@ def live(owner: str, *, kind: str | None = None, chat_id: str | None = None) -> 
     """The owner's runs that go on, oldest first, optionally of one kind or chat."""
     with _registry_lock:
         runs = [run for run in _registry.values() if run.owner == owner and not run.ended]
-    return [run for run in runs if (kind is None or run.kind == kind) and (chat_id is None or run.chat_id == chat_id)]
+    return [
+        run
+        for run in runs
+        if (kind is None or run.kind == kind) and (chat_id is None or run.chat_id == chat_id)
+    ]
 
 
 def current() -> Run[Any] | None:
@@ -244,11 +275,14 @@ def current() -> Run[Any] | None:
     return _current.get()
 
 
-def ask_human(agent: str, prompt: str, *, options: Sequence[str] = (), draft: str = "", language: str = "") -> str:
-    """Wait for a person's answer to the current run; `options`, `draft` and `language` as in HumanInputRequested.
+def ask_human(
+    agent: str, prompt: str, *, options: Sequence[str] = (), draft: str = "", language: str = ""
+) -> str:
+    """Wait for a person's answer to the current run; `options`, `draft` and `language` as in
+    HumanInputRequested.
 
-    A run asks one question at a time: others wait until it is answered. Raises Stopped when the run is stopped meanwhile,
-    NotFound outside of runs.
+    A run asks one question at a time: others wait until it is answered. Raises Stopped when the run
+    is stopped meanwhile, NotFound outside of runs.
     """
     run = _current.get()
     if run is None:

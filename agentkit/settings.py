@@ -25,9 +25,18 @@ from agentkit.errors import ConfigError
 T = TypeVar("T")
 SECRETS_FILE = Path(".streamlit/secrets.toml")
 CHOOSABLE = (
-    "max_file_mb", "max_chars", "max_pages", "read_timeout_s", "read_memory_mb", "fetch_timeout_s",
-    "run_tokens", "run_dollars", "chat_tokens", "chat_dollars", "default_model",
-)  # fmt: skip
+    "max_file_mb",
+    "max_chars",
+    "max_pages",
+    "read_timeout_s",
+    "read_memory_mb",
+    "fetch_timeout_s",
+    "run_tokens",
+    "run_dollars",
+    "chat_tokens",
+    "chat_dollars",
+    "default_model",
+)
 """What can be chosen in the app: the limits that are figures, and the model of new chats."""
 
 
@@ -90,7 +99,9 @@ class Settings:
 
     @property
     def sample_questions(self) -> Path:
-        """Questions about the samples, some of them answerable, some marked as suggested: a JSON list."""
+        """Questions about the samples, some of them answerable, some marked as suggested: a JSON
+        list.
+        """
         return self.samples.with_name("sample-questions.json")
 
 

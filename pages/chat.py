@@ -15,10 +15,14 @@ except NotFound as error:
 chat_list.draw_chat_list(current.id if current else None)
 run, asked, known = None, None, composer.collections()
 if problem:
-    state.page_head("Chat", "Ask your documents. Every answer cites its sources and shows what it took.")
+    state.page_head(
+        "Chat", "Ask your documents. Every answer cites its sources and shows what it took."
+    )
     chat.draw_unknown(problem)
 elif current is None:
-    state.page_head("Chat", "Ask your documents. Every answer cites its sources and shows what it took.")
+    state.page_head(
+        "Chat", "Ask your documents. Every answer cites its sources and shows what it took."
+    )
     welcome.draw_welcome(known)
 else:
     composer.send_queued(current)

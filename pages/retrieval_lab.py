@@ -1,4 +1,6 @@
-"""Where searching is tried, measured and tuned, by collection: `?collection=` and `?view=` in the address."""
+"""Where searching is tried, measured and tuned, by collection: `?collection=` and `?view=` in the
+address.
+"""
 
 import streamlit as st
 
@@ -6,7 +8,10 @@ from agentkit.ui.documents import collections, progress
 from agentkit.ui.lab import index, measure, new_sets, parts, query
 from agentkit.ui.shared import state
 
-state.page_head("Retrieval lab", "Try, measure and tune how passages are found. Searches here are the ones that chats make.")
+state.page_head(
+    "Retrieval lab",
+    "Try, measure and tune how passages are found. Searches here are the ones that chats make.",
+)
 known = state.workspace().library.collections(state.owner())
 if not known:
     new_sets.draw_first()

@@ -17,4 +17,7 @@ with st.container(width=736):
     limits.draw_limits()
     st.header("Versions", anchor=False)
     installation.draw_versions()
-    st.caption("Nothing is sent anywhere but to the model servers and web addresses that you give: no usage statistics.")
+    st.caption(
+        "Nothing is sent anywhere but to the model servers and web addresses that you give: no"
+        " usage statistics."
+    )

@@ -1,4 +1,6 @@
-"""Asks a question and is killed in the middle of the answer: `python -m tests.kill_child FOLDER SERVER FILE`."""
+"""Asks a question and is killed in the middle of the answer: `python -m tests.kill_child FOLDER
+SERVER FILE`.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def main() -> None:
     workspace.ingest(OWNER, "Kitchen", [source]).result()
     run = workspace.ask(OWNER, QUESTION, collection="Kitchen")
     last = sys.argv[4]
-    while not any(getattr(one.event, "text", "").endswith(last) for one in workspace.ledger.begun(run.id)):
+    while not any(
+        getattr(one.event, "text", "").endswith(last) for one in workspace.ledger.begun(run.id)
+    ):
         assert not run.ended
         time.sleep(0.01)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -12,7 +12,9 @@ from pathlib import Path
 from agentkit import names
 
 ROOT = Path(__file__).resolve().parents[1]
-DOORS = sorted({door for _, doors, _ in names.TABLE for door in doors} - {names.MOVED} | {*names.submodules()})
+DOORS = sorted(
+    {door for _, doors, _ in names.TABLE for door in doors} - {names.MOVED} | {*names.submodules()}
+)
 HEAD = '"""Written by `python -m tests.stubs` from `agentkit.names`; change it there."""\n\n'
 
 
@@ -26,7 +28,9 @@ def place(door: str) -> Path:
 def stub(door: str) -> str:
     """The stub: an import for each name, what has moved last."""
     known = names.homes(door)
-    below = "".join(f"from {door} import {part} as {part}\n" for part in names.parts(door) if part not in known)
+    below = "".join(
+        f"from {door} import {part} as {part}\n" for part in names.parts(door) if part not in known
+    )
     door_only = _imports(known)
     moved = _imports(names.moved()) if door == names.ROOT else ""
     after = f"\n# Moved; here for one version more.\n{moved}" if moved else ""
@@ -38,7 +42,11 @@ def _imports(homes: Mapping[str, str]) -> str:
     by_home = defaultdict(list)
     for name, home in homes.items():
         by_home[home].append(name)
-    return "".join(f"from {home} import {name} as {name}\n" for home in sorted(by_home) for name in sorted(by_home[home]))
+    return "".join(
+        f"from {home} import {name} as {name}\n"
+        for home in sorted(by_home)
+        for name in sorted(by_home[home])
+    )
 
 
 def main() -> None:

@@ -1,6 +1,8 @@
-"""The public face is AutoGen's: every member, parameter, default, constant and poked-at attribute of pyautogen 0.6.0 is there.
+"""The public face is AutoGen's: every member, parameter, default, constant and poked-at attribute
+of pyautogen 0.6.0 is there.
 
-What it looks like there is written down in conversation/data/api.json: `[name, kind, repr of the default]` a parameter.
+What it looks like there is written down in conversation/data/api.json: `[name, kind, repr of the
+default]` a parameter.
 """
 
 from __future__ import annotations
@@ -17,10 +19,14 @@ import agentkit
 from agentkit import AssistantAgent, ChatResult, ConversableAgent, UserProxyAgent
 from agentkit.conversation.chats import a_initiate_chats
 
-API: dict[str, Any] = json.loads((Path(__file__).parent / "conversation" / "data" / "api.json").read_text(encoding="utf-8"))
+API: dict[str, Any] = json.loads(
+    (Path(__file__).parent / "conversation" / "data" / "api.json").read_text(encoding="utf-8")
+)
 CLASSES: dict[str, type[Any]] = {
-    "ConversableAgent": ConversableAgent, "AssistantAgent": AssistantAgent, "UserProxyAgent": UserProxyAgent,
-}  # fmt: skip
+    "ConversableAgent": ConversableAgent,
+    "AssistantAgent": AssistantAgent,
+    "UserProxyAgent": UserProxyAgent,
+}
 MEMBERS = [(kind, name) for kind in CLASSES for name in API[kind]]
 DOCUMENTED = "If the intended request is NOT properly addressed, please point it out."
 """The last sentence of the default summary prompt, which pyautogen's code lacks."""
@@ -61,7 +67,9 @@ def test_every_function_is_there_and_looks_the_same(name: str) -> None:
 
 
 def test_nothing_else_is_public() -> None:
-    """A name of our own would be one that an AutoGen script may use for something else in a subclass."""
+    """A name of our own would be one that an AutoGen script may use for something else in a
+    subclass.
+    """
     ours = {name for name in dir(ConversableAgent) if not name.startswith("_")}
     constants = set(API["constants"])
     attributes = {name for name in API["attributes"] if not name.startswith("_")}
@@ -71,7 +79,10 @@ def test_nothing_else_is_public() -> None:
 @pytest.mark.parametrize("name", API["constants"])
 def test_constants_have_the_same_values(name: str) -> None:
     value = getattr(ConversableAgent, name)
-    assert repr(value.removesuffix(" " + DOCUMENTED) if name == "DEFAULT_SUMMARY_PROMPT" else value) == API["constants"][name]
+    assert (
+        repr(value.removesuffix(" " + DOCUMENTED) if name == "DEFAULT_SUMMARY_PROMPT" else value)
+        == API["constants"][name]
+    )
 
 
 def test_the_default_summary_prompt_is_that_of_the_document() -> None:
@@ -90,16 +101,28 @@ def test_attributes_that_scripts_poke_at_are_there(name: str) -> None:
     ("attribute", "value", "public"),
     [
         ("_function_map", {"f": len}, lambda agent: agent.function_map),
-        ("_default_auto_reply", "other", lambda agent: agent.generate_reply(messages=[{"content": "x", "role": "user"}])),
+        (
+            "_default_auto_reply",
+            "other",
+            lambda agent: agent.generate_reply(messages=[{"content": "x", "role": "user"}]),
+        ),
         ("_max_consecutive_auto_reply", 7, lambda agent: agent.max_consecutive_auto_reply()),
         ("_oai_messages", {}, lambda agent: agent.chat_messages),
-        ("_oai_system_message", [{"content": "s"}], lambda agent: [{"content": agent.system_message}]),
-        ("_code_execution_config", {"use_docker": False}, lambda agent: {"use_docker": agent.use_docker}),
+        (
+            "_oai_system_message",
+            [{"content": "s"}],
+            lambda agent: [{"content": agent.system_message}],
+        ),
+        (
+            "_code_execution_config",
+            {"use_docker": False},
+            lambda agent: {"use_docker": agent.use_docker},
+        ),
         ("_context_variables", {"key": 1}, lambda agent: {"key": agent.get_context("key")}),
         ("_description", "does things", lambda agent: agent.description),
         ("_name", "other", lambda agent: agent.name),
     ],
-)  # fmt: skip
+)
 def test_writing_such_an_attribute_counts(attribute: str, value: Any, public: Any) -> None:
     agent = ConversableAgent("agent", human_input_mode="NEVER")
     setattr(agent, attribute, value)
@@ -109,8 +132,13 @@ def test_writing_such_an_attribute_counts(attribute: str, value: Any, public: An
 def test_a_replaced_termination_check_counts() -> None:
     agent = ConversableAgent("agent", human_input_mode="NEVER", default_auto_reply="go on")
     agent._is_termination_msg = lambda message: message["content"] == "basta"
-    assert agent.generate_reply(messages=[{"content": "basta", "role": "user"}], sender=agent) is None
-    assert agent.generate_reply(messages=[{"content": "TERMINATE", "role": "user"}], sender=agent) == "go on"
+    assert (
+        agent.generate_reply(messages=[{"content": "basta", "role": "user"}], sender=agent) is None
+    )
+    assert (
+        agent.generate_reply(messages=[{"content": "TERMINATE", "role": "user"}], sender=agent)
+        == "go on"
+    )
 
 
 def test_reply_functions_stand_in_the_same_order() -> None:

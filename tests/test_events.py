@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkit.errors import AgentkitError
-from agentkit.events import KINDS, Event, Fallback, ModelReplied, Unknown, Usage, from_json, to_json
+from agentkit.event_json import from_json, to_json
+from agentkit.events import KINDS, Event, Fallback, ModelReplied, Unknown, Usage
 from agentkit.reasons import EndKind, EndReason, end_from_json
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -24,7 +25,12 @@ values = st.recursive(
 objects = st.dictionaries(texts, values, max_size=3)
 usages = st.builds(Usage, *[st.integers(0, 10**9)] * 5, st.booleans())
 ends = st.builds(
-    EndReason, st.sampled_from(get_args(EndKind)), texts, st.none() | numbers, st.none() | st.just("tokens"), told=texts
+    EndReason,
+    st.sampled_from(get_args(EndKind)),
+    texts,
+    st.none() | numbers,
+    st.none() | st.just("tokens"),
+    told=texts,
 )
 events: st.SearchStrategy[Event] = st.one_of(
     *[
@@ -32,11 +38,16 @@ events: st.SearchStrategy[Event] = st.one_of(
             kind,
             **{
                 field.name: {
-                    "str": texts, "int": st.integers(0, 10**9), "float": numbers, "Usage": usages,
+                    "str": texts,
+                    "int": st.integers(0, 10**9),
+                    "float": numbers,
+                    "Usage": usages,
                     "Fallback | None": st.none() | st.builds(Fallback, texts, texts, texts, texts),
                     "EndReason | None": st.none() | ends,
-                    "str | None": st.none() | texts, "float | None": st.none() | numbers,
-                    "dict[str, Any]": objects, "dict[str, float]": st.dictionaries(texts, numbers, max_size=3),
+                    "str | None": st.none() | texts,
+                    "float | None": st.none() | numbers,
+                    "dict[str, Any]": objects,
+                    "dict[str, float]": st.dictionaries(texts, numbers, max_size=3),
                     "list[dict[str, Any]]": st.lists(objects, max_size=3),
                 }.get(str(field.type), texts)
                 for field in dataclasses.fields(kind)
@@ -44,7 +55,7 @@ events: st.SearchStrategy[Event] = st.one_of(
         )
         for kind in KINDS.values()
     ]
-)  # fmt: skip
+)
 
 
 @given(events)
@@ -102,5 +113,7 @@ def test_a_reply_is_ok_unless_said_otherwise() -> None:
 
 def test_a_reason_that_only_a_newer_version_knows_is_none() -> None:
     assert end_from_json({"kind": "eclipse"}) is None
-    assert end_from_json({"kind": "rounds", "limit": 3, "moon": "full"}) == EndReason("rounds", limit=3)
+    assert end_from_json({"kind": "rounds", "limit": 3, "moon": "full"}) == EndReason(
+        "rounds", limit=3
+    )
     assert end_from_json("the limit was reached") is None

@@ -9,26 +9,60 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 HEAVY = {
-    "torch", "transformers", "sentence_transformers", "streamlit", "duckdb", "hnswlib", "tantivy", "pandas", "numpy", "pyarrow",
-    "openai", "tiktoken", "pypdfium2", "docx", "pptx", "openpyxl", "bs4", "lxml", "genai_prices", "typer", "rich",
-}  # fmt: skip
-# What may be loaded by importing these as well: the page code draws with streamlit, the command line with typer and rich.
-MAY_LOAD = {"agentkit.ui": HEAVY, "agentkit.__main__": {"typer", "rich"}, "agentkit.cli": {"typer", "rich"}}
+    "torch",
+    "transformers",
+    "sentence_transformers",
+    "streamlit",
+    "duckdb",
+    "hnswlib",
+    "tantivy",
+    "pandas",
+    "numpy",
+    "pyarrow",
+    "openai",
+    "tiktoken",
+    "pypdfium2",
+    "docx",
+    "pptx",
+    "openpyxl",
+    "bs4",
+    "lxml",
+    "genai_prices",
+    "typer",
+    "rich",
+}
+# What may be loaded by importing these as well: the page code draws with streamlit, the command
+# line with typer and rich.
+MAY_LOAD = {
+    "agentkit.ui": HEAVY,
+    "agentkit.__main__": {"typer", "rich"},
+    "agentkit.cli": {"typer", "rich"},
+}
 NAMES = sorted(
-    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in (ROOT / "agentkit").rglob("*.py")
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for path in (ROOT / "agentkit").rglob("*.py")
 )
 
 
 def loaded_by(statement: str) -> set[str]:
     """The top-level names in sys.modules of a fresh interpreter after the statement."""
     code = f"import sys\n{statement}\nprint(sorted({{name.split('.')[0] for name in sys.modules}}))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     return set(ast.literal_eval(done.stdout.splitlines()[-1]))
 
 
 def allowed(name: str) -> set[str]:
     """The heavy libraries that this module may load."""
-    return next((names for prefix, names in MAY_LOAD.items() if name == prefix or name.startswith(prefix + ".")), set())
+    return next(
+        (
+            names
+            for prefix, names in MAY_LOAD.items()
+            if name == prefix or name.startswith(prefix + ".")
+        ),
+        set(),
+    )
 
 
 def test_importing_agentkit_loads_nothing_heavy() -> None:
@@ -37,9 +71,16 @@ def test_importing_agentkit_loads_nothing_heavy() -> None:
 
 def test_the_public_names_load_nothing_before_they_are_used() -> None:
     faces = ["agentkit.autogen", "agentkit.agentscope", "agentkit.lagent"]
-    code = f"import sys\nimport {', '.join(faces)}\nprint(sorted(n for n in sys.modules if 'agentkit' in n))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert ast.literal_eval(done.stdout) == sorted(["agentkit", "agentkit.doors", "agentkit.names", *faces])
+    code = (
+        f"import sys\nimport {', '.join(faces)}\nprint(sorted(n for n in sys.modules if 'agentkit'"
+        " in n))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert ast.literal_eval(done.stdout) == sorted(
+        ["agentkit", "agentkit.doors", "agentkit.names", *faces]
+    )
 
 
 def test_importing_every_light_module_loads_nothing_heavy() -> None:
@@ -50,7 +91,9 @@ def test_importing_every_light_module_loads_nothing_heavy() -> None:
 def test_the_command_line_starts_without_the_app_and_the_model() -> None:
     doors = [name for name in NAMES if name.startswith(("agentkit.cli", "agentkit.__main__"))]
     assert doors
-    assert not loaded_by("\n".join(f"import {name}" for name in doors)) & (HEAVY - {"typer", "rich"})
+    assert not loaded_by("\n".join(f"import {name}" for name in doors)) & (
+        HEAVY - {"typer", "rich"}
+    )
 
 
 def test_a_heavy_library_would_be_seen() -> None:

@@ -1,4 +1,6 @@
-"""Imports run downward only, without cycles, and two libraries stay in their place; read from the source with `ast`."""
+"""Imports run downward only, without cycles, and two libraries stay in their place; read from the
+source with `ast`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-# Highest first. Names on one line do not import one another (on the last line they may); a package stands for all in it.
+# Highest first. Names on one line do not import one another (on the last line they may); a package
+# stands for all in it.
 LAYERS = [
     ("app", "pages", "agentkit.__main__", "agentkit.cli"),
     ("agentkit.ui", "agentkit.api"),
@@ -20,8 +23,21 @@ LAYERS = [
     ("agentkit.documents", "agentkit.ledger"),
     ("agentkit.core", "agentkit.database"),
     (
-        *("agentkit.messages", "agentkit.events", "agentkit.reasons", "agentkit.settings", "agentkit.private"),
-        *("agentkit.places", "agentkit.errors", "agentkit.names", "agentkit.doors", "agentkit.options"),
+        *(
+            "agentkit.messages",
+            "agentkit.events",
+            "agentkit.event_json",
+            "agentkit.reasons",
+            "agentkit.settings",
+            "agentkit.private",
+        ),
+        *(
+            "agentkit.places",
+            "agentkit.errors",
+            "agentkit.names",
+            "agentkit.doors",
+            "agentkit.options",
+        ),
     ),
 ]
 BASE = len(LAYERS) - 1
@@ -31,7 +47,9 @@ ONLY_IN = {"streamlit": ("app", "pages", "agentkit.ui"), "duckdb": ("agentkit.da
 DOORS = {("agentkit.__main__", "agentkit.cli")}
 
 Imports = dict[str, list[tuple[str, int]]]
-"""For every module of ours: what it imports (dotted names as far as they are known) and on which line."""
+"""For every module of ours: what it imports (dotted names as far as they are known) and on which
+line.
+"""
 
 
 def modules_of(root: Path) -> dict[str, Path]:
@@ -70,21 +88,32 @@ def _targets(node: ast.AST, package: str, files: Mapping[str, Path]) -> Iterator
 
 
 def member(name: str) -> str | None:
-    """The name in LAYERS that a module belongs to; None for agentkit itself and for other people's modules."""
+    """The name in LAYERS that a module belongs to; None for agentkit itself and for other people's
+    modules.
+    """
     parts = name.split(".")
     return next((p for n in (2, 1) if (p := ".".join(parts[:n])) in LEVEL), None)
 
 
 def upward(imports: Imports) -> list[str]:
-    """One sentence for every import that goes up or sideways, or that starts in a part without a place."""
+    """One sentence for every import that goes up or sideways, or that starts in a part without a
+    place.
+    """
     wrong = []
     for name, targets in sorted(imports.items()):
         here = member(name)
         if here is None:
             if name != "agentkit":
-                wrong.append(f"{name} has no place in LAYERS; give it one here and in the layout of the design.")
+                wrong.append(
+                    f"{name} has no place in LAYERS; give it one here and in the layout of the"
+                    " design."
+                )
             continue
-        wrong += [f"{name}:{line} imports {target}, {why}" for target, line in targets if (why := _why_not(here, member(target)))]
+        wrong += [
+            f"{name}:{line} imports {target}, {why}"
+            for target, line in targets
+            if (why := _why_not(here, member(target)))
+        ]
     return wrong
 
 
@@ -111,7 +140,10 @@ def misplaced(imports: Imports) -> list[str]:
 
 def cycles(imports: Imports) -> list[str]:
     """Every circle of modules, also one for types only or inside functions, as `a -> b -> a`."""
-    edges = {name: sorted({t for t, _ in targets if t in imports and t != name}) for name, targets in imports.items()}
+    edges = {
+        name: sorted({t for t, _ in targets if t in imports and t != name})
+        for name, targets in imports.items()
+    }
     found: list[str] = []
     done: set[str] = set()
 
@@ -129,7 +161,9 @@ def cycles(imports: Imports) -> list[str]:
 
 
 def folder_cycles(imports: Imports) -> list[str]:
-    """The same for each package: its folders count as a whole, the files beside them for themselves."""
+    """The same for each package: its folders count as a whole, the files beside them for
+    themselves.
+    """
     known = map(_parts, imports)
     packages = sorted({".".join(parts[:n]) for parts in known for n in range(1, len(parts) - 1)})
     return [circle for package in packages for circle in cycles(_rooms(package, imports))]
@@ -190,7 +224,9 @@ def test_streamlit_and_duckdb_stay_in_their_place() -> None:
 
 
 def reached(imports: Imports, start: str) -> set[str]:
-    """The modules that a module imports, and those that they import; what packages pass on is left out."""
+    """The modules that a module imports, and those that they import; what packages pass on is left
+    out.
+    """
     packages = {name.rpartition(".")[0] for name in imports}
     found: set[str] = set()
     left = [start]
@@ -234,12 +270,18 @@ def test_finds_what_is_wrong_in_a_made_up_tree(tmp_path: Path) -> None:
     imports = imports_of(tmp_path)
     assert upward(imports) == [
         "agentkit.attic has no place in LAYERS; give it one here and in the layout of the design.",
-        "agentkit.llm:2 imports agentkit.retrieval.search, which stands beside it on the same layer.",
+        (
+            "agentkit.llm:2 imports agentkit.retrieval.search, which stands beside it on the same"
+            " layer."
+        ),
         "agentkit.retrieval.search:2 imports agentkit.teams.qa, which is above it.",
     ]
     assert misplaced(imports) == [
         "agentkit.teams.qa:2 imports streamlit; streamlit belongs in app, pages, agentkit.ui only.",
-        "agentkit.retrieval.search:1 imports duckdb.typing; duckdb belongs in agentkit.database only.",
+        (
+            "agentkit.retrieval.search:1 imports duckdb.typing; duckdb belongs in agentkit.database"
+            " only."
+        ),
     ]
     assert cycles(imports) == [
         "agentkit.llm -> agentkit.retrieval.search -> agentkit.teams.qa -> agentkit.llm",
@@ -270,15 +312,22 @@ def test_finds_circles_of_folders(tmp_path: Path) -> None:
         "agentkit/retrieval/search/__init__.py": "",
         "agentkit/retrieval/search/found.py": "from agentkit.retrieval.store import store\n",
         "agentkit/retrieval/search/terms.py": "from agentkit.retrieval.search.exact.one import f\n",
-        "agentkit/retrieval/search/exact/one.py": "from agentkit.retrieval.search.near import two\n",
-        "agentkit/retrieval/search/near/two.py": "def g():\n    from agentkit.retrieval.search.exact import three\n",
+        "agentkit/retrieval/search/exact/one.py": (
+            "from agentkit.retrieval.search.near import two\n"
+        ),
+        "agentkit/retrieval/search/near/two.py": (
+            "def g():\n    from agentkit.retrieval.search.exact import three\n"
+        ),
         "agentkit/retrieval/search/exact/three.py": "",
     }
     _write(tmp_path, files)
     assert cycles(imports_of(tmp_path)) == []
     assert folder_cycles(imports_of(tmp_path)) == [
         "agentkit.retrieval.search -> agentkit.retrieval.store -> agentkit.retrieval.search",
-        "agentkit.retrieval.search.exact -> agentkit.retrieval.search.near -> agentkit.retrieval.search.exact",
+        (
+            "agentkit.retrieval.search.exact -> agentkit.retrieval.search.near ->"
+            " agentkit.retrieval.search.exact"
+        ),
     ]
 
 
@@ -291,5 +340,6 @@ def test_finds_who_reaches_into_an_engine(tmp_path: Path) -> None:
     }
     _write(tmp_path, files)
     assert [sentence.split(" ")[0] for sentence in engines_touched(tmp_path)] == [
-        "agentkit.agents.group.manager:2", "agentkit.teams.qa:1",
-    ]  # fmt: skip
+        "agentkit.agents.group.manager:2",
+        "agentkit.teams.qa:1",
+    ]

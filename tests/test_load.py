@@ -1,4 +1,6 @@
-"""Many people at once: everybody gets an answer out of the right document, and nothing is left over."""
+"""Many people at once: everybody gets an answer out of the right document, and nothing is left
+over.
+"""
 
 from __future__ import annotations
 

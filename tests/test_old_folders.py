@@ -132,8 +132,9 @@ def test_what_old_calls_sent_is_taken_out_of_their_events_after_a_backup(
     assert len(told) >= len(events)
     assert not any('"messages"' in one for one in told)
     assert [one.path.name.split(".")[1] for one in backups(database.path)] in (
-        ["ledger-1"], ["ledger-3"],
-    )  # fmt: skip
+        ["ledger-1"],
+        ["ledger-3"],
+    )
 
 
 def test_an_old_folder_goes_on_being_used(workspace: Workspace, recorded: dict[str, Any]) -> None:

@@ -1,4 +1,6 @@
-"""agentkit as an installed package: in an environment of its own, used from a folder that is not the project's."""
+"""agentkit as an installed package: in an environment of its own, used from a folder that is not
+the project's.
+"""
 
 from __future__ import annotations
 

@@ -149,8 +149,10 @@ def test_what_ships_with_the_project_and_what_lies_outside_stay_as_they_are(
     private.take(old)
     assert mode(old) == 0o700
     assert [mode(path) for path in (outside, outside / "deep", outside / "deep" / "file")] == [
-        0o777, 0o777, 0o644,
-    ]  # fmt: skip
+        0o777,
+        0o777,
+        0o644,
+    ]
     assert mode(old / "samples" / "tides.md") == mode(old / "sample-questions.json") == 0o644
     assert mode(tmp_path / "elsewhere") & 0o077
     assert mode(old / "run.sh") == 0o700  # its owner may run it still
@@ -219,5 +221,8 @@ def test_doctor_tells_what_others_can_read(
     assert f"chmod -R go= {old}" in somebody_elses["advice"]
     monkeypatch.setattr(os, "chmod", chmod)
     assert told() == {
-        "name": "privacy", "ok": True, "detail": "only you can read the data folder", "advice": "",
-    }  # fmt: skip
+        "name": "privacy",
+        "ok": True,
+        "detail": "only you can read the data folder",
+        "advice": "",
+    }

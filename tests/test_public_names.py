@@ -1,4 +1,6 @@
-"""What others rely on is there: names, their types, commands with options, variables, documented imports."""
+"""What others rely on is there: names, their types, commands with options, variables, documented
+imports.
+"""
 
 from __future__ import annotations
 
@@ -60,16 +62,22 @@ def test_an_import_of_what_has_moved_warns_where_it_stands(tmp_path: Path) -> No
     script = tmp_path / "old.py"
     script.write_text("import sys\nfrom agentkit import start\nprint(start.__module__)\n")
     done = subprocess.run(
-        [sys.executable, str(script)], cwd=ROOT, env={"PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [sys.executable, str(script)],
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout == "agentkit.runs\n"
     assert "old.py:2: DeprecationWarning: agentkit.start has moved" in done.stderr
     assert done.stderr.count("DeprecationWarning") == 1
 
 
 @pytest.mark.parametrize(("old", "new"), held("modules").items())
-def test_a_module_that_has_moved_is_found_with_a_warning(tmp_path: Path, old: str, new: str) -> None:
+def test_a_module_that_has_moved_is_found_with_a_warning(
+    tmp_path: Path, old: str, new: str
+) -> None:
     script = tmp_path / "old.py"
     script.write_text(
         "import sys, importlib\n"
@@ -80,9 +88,13 @@ def test_a_module_that_has_moved_is_found_with_a_warning(tmp_path: Path, old: st
         "importlib.reload(there)\n"
     )
     done = subprocess.run(
-        [sys.executable, str(script)], cwd=ROOT, env={"PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [sys.executable, str(script)],
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     told = f"old.py:2: DeprecationWarning: {old} has moved; write `from {new} import ...`"
     assert told in done.stderr
     assert done.stderr.count("DeprecationWarning") == 1
@@ -155,7 +167,9 @@ def shown() -> Iterator[str]:
     """Every dotted name of the package that the README and the pages show, imported or in words."""
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        for module, imported in re.findall(r"^ *from (agentkit[.\w]*) import ([\w, ]+)$", text, re.MULTILINE):
+        for module, imported in re.findall(
+            r"^ *from (agentkit[.\w]*) import ([\w, ]+)$", text, re.MULTILINE
+        ):
             yield from (f"{module}.{name}" for name in imported.split(", "))
         yield from re.findall(r"(?<![\w./])agentkit(?:\.\w+)+(?![\w/])", text)
 

@@ -13,7 +13,9 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_python_example_answers_with_a_citation(tmp_path: Path) -> None:
-    example, _agents = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)  # the other one: tests/examples
+    example, _agents = re.findall(
+        r"```python\n(.*?)```", README, flags=re.DOTALL
+    )  # the other one: tests/examples
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "samples").symlink_to(ROOT / "data" / "samples")
     done = subprocess.run(
@@ -34,7 +36,11 @@ def test_every_command_line_example_is_a_command_that_exists() -> None:
     assert len(commands) >= 5
     for command in sorted(commands):
         done = subprocess.run(
-            [sys.executable, "-m", "agentkit", command, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=120
+            [sys.executable, "-m", "agentkit", command, "--help"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
         assert done.returncode == 0, f"{command}: {done.stderr}"
 

@@ -1,4 +1,6 @@
-"""docs/reference.md tells every argument and key with its type and default, no other, and its examples are Python."""
+"""docs/reference.md tells every argument and key with its type and default, no other, and its
+examples are Python.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,17 @@ from agentkit.llm.tokens.windows import count_token
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-CLASSES: dict[str, Any] = {one.__name__: one for one in (ConversableAgent, GroupChat, ReWOO, DictDialogAgent)}
+CLASSES: dict[str, Any] = {
+    one.__name__: one for one in (ConversableAgent, GroupChat, ReWOO, DictDialogAgent)
+}
 NAMED = {
-    **{f"templates.{name}": getattr(templates, name) for name in ("MESSAGE", "PROMPT", "SEVERAL_NAMES", "NO_NAME")},
-    "TEXT_FORMATS": TEXT_FORMATS, "count_token": count_token,
-}  # fmt: skip
+    **{
+        f"templates.{name}": getattr(templates, name)
+        for name in ("MESSAGE", "PROMPT", "SEVERAL_NAMES", "NO_NAME")
+    },
+    "TEXT_FORMATS": TEXT_FORMATS,
+    "count_token": count_token,
+}
 """Objects that the page tells by name."""
 NOT_SET, REQUIRED = "not set", "required"
 
@@ -53,8 +61,14 @@ def rows_of(page: str, heading: str) -> dict[str, Row]:
     section = re.split(r"^## ", page, flags=re.MULTILINE)
     [text] = [part for part in section if part.startswith(f"{heading}\n")]
     lines = [line for line in text.splitlines() if line.startswith("| `")]
-    cells = [[cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
-    found = {name.strip("`"): Row(kind.strip("`"), default, effect, example) for name, kind, default, effect, example in cells}
+    cells = [
+        [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        for line in lines
+    ]
+    found = {
+        name.strip("`"): Row(kind.strip("`"), default, effect, example)
+        for name, kind, default, effect, example in cells
+    }
     assert len(found) == len(cells), "a name stands there twice"
     return found
 
@@ -69,7 +83,9 @@ def differences(told: Mapping[str, str], true: Mapping[str, Any]) -> Iterator[st
 
 
 def same(told: str, true: Any) -> bool:
-    """Whether a cell tells this default: a word, the value as Python writes it, or the name of the object."""
+    """Whether a cell tells this default: a word, the value as Python writes it, or the name of the
+    object.
+    """
     cell = told.strip("`")
     if told in (NOT_SET, REQUIRED, "none") or true in (NOT_SET, REQUIRED):
         return bool(told == true)
@@ -97,7 +113,10 @@ def told_types(heading: str) -> dict[str, str]:
 @pytest.mark.parametrize("name", CLASSES)
 def test_arguments(name: str) -> None:
     true = arguments(CLASSES[name])
-    assert list(differences(told_defaults(name), {key: default for key, (_, default) in true.items()})) == []
+    assert (
+        list(differences(told_defaults(name), {key: default for key, (_, default) in true.items()}))
+        == []
+    )
     assert told_types(name) == {key: kind for key, (kind, _) in true.items()}
     assert list(told_types(name)) == list(true), "in their order"
 
@@ -106,7 +125,15 @@ def test_keys_of_retrieve_config() -> None:
     fields = [one for one in dataclasses.fields(RetrieveConfig) if one.init]
     made = RetrieveConfig()
     assert len(fields) >= 25
-    assert list(differences(told_defaults("retrieve_config"), {one.name: getattr(made, one.name) for one in fields})) == []
+    assert (
+        list(
+            differences(
+                told_defaults("retrieve_config"),
+                {one.name: getattr(made, one.name) for one in fields},
+            )
+        )
+        == []
+    )
     assert told_types("retrieve_config") == {one.name: one.type for one in fields}
     for name, row in rows_of(PAGE, "retrieve_config").items():
         given = eval(f"{{{row.example.strip('`')}}}")
@@ -124,8 +151,13 @@ def test_keys_of_compress_config() -> None:
 def test_keys_of_code_execution_config() -> None:
     older = inspect.signature(execute_code).parameters
     by_block = {"code", "lang", "filename"}  # which the message says
-    true: dict[str, Any] = {name: one.default for name, one in older.items() if name not in by_block}
-    true |= {name: {} for name in CodeExecutorFactory.EXECUTORS} | {"executor": NOT_SET, "last_n_messages": _last_n("", {})}
+    true: dict[str, Any] = {
+        name: one.default for name, one in older.items() if name not in by_block
+    }
+    true |= {name: {} for name in CodeExecutorFactory.EXECUTORS} | {
+        "executor": NOT_SET,
+        "last_n_messages": _last_n("", {}),
+    }
     told = rows_of(PAGE, "code_execution_config")
     assert list(differences({name: row.default for name, row in told.items()}, true)) == []
     assert keys_read("agentkit/conversation/code.py", {"config", "settings"}) <= told.keys()
@@ -136,14 +168,22 @@ def test_keys_of_code_execution_config() -> None:
 def test_keys_of_llm_config() -> None:
     told = rows_of(PAGE, "llm_config")
     files = {"agentkit/llm/compatible/entries.py", "agentkit/llm/compatible/wrapper.py"}
-    read = set[str]().union(*(keys_read(file, {"config", "params", "extras"}) for file in files)) - {"messages"}
+    read = set[str]().union(
+        *(keys_read(file, {"config", "params", "extras"}) for file in files)
+    ) - {"messages"}
     ours = entries.CLIENT_KEYS | OpenAIWrapper.extra_kwargs | set(_TOOLS) | {"config_list"}
     assert sorted((ours | read) - told.keys()) == []
     assert sorted(told.keys() - ours - read) == []
     defaults = {
-        "cache_seed": DEFAULT_CACHE_SEED, "max_retries": ATTEMPTS - 1, "timeout": entries._timeouts(None)[1],
-        "api_type": "openai", "cache": None, "filter_func": None, "context": None, "allow_format_str_template": False,
-    }  # fmt: skip
+        "cache_seed": DEFAULT_CACHE_SEED,
+        "max_retries": ATTEMPTS - 1,
+        "timeout": entries._timeouts(None)[1],
+        "api_type": "openai",
+        "cache": None,
+        "filter_func": None,
+        "context": None,
+        "allow_format_str_template": False,
+    }
     true = {name: defaults.get(name, NOT_SET) for name in told}
     assert list(differences(told_defaults("llm_config"), true)) == []
     for kind in entries.ADDRESSES:
@@ -154,7 +194,9 @@ def test_keys_of_llm_config() -> None:
 
 
 def keys_read(path: str, dicts: set[str]) -> set[str]:
-    """The keys that a file takes out of dicts of these names: `d["key"]`, `d.get("key")`, `"key" in d`."""
+    """The keys that a file takes out of dicts of these names: `d["key"]`, `d.get("key")`, `"key" in
+    d`.
+    """
     found = set[str]()
     for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
         owner, key = _taken(node)
@@ -176,16 +218,28 @@ def _taken(node: ast.AST) -> tuple[ast.expr | None, ast.expr | None]:
 
 
 def _name(owner: ast.expr | None) -> str:
-    return owner.id if isinstance(owner, ast.Name) else owner.attr if isinstance(owner, ast.Attribute) else ""
+    return (
+        owner.id
+        if isinstance(owner, ast.Name)
+        else owner.attr
+        if isinstance(owner, ast.Attribute)
+        else ""
+    )
 
 
 def test_keys_that_code_reads_are_seen(tmp_path: Path) -> None:
     source = tmp_path / "some.py"
-    source.write_text('a = config["one"], self.config.get("two", 3), "three" in config, other["four"], config.pop("five")')
+    source.write_text(
+        'a = config["one"], self.config.get("two", 3), "three" in config, other["four"],'
+        ' config.pop("five")'
+    )
     assert keys_read(str(source), {"config"}) == {"one", "two", "three", "five"}
 
 
-@pytest.mark.parametrize("heading", [*CLASSES, "llm_config", "code_execution_config", "retrieve_config", "compress_config"])
+@pytest.mark.parametrize(
+    "heading",
+    [*CLASSES, "llm_config", "code_execution_config", "retrieve_config", "compress_config"],
+)
 def test_every_row_has_an_effect_and_an_example_of_itself(heading: str) -> None:
     for name, row in rows_of(PAGE, heading).items():
         assert row.effect.endswith((".", ")")), name
@@ -207,7 +261,15 @@ def test_what_is_missing_made_up_or_otherwise_is_seen() -> None:
     lines = PAGE.splitlines(keepends=True)
     without = "".join(line for line in lines if not line.startswith("| `at_once`"))
     assert list(differences(told_defaults("ReWOO", without), true)) == ["at_once is missing"]
-    other = "".join(line.replace("`at_once`", "`at_twice`").replace("at_once=", "at_twice=") for line in lines)
-    assert sorted(differences(told_defaults("ReWOO", other), true)) == ["at_once is missing", "at_twice does not exist"]
-    another = "".join(line.replace("| `10` |", "| `11` |") if line.startswith("| `at_once`") else line for line in lines)
+    other = "".join(
+        line.replace("`at_once`", "`at_twice`").replace("at_once=", "at_twice=") for line in lines
+    )
+    assert sorted(differences(told_defaults("ReWOO", other), true)) == [
+        "at_once is missing",
+        "at_twice does not exist",
+    ]
+    another = "".join(
+        line.replace("| `10` |", "| `11` |") if line.startswith("| `at_once`") else line
+        for line in lines
+    )
     assert list(differences(told_defaults("ReWOO", another), true)) == ["at_once is 10, not `11`"]

@@ -55,7 +55,11 @@ def test_events_come_in_order_and_again_for_a_second_reader() -> None:
         return "result"
 
     run = runs.start(work, kind="chat", title="count")
-    wanted = [RunStarted("chat", "count"), *[TokenDelta(str(number)) for number in range(100)], RunFinished()]
+    wanted = [
+        RunStarted("chat", "count"),
+        *[TokenDelta(str(number)) for number in range(100)],
+        RunFinished(),
+    ]
     assert events(run) == wanted
     assert events(run) == wanted
     assert [recorded.seq for recorded in run] == list(range(1, 103))
@@ -156,12 +160,19 @@ def test_a_person_is_asked_and_answers_each_question_once() -> None:
     with pytest.raises(NotFound, match="asks nothing"):
         run.answer("too much")
     go_on.set()
-    second = next(one.event for one in run if isinstance(one.event, HumanInputRequested) and one.event != first)
+    second = next(
+        one.event
+        for one in run
+        if isinstance(one.event, HumanInputRequested) and one.event != first
+    )
     assert isinstance(second, HumanInputRequested)
     assert (second.agent, second.prompt) == ("Planner", "Sure?")
     run.answer("quite")
     assert run.result() == "yes, quite"
-    assert [event.text for event in events(run) if isinstance(event, HumanAnswered)] == ["yes, ", "quite"]
+    assert [event.text for event in events(run) if isinstance(event, HumanAnswered)] == [
+        "yes, ",
+        "quite",
+    ]
     assert run.waiting_for is None
 
 
@@ -212,7 +223,9 @@ def test_two_who_ask_at_once_are_answered_one_after_the_other() -> None:
             assert run.waiting_for == recorded.event
             run.answer(f"for {recorded.event.agent}", recorded.event.request_id)
     assert run.result() == ["for Ann", "for Bob"]
-    pairs = [event for event in events(run) if isinstance(event, HumanInputRequested | HumanAnswered)]
+    pairs = [
+        event for event in events(run) if isinstance(event, HumanInputRequested | HumanAnswered)
+    ]
     assert [type(event) for event in pairs] == [HumanInputRequested, HumanAnswered] * 2
     assert pairs[0].request_id == pairs[1].request_id != pairs[2].request_id == pairs[3].request_id
 
@@ -293,7 +306,9 @@ def test_a_run_is_written_to_the_ledger(ledger: Ledger, owner: str) -> None:
     stored = queries.events(ledger, owner, run.id)
     kept = [recorded for recorded in run if not isinstance(recorded.event, TokenDelta)]
     assert [(one.seq, one.event) for one in stored] == [(one.seq, one.event) for one in kept]
-    assert [one.at for one in stored] == pytest.approx([one.at for one in kept], abs=1e-5)  # microseconds are kept
+    assert [one.at for one in stored] == pytest.approx(
+        [one.at for one in kept], abs=1e-5
+    )  # microseconds are kept
     assert queries.of_messages(ledger, owner, [run.message_id])[run.message_id].cost == 0.5
     assert [one["state"] for one in queries.runs(ledger, owner)] == ["finished"]
 
@@ -313,7 +328,10 @@ def test_a_ledger_that_fails_fails_the_run_and_nothing_hangs(
     with pytest.raises(Exception, match=table):
         run.result()
     assert isinstance(events(run)[-1], RunFailed)
-    assert next(record.levelno for record in caplog.records if record.name == "agentkit.runs") == logging.ERROR
+    assert (
+        next(record.levelno for record in caplog.records if record.name == "agentkit.runs")
+        == logging.ERROR
+    )
 
 
 def test_many_runs_at_a_time_keep_apart(ledger: Ledger, owner: str) -> None:
@@ -326,20 +344,31 @@ def test_many_runs_at_a_time_keep_apart(ledger: Ledger, owner: str) -> None:
 
         return work
 
-    started = [runs.start(worker(number), kind="chat", owner=owner, ledger=ledger) for number in range(8)]
+    started = [
+        runs.start(worker(number), kind="chat", owner=owner, ledger=ledger) for number in range(8)
+    ]
     for number, run in enumerate(started):
         assert run.result() == number
-        assert {event.text for event in events(run) if isinstance(event, TokenDelta)} == {str(number)}
-        sent = [one.event for one in queries.events(ledger, owner, run.id) if isinstance(one.event, MessageSent)]
+        assert {event.text for event in events(run) if isinstance(event, TokenDelta)} == {
+            str(number)
+        }
+        sent = [
+            one.event
+            for one in queries.events(ledger, owner, run.id)
+            if isinstance(one.event, MessageSent)
+        ]
         assert [one.content for one in sent] == [str(number)]
 
 
 def test_a_cancelled_question_gives_way_to_the_next() -> None:
-    """An async chat that is cancelled while a person is asked: nobody waits for that answer any more."""
+    """An async chat that is cancelled while a person is asked: nobody waits for that answer any
+    more.
+    """
 
     async def chats() -> str:
         first = asyncio.create_task(ASYNC.block(runs.ask_human, "Planner", "First?"))
-        while (run := runs.current()) is not None and run.waiting_for is None:  # noqa: ASYNC110 (set by another thread)
+        # Set by another thread.
+        while (run := runs.current()) is not None and run.waiting_for is None:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         first.cancel()
         with pytest.raises(asyncio.CancelledError):

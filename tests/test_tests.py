@@ -1,4 +1,6 @@
-"""What holds for the tests themselves: none is decided by a clock on the wall, no fixture is copied."""
+"""What holds for the tests themselves: none is decided by a clock on the wall, no fixture is
+copied.
+"""
 
 from __future__ import annotations
 

@@ -27,13 +27,21 @@ def server() -> Iterator[OpenAIServer]:
 @pytest.mark.parametrize(
     ("key", "said"),
     [
-        ("base_ulr", "takes no 'base_ulr', which stands in an entry of the config_list.* Did you mean 'base_url'"),
+        (
+            "base_ulr",
+            (
+                "takes no 'base_ulr', which stands in an entry of the config_list.* Did you mean"
+                " 'base_url'"
+            ),
+        ),
         ("temprature", "takes no 'temprature'.* Did you mean 'temperature'"),
         ("zzz", "takes no 'zzz'.* 'extra_body'"),
     ],
 )
 @pytest.mark.parametrize("stream", [True, False])
-def test_an_unknown_key_of_a_config_list_is_named(server: OpenAIServer, key: str, said: str, stream: bool) -> None:
+def test_an_unknown_key_of_a_config_list_is_named(
+    server: OpenAIServer, key: str, said: str, stream: bool
+) -> None:
     entry = {"model": "test-model", "api_key": "k", "base_url": server.base_url, key: "1"}
     wrapper = OpenAIWrapper(config_list=[entry], cache_seed=None, stream=stream)
     with pytest.raises(WrongType, match=said):
@@ -43,8 +51,12 @@ def test_an_unknown_key_of_a_config_list_is_named(server: OpenAIServer, key: str
 
 def test_what_a_server_of_its_own_takes_can_still_be_said(server: OpenAIServer) -> None:
     entry: dict[str, Any] = {
-        "model": "test-model", "api_key": "k", "base_url": server.base_url, "extra_body": {"zzz": 1}, "top_p": 0.5,
-    }  # fmt: skip
+        "model": "test-model",
+        "api_key": "k",
+        "base_url": server.base_url,
+        "extra_body": {"zzz": 1},
+        "top_p": 0.5,
+    }
     agent = AssistantAgent("agent", llm_config={"config_list": [entry], "cache_seed": None})
     assert agent.generate_reply(messages=[{"role": "user", "content": "Hi"}]) == "Hello."
     assert (server.chats[0]["zzz"], server.chats[0]["top_p"]) == (1, 0.5)
@@ -52,13 +64,20 @@ def test_what_a_server_of_its_own_takes_can_still_be_said(server: OpenAIServer) 
 
 @pytest.mark.parametrize("kind", ["duckdb", "chroma", "pgvector"])
 def test_an_unknown_key_of_a_db_config_is_named(kind: str) -> None:
-    with pytest.raises(WrongType, match=rf"type '{kind}' takes no 'pfad' \(db_config\); it takes .*metadata") as caught:
+    with pytest.raises(
+        WrongType, match=rf"type '{kind}' takes no 'pfad' \(db_config\); it takes .*metadata"
+    ) as caught:
         VectorDBFactory.create_vector_db(kind, pfad="x")
     assert isinstance(caught.value, AgentkitError)
 
 
 def test_so_is_one_in_the_settings_of_an_agent() -> None:
-    config: dict[str, Any] = {"task": "qa", "vector_db": "duckdb", "db_config": {"pfad": "x"}, "docs_path": []}
+    config: dict[str, Any] = {
+        "task": "qa",
+        "vector_db": "duckdb",
+        "db_config": {"pfad": "x"},
+        "docs_path": [],
+    }
     with pytest.raises(WrongType, match="'pfad'"):
         RetrieveUserProxyAgent("u", retrieve_config=config).retrieve_docs("anything")
 
@@ -69,9 +88,13 @@ def test_an_image_needs_docker_though_bubblewrap_is_there(monkeypatch: pytest.Mo
         monkeypatch.setattr(module, "bubblewrap_works", lambda: True)
     monkeypatch.setattr("agentkit.coding.docker.engine", lambda: None)
     legacy.check_can_use_docker_or_throw(True)
-    with pytest.raises(NoIsolation, match=r"names an image, which needs Docker.*bubblewrap works here") as caught:
+    with pytest.raises(
+        NoIsolation, match=r"names an image, which needs Docker.*bubblewrap works here"
+    ) as caught:
         legacy.check_can_use_docker_or_throw("python:3-slim")
-    with pytest.raises(NoIsolation, match=r"No Docker \(or podman\) service answers[^.]*\.\nbubblewrap works here") as container:
+    with pytest.raises(
+        NoIsolation, match=r"No Docker \(or podman\) service answers[^.]*\.\nbubblewrap works here"
+    ) as container:
         DockerCommandLineCodeExecutor()
     for told in (str(caught.value), str(container.value)):
         assert "neither" not in told
@@ -91,13 +114,21 @@ def test_a_model_of_unknown_window_is_told_with_what_sets_it() -> None:
         get_max_token_limit("own-model")
 
 
-@pytest.mark.parametrize("config", [True, {"mode": "COMPRESS"}, {"mode": "CUSTOMIZED", "compress_function": lambda given: given}])
+@pytest.mark.parametrize(
+    "config",
+    [True, {"mode": "COMPRESS"}, {"mode": "CUSTOMIZED", "compress_function": lambda given: given}],
+)
 def test_so_it_is_by_an_agent_that_compresses(config: Any) -> None:
-    with pytest.raises(WrongArgument, match=r"'own-model' is not known; call .*register_context_window\('own-model', tokens\)"):
+    with pytest.raises(
+        WrongArgument,
+        match=r"'own-model' is not known; call .*register_context_window\('own-model', tokens\)",
+    ):
         CompressibleAgent("agent", llm_config=OWN, compress_config=config)
 
 
-@pytest.mark.parametrize("config", [True, {"mode": "CUSTOMIZED", "compress_function": lambda given: given}])
+@pytest.mark.parametrize(
+    "config", [True, {"mode": "CUSTOMIZED", "compress_function": lambda given: given}]
+)
 def test_an_agent_without_a_model_names_none(config: Any) -> None:
     with pytest.raises(WrongArgument, match=r"there is no model.*give an llm_config") as caught:
         CompressibleAgent("agent", llm_config=False, compress_config=config)

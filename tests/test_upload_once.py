@@ -103,7 +103,8 @@ def die(*given):
 link = os.link
 if sys.argv[3] == "before it has its place":
     os.link = lambda *given: die(link(*given))
-kept = Originals(Path(sys.argv[1]), 1000).keep(Source("tea.txt", Path(sys.argv[2]), "upload:tea.txt"))
+upload = Source("tea.txt", Path(sys.argv[2]), "upload:tea.txt")
+kept = Originals(Path(sys.argv[1]), 1000).keep(upload)
 die()
 """
 

@@ -37,7 +37,12 @@ def server(shared_server: OpenAIServer) -> OpenAIServer:
 
 @pytest.fixture
 def settings(tmp_path: Path, owner: str, server: OpenAIServer) -> Settings:
-    return Settings(data=tmp_path / "data", owner=owner, openai_base_url=server.base_url, openai_model="test-model")
+    return Settings(
+        data=tmp_path / "data",
+        owner=owner,
+        openai_base_url=server.base_url,
+        openai_model="test-model",
+    )
 
 
 @pytest.fixture(params=WHERE)
@@ -62,18 +67,28 @@ def events(run: Run[Any], kind: type[Event]) -> list[Any]:
 
 def thread(workspace: Workspace, owner: str, run: Run[Any]) -> list[tuple[str, str, str]]:
     assert run.chat_id
-    return [(one.role, one.content, one.status) for one in workspace.ledger.thread(owner, run.chat_id)]
+    return [
+        (one.role, one.content, one.status) for one in workspace.ledger.thread(owner, run.chat_id)
+    ]
 
 
-def test_an_ingest_is_a_run_and_is_in_the_ledger(workspace: Workspace, owner: str, tmp_path: Path) -> None:
+def test_an_ingest_is_a_run_and_is_in_the_ledger(
+    workspace: Workspace, owner: str, tmp_path: Path
+) -> None:
     run = workspace.ingest(
-        owner, "Documents", [source(tmp_path, "pump.md", PUMP), source(tmp_path, "bad.pdf", "no pdf at all\x00")]
+        owner,
+        "Documents",
+        [source(tmp_path, "pump.md", PUMP), source(tmp_path, "bad.pdf", "no pdf at all\x00")],
     )
     done = run.result()
     assert {one.document: one.status for one in done} == {"pump.md": "indexed", "bad.pdf": "failed"}
     assert sorted(one.document for one in events(run, DocumentDone)) == ["bad.pdf", "pump.md"]
     latest = workspace.figures.runs(owner, kind="ingest")[0]
-    assert (latest.title, latest.state, latest.id) == ("2 documents into Documents", "finished", run.id)
+    assert (latest.title, latest.state, latest.id) == (
+        "2 documents into Documents",
+        "finished",
+        run.id,
+    )
     assert workspace.figures.events(owner, run.id)
 
 
@@ -101,7 +116,9 @@ def test_a_question_is_given_whole_or_by_name_and_stored_as_it_was(
     workspace: Workspace, owner: str
 ) -> None:
     narrow = Scope(tags=["none of these"])
-    question = Question("How long is the Danube?", "Documents", "research", scope=narrow, max_tokens=9_000)
+    question = Question(
+        "How long is the Danube?", "Documents", "research", scope=narrow, max_tokens=9_000
+    )
     run = workspace.ask(owner, question, team_id="answer", scope=EVERYTHING)
     assert run.result().text == f"{DANUBE} [1]"
     asked = workspace.ledger.thread(owner, run.chat_id or "")[0]
@@ -110,7 +127,9 @@ def test_a_question_is_given_whole_or_by_name_and_stored_as_it_was(
         workspace.ask(owner, "How long?", colection="Documents")  # type: ignore[call-arg]
 
 
-def test_the_figures_of_an_answer_are_those_of_its_chat_and_its_run(workspace: Workspace, owner: str) -> None:
+def test_the_figures_of_an_answer_are_those_of_its_chat_and_its_run(
+    workspace: Workspace, owner: str
+) -> None:
     run = workspace.ask(owner, "How long is the Danube?", collection="Documents")
     run.result()
     replied: list[ModelReplied] = events(run, ModelReplied)
@@ -127,10 +146,14 @@ def test_the_figures_of_an_answer_are_those_of_its_chat_and_its_run(workspace: W
             assert getattr(found, figure) == getattr(of_message, figure)
 
 
-def test_a_chat_goes_on_and_its_history_goes_along(workspace: Workspace, owner: str, server: OpenAIServer) -> None:
+def test_a_chat_goes_on_and_its_history_goes_along(
+    workspace: Workspace, owner: str, server: OpenAIServer
+) -> None:
     first = workspace.ask(owner, "How long is the Danube?", collection="Documents")
     first.result()
-    second = workspace.ask(owner, "And where does it end?", collection="Documents", chat_id=first.chat_id)
+    second = workspace.ask(
+        owner, "And where does it end?", collection="Documents", chat_id=first.chat_id
+    )
     second.result()
     assert second.chat_id == first.chat_id
     assert [role for role, _, _ in thread(workspace, owner, second)] == ["user", "assistant"] * 2
@@ -146,22 +169,38 @@ def test_going_on_from_an_earlier_message_makes_a_branch(workspace: Workspace, o
     first_answer = workspace.ledger.thread(owner, runs_made[0].chat_id)[-1].id
     for question in ("Where does it end?", "Where does it begin?"):
         runs_made.append(
-            workspace.ask(owner, question, collection="Documents", chat_id=runs_made[0].chat_id, parent_id=first_answer)
+            workspace.ask(
+                owner,
+                question,
+                collection="Documents",
+                chat_id=runs_made[0].chat_id,
+                parent_id=first_answer,
+            )
         )
         runs_made[-1].result()
-    assert [content for role, content, _ in thread(workspace, owner, runs_made[0]) if role == "user"] == [
-        "How long is the Danube?", "Where does it begin?",
-    ]  # fmt: skip
-    assert [one.content for one in workspace.ledger.thread(owner, runs_made[0].chat_id, runs_made[1].message_id)][
-        2
-    ] == "Where does it end?"
+    assert [
+        content for role, content, _ in thread(workspace, owner, runs_made[0]) if role == "user"
+    ] == [
+        "How long is the Danube?",
+        "Where does it begin?",
+    ]
+    assert [
+        one.content
+        for one in workspace.ledger.thread(owner, runs_made[0].chat_id, runs_made[1].message_id)
+    ][2] == "Where does it end?"
 
 
-def test_the_team_of_two_says_what_it_looked_up(workspace: Workspace, owner: str, server: OpenAIServer) -> None:
+def test_the_team_of_two_says_what_it_looked_up(
+    workspace: Workspace, owner: str, server: OpenAIServer
+) -> None:
     server.script = lambda body: (
-        Answer("length of the Danube") if "Break the" in body["messages"][0]["content"] else answer_from_passages(body)
+        Answer("length of the Danube")
+        if "Break the" in body["messages"][0]["content"]
+        else answer_from_passages(body)
     )
-    run = workspace.ask(owner, "How long is the Danube?", collection="Documents", team_id="research")
+    run = workspace.ask(
+        owner, "How long is the Danube?", collection="Documents", team_id="research"
+    )
     assert run.result().citations
     messages: list[MessageSent] = events(run, MessageSent)
     assert [(one.sender, bool(one.extra.get("inner"))) for one in messages] == [
@@ -169,7 +208,9 @@ def test_the_team_of_two_says_what_it_looked_up(workspace: Workspace, owner: str
         ("Researcher", True),
         ("Writer", False),
     ]
-    follow_up = workspace.ask(owner, "And where does it end?", collection="Documents", chat_id=run.chat_id)
+    follow_up = workspace.ask(
+        owner, "And where does it end?", collection="Documents", chat_id=run.chat_id
+    )
     follow_up.result()
     assert "Looked up" not in str(server.requests[-1].body)
 
@@ -178,30 +219,59 @@ def test_what_was_attached_answers_in_its_chat_alone(
     workspace: Workspace, owner: str, server: OpenAIServer, tmp_path: Path
 ) -> None:
     server.script = lambda body: (
-        Answer("warranty of the pump") if "Rewrite the" in body["messages"][0]["content"] else answer_from_passages(body)
+        Answer("warranty of the pump")
+        if "Rewrite the" in body["messages"][0]["content"]
+        else answer_from_passages(body)
     )
     attached = [source(tmp_path, "pump.md", PUMP)]
-    run = workspace.ask(owner, "How long does the warranty of the pump last?", collection="Documents", attachments=attached)
+    run = workspace.ask(
+        owner,
+        "How long does the warranty of the pump last?",
+        collection="Documents",
+        attachments=attached,
+    )
     assert run.result().citations[0].document == "pump.md"
     asked: MessageSent = events(run, MessageSent)[0]
     assert [one.name for one in Question.asked_by(asked).attachments] == ["pump.md"]
-    again = workspace.ask(owner, "And what warranty has the pump?", collection="Documents", chat_id=run.chat_id)
+    again = workspace.ask(
+        owner, "And what warranty has the pump?", collection="Documents", chat_id=run.chat_id
+    )
     assert again.result().citations[0].document == "pump.md"
-    other = workspace.ask(owner, "How long does the warranty of the pump last?", collection="Documents")
+    other = workspace.ask(
+        owner, "How long does the warranty of the pump last?", collection="Documents"
+    )
     assert [citation.document for citation in other.result().citations] == ["rivers.txt"]
     assert [collection.name for collection in workspace.library.collections(owner)] == ["Documents"]
     assert [one.name for one in workspace.library.documents(owner, "Documents")] == ["rivers.txt"]
 
 
-def test_what_was_attached_to_be_kept_is_in_the_collection(workspace: Workspace, owner: str, tmp_path: Path) -> None:
+def test_what_was_attached_to_be_kept_is_in_the_collection(
+    workspace: Workspace, owner: str, tmp_path: Path
+) -> None:
     attached = [source(tmp_path, "pump.md", PUMP)]
-    workspace.ask(owner, "Which warranty?", collection="Documents", attachments=attached, keep_attachments=True).result()
-    assert {one.name for one in workspace.library.documents(owner, "Documents")} == {"pump.md", "rivers.txt"}
+    workspace.ask(
+        owner,
+        "Which warranty?",
+        collection="Documents",
+        attachments=attached,
+        keep_attachments=True,
+    ).result()
+    assert {one.name for one in workspace.library.documents(owner, "Documents")} == {
+        "pump.md",
+        "rivers.txt",
+    }
     assert workspace.library.collections(owner, hidden=True) == []
 
 
-def test_attachments_that_cannot_be_read_are_told_in_the_chat(workspace: Workspace, owner: str, tmp_path: Path) -> None:
-    run = workspace.ask(owner, "What is in it?", collection="Documents", attachments=[source(tmp_path, "bad.pdf", "no pdf\x00")])
+def test_attachments_that_cannot_be_read_are_told_in_the_chat(
+    workspace: Workspace, owner: str, tmp_path: Path
+) -> None:
+    run = workspace.ask(
+        owner,
+        "What is in it?",
+        collection="Documents",
+        attachments=[source(tmp_path, "bad.pdf", "no pdf\x00")],
+    )
     with pytest.raises(AgentkitError, match=r"None of the attached files could be read. bad.pdf: "):
         run.result()
     assert [(role, status) for role, _, status in thread(workspace, owner, run)] == [
@@ -210,23 +280,37 @@ def test_attachments_that_cannot_be_read_are_told_in_the_chat(workspace: Workspa
     ]
 
 
-def test_a_deleted_chat_takes_its_attachments_with_it(workspace: Workspace, owner: str, tmp_path: Path) -> None:
-    run = workspace.ask(owner, "Which warranty?", collection="Documents", attachments=[source(tmp_path, "pump.md", PUMP)])
+def test_a_deleted_chat_takes_its_attachments_with_it(
+    workspace: Workspace, owner: str, tmp_path: Path
+) -> None:
+    run = workspace.ask(
+        owner,
+        "Which warranty?",
+        collection="Documents",
+        attachments=[source(tmp_path, "pump.md", PUMP)],
+    )
     run.result()
     assert run.chat_id
-    assert [one.name for one in workspace.library.collections(owner, hidden=True)] == [attachment_collection(run.chat_id)]
+    assert [one.name for one in workspace.library.collections(owner, hidden=True)] == [
+        attachment_collection(run.chat_id)
+    ]
     with pytest.raises(NotFound):
         workspace.delete_chat("somebody else", run.chat_id)
     workspace.delete_chat(owner, run.chat_id)
     assert workspace.library.collections(owner, hidden=True) == []
     assert workspace.ledger.chats(owner) == []
-    assert workspace.library.retrieve(owner, "Documents", "warranty of the pump")[0].document == "rivers.txt"
+    assert (
+        workspace.library.retrieve(owner, "Documents", "warranty of the pump")[0].document
+        == "rivers.txt"
+    )
 
 
 def test_a_model_that_fails_leaves_its_reason_in_the_chat_and_the_chat_goes_on(
     workspace: Workspace, owner: str, server: OpenAIServer
 ) -> None:
-    server.script = lambda body: Answer(status=401, error={"message": "wrong key", "code": "invalid_api_key"})
+    server.script = lambda body: Answer(
+        status=401, error={"message": "wrong key", "code": "invalid_api_key"}
+    )
     run = workspace.ask(owner, "How long is the Danube?", collection="Documents")
     with pytest.raises(ModelError) as caught:
         run.result()
@@ -237,7 +321,9 @@ def test_a_model_that_fails_leaves_its_reason_in_the_chat_and_the_chat_goes_on(
     assert failed.extra == {**why, "model": workspace.model().id, "inner": False}
     assert workspace.figures.of_messages(owner, [run.message_id])[run.message_id].failed == 1
     server.script = answer_from_passages
-    again = workspace.ask(owner, "How long is the Danube, please?", collection="Documents", chat_id=run.chat_id)
+    again = workspace.ask(
+        owner, "How long is the Danube, please?", collection="Documents", chat_id=run.chat_id
+    )
     assert again.result().citations
 
 
@@ -248,7 +334,9 @@ def stop_after_the_first_word(run: Run[Any]) -> None:
             break
 
 
-def test_a_stopped_answer_stays_in_the_chat_with_what_it_took(workspace: Workspace, owner: str, server: OpenAIServer) -> None:
+def test_a_stopped_answer_stays_in_the_chat_with_what_it_took(
+    workspace: Workspace, owner: str, server: OpenAIServer
+) -> None:
     server.script = lambda body: Answer("one " * 2_000, delay_s=0.02)
     run = workspace.ask(owner, "How long is the Danube?", collection="Documents")
     stop_after_the_first_word(run)
@@ -274,7 +362,9 @@ class WaitingEmbedder(FakeEmbedder):
         return super().embed(texts)
 
 
-def test_stopped_before_the_answer_the_chat_shows_it(settings: Settings, owner: str, tmp_path: Path) -> None:
+def test_stopped_before_the_answer_the_chat_shows_it(
+    settings: Settings, owner: str, tmp_path: Path
+) -> None:
     embedder = WaitingEmbedder()
     workspace = Workspace(settings, embedder)
     workspace.ingest(owner, "Documents", [source(tmp_path, "rivers.txt", DANUBE)]).result()
@@ -300,18 +390,27 @@ def test_stopped_before_the_answer_the_chat_shows_it(settings: Settings, owner: 
 def test_what_cannot_be_asked_is_told_at_once_and_leaves_no_chat(
     workspace: Workspace, owner: str, change: dict[str, Any], error: type[Exception], message: str
 ) -> None:
-    asked: dict[str, Any] = {"owner": owner, "question": "Why?", "collection": "Documents", **change}
+    asked: dict[str, Any] = {
+        "owner": owner,
+        "question": "Why?",
+        "collection": "Documents",
+        **change,
+    }
     ask: Callable[..., Any] = workspace.ask
     with pytest.raises(error, match=message):
         ask(**asked)
     assert workspace.ledger.chats(owner) == []
 
 
-def test_a_chat_answers_one_question_at_a_time(workspace: Workspace, owner: str, server: OpenAIServer) -> None:
+def test_a_chat_answers_one_question_at_a_time(
+    workspace: Workspace, owner: str, server: OpenAIServer
+) -> None:
     server.script = lambda body: Answer("one " * 2_000, delay_s=0.02)
     run = workspace.ask(owner, "How long is the Danube?", collection="Documents")
     with pytest.raises(ConfigError, match="still answering"):
-        workspace.ask(owner, "And now?", collection="Documents", chat_id=run.chat_id, team_id="research")
+        workspace.ask(
+            owner, "And now?", collection="Documents", chat_id=run.chat_id, team_id="research"
+        )
     assert run.chat_id
     assert workspace.ledger.chat(owner, run.chat_id).team == "answer"
     workspace.delete_chat(owner, run.chat_id)
@@ -358,7 +457,9 @@ def test_closing_ends_what_goes_on_and_opening_finds_it(
     reopened.close()
 
 
-def test_a_workspace_can_be_opened_without_any_model_server(settings: Settings, owner: str, tmp_path: Path) -> None:
+def test_a_workspace_can_be_opened_without_any_model_server(
+    settings: Settings, owner: str, tmp_path: Path
+) -> None:
     workspace = Workspace(replace(settings, openai_base_url="", openai_model=""), FakeEmbedder())
     assert [model.id for model in workspace.models()] == ["offline"]
     assert workspace.model().id == "offline"

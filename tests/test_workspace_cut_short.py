@@ -248,21 +248,29 @@ def test_with_nothing_written_there_is_nothing_to_go_on_with(
         ("It is hot.", "The pot too.", "It is hot. The pot too."),
         ("It is hot. ", " The pot", "It is hot. The pot"),
         ("one\n", "two", "one\ntwo"),
-        ("The pot is warmed first", "is warmed first, then filled.",
-         "The pot is warmed first, then filled."),
+        (
+            "The pot is warmed first",
+            "is warmed first, then filled.",
+            "The pot is warmed first, then filled.",
+        ),
         ("", "All", "All"),
         ("All", "", "All"),
     ],
-)  # fmt: skip
+)
 def test_two_parts_become_one_text(begun: str, more: str, whole: str) -> None:
     assert joined(begun, more) == whole
 
 
 @pytest.mark.parametrize(
     ("text", "kept"),
-    [("The pot i", "The pot "), ("It is hot.", "It is hot."), ("Tea", "Tea"), ("", ""),
-     ("cite [1", "cite ")],
-)  # fmt: skip
+    [
+        ("The pot i", "The pot "),
+        ("It is hot.", "It is hot."),
+        ("Tea", "Tea"),
+        ("", ""),
+        ("cite [1", "cite "),
+    ],
+)
 def test_the_last_word_may_be_half_a_word(text: str, kept: str) -> None:
     assert whole_words(text) == kept
 

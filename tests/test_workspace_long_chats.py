@@ -1,4 +1,6 @@
-"""The assistant's memory of a long chat comes back from the ledger: after a restart, on its own branch, and only there."""
+"""The assistant's memory of a long chat comes back from the ledger: after a restart, on its own
+branch, and only there.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class Scripted(Workspace):
 
 @dataclass
 class Forester:
-    """A model that notes down which trees it read about, and answers at length; `fails` is raised by what it is told for."""
+    """A model that notes down which trees it read about, and answers at length; `fails` is raised
+    by what it is told for.
+    """
 
     fails: dict[str, Exception] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -55,10 +59,19 @@ class Forester:
         text = "\n".join(str(each["content"]) for each in params["messages"])
         if text.startswith("You shorten conversations."):
             self.notes.append(text)
-            read = ", ".join(tree for tree in TREES if f"{tree} number" in text or f"note on {tree}" in text)
-            return self.fails.get("notes") or f"##USER## made a note on {read}, and it was number {len(self.notes)}."
+            read = ", ".join(
+                tree for tree in TREES if f"{tree} number" in text or f"note on {tree}" in text
+            )
+            return (
+                self.fails.get("notes")
+                or f"##USER## made a note on {read}, and it was number {len(self.notes)}."
+            )
         self.asked.append(text)
-        return self.fails.get("answer") or "It stands at the edge of the wood, and was planted a long time ago by somebody. " * 3
+        return (
+            self.fails.get("answer")
+            or "It stands at the edge of the wood, and was planted a long time ago by somebody. "
+            * 3
+        )
 
     def model(self) -> Model:
         """With a small window."""
@@ -77,13 +90,19 @@ def opened(folder: Path, forester: Forester) -> Iterator[Workspace]:
         workspace.close()
 
 
-def ask(workspace: Workspace, chat: str | None, question: str, parent: str | None = None) -> Run[Any]:
-    run = workspace.ask(OWNER, question, collection="Documents", team_id="assistant", chat_id=chat, parent_id=parent)
+def ask(
+    workspace: Workspace, chat: str | None, question: str, parent: str | None = None
+) -> Run[Any]:
+    run = workspace.ask(
+        OWNER, question, collection="Documents", team_id="assistant", chat_id=chat, parent_id=parent
+    )
     assert run.wait(30)
     return run
 
 
-def talk(workspace: Workspace, tree: str, chat: str | None = None, parent: str | None = None) -> str:
+def talk(
+    workspace: Workspace, tree: str, chat: str | None = None, parent: str | None = None
+) -> str:
     """Ask about a tree until the chat was shortened (or that failed); gives the chat's id."""
     for number in range(40):
         run = ask(workspace, chat, f"Where is the {tree} number {number}?", parent)
@@ -100,10 +119,14 @@ def told(run: Run[Any]) -> list[Compressed]:
 
 def noted(run: Run[Any]) -> int:
     """How often it asked for a summary."""
-    return sum(isinstance(one.event, ModelCalled) and one.event.agent == NOTES for one in run.events())
+    return sum(
+        isinstance(one.event, ModelCalled) and one.event.agent == NOTES for one in run.events()
+    )
 
 
-def test_after_a_restart_the_summary_is_gone_on_with_until_the_limit_is_passed_again(tmp_path: Path) -> None:
+def test_after_a_restart_the_summary_is_gone_on_with_until_the_limit_is_passed_again(
+    tmp_path: Path,
+) -> None:
     with opened(tmp_path, Forester()) as workspace:
         chat = talk(workspace, "oak")
     after = Forester()
@@ -131,7 +154,11 @@ def test_a_branch_knows_only_the_summaries_of_its_own_messages(tmp_path: Path) -
     with opened(tmp_path, forester) as workspace:
         chat = talk(workspace, "oak")
         oaks = workspace.ledger.thread(OWNER, chat)
-        early = next(oaks[place - 1].id for place, turn in enumerate(oaks) if turn.content == "Where is the oak number 3?")
+        early = next(
+            oaks[place - 1].id
+            for place, turn in enumerate(oaks)
+            if turn.content == "Where is the oak number 3?"
+        )
         run = ask(workspace, chat, "Where is the elm number 0?", early)
         assert noted(run) == 0
         assert HEADING not in forester.asked[-1]
@@ -175,7 +202,10 @@ def test_a_model_that_failed_rests_across_a_restart(tmp_path: Path) -> None:
     with opened(tmp_path, Forester({"notes": ModelAuthFailed("no key for notes")})) as workspace:
         chat = talk(workspace, "oak")
         (first, *_) = workspace.ledger.thread(OWNER, chat)
-        made, failed = (event for _, event in shortened(workspace.ledger, OWNER, workspace.ledger.thread(OWNER, chat)))
+        made, failed = (
+            event
+            for _, event in shortened(workspace.ledger, OWNER, workspace.ledger.thread(OWNER, chat))
+        )
         assert (failed.error, made.strategy) == ("no key for notes", "sliding window, extraction")
     after = Forester()
     with opened(tmp_path, after) as workspace:

@@ -26,7 +26,8 @@ PUMP = "The warranty of the pump lasts three years."
 @pytest.fixture
 def server() -> Iterator[OpenAIServer]:
     def hashed(body: dict[str, Any]) -> list[list[float]]:
-        return FakeEmbedder().embed(body["input"]).tolist()  # type: ignore[no-any-return]  # lists of numbers
+        # Lists of numbers.
+        return FakeEmbedder().embed(body["input"]).tolist()  # type: ignore[no-any-return]
 
     with OpenAIServer(embed=hashed) as running:
         yield running
@@ -35,9 +36,17 @@ def server() -> Iterator[OpenAIServer]:
 @pytest.fixture
 def settings(tmp_path: Path, owner: str, server: OpenAIServer) -> Settings:
     made = Settings(
-        data=tmp_path / "data", owner=owner, embedding_folders=str(get_model_path()), reranker_folders=str(tmp_path / "r")
+        data=tmp_path / "data",
+        owner=owner,
+        embedding_folders=str(get_model_path()),
+        reranker_folders=str(tmp_path / "r"),
     )
-    save_connection(made, Connection("Ours", server.base_url, "first-key", ("test-model",), "saved", ("nomic",), ("ranker",)))
+    save_connection(
+        made,
+        Connection(
+            "Ours", server.base_url, "first-key", ("test-model",), "saved", ("nomic",), ("ranker",)
+        ),
+    )
     return made
 
 
@@ -57,15 +66,23 @@ def source(folder: Path, name: str, text: str) -> Source:
     return Source(name, path, f"upload:{name}")
 
 
-def test_what_is_connected_is_offered(workspace: Workspace, server: OpenAIServer, settings: Settings, tmp_path: Path) -> None:
+def test_what_is_connected_is_offered(
+    workspace: Workspace, server: OpenAIServer, settings: Settings, tmp_path: Path
+) -> None:
     library = workspace.library
-    assert library.embedders.names() == ["fake", f"folder:{get_model_path()}", f"nomic at {server.base_url}"]
+    assert library.embedders.names() == [
+        "fake",
+        f"folder:{get_model_path()}",
+        f"nomic at {server.base_url}",
+    ]
     assert library.rerankers.names() == [f"folder:{tmp_path / 'r'}", f"ranker at {server.base_url}"]
     assert library.embedders.of(f"folder:{get_model_path()}").max_tokens == 256
     name = f"nomic at {server.base_url}"
     library.embedders.of(name).embed(["x"])
     assert library.embedders.of(name) is library.embedders.of(name)
-    save_connection(settings, Connection("Ours", server.base_url, "second-key", embedding_models=("nomic",)))
+    save_connection(
+        settings, Connection("Ours", server.base_url, "second-key", embedding_models=("nomic",))
+    )
     library.embedders.of(name).embed(["x"])
     keys = [asked.headers["authorization"] for asked in server.requests]
     assert keys == ["Bearer first-key"] * 2 + ["Bearer second-key"] * 2
@@ -74,7 +91,9 @@ def test_what_is_connected_is_offered(workspace: Workspace, server: OpenAIServer
         library.embedders.of(name)
 
 
-def test_a_version_is_built_and_promoted_in_runs(workspace: Workspace, owner: str, server: OpenAIServer) -> None:
+def test_a_version_is_built_and_promoted_in_runs(
+    workspace: Workspace, owner: str, server: OpenAIServer
+) -> None:
     name = f"nomic at {server.base_url}"
     version = workspace.library.versions.add(owner, "Docs", embedder=name, max_tokens=100)
     run = workspace.build_version(owner, version.id)
@@ -82,16 +101,22 @@ def test_a_version_is_built_and_promoted_in_runs(workspace: Workspace, owner: st
     assert (run.kind, run.title, run.size) == ("index", f"100 tokens, {name} for Docs", 2)
     found = [recorded.event for recorded in run]
     assert [one.status for one in found if isinstance(one, DocumentDone)] == ["indexed"] * 2
-    assert {(one.provider, one.cost) for one in found if isinstance(one, ModelReplied)} == {(f"127.0.0.1:{server.port}", 0.0)}
+    assert {(one.provider, one.cost) for one in found if isinstance(one, ModelReplied)} == {
+        (f"127.0.0.1:{server.port}", 0.0)
+    }
     workspace.promote_version(owner, version.id).result()
     assert workspace.library.collection(owner, "Docs").embedder == name
-    states = [(run.kind, run.state) for run in workspace.figures.runs(owner) if run.kind != "ingest"]
+    states = [
+        (run.kind, run.state) for run in workspace.figures.runs(owner) if run.kind != "ingest"
+    ]
     assert states == [("switch", "finished"), ("index", "finished")]
     with pytest.raises(NotFound):
         workspace.build_version("bob", version.id)
 
 
-def test_a_chat_uses_the_options_of_its_collection(workspace: Workspace, owner: str, tmp_path: Path) -> None:
+def test_a_chat_uses_the_options_of_its_collection(
+    workspace: Workspace, owner: str, tmp_path: Path
+) -> None:
     version = workspace.library.versions.add(owner, "Docs", embedder="fake", max_tokens=50)
     workspace.promote_version(owner, version.id).result()
     workspace.library.set_options(owner, "Docs", SearchOptions(mode="lexical", top_k=1))
@@ -105,7 +130,9 @@ def test_a_chat_uses_the_options_of_its_collection(workspace: Workspace, owner: 
     assert like.version.max_tokens == 50
 
 
-def test_a_collection_goes_out_and_in_again(workspace: Workspace, owner: str, settings: Settings, tmp_path: Path) -> None:
+def test_a_collection_goes_out_and_in_again(
+    workspace: Workspace, owner: str, settings: Settings, tmp_path: Path
+) -> None:
     run = workspace.export_collection(owner, "Docs")
     path = run.result()
     assert (run.kind, path.parent) == ("transfer", settings.data / "exports")
@@ -117,7 +144,9 @@ def test_a_collection_goes_out_and_in_again(workspace: Workspace, owner: str, se
     made = workspace.import_collection(owner, upload, "Copy").result()
     assert (made.name, made.documents) == ("Copy", 2)
     assert not upload.exists()
-    assert workspace.library.retrieve(owner, "Copy", "length of the Danube")[0].document == "rivers.md"
+    assert (
+        workspace.library.retrieve(owner, "Copy", "length of the Danube")[0].document == "rivers.md"
+    )
     with pytest.raises(ConfigError):
         workspace.import_collection(owner, nonsense(tmp_path / "other.zip"), "Other").result()
 

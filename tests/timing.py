@@ -1,4 +1,6 @@
-"""What may take how long, and waiting, without a look at the clock on the wall: the machine may be busy."""
+"""What may take how long, and waiting, without a look at the clock on the wall: the machine may be
+busy.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from agentkit.core.stopping import StopSignal
 
 @contextmanager
 def processor_time(most_s: float) -> Iterator[None]:
-    """Fails when the block takes this process that many seconds of its processors, all threads together.
+    """Fails when the block takes this process that many seconds of its processors, all threads
+    together.
 
     Neither waiting nor other processes count. Choose some ten times what it takes.
     """

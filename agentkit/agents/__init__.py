@@ -21,8 +21,13 @@ _HOME = {
 }
 
 __all__ = [
-    "AssistantAgent", "GroupChat", "GroupChatManager", "RetrieveAssistantAgent", "RetrieveUserProxyAgent", "UserProxyAgent",
-]  # fmt: skip
+    "AssistantAgent",
+    "GroupChat",
+    "GroupChatManager",
+    "RetrieveAssistantAgent",
+    "RetrieveUserProxyAgent",
+    "UserProxyAgent",
+]
 
 
 def __getattr__(name: str) -> Any:

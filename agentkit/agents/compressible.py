@@ -1,4 +1,6 @@
-"""CompressibleAgent: an assistant that ends the chat or shortens its history when the model's window is used up."""
+"""CompressibleAgent: an assistant that ends the chat or shortens its history when the model's
+window is used up.
+"""
 
 from __future__ import annotations
 
@@ -39,17 +41,21 @@ _STRATEGIES = {"COMPRESS": ModelSummary.name, "CUSTOMIZED": "compress_function"}
 class CompressibleAgent(ConversableAgent):
     """An AssistantAgent that looks at the tokens of what its model would be sent before it asks.
 
-    `compress_config` is False (or empty) to do nothing, True for the defaults, or a dict with any of these keys:
-    `mode` ("TERMINATE": end the chat when the model's window is full; "COMPRESS": let the model shorten the history from
-    `trigger_count` on; "CUSTOMIZED": let `compress_function` do it, which takes the messages and gives `(success, messages)`),
-    `trigger_count` (share of the window, or tokens; later where the first message alone takes more than half of it), `async` (in
-    async chats the event loop goes on meanwhile), `broadcast` (the other agent, in a group chat everybody, gets the shorter
-    history, too), `verbose` (print what is shortened and what comes of it) and `leave_last_n` (so many newest messages are not
-    shortened; the one that is to be answered never is).
+    `compress_config` is False (or empty) to do nothing, True for the defaults, or a dict with any
+    of these keys:
+    `mode` ("TERMINATE": end the chat when the model's window is full; "COMPRESS": let the model
+    shorten the history from `trigger_count` on; "CUSTOMIZED": let `compress_function` do it, which
+    takes the messages and gives `(success, messages)`), `trigger_count` (share of the window, or
+    tokens; later where the first message alone takes more than half of it), `async` (in async chats
+    the event loop goes on meanwhile), `broadcast` (the other agent, in a group chat everybody, gets
+    the shorter history, too), `verbose` (print what is shortened and what comes of it) and
+    `leave_last_n` (so many newest messages are not shortened; the one that is to be answered never
+    is).
 
-    A failure is told by the event Compressed and leaves the history whole; a model that failed is asked again when the history is
-    a quarter longer, or fills the window. `compress_client` is the OpenAIWrapper that writes the
-    summaries, by default the agent's own client. Raises WrongArgument (a ValueError) and WrongType for settings that cannot be.
+    A failure is told by the event Compressed and leaves the history whole; a model that failed is
+    asked again when the history is a quarter longer, or fills the window. `compress_client` is the
+    OpenAIWrapper that writes the summaries, by default the agent's own client. Raises WrongArgument
+    (a ValueError) and WrongType for settings that cannot be.
     Names and defaults: AutoGen 0.2.
     """
 
@@ -88,11 +94,15 @@ class CompressibleAgent(ConversableAgent):
         self.compress_client: Any = self.client
         self._meters: dict[str, Meter] = {}
         self._failures: Conversations[Failure | None] = Conversations()
-        self._originals: Conversations[tuple[Messages, Messages]] = Conversations()  # shortened, and as it was said
+        self._originals: Conversations[tuple[Messages, Messages]] = (
+            Conversations()
+        )  # shortened, and as it was said
         self.compress_config = self._checked(compress_config)
         limits = CompressibleAgent.on_oai_token_limit, CompressibleAgent.a_on_oai_token_limit
         for reply_func in limits:
-            self.register_reply([Agent, None], reply_func, before_the_model(self), ignore_async_in_sync_chat=True)
+            self.register_reply(
+                [Agent, None], reply_func, before_the_model(self), ignore_async_in_sync_chat=True
+            )
 
     def _checked(self, given: Any) -> dict[str, Any] | Literal[False]:
         """The whole config with the trigger in tokens; False when nothing is to be done."""
@@ -102,18 +112,26 @@ class CompressibleAgent(ConversableAgent):
         model, window = model_of(self)
         why = no_window(self.client, model)
         if config["mode"] == "COMPRESS" and self.client is None:
-            raise WrongArgument(f"{self.name}: compress_config with mode COMPRESS needs an llm_config; or use CUSTOMIZED.")
+            raise WrongArgument(
+                f"{self.name}: compress_config with mode COMPRESS needs an llm_config; or use"
+                " CUSTOMIZED."
+            )
         if config["mode"] == "TERMINATE" and window is None:
-            raise WrongArgument(f"{self.name}: mode TERMINATE ends the chat when a window is full, and {why}.")
-        config["trigger_count"] = trigger = settings_of.trigger_tokens(self.name, config["trigger_count"], window, why)
+            raise WrongArgument(
+                f"{self.name}: mode TERMINATE ends the chat when a window is full, and {why}."
+            )
+        config["trigger_count"] = trigger = settings_of.trigger_tokens(
+            self.name, config["trigger_count"], window, why
+        )
         if config["mode"] != "TERMINATE" and trigger < (least := self._attempt("").fixed):
             raise WrongArgument(
-                f"{self.name}: trigger_count={trigger} is below the {least} tokens of the system message and the functions; "
-                "raise it."
+                f"{self.name}: trigger_count={trigger} is below the {least} tokens of the system"
+                " message and the functions; raise it."
             )
         return config
 
-    async def _generate_reply(  # type: ignore[override]  # AutoGen names `exclude` here, and takes nothing else
+    # AutoGen names `exclude` here, and takes nothing else.
+    async def _generate_reply(  # type: ignore[override]
         self,
         mode: Mode,
         /,
@@ -121,7 +139,8 @@ class CompressibleAgent(ConversableAgent):
         sender: Agent | None = None,
         exclude: list[Callable[..., Any]] | None = None,
     ) -> Reply:
-        """The reply to the conversation with the sender as it is stored, also when other messages are given.
+        """The reply to the conversation with the sender as it is stored, also when other messages
+        are given.
 
         Given messages count without a sender, or when there is no conversation yet.
         """
@@ -140,9 +159,11 @@ class CompressibleAgent(ConversableAgent):
         sender: Agent | None = None,
         config: Any | None = None,
     ) -> Verdict:
-        """Reply function: end the chat, or shorten the history, when the tokens reach what `compress_config` says.
+        """Reply function: end the chat, or shorten the history, when the tokens reach what
+        `compress_config` says.
 
-        Final only when it ends the chat. The functions asked after it, the model's among them, get the shortened history.
+        Final only when it ends the chat. The functions asked after it, the model's among them, get
+        the shortened history.
         `config` may be another llm_config whose model counts.
         """
         if self.compress_config is False:
@@ -156,7 +177,9 @@ class CompressibleAgent(ConversableAgent):
         due = attempt.due_at(min(trigger, attempt.limit), before)
         if not before or (tokens := attempt.tokens(before)) < due:
             return False, None
-        failed = self._failures.get(self, sender) if self.compress_config["mode"] == "COMPRESS" else None
+        failed = (
+            self._failures.get(self, sender) if self.compress_config["mode"] == "COMPRESS" else None
+        )
         if failed and failed.rests(before, tokens, model_of(self)[1]):
             return False, None
         made = await attempt.run(before, lambda: self._shortened(mode, before))
@@ -169,7 +192,9 @@ class CompressibleAgent(ConversableAgent):
     on_oai_token_limit, a_on_oai_token_limit = faces(_on_oai_token_limit)
 
     def original_messages(self, agent: Agent) -> list[Stored]:
-        """The conversation with an agent as it was said, also where its beginning was shortened since."""
+        """The conversation with an agent as it was said, also where its beginning was shortened
+        since.
+        """
         stored = self._oai_messages.get(agent) or []
         made, said = self._originals.get(self, agent) or ([], [])
         return [*said, *stored[len(made) :]] if goes_on(stored, made) else list(stored)
@@ -177,9 +202,11 @@ class CompressibleAgent(ConversableAgent):
     def compress_messages(
         self, messages: list[Stored] | None = None, config: Any | None = None
     ) -> tuple[bool, list[Stored] | None]:
-        """Let the model write one message for all but the first and the last `leave_last_n`: `(True, messages)`.
+        """Let the model write one message for all but the first and the last `leave_last_n`:
+        `(True, messages)`.
 
-        `config` may be another OpenAIWrapper to ask. `(False, None)` when there is nothing to shorten or it failed; why, is told.
+        `config` may be another OpenAIWrapper to ask. `(False, None)` when there is nothing to
+        shorten or it failed; why, is told.
         """
         settings = self.compress_config or self.DEFAULT_COMPRESS_CONFIG
         client = self.compress_client if config is None else config
@@ -188,7 +215,11 @@ class CompressibleAgent(ConversableAgent):
         except Stopped:
             raise
         except Exception as error:  # noqa: BLE001 (clients of scripts raise anything)
-            failed = settings_of.Failed(str(error) if isinstance(error, AgentkitError) else f"{type(error).__name__}: {error}")
+            failed = settings_of.Failed(
+                str(error)
+                if isinstance(error, AgentkitError)
+                else f"{type(error).__name__}: {error}"
+            )
             telling.note(self.name, f"the history was not shortened: {failed.reason}", is_quiet())
             return failed
         return True, made
@@ -198,7 +229,9 @@ class CompressibleAgent(ConversableAgent):
         attempt = self._attempt(ModelSummary.name)
         trigger = settings["trigger_count"] if self.compress_config else attempt.tokens(messages)
         if settings["verbose"]:
-            IOStream.get_default().print("To be shortened:", *written(parts[1]), sep="\n", flush=True)
+            IOStream.get_default().print(
+                "To be shortened:", *written(parts[1]), sep="\n", flush=True
+            )
         room_below = attempt.due_at(min(trigger, attempt.limit), messages)
         made = assembled(parts, [ModelSummary()], attempt, room_below, client, self)
         if settings["verbose"]:
@@ -207,14 +240,18 @@ class CompressibleAgent(ConversableAgent):
         return made
 
     async def _shortened(self, mode: Mode, messages: Messages) -> Messages:
-        """What the agent's own or the custom function makes of the messages; raises AgentkitError when it says that it failed."""
+        """What the agent's own or the custom function makes of the messages; raises AgentkitError
+        when it says that it failed.
+        """
         assert self.compress_config is not False
         given, last = copy.deepcopy(messages), list[Any]()
         if self.compress_config["mode"] == "CUSTOMIZED":
             function = self.compress_config["compress_function"]
         else:
             function = self.compress_messages
-            if not self.compress_config["leave_last_n"]:  # what is to be answered is no earlier message
+            if not self.compress_config[
+                "leave_last_n"
+            ]:  # what is to be answered is no earlier message
                 head, middle, last = divide(given, 1)
                 given = head + middle
         if self.compress_config["async"] and not inspect.iscoroutinefunction(function):
@@ -235,7 +272,9 @@ class CompressibleAgent(ConversableAgent):
             ended(self, sender, end)
         return True, None
 
-    def _store(self, sender: Agent | None, stored: Messages, before: Messages, made: Messages) -> None:
+    def _store(
+        self, sender: Agent | None, stored: Messages, before: Messages, made: Messages
+    ) -> None:
         assert self.compress_config is not False
         if sender is None:
             return
@@ -253,6 +292,8 @@ class CompressibleAgent(ConversableAgent):
     def _attempt(self, strategy: str, limit: int = sys.maxsize, config: Any = None) -> Attempt:
         """What holds for this agent; `limit` counts where the window of the model is not known."""
         model, window = model_of(self) if config is None else model_asked_by(None, config)
-        meter = self._meters.get(model) or self._meters.setdefault(model, Meter(model, self.client if config is None else None))
+        meter = self._meters.get(model) or self._meters.setdefault(
+            model, Meter(model, self.client if config is None else None)
+        )
         fixed = meter.fixed(self._oai_system_message, offered_tools(self.llm_config))
         return Attempt(self.name, strategy, meter, fixed, window or limit)

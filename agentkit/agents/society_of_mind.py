@@ -20,16 +20,19 @@ Preparer = Callable[["SocietyOfMindAgent", list[Stored]], Any]
 
 _BEFORE = "You were asked something and talked it over with your team. This is what was said:"
 _PROMPT = (
-    "Answer what was asked at first, in a reply that stands for itself. Do not speak of the team or of how the answer came about."
+    "Answer what was asked at first, in a reply that stands for itself. Do not speak of the team or"
+    " of how the answer came about."
 )
 
 
 class SocietyOfMindAgent(ConversableAgent):
-    """Hands each message to the group of `chat_manager`, which begins anew, and replies with what comes of it.
+    """Hands each message to the group of `chat_manager`, which begins anew, and replies with what
+    comes of it.
 
-    The members know what was said to and by this agent before. `response_preparer` makes the reply of the
-    group's messages: a callable over (this agent, messages), or a prompt for the agent's model. By default
-    it is a prompt where there is a model, and else the last message without TERMINATE. Works in sync and
+    The members know what was said to and by this agent before. `response_preparer` makes the reply
+    of the group's messages: a callable over (this agent, messages), or a prompt for the agent's
+    model. By default it is a prompt where there is a model, and else the last message without
+    TERMINATE. Works in sync and
     async chats. Names and defaults: AutoGen 0.2. Raises WrongType for a manager that is none.
     """
 
@@ -80,13 +83,22 @@ class SocietyOfMindAgent(ConversableAgent):
     def update_chat_manager(self, chat_manager: GroupChatManager | None) -> None:
         """Let another group talk messages over from now on."""
         if not isinstance(chat_manager, GroupChatManager | None):
-            raise WrongType(f"{self.name}: chat_manager must be a GroupChatManager, not {chat_manager!r}.")
+            raise WrongType(
+                f"{self.name}: chat_manager must be a GroupChatManager, not {chat_manager!r}."
+            )
         self._chat_manager = chat_manager
 
     async def _generate_inner_monologue_reply(
-        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: object = None
+        self,
+        mode: Mode,
+        /,
+        messages: Sequence[AnyMessage] | None = None,
+        sender: Agent | None = None,
+        config: object = None,
     ) -> Verdict:
-        """Reply function: what the group makes of the last message. What fails in the group is raised."""
+        """Reply function: what the group makes of the last message. What fails in the group is
+        raised.
+        """
         messages = conversation(self, messages, sender)
         manager = self._chat_manager
         if manager is None or not messages:
@@ -95,9 +107,13 @@ class SocietyOfMindAgent(ConversableAgent):
         await mode.peer(self, "initiate_chat", manager, message=messages[-1], clear_history=False)
         return True, await mode.invoke(self.response_preparer, self, manager.groupchat.messages)
 
-    generate_inner_monologue_reply, a_generate_inner_monologue_reply = faces(_generate_inner_monologue_reply)
+    generate_inner_monologue_reply, a_generate_inner_monologue_reply = faces(
+        _generate_inner_monologue_reply
+    )
 
-    async def _prepare(self, mode: Mode, manager: GroupChatManager, earlier: Sequence[Stored], sender: Agent | None) -> None:
+    async def _prepare(
+        self, mode: Mode, manager: GroupChatManager, earlier: Sequence[Stored], sender: Agent | None
+    ) -> None:
         """Let the members forget all but what was said outside."""
         self.clear_history(manager)
         manager.reset()
@@ -122,8 +138,15 @@ def _asking(prompt: str) -> Preparer:
     """What the agent's model makes of what was said, asked by the prompt."""
 
     def prepared(agent: SocietyOfMindAgent, messages: list[Stored]) -> Any:
-        said = [{"role": "user", "name": each.get("name", ""), "content": text_of(each.get("content"))} for each in messages]
-        asked = [{"role": "system", "content": _BEFORE}, *said, {"role": "system", "content": prompt}]
+        said = [
+            {"role": "user", "name": each.get("name", ""), "content": text_of(each.get("content"))}
+            for each in messages
+        ]
+        asked = [
+            {"role": "system", "content": _BEFORE},
+            *said,
+            {"role": "system", "content": prompt},
+        ]
         return model_reply(agent.client, asked, agent.client_cache, agent, {})
 
     return prepared

@@ -1,4 +1,6 @@
-"""UserProxyAgent: a ConversableAgent that stands for a person, asks them every time, and runs code for others."""
+"""UserProxyAgent: a ConversableAgent that stands for a person, asks them every time, and runs code
+for others.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,14 @@ class UserProxyAgent(ConversableAgent):
 
     DEFAULT_USER_PROXY_AGENT_DESCRIPTIONS: ClassVar[dict[str, str]] = {
         "ALWAYS": "A person who answers questions and does or approves what is asked of them.",
-        "TERMINATE": "Someone who runs Python code (in a python block) and shell scripts (in a sh block) and reports the output; "
-        "a person looks at the end result.",
-        "NEVER": "A computer that does nothing but run Python code (in a python block) and shell scripts (in a sh block) and "
-        "report the output.",
+        "TERMINATE": (
+            "Someone who runs Python code (in a python block) and shell scripts (in a sh block) and"
+            " reports the output; a person looks at the end result."
+        ),
+        "NEVER": (
+            "A computer that does nothing but run Python code (in a python block) and shell scripts"
+            " (in a sh block) and report the output."
+        ),
     }
 
     def __init__(
@@ -27,14 +33,17 @@ class UserProxyAgent(ConversableAgent):
         max_consecutive_auto_reply: int | None = None,
         human_input_mode: InputMode = "ALWAYS",
         function_map: dict[str, Callable[..., Any]] | None = None,
-        code_execution_config: dict[str, Any] | Literal[False] = {},  # noqa: B006 (AutoGen's default, never written to)
+        # AutoGen's default, never written to.
+        code_execution_config: (dict[str, Any] | Literal[False]) = {},  # noqa: B006
         default_auto_reply: str | dict[str, Any] | None = "",
         llm_config: dict[str, Any] | Literal[False] | None = False,
         system_message: str | list[Any] | None = "",
         description: str | None = None,
         **kwargs: Any,
     ) -> None:
-        """The arguments of ConversableAgent; code runs isolated unless `code_execution_config` says otherwise."""
+        """The arguments of ConversableAgent; code runs isolated unless `code_execution_config` says
+        otherwise.
+        """
         if description is None:
             description = self.DEFAULT_USER_PROXY_AGENT_DESCRIPTIONS.get(human_input_mode)
         super().__init__(

@@ -1,4 +1,6 @@
-"""The names of AgentScope 0.1 that are here: `import agentkit.agentscope as agentscope`. No behaviour of its own."""
+"""The names of AgentScope 0.1 that are here: `import agentkit.agentscope as agentscope`. No
+behaviour of its own.
+"""
 
 from agentkit.doors import Door
 

@@ -18,7 +18,8 @@ from agentkit.api.wire import Method, pack_error
 from agentkit.core import bus, stopping
 from agentkit.core.stopping import StopSignal
 from agentkit.errors import AgentkitError, NotFound
-from agentkit.events import Event, to_json
+from agentkit.event_json import to_json
+from agentkit.events import Event
 from agentkit.runs import Run
 from agentkit.workspace import Workspace
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from agentkit.api.address import API, Address, peer_uid
 from agentkit.core import bus, stopping
 from agentkit.errors import HolderGone, NotFound, StoreError
-from agentkit.events import HumanAnswered, HumanInputRequested, Recorded, from_json
+from agentkit.event_json import from_json
+from agentkit.events import HumanAnswered, HumanInputRequested, Recorded
 from agentkit.messages import new_id
 from agentkit.runs import Run
 from agentkit.settings import Settings
@@ -114,9 +115,7 @@ class Link:
                 raise self._gone from error
             self._said(response)
 
-    def _answer(
-        self, connection: _Connection, path: str, body: Line
-    ) -> http.client.HTTPResponse:
+    def _answer(self, connection: _Connection, path: str, body: Line) -> http.client.HTTPResponse:
         try:
             connection.connect()
         except OSError as error:

@@ -158,7 +158,6 @@ class Service:
             raise NotFound("That call is over.")
         return call
 
-
     async def _body(self, request: Request) -> Any:
         """The JSON value of the request; raises ConfigError when it is none or too large."""
         read = bytearray()

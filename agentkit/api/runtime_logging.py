@@ -1,4 +1,5 @@
-"""AutoGen's `runtime_logging`: what agents do between `start` and `stop`, in the ledger and in a file.
+"""AutoGen's `runtime_logging`: what agents do between `start` and `stop`, in the ledger and in a
+file.
 
 A SQLite file has AutoGen's tables `chat_completions`, `events` and `function_calls`, with their
 columns; in a text file each of their rows is a line of JSON.
@@ -26,14 +27,17 @@ from agentkit.settings import Settings
 
 _TABLES = """
 create table if not exists chat_completions (
-    id integer primary key, invocation_id text, client_id integer, wrapper_id integer, session_id text,
-    source_name text, request text, response text, is_cached integer, cost real, start_time datetime,
+    id integer primary key, invocation_id text, client_id integer, wrapper_id integer,
+    session_id text,
+    source_name text, request text, response text, is_cached integer, cost real,
+    start_time datetime,
     end_time datetime);
 create table if not exists events (
     event_name text, source_id integer, source_name text, agent_module text, agent_class_name text,
     id integer primary key, json_state text, timestamp datetime);
 create table if not exists function_calls (
-    source_id integer, source_name text, function_name text, args text, returns text, timestamp datetime);
+    source_id integer, source_name text, function_name text, args text, returns text,
+    timestamp datetime);
 """
 
 
@@ -58,7 +62,9 @@ class _Log:
         atexit.register(self.end)  # many scripts never stop
 
     def hear(self, event: Event) -> None:
-        """Keep an event in the ledger and in the file; those of a run within are in the ledger already."""
+        """Keep an event in the ledger and in the file; those of a run within are in the ledger
+        already.
+        """
         if runs.current() is None:
             for listener in self._hearing:
                 listener(event)
@@ -74,29 +80,50 @@ class _Log:
                     self._add_call(event)
                 case MessageSent():
                     state = json.dumps(asdict(event), ensure_ascii=False, default=str)
-                    self._add("events", event_name="received_message", source_name=event.recipient,
-                              json_state=state, timestamp=_time())  # fmt: skip
+                    self._add(
+                        "events",
+                        event_name="received_message",
+                        source_name=event.recipient,
+                        json_state=state,
+                        timestamp=_time(),
+                    )
                 case ToolCalled():
                     self._arguments[event.call_id] = event.arguments
                 case ToolReturned():
-                    self._add("function_calls", source_name=event.agent, function_name=event.name,
-                              args=self._arguments.pop(event.call_id, None), returns=event.content,
-                              timestamp=_time())  # fmt: skip
+                    self._add(
+                        "function_calls",
+                        source_name=event.agent,
+                        function_name=event.name,
+                        args=self._arguments.pop(event.call_id, None),
+                        returns=event.content,
+                        timestamp=_time(),
+                    )
                 case _:
                     pass
 
     def _add_call(self, event: ModelReplied) -> None:
         asked = self._asked.pop(event.call_id, None)
-        request = {**asked.request, "model": asked.model, "messages": asked.messages} if asked else {}
-        self._add("chat_completions", invocation_id=event.call_id, session_id=self.session,
-                  source_name=event.agent, request=json.dumps(request, ensure_ascii=False, default=str),
-                  response=json.dumps(_response(event), ensure_ascii=False),
-                  is_cached=int(event.status == "cached"), cost=event.cost,
-                  start_time=_time(-event.seconds), end_time=_time())  # fmt: skip
+        request = (
+            {**asked.request, "model": asked.model, "messages": asked.messages} if asked else {}
+        )
+        self._add(
+            "chat_completions",
+            invocation_id=event.call_id,
+            session_id=self.session,
+            source_name=event.agent,
+            request=json.dumps(request, ensure_ascii=False, default=str),
+            response=json.dumps(_response(event), ensure_ascii=False),
+            is_cached=int(event.status == "cached"),
+            cost=event.cost,
+            start_time=_time(-event.seconds),
+            end_time=_time(),
+        )
 
     def _add(self, table: str, **values: object) -> None:
         columns, marks = ", ".join(values), ", ".join("?" * len(values))
-        self.connection.execute(f"insert into {table} ({columns}) values ({marks})", list(values.values()))
+        self.connection.execute(
+            f"insert into {table} ({columns}) values ({marks})", list(values.values())
+        )
         self.connection.commit()
         if self._lines is not None:
             with self._lines.open("a", encoding="utf-8") as out:
@@ -116,7 +143,11 @@ class _State:
 
 
 def start(
-    logger: object = None, logger_type: str = "sqlite", config: dict[str, Any] | None = None, *, settings: Settings | None = None
+    logger: object = None,
+    logger_type: str = "sqlite",
+    config: dict[str, Any] | None = None,
+    *,
+    settings: Settings | None = None,
 ) -> str:
     """Begin to log, and give the session's id, under which it also stands among the app's runs.
 
@@ -127,9 +158,15 @@ def start(
     """
     if logger is not None or logger_type not in ("sqlite", "file"):
         given = f"logger={logger!r}" if logger is not None else f"logger_type={logger_type!r}"
-        raise WrongArgument(f"{given} is not there; log to 'sqlite', or listen to the events of a run.")
+        raise WrongArgument(
+            f"{given} is not there; log to 'sqlite', or listen to the events of a run."
+        )
     named = config or {}
-    lines = Path("autogen_logs", named.get("filename", "runtime.log")) if logger_type == "file" else None
+    lines = (
+        Path("autogen_logs", named.get("filename", "runtime.log"))
+        if logger_type == "file"
+        else None
+    )
     stop()
     if _State.log is not None:
         _State.log.connection.close()
@@ -162,10 +199,12 @@ def _response(event: ModelReplied) -> object:
         return event.error
     usage = {"prompt_tokens": event.usage.prompt, "completion_tokens": event.usage.completion}
     return {
-        "id": event.call_id, "model": event.model, "object": "chat.completion",
+        "id": event.call_id,
+        "model": event.model,
+        "object": "chat.completion",
         "choices": [{"index": 0, "message": {"role": "assistant", "content": event.text}}],
         "usage": {**usage, "total_tokens": sum(usage.values())},
-    }  # fmt: skip
+    }
 
 
 def _time(seconds: float = 0.0) -> str:

@@ -22,7 +22,8 @@ from pydantic import (
 
 from agentkit import errors
 from agentkit.errors import AgentkitError, StoreError
-from agentkit.events import Recorded, from_json, to_json
+from agentkit.event_json import from_json, to_json
+from agentkit.events import Recorded
 from agentkit.retrieval import Source
 from agentkit.runs import Run
 from agentkit.settings import Settings

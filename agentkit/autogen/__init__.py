@@ -1,4 +1,6 @@
-"""The names of AutoGen 0.2 that are here: `import agentkit.autogen as autogen`. No behaviour of its own."""
+"""The names of AutoGen 0.2 that are here: `import agentkit.autogen as autogen`. No behaviour of its
+own.
+"""
 
 from agentkit.doors import Door
 

@@ -1,6 +1,7 @@
 """The command line: the same work as the app, for terminals and scripts.
 
-Results go to stdout, everything else to stderr. Exit codes: 0 well, 1 something failed, 2 wrong usage, 130 interrupted.
+Results go to stdout, everything else to stderr. Exit codes: 0 well, 1 something failed, 2 wrong
+usage, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -12,7 +13,18 @@ from pathlib import Path
 
 import typer
 
-from agentkit.cli import ask, doctor, evaluate, extract, figures, ingest, port, search, serve, transfer
+from agentkit.cli import (
+    ask,
+    doctor,
+    evaluate,
+    extract,
+    figures,
+    ingest,
+    port,
+    search,
+    serve,
+    transfer,
+)
 from agentkit.cli.output import note, put_json, tolerate_any_character
 from agentkit.cli.store import Opener, open_workspace
 from agentkit.errors import AgentkitError, Stopped

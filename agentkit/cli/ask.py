@@ -40,15 +40,28 @@ _BRACKETS = re.compile(r"\[\d[\d,\s]*\]")
 def ask(
     context: typer.Context,
     question: Annotated[str, typer.Argument(help="What you want to know.")],
-    collection: Annotated[str | None, typer.Option(help='Where to look; by default "Documents", or the only one.')] = None,
+    collection: Annotated[
+        str | None, typer.Option(help='Where to look; by default "Documents", or the only one.')
+    ] = None,
     team: Annotated[
-        str, typer.Option(help="Who answers: answer, research, plan, table, assistant, tools, group, or werewolf.")
+        str,
+        typer.Option(
+            help="Who answers: answer, research, plan, table, assistant, tools, group, or werewolf."
+        ),
     ] = "answer",
-    model: Annotated[str, typer.Option(help="Which model; by default the first that is configured.")] = "",
+    model: Annotated[
+        str, typer.Option(help="Which model; by default the first that is configured.")
+    ] = "",
     chat: Annotated[str | None, typer.Option(help="The id of a chat to go on with.")] = None,
     max_tokens: Annotated[
         int | None,
-        typer.Option(min=1, help="Most tokens that the models may take; by default AGENTKIT_RUN_TOKENS, or any number."),
+        typer.Option(
+            min=1,
+            help=(
+                "Most tokens that the models may take; by default AGENTKIT_RUN_TOKENS, or any"
+                " number."
+            ),
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end.")] = False,
 ) -> None:
@@ -58,7 +71,11 @@ def ask(
 
     with opened(context) as workspace:
         owner = workspace.settings.owner
-        before = workspace.ledger.chat(owner, chat).collection if chat and collection is None else collection
+        before = (
+            workspace.ledger.chat(owner, chat).collection
+            if chat and collection is None
+            else collection
+        )
         searched = chosen_collection(workspace, before)
         asked = Question(question, searched, team, model, chat, max_tokens=max_tokens)
         run = workspace.ask(owner, asked)
@@ -167,7 +184,15 @@ def _taken(workspace: Workspace, run: Run[Answer]) -> Totals:
 def _object(answer: Answer, took: Totals, run: Run[Answer]) -> dict[str, Any]:
     usage = {
         name: getattr(took, name)
-        for name in ("prompt_tokens", "completion_tokens", "cost", "unpriced", "estimated", "seconds", "calls")
+        for name in (
+            "prompt_tokens",
+            "completion_tokens",
+            "cost",
+            "unpriced",
+            "estimated",
+            "seconds",
+            "calls",
+        )
     }
     return {
         "answer": answer.text,
@@ -197,7 +222,9 @@ def _thought(thinking: Thinking) -> str:
 
 
 def _show_doubts(answer: Answer) -> None:
-    """The markers that are not borne out by their passages, each with the words that it stands behind."""
+    """The markers that are not borne out by their passages, each with the words that it stands
+    behind.
+    """
     doubtful = [one for one in answer.checks if one.verdict in ("doubtful", "missing")]
     if doubtful:
         put("\nCheck before you rely on it:")
@@ -215,7 +242,9 @@ def _doubt(one: Checked) -> str:
         return "names no passage"
     if one.kind == "negation":
         return f'and this differ in "{one.what}"'
-    return "does not seem to be about this" if one.kind == "passage" else f'does not say "{one.what}"'
+    return (
+        "does not seem to be about this" if one.kind == "passage" else f'does not say "{one.what}"'
+    )
 
 
 def _citation(citation: Citation) -> dict[str, Any]:
@@ -231,7 +260,10 @@ def _show_end(answer: Answer, took: Totals, run: Run[Answer]) -> None:
     for citation in answer.citations:
         sign = "?" if answer.checks and citation.marker not in sure else ""
         place = f"p. {citation.page}" if citation.page else citation.place
-        put(f"[{citation.marker}{sign}] " + ", ".join(part for part in (citation.document, place, citation.heading) if part))
+        put(
+            f"[{citation.marker}{sign}] "
+            + ", ".join(part for part in (citation.document, place, citation.heading) if part)
+        )
     _show_doubts(answer)
     if answer.thinking:
         note(f"\n{_thought(answer.thinking)}")
@@ -239,13 +271,22 @@ def _show_end(answer: Answer, took: Totals, run: Run[Answer]) -> None:
         note(f"\nThe answer is not whole: {CUT[answer.cut]}.")
     if answer.end not in (ANSWERED, NO_EVIDENCE, STOPPED):
         note(f"\nEnded: {ended(answer.end)}.")
-    tokens = f"{took.prompt_tokens + took.completion_tokens:,} tokens{' (estimated)' if took.estimated else ''}"
-    what = f"{tokens}, {dollars(took.cost, took.unpriced)}, {took.seconds:.1f} s" if took.calls else "No model was asked"
+    tokens = (
+        f"{took.prompt_tokens + took.completion_tokens:,}"
+        f" tokens{' (estimated)' if took.estimated else ''}"
+    )
+    what = (
+        f"{tokens}, {dollars(took.cost, took.unpriced)}, {took.seconds:.1f} s"
+        if took.calls
+        else "No model was asked"
+    )
     note(f"\n{what}. Go on with --chat {run.chat_id}")
 
 
 def asked(request: HumanInputRequested) -> str | None:
-    """The person's answer, in the form that the request describes; None when nobody is there (end of input)."""
+    """The person's answer, in the form that the request describes; None when nobody is there (end
+    of input).
+    """
     note(f"\n{request.agent} asks: {request.prompt}")
     if request.draft:
         _show(request.draft)
@@ -270,8 +311,9 @@ def _show(draft: str) -> None:
     note(f"  {found.lines:,} line{'' if found.lines == 1 else 's'}")
     if found.unseen:
         note(
-            f"  It contains {found.unseen:,} invisible character{'' if found.unseen == 1 else 's'}, shown by"
-            " their numbers, like ⟨U+202E⟩. They can make code look like something else than what runs."
+            f"  It contains {found.unseen:,} invisible character{'' if found.unseen == 1 else 's'},"
+            " shown by their numbers, like ⟨U+202E⟩. They can make code look like something else"
+            " than what runs."
         )
 
 

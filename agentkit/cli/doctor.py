@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     from agentkit.retrieval.types import Problem
     from agentkit.workspace import Workspace
 
-_PACKAGES = ("streamlit", "duckdb", "torch", "sentence-transformers", "hnswlib", "tantivy", "openai", "pypdfium2", "pandas")
+_PACKAGES = (
+    "streamlit",
+    "duckdb",
+    "torch",
+    "sentence-transformers",
+    "hnswlib",
+    "tantivy",
+    "openai",
+    "pypdfium2",
+    "pandas",
+)
 _MOST_TOLD = 20
 
 
@@ -122,7 +132,9 @@ def _embedder(workspace: Workspace) -> Check:
     vectors = embedder.embed(["Is the model there?"])
     right = vectors.shape == (1, embedder.dimension) and abs(float((vectors**2).sum()) - 1) < 0.01
     advice = "" if right else "Reinstall it with `make clean` and `make app`."
-    return Check("embedding model", right, f"{embedder.name}, {embedder.dimension} dimensions", advice)
+    return Check(
+        "embedding model", right, f"{embedder.name}, {embedder.dimension} dimensions", advice
+    )
 
 
 def _model(settings: Settings) -> Check:
@@ -132,14 +144,24 @@ def _model(settings: Settings) -> Check:
     connection = default_connection(settings)
     if connection is None:
         return Check(
-            "model", True, "offline: answers quote the documents", "For written answers set OPENAI_API_KEY or OPENAI_BASE_URL."
+            "model",
+            True,
+            "offline: answers quote the documents",
+            "For written answers set OPENAI_API_KEY or OPENAI_BASE_URL.",
         )
     tried = probe(connection)
     failed = [f"{step.name}: {step.detail}" for step in tried.steps if not step.ok]
     advice = (
-        "" if tried.ok else "Correct the address or the key in the environment, .streamlit/secrets.toml or the settings page."
+        ""
+        if tried.ok
+        else (
+            "Correct the address or the key in the environment, .streamlit/secrets.toml or the"
+            " settings page."
+        )
     )
-    return Check("model", tried.ok, "; ".join(failed or [step.detail for step in tried.steps]), advice)
+    return Check(
+        "model", tried.ok, "; ".join(failed or [step.detail for step in tried.steps]), advice
+    )
 
 
 def _sandbox() -> Check:
@@ -147,7 +169,13 @@ def _sandbox() -> Check:
     from agentkit.documents import confinement_works
 
     reading = f"documents are read {'in bubblewrap' if confinement_works() else 'without one'}"
-    works = [name for name, tried in (("bubblewrap", bubblewrap_works), ("docker or podman", docker_works)) if tried()]
+    works = [
+        name
+        for name, tried in (("bubblewrap", bubblewrap_works), ("docker or podman", docker_works))
+        if tried()
+    ]
     if works:
         return Check("sandbox", True, f"code that agents write runs in {works[0]}; {reading}")
-    return Check("sandbox", True, f"none, so code that agents write is refused; {reading}", how_to_isolate())
+    return Check(
+        "sandbox", True, f"none, so code that agents write is refused; {reading}", how_to_isolate()
+    )

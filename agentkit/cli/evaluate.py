@@ -18,24 +18,45 @@ from agentkit.settings import load_settings
 def evaluate(
     context: typer.Context,
     directory: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="A data set in BEIR's layout, a folder or .zip: corpus, queries, qrels.")
+        Path | None,
+        typer.Argument(
+            metavar="DIR",
+            help="A data set in BEIR's layout, a folder or .zip: corpus, queries, qrels.",
+        ),
     ] = None,
-    set_name: Annotated[str | None, typer.Option("--set", help="Instead of DIR: a question set of the retrieval lab.")] = None,
+    set_name: Annotated[
+        str | None,
+        typer.Option("--set", help="Instead of DIR: a question set of the retrieval lab."),
+    ] = None,
     collection: Annotated[
-        str | None, typer.Option(help="Where the set is asked; by default the collection that it was made for.")
+        str | None,
+        typer.Option(
+            help="Where the set is asked; by default the collection that it was made for."
+        ),
     ] = None,
     mode: Annotated[
         Literal["hybrid", "dense", "lexical"] | None,
-        typer.Option(help="By meaning, by words, or both; by default as the collection is searched, hybrid for DIR."),
+        typer.Option(
+            help=(
+                "By meaning, by words, or both; by default as the collection is searched, hybrid"
+                " for DIR."
+            )
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """Measure the retrieval on a data set, which leaves your documents alone, or on a collection with a question set."""
+    """Measure the retrieval on a data set, which leaves your documents alone, or on a collection
+    with a question set.
+    """
     if (directory is None) == (set_name is None):
         raise typer.BadParameter("give either DIR or --set", context)
     if directory is not None and collection is not None:
         raise typer.BadParameter("--collection goes with --set", context)
-    found = _of_set(context, set_name, collection, mode) if set_name else _of_folder(context, directory, mode, as_json)
+    found = (
+        _of_set(context, set_name, collection, mode)
+        if set_name
+        else _of_folder(context, directory, mode, as_json)
+    )
     if as_json:
         put_json(found)
         return
@@ -44,7 +65,9 @@ def evaluate(
             put(f"{name:<15}{figure:,}" if isinstance(figure, int) else f"{name:<15}{figure:.4f}")
 
 
-def _of_folder(context: typer.Context, directory: Path | None, mode: Any, quiet: bool) -> dict[str, Any]:
+def _of_folder(
+    context: typer.Context, directory: Path | None, mode: Any, quiet: bool
+) -> dict[str, Any]:
     from agentkit.retrieval import evaluate as measure
 
     assert directory is not None  # checked by the caller
@@ -61,13 +84,21 @@ def _of_folder(context: typer.Context, directory: Path | None, mode: Any, quiet:
         finally:
             workspace.close()
     return {
-        "mode": found.mode, "ndcg@10": found.ndcg_10, "recall@10": found.recall_10, "recall@100": found.recall_100,
-        "mrr@10": found.mrr_10, "seconds": seconds, "query_seconds": found.query_seconds, "queries": found.queries,
+        "mode": found.mode,
+        "ndcg@10": found.ndcg_10,
+        "recall@10": found.recall_10,
+        "recall@100": found.recall_100,
+        "mrr@10": found.mrr_10,
+        "seconds": seconds,
+        "query_seconds": found.query_seconds,
+        "queries": found.queries,
         "documents": found.documents,
-    }  # fmt: skip
+    }
 
 
-def _of_set(context: typer.Context, set_name: str, collection: str | None, mode: Any) -> dict[str, Any]:
+def _of_set(
+    context: typer.Context, set_name: str, collection: str | None, mode: Any
+) -> dict[str, Any]:
     from agentkit.retrieval.evaluation.measuring import measure
 
     with opened(context) as workspace:
@@ -79,9 +110,19 @@ def _of_set(context: typer.Context, set_name: str, collection: str | None, mode:
         if options.mode != "lexical":
             workspace.warm()  # the times are those of questions, not of loading the model
         figures = measure(library, owner, chosen.id, asked, options).figures
-    named = {name.replace("_", "@"): figures[name] for name in ("ndcg_10", "recall_1", "recall_5", "recall_10", "recall_100")}
+    named = {
+        name.replace("_", "@"): figures[name]
+        for name in ("ndcg_10", "recall_1", "recall_5", "recall_10", "recall_100")
+    }
     return {
-        "set": set_name, "collection": asked, "mode": options.mode, **named, "mrr@10": figures["mrr_10"],
-        "hit_rate": figures["hit_rate"], "query_seconds": figures["mean_s"], "p50_seconds": figures["p50_s"],
-        "p95_seconds": figures["p95_s"], "queries": int(figures["questions"]),
-    }  # fmt: skip
+        "set": set_name,
+        "collection": asked,
+        "mode": options.mode,
+        **named,
+        "mrr@10": figures["mrr_10"],
+        "hit_rate": figures["hit_rate"],
+        "query_seconds": figures["mean_s"],
+        "p50_seconds": figures["p50_s"],
+        "p95_seconds": figures["p95_s"],
+        "queries": int(figures["questions"]),
+    }

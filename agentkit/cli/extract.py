@@ -29,12 +29,19 @@ def extract(
         str,
         typer.Argument(
             metavar="SCHEMA",
-            help='A JSON schema (.json file), a pydantic class (module:Class, file.py:Class), or fields: "date (date), total".',
+            help=(
+                "A JSON schema (.json file), a pydantic class (module:Class, file.py:Class), or"
+                ' fields: "date (date), total".'
+            ),
         ),
     ],
     documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT", help="Files or folders.")],
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object: rows with values and citations.")] = False,
-    model: Annotated[str, typer.Option(help="Which model; by default the first that is configured.")] = "",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object: rows with values and citations.")
+    ] = False,
+    model: Annotated[
+        str, typer.Option(help="Which model; by default the first that is configured.")
+    ] = "",
     out: Annotated[str, typer.Option(help="A file for the table: .csv, .parquet or .json.")] = "",
 ) -> None:
     """Read the same fields out of each document: a table with a citation for every value."""
@@ -45,7 +52,10 @@ def extract(
     target = _target(out)
     sources = sources_from_paths([Path(path) for path in documents])
     if not sources:
-        raise ConfigError(f"There are no documents in {', '.join(documents)}; name files, or folders with files in them.")
+        raise ConfigError(
+            f"There are no documents in {', '.join(documents)}; name files, or folders with files"
+            " in them."
+        )
     with opened(context) as workspace:
         run = _start(workspace, fields, sources, model)
         with stopped_by_interrupt(run):
@@ -73,7 +83,9 @@ class _File:
         return self.jail.read(self.path, self.name)
 
 
-def _start(workspace: Workspace, schema: Schema, sources: list[Source], model_id: str) -> Run[Table]:
+def _start(
+    workspace: Workspace, schema: Schema, sources: list[Source], model_id: str
+) -> Run[Table]:
     from agentkit import runs
     from agentkit.core import stopping
     from agentkit.documents import Jail, Limits
@@ -83,11 +95,17 @@ def _start(workspace: Workspace, schema: Schema, sources: list[Source], model_id
 
     def work() -> Table:
         with Jail(limits) as jail, stopping.current().on_stop(jail.stop):
-            return extracted(schema, [_File(source.origin, source.name, source.path, jail) for source in sources], model)
+            return extracted(
+                schema,
+                [_File(source.origin, source.name, source.path, jail) for source in sources],
+                model,
+            )
 
     title = f"{len(schema.fields)} fields out of {len(sources)} documents"
     owner = workspace.settings.owner
-    return runs.start(work, kind="extract", title=title, owner=owner, ledger=workspace.ledger, size=len(sources))
+    return runs.start(
+        work, kind="extract", title=title, owner=owner, ledger=workspace.ledger, size=len(sources)
+    )
 
 
 def _target(out: str) -> Path | None:
@@ -96,7 +114,9 @@ def _target(out: str) -> Path | None:
         return None
     path = Path(out).expanduser()
     if path.suffix.lower() not in _FORMATS:
-        raise ConfigError(f"--out {out}: the name must end in {', '.join(_FORMATS[:-1])} or {_FORMATS[-1]}.")
+        raise ConfigError(
+            f"--out {out}: the name must end in {', '.join(_FORMATS[:-1])} or {_FORMATS[-1]}."
+        )
     if not path.parent.is_dir():
         raise ConfigError(f"--out {out}: the folder {path.parent} does not exist; make it first.")
     return path
@@ -107,7 +127,9 @@ def _put(table: Table, as_json: bool, target: Path | None) -> None:
         try:
             target.write_bytes(_written(table, target.suffix.lower()))
         except OSError as error:
-            raise ConfigError(f"{target} cannot be written ({error}); choose another file with --out.") from error
+            raise ConfigError(
+                f"{target} cannot be written ({error}); choose another file with --out."
+            ) from error
         note(f"{len(table.rows):,} rows in {target}")
     if as_json:
         put_json(table.to_json())
@@ -120,7 +142,11 @@ def _written(table: Table, kind: str) -> bytes:
 
     if kind == ".parquet":
         return table.to_parquet()
-    text = table.to_csv() if kind == ".csv" else json.dumps(table.to_json(), ensure_ascii=False, indent=2) + "\n"
+    text = (
+        table.to_csv()
+        if kind == ".csv"
+        else json.dumps(table.to_json(), ensure_ascii=False, indent=2) + "\n"
+    )
     return text.encode()
 
 
@@ -132,7 +158,9 @@ def _show(table: Table) -> None:
     rows = []
     for row in table.rows:
         cells = [row.cell(name) for name in names]
-        rows.append([row.document, *(f"{shown(cell.value)}{' (?)' * cell.unverified}" for cell in cells)])
+        rows.append(
+            [row.document, *(f"{shown(cell.value)}{' (?)' * cell.unverified}" for cell in cells)]
+        )
     numbers = [field.name for field in table.schema.fields if field.kind in ("number", "integer")]
     put_table(["document", *names], rows, numbers)
 

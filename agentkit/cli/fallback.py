@@ -1,4 +1,6 @@
-"""What is said of a search that went by words alone, because the embedding model was out of reach."""
+"""What is said of a search that went by words alone, because the embedding model was out of
+reach.
+"""
 
 from __future__ import annotations
 

@@ -22,10 +22,19 @@ _RUNS = ("started (UTC)", "kind", "title", "state", "seconds", "calls", "tokens"
 
 def usage(
     context: typer.Context,
-    by: Annotated[Literal["day", "model", "agent", "chat", "run"], typer.Option(help="What to sum up by.")] = "model",
-    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write every call into this CSV file.")] = None,
-    parquet: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write every call into this Parquet file.")] = None,
-    zone: Annotated[str, typer.Option(help="Time zone of the days; by default the one of this machine.")] = "",
+    by: Annotated[
+        Literal["day", "model", "agent", "chat", "run"], typer.Option(help="What to sum up by.")
+    ] = "model",
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write every call into this CSV file.")
+    ] = None,
+    parquet: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write every call into this Parquet file."),
+    ] = None,
+    zone: Annotated[
+        str, typer.Option(help="Time zone of the days; by default the one of this machine.")
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Show calls, tokens, cost and time."""
@@ -34,15 +43,20 @@ def usage(
     with opened(context) as workspace:
         chosen = CallFilter(workspace.settings.owner)
         timed = workspace.figures.totals(dataclasses.replace(chosen, purpose="chat"))
-        # As in the app, the times of all are those of chat calls: mixed with embeddings they would say nothing.
-        totals = dataclasses.replace(workspace.figures.totals(chosen), p50_s=timed.p50_s, p95_s=timed.p95_s)
+        # As in the app, the times of all are those of chat calls: mixed with embeddings they would
+        # say nothing.
+        totals = dataclasses.replace(
+            workspace.figures.totals(chosen), p50_s=timed.p50_s, p95_s=timed.p95_s
+        )
         rows = workspace.figures.groups(chosen, by, zone or local_zone())
         if csv:
             workspace.figures.write_calls(chosen, csv)
         if parquet:
             workspace.figures.write_calls(chosen, parquet, "parquet")
     if as_json:
-        found = [{"key": row.key, "title": row.title, **dataclasses.asdict(row.totals)} for row in rows]
+        found = [
+            {"key": row.key, "title": row.title, **dataclasses.asdict(row.totals)} for row in rows
+        ]
         put_json({"by": by, "rows": found, "totals": dataclasses.asdict(totals)})
     elif rows:
         cells = [[row.title, *_figures(row.totals)] for row in rows]
@@ -56,13 +70,19 @@ def runs(
     limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """List the runs (questions, ingests, index versions, measurements, transfers), how they ended and what they took."""
+    """List the runs (questions, ingests, index versions, measurements, transfers), how they ended
+    and what they took.
+    """
     with opened(context) as workspace:
         found = workspace.figures.runs(workspace.settings.owner, limit)
     if as_json:
         put_json({"runs": [_run_fields(run) for run in found]})
     elif found:
-        put_table(_RUNS, [_run_cells(run) for run in found], numbers=("seconds", "calls", "tokens", "cost"))
+        put_table(
+            _RUNS,
+            [_run_cells(run) for run in found],
+            numbers=("seconds", "calls", "tokens", "cost"),
+        )
     else:
         note("Nothing was run yet.")
 
@@ -86,9 +106,14 @@ def _run_fields(run: RunTotals) -> dict[str, Any]:
 def _figures(one: Totals) -> list[str]:
     about = "~" if one.estimated else ""
     return [
-        f"{one.calls:,}", f"{one.failed:,}", f"{about}{one.prompt_tokens:,}", f"{about}{one.completion_tokens:,}",
-        _known(one), f"{one.unpriced:,}", *("" if value is None else f"{value:.2f}" for value in (one.p50_s, one.p95_s)),
-    ]  # fmt: skip
+        f"{one.calls:,}",
+        f"{one.failed:,}",
+        f"{about}{one.prompt_tokens:,}",
+        f"{about}{one.completion_tokens:,}",
+        _known(one),
+        f"{one.unpriced:,}",
+        *("" if value is None else f"{value:.2f}" for value in (one.p50_s, one.p95_s)),
+    ]
 
 
 def _known(one: Totals) -> str:

@@ -96,7 +96,9 @@ def _without_imports(tree: ast.Module) -> list[str]:
 
 def _shape(node: ast.AST) -> str:
     """The node itself, without those in it."""
-    plain = [str(value) for _, value in ast.iter_fields(node) if isinstance(value, str | int | bytes)]
+    plain = [
+        str(value) for _, value in ast.iter_fields(node) if isinstance(value, str | int | bytes)
+    ]
     return " ".join([type(node).__name__, *plain])
 
 
@@ -127,7 +129,10 @@ class _Imports:
         else:
             self.bound[alias.asname] = module
             self.edits.append(Edit(start, start, "agentkit."))
-        old, new = ast.unparse(alias), f"{module} as {alias.asname}" if alias.asname else f"{face} as {root}"
+        old, new = (
+            ast.unparse(alias),
+            f"{module} as {alias.asname}" if alias.asname else f"{face} as {root}",
+        )
         self.findings.append(Finding(alias.lineno, f"import {old} -> import {new}", True))
 
     def visit_from(self, node: ast.ImportFrom) -> None:
@@ -152,7 +157,9 @@ class _Imports:
             self.findings.append(Finding(alias.lineno, why))
 
     def _is_ours(self, node: ast.stmt | ast.alias, module: str) -> bool:
-        """Whether an import of that module is rewritten; if it should be and cannot, a finding says so."""
+        """Whether an import of that module is rewritten; if it should be and cannot, a finding says
+        so.
+        """
         root, _, path = module.partition(".")
         if root in _NEWER:
             told = f"{module} is of AutoGen 0.4; agentkit has the names of AutoGen 0.2"
@@ -218,8 +225,14 @@ def _named_in_texts(tree: ast.Module) -> Iterator[Finding]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             given = [*node.args, *(keyword.value for keyword in node.keywords)]
-            texts = [each for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+            texts = [
+                each
+                for each in given
+                if isinstance(each, ast.Constant) and isinstance(each.value, str)
+            ]
             importing = ast.unparse(node.func).rpartition(".")[2] in ("import_module", "__import__")
             for text in texts:
                 if _DOTTED.fullmatch(str(text.value)) and (importing or "." in str(text.value)):
-                    yield Finding(text.lineno, f"{text.value!r} stands in a text, which stays as it is")
+                    yield Finding(
+                        text.lineno, f"{text.value!r} stands in a text, which stays as it is"
+                    )

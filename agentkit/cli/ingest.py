@@ -26,21 +26,40 @@ if TYPE_CHECKING:
 
 
 Show = Callable[[Event], None]
-_FIELDS = ("document", "status", "chunks", "tokens", "seconds", "error", "note", "same_as", "updated")
+_FIELDS = (
+    "document",
+    "status",
+    "chunks",
+    "tokens",
+    "seconds",
+    "error",
+    "note",
+    "same_as",
+    "updated",
+)
 _SAID = {"indexed": "added"}
 
 
 def ingest(
     context: typer.Context,
-    paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Files, folders or web addresses.")],
-    collection: Annotated[str, typer.Option(help="Where to put them; made when missing.")] = "Documents",
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line as each document ends.")] = False,
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH", help="Files, folders or web addresses.")
+    ],
+    collection: Annotated[
+        str, typer.Option(help="Where to put them; made when missing.")
+    ] = "Documents",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object a line as each document ends.")
+    ] = False,
 ) -> None:
     """Take documents in: files, whole folders, web addresses."""
     with opened(context) as workspace:
         sources, ends = _sources(paths, workspace.settings)
         if not sources and not ends:
-            raise ConfigError(f"There are no documents in {', '.join(paths)}; name files, or folders with files in them.")
+            raise ConfigError(
+                f"There are no documents in {', '.join(paths)}; name files, or folders with files"
+                " in them."
+            )
         with _shown(as_json, len(sources) + len(ends)) as show:
             for refused in ends:
                 show(refused)
@@ -78,7 +97,9 @@ def _is_url(path: str) -> bool:
 
 
 def _summary(ends: list[DocumentDone], collection: str) -> str:
-    counts = Counter("updated" if end.updated else _SAID.get(end.status, end.status) for end in ends)
+    counts = Counter(
+        "updated" if end.updated else _SAID.get(end.status, end.status) for end in ends
+    )
     chunks = sum(end.chunks for end in ends if end.status == "indexed")
     order = ("added", "updated", "unchanged", "failed", "stopped")
     said = ", ".join(f"{counts[status]:,} {status}" for status in order if counts[status])
@@ -97,7 +118,12 @@ def _shown(as_json: bool, total: int) -> Iterator[Show]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         yield _Bar(progress, total)
 
@@ -109,7 +135,9 @@ def _show_json(event: Event) -> None:
 
 
 class _Bar:
-    """A bar over all documents with what is at work at the moment, and a line for each document that ended."""
+    """A bar over all documents with what is at work at the moment, and a line for each document
+    that ended.
+    """
 
     def __init__(self, progress: Progress, total: int) -> None:
         self.progress = progress
@@ -118,7 +146,9 @@ class _Bar:
     def __call__(self, event: Event) -> None:
         if isinstance(event, DocumentProgress) and event.stage != "waiting":
             part = f" {event.done:,}/{event.total:,}" if event.total > 1 else ""
-            self.progress.update(self.task, description=f"{event.stage} {plain(event.document)}{part}")
+            self.progress.update(
+                self.task, description=f"{event.stage} {plain(event.document)}{part}"
+            )
         elif isinstance(event, DocumentDone):
             self._end(event)
         elif isinstance(event, ModelReplied) and event.retry_in_s is not None:
@@ -126,7 +156,9 @@ class _Bar:
             self.progress.console.print(plain(told), markup=False, highlight=False, soft_wrap=True)
 
     def _end(self, done: DocumentDone) -> None:
-        sizes = f"{_count(done.chunks, 'chunk')}, {_count(done.tokens, 'token')}, {done.seconds:.1f} s"
+        sizes = (
+            f"{_count(done.chunks, 'chunk')}, {_count(done.tokens, 'token')}, {done.seconds:.1f} s"
+        )
         same = f"same content as {done.same_as}; " if done.same_as else ""
         detail = done.error or done.note or f"{same}{sizes}"
         line = f"{done.status:<10}{plain(done.document)}: {plain(detail)}"

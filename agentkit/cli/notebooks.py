@@ -1,4 +1,6 @@
-"""The imports in the code of a Jupyter notebook, changed in place: all else stays as it is written."""
+"""The imports in the code of a Jupyter notebook, changed in place: all else stays as it is
+written.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,10 @@ from typing import Any
 from agentkit.cli.imports import MODELS, Edit, Ported, applied, ported
 
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_CHARACTER = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.DOTALL)
+_CHARACTER = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]",
+    re.DOTALL,
+)
 _MENTIONED = re.compile(rf"^.*\b(?:import|from)\b.*\b(?:{'|'.join(MODELS)})\b", re.MULTILINE)
 _MAGIC = re.compile(r"[ \t]*(?:[%!?]|[^#'\"]*\?[ \t]*$|[\w., \t]+=[ \t]*[%!])")
 _OF_PYTHON = ("%%time", "%%timeit", "%%capture", "%%prun")
@@ -44,7 +49,11 @@ def ported_notebook(text: str) -> tuple[str, list[Told]]:
         found, problems = _of_cell(source, bound)
         made, split = _in_place(pieces, found.edits)
         edits += made
-        told += [Told(number, each.line, each.told, each.done) for each in found.findings if not split or not each.done]
+        told += [
+            Told(number, each.line, each.told, each.done)
+            for each in found.findings
+            if not split or not each.done
+        ]
         told += [Told(number, line, problem, False) for line, problem in problems]
         if split:
             told.append(Told(number, 1, "an import is split in a way that is not rewritten", False))
@@ -54,7 +63,9 @@ def ported_notebook(text: str) -> tuple[str, list[Told]]:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A text of a cell: where its literal begins, and how each of its characters is written there."""
+    """A text of a cell: where its literal begins, and how each of its characters is written
+    there.
+    """
 
     start: int
     written: list[str]
@@ -73,7 +84,9 @@ class _Notebook:
         self._tree: Any = json.loads(_TEXT.sub(lambda _: f'"{next(numbers)}"', text))
 
     def cells(self) -> Iterator[tuple[int, list[_Piece]]]:
-        """The cells of code with their numbers, from 1; raises ValueError for what is no notebook."""
+        """The cells of code with their numbers, from 1; raises ValueError for what is no
+        notebook.
+        """
         notebook = self._named(self._tree)
         if "nbformat" not in notebook or not isinstance(notebook.get("cells"), list):
             raise ValueError("it is no notebook of format 4")
@@ -81,18 +94,31 @@ class _Notebook:
         for number, cell in enumerate(map(self._named, notebook["cells"]), 1):
             if self._value(cell.get("cell_type")) == "code":
                 source = cell.get("source", [])
-                yield number, [self._piece(each) for each in (source if isinstance(source, list) else [source])]
+                yield (
+                    number,
+                    [
+                        self._piece(each)
+                        for each in (source if isinstance(source, list) else [source])
+                    ],
+                )
 
     def _check_language(self, notebook: dict[str, Any]) -> None:
         metadata = self._named(notebook.get("metadata"))
-        spec, info = self._named(metadata.get("kernelspec")), self._named(metadata.get("language_info"))
+        spec, info = (
+            self._named(metadata.get("kernelspec")),
+            self._named(metadata.get("language_info")),
+        )
         language = self._value(spec.get("language")) or self._value(info.get("name")) or "python"
         if language not in ("python", "ipython"):
             raise ValueError(f"it is a notebook in {language}, not in Python")
 
     def _named(self, value: object) -> dict[str, Any]:
         """An object with its keys as texts; an empty one for what is none."""
-        return {self._value(key): inner for key, inner in value.items()} if isinstance(value, dict) else {}
+        return (
+            {self._value(key): inner for key, inner in value.items()}
+            if isinstance(value, dict)
+            else {}
+        )
 
     def _value(self, number: object) -> str:
         return str(json.loads(self._texts[int(number)][0])) if isinstance(number, str) else ""
@@ -105,7 +131,9 @@ class _Notebook:
 
 
 def _in_place(pieces: Sequence[_Piece], edits: Sequence[Edit]) -> tuple[list[Edit], bool]:
-    """The edits of a cell as edits of the notebook; none, and True, where one is spread over several texts."""
+    """The edits of a cell as edits of the notebook; none, and True, where one is spread over
+    several texts.
+    """
     made = []
     for edit in edits:
         start = 0
@@ -139,7 +167,9 @@ def _of_cell(source: str, bound: dict[str, str]) -> tuple[Ported, list[tuple[int
         problem = (error.lineno or 1, f"no Python ({error.msg}); it stays as it is")
         return nothing, [problem] if mentioned else []
     seen = {each.line for each in found.findings}
-    return found, [(line, why) for line, why in hidden if line not in seen and _is_blank(shown, line)]
+    return found, [
+        (line, why) for line, why in hidden if line not in seen and _is_blank(shown, line)
+    ]
 
 
 def _line(source: str, at: int) -> int:
@@ -157,7 +187,9 @@ def _zero(line: str) -> str:
 
 
 def _without_magics(source: str) -> str | None:
-    """The cell with a `0` in place of each line of IPython, as long as before; None for what is no Python."""
+    """The cell with a `0` in place of each line of IPython, as long as before; None for what is no
+    Python.
+    """
     lines = source.split("\n")
     first = next((line for line in lines if line.strip()), "").strip()
     if first.startswith("%%") and first.split()[0] not in _OF_PYTHON:

@@ -23,7 +23,9 @@ def put_json(value: object) -> None:
     sys.stdout.flush()
 
 
-def put_table(columns: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> None:
+def put_table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()
+) -> None:
     """Write a table to stdout; the columns named in `numbers` are aligned to the right."""
     from rich.console import Console
     from rich.table import Table
@@ -32,7 +34,9 @@ def put_table(columns: Sequence[str], rows: Iterable[Sequence[str]], numbers: Se
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
         right = column in numbers
-        table.add_column(column, justify="right" if right else "left", no_wrap=right, overflow="fold")
+        table.add_column(
+            column, justify="right" if right else "left", no_wrap=right, overflow="fold"
+        )
     for row in rows:
         table.add_row(*[Text(plain(cell)) for cell in row])
     # A pipe has no width: nothing is wrapped for the program that reads it.

@@ -1,4 +1,6 @@
-"""`port`: scripts and notebooks for AutoGen, AgentScope or Lagent, changed to import agentkit instead."""
+"""`port`: scripts and notebooks for AutoGen, AgentScope or Lagent, changed to import agentkit
+instead.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,15 @@ from agentkit.cli.output import note, put
 
 
 def port(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Scripts (.py) and notebooks (.ipynb).")],
-    check: Annotated[bool, typer.Option("--check", help="Say what would change, and write nothing.")] = False,
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE", help="Scripts (.py) and notebooks (.ipynb).")
+    ],
+    check: Annotated[
+        bool, typer.Option("--check", help="Say what would change, and write nothing.")
+    ] = False,
 ) -> None:
-    """Let scripts and notebooks import agentkit in place of AutoGen 0.2, AgentScope 0.1 or Lagent 0.2.
+    """Let scripts and notebooks import agentkit in place of AutoGen 0.2, AgentScope 0.1 or Lagent
+    0.2.
 
     Only imports change. What cannot be ported is told with its line; exit code 1 then, and with
     --check also when anything would change. A file that cannot be read as Python stays as it is.
@@ -41,7 +48,9 @@ def port(
 
 
 def _port(file: Path, check: bool) -> tuple[bool, int]:
-    """Whether the file changes, and how many places are left; raises as reading, parsing and writing do."""
+    """Whether the file changes, and how many places are left; raises as reading, parsing and
+    writing do.
+    """
     if file.suffix not in (".py", ".ipynb"):
         raise ValueError("it is neither a .py nor an .ipynb file")
     before = file.read_bytes()

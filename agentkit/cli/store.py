@@ -43,7 +43,9 @@ def opened(context: typer.Context) -> Iterator[Workspace]:
 
 @contextmanager
 def stopped_by_interrupt(run: Run[Any]) -> Iterator[None]:
-    """While the block runs, Ctrl-C stops the run and lets it end well; a second Ctrl-C ends the program at once."""
+    """While the block runs, Ctrl-C stops the run and lets it end well; a second Ctrl-C ends the
+    program at once.
+    """
 
     def stop(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, before)
@@ -57,7 +59,9 @@ def stopped_by_interrupt(run: Run[Any]) -> Iterator[None]:
 
 
 def chosen_collection(workspace: Workspace, name: str | None) -> str:
-    """The collection of that name; without a name "Documents", or the only one there is. Raises NotFound."""
+    """The collection of that name; without a name "Documents", or the only one there is. Raises
+    NotFound.
+    """
     from agentkit.workspace import DEFAULT_COLLECTION
 
     owner = workspace.settings.owner
@@ -67,5 +71,9 @@ def chosen_collection(workspace: Workspace, name: str | None) -> str:
     if DEFAULT_COLLECTION in names or len(names) == 1:
         return DEFAULT_COLLECTION if DEFAULT_COLLECTION in names else names[0]
     if not names:
-        raise NotFound("There are no documents yet; take some in with `python -m agentkit ingest PATH`.")
-    raise NotFound(f"There are several collections; choose one with --collection: {', '.join(sorted(names))}.")
+        raise NotFound(
+            "There are no documents yet; take some in with `python -m agentkit ingest PATH`."
+        )
+    raise NotFound(
+        f"There are several collections; choose one with --collection: {', '.join(sorted(names))}."
+    )

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-app = typer.Typer(help="List collections, write one to a file, make one of a file.", no_args_is_help=True)
+app = typer.Typer(
+    help="List collections, write one to a file, make one of a file.", no_args_is_help=True
+)
 
 
 @app.command("list")
 def listed(
-    context: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """The collections, with their size and embedding model."""
     with opened(context) as workspace:
@@ -33,20 +36,28 @@ def listed(
             put_json(_facts(one))
     elif known:
         rows = [(one.name, f"{one.documents:,}", f"{one.chunks:,}", one.embedder) for one in known]
-        put_table(("collection", "documents", "chunks", "embedding model"), rows, ("documents", "chunks"))
+        put_table(
+            ("collection", "documents", "chunks", "embedding model"), rows, ("documents", "chunks")
+        )
     else:
-        note("There are no collections yet; take documents in with `python -m agentkit ingest PATH`.")
+        note(
+            "There are no collections yet; take documents in with `python -m agentkit ingest PATH`."
+        )
 
 
 @app.command("export")
 def export(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="The collection.")],
-    file: Annotated[Path, typer.Argument(help='Where to write it; "NAME.agentkit.zip" is put below a folder.')],
+    file: Annotated[
+        Path, typer.Argument(help='Where to write it; "NAME.agentkit.zip" is put below a folder.')
+    ],
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """Write a collection to one file: originals, texts, chunks and vectors of the version that answers."""
+    """Write a collection to one file: originals, texts, chunks and vectors of the version that
+    answers.
+    """
     from agentkit.retrieval.transfer.bundle import file_name
 
     with opened(context) as workspace:
@@ -54,7 +65,9 @@ def export(
         found = workspace.library.collection(owner, name)
         path = file / file_name(found.name) if file.is_dir() else file
         if path.exists() and not force:
-            raise ConfigError(f"{path} is there already; give another name, or --force to replace it.")
+            raise ConfigError(
+                f"{path} is there already; give another name, or --force to replace it."
+            )
         _followed(workspace.export_collection(owner, found.name, path))
     size = path.stat().st_size
     if as_json:
@@ -101,8 +114,16 @@ def _missing(workspace: Workspace, made: Collection) -> str:
 
 
 def _facts(one: Collection) -> dict[str, Any]:
-    return {"collection": one.name, "documents": one.documents, "chunks": one.chunks, "embedder": one.embedder}
+    return {
+        "collection": one.name,
+        "documents": one.documents,
+        "chunks": one.chunks,
+        "embedder": one.embedder,
+    }
 
 
 def _size(one: Collection) -> str:
-    return f"{one.documents:,} document{'' if one.documents == 1 else 's'}, {one.chunks:,} chunk{'' if one.chunks == 1 else 's'}"
+    return (
+        f"{one.documents:,} document{'' if one.documents == 1 else 's'}, {one.chunks:,}"
+        f" chunk{'' if one.chunks == 1 else 's'}"
+    )

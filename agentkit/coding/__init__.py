@@ -1,4 +1,5 @@
-"""Code execution: blocks are found in messages and run by an executor, in isolation or on this machine.
+"""Code execution: blocks are found in messages and run by an executor, in isolation or on this
+machine.
 
 The names below are loaded when they are first used.
 """
@@ -9,7 +10,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agentkit.coding.base import CodeBlock, CodeExecutor, CodeExtractor, CodeResult, CommandLineCodeResult, IPythonCodeResult
+    from agentkit.coding.base import (
+        CodeBlock,
+        CodeExecutor,
+        CodeExtractor,
+        CodeResult,
+        CommandLineCodeResult,
+        IPythonCodeResult,
+    )
     from agentkit.coding.command_line import CommandLineExecutor
     from agentkit.coding.docker import DockerCommandLineCodeExecutor
     from agentkit.coding.extract import MarkdownCodeExtractor
@@ -56,12 +64,31 @@ _HOME = {
 }
 
 __all__ = [
-    "Alias", "CodeBlock", "CodeExecutor", "CodeExecutorFactory", "CodeExtractor", "CodeResult", "CommandLineCodeResult",
-    "CommandLineExecutor", "DockerCommandLineCodeExecutor", "EmbeddedIPythonCodeExecutor", "FunctionWithRequirements",
-    "FunctionWithRequirementsStr", "IPythonCodeResult", "ImportFromModule", "JupyterCodeExecutor",
-    "LocalCommandLineCodeExecutor", "MarkdownCodeExtractor", "SandboxCommandLineCodeExecutor", "bubblewrap_works",
-    "docker_works", "how_to_isolate", "isolated_executor", "to_stub", "with_requirements",
-]  # fmt: skip
+    "Alias",
+    "CodeBlock",
+    "CodeExecutor",
+    "CodeExecutorFactory",
+    "CodeExtractor",
+    "CodeResult",
+    "CommandLineCodeResult",
+    "CommandLineExecutor",
+    "DockerCommandLineCodeExecutor",
+    "EmbeddedIPythonCodeExecutor",
+    "FunctionWithRequirements",
+    "FunctionWithRequirementsStr",
+    "IPythonCodeResult",
+    "ImportFromModule",
+    "JupyterCodeExecutor",
+    "LocalCommandLineCodeExecutor",
+    "MarkdownCodeExtractor",
+    "SandboxCommandLineCodeExecutor",
+    "bubblewrap_works",
+    "docker_works",
+    "how_to_isolate",
+    "isolated_executor",
+    "to_stub",
+    "with_requirements",
+]
 
 
 def __getattr__(name: str) -> Any:

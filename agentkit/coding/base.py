@@ -17,7 +17,9 @@ class CodeBlock:
 
 @dataclass(slots=True)
 class CodeResult:
-    """What running blocks gave: the exit code of the last one that ran, and all output so far, stderr included."""
+    """What running blocks gave: the exit code of the last one that ran, and all output so far,
+    stderr included.
+    """
 
     exit_code: int
     output: str
@@ -61,9 +63,9 @@ class CodeExecutor(Protocol):
     def execute_code_blocks(self, code_blocks: Sequence[CodeBlock]) -> CodeResult:
         """Run the blocks in order until one fails.
 
-        A timeout is a result with exit code 124, a file name outside of the working folder one with exit code 1. Raises
-        ExecutionError when nothing can be run, Stopped with the output so far when the enclosing run is
-        stopped (all processes are dead then).
+        A timeout is a result with exit code 124, a file name outside of the working folder one with
+        exit code 1. Raises ExecutionError when nothing can be run, Stopped with the output so far
+        when the enclosing run is stopped (all processes are dead then).
         """
 
     def restart(self) -> None:

@@ -1,4 +1,6 @@
-"""One command in a bubblewrap sandbox, from start to the certain end of all its processes. Linux only."""
+"""One command in a bubblewrap sandbox, from start to the certain end of all its processes. Linux
+only.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agentkit.coding import footprint
-from agentkit.coding.process import OUTPUT_BYTES, PIECE_BYTES, TIMEOUT_EXIT_CODE, TIMEOUT_MSG, CappedOutput
+from agentkit.coding.process import (
+    OUTPUT_BYTES,
+    PIECE_BYTES,
+    TIMEOUT_EXIT_CODE,
+    TIMEOUT_MSG,
+    CappedOutput,
+)
 from agentkit.core import confinement, seccomp, stopping
 from agentkit.errors import ExecutionError
 
@@ -30,8 +38,9 @@ _TO_ENTER = "CAP_DAC_READ_SEARCH"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one command may use: wall-clock seconds, memory of all its processes, processes, bytes of output that are kept,
-    and data that it adds to the working folder, in one file or in all."""
+    """What one command may use: wall-clock seconds, memory of all its processes, processes, bytes
+    of output that are kept, and data that it adds to the working folder, in one file or in all.
+    """
 
     seconds: float = 60
     memory_mb: int = 1024
@@ -40,13 +49,16 @@ class Limits:
     file_mb: int = 100
 
 
-def run(command: list[str], folder: Path, limits: Limits, user: int | None = None) -> tuple[int, str]:
-    """Run `command` in `folder`, the only place it can write to besides a private /tmp; `user` is from
-    `confinement.unused_user`.
+def run(
+    command: list[str], folder: Path, limits: Limits, user: int | None = None
+) -> tuple[int, str]:
+    """Run `command` in `folder`, the only place it can write to besides a private /tmp; `user` is
+    from `confinement.unused_user`.
 
-    Gives its exit code and output (stderr included), ending in a line that names the limit which ended it: 124 after
-    a timeout, 137 for memory or disk. Raises Stopped with the output so far when the run is stopped, ExecutionError if bubblewrap
-    cannot make a sandbox here. All processes that the command started are dead afterwards.
+    Gives its exit code and output (stderr included), ending in a line that names the limit which
+    ended it: 124 after a timeout, 137 for memory or disk. Raises Stopped with the output so far
+    when the run is stopped, ExecutionError if bubblewrap cannot make a sandbox here. All processes
+    that the command started are dead afterwards.
     """
     stopping.check()
     output = CappedOutput(limits.output_bytes)
@@ -60,8 +72,9 @@ def run(command: list[str], folder: Path, limits: Limits, user: int | None = Non
         return ended_by.code, f"{output.text()}\n{ended_by.why}"
     if sandbox.exit_code is None:
         raise ExecutionError(
-            f"bubblewrap could not run {command[0]!r} in {folder}: {output.text().strip() or 'it was killed from outside'}."
-            " What it needs: agentkit.coding.how_to_isolate()."
+            f"bubblewrap could not run {command[0]!r} in {folder}:"
+            f" {output.text().strip() or 'it was killed from outside'}. What it needs:"
+            " agentkit.coding.how_to_isolate()."
         )
     return sandbox.exit_code, output.text()
 
@@ -72,7 +85,9 @@ class _Ended(NamedTuple):
 
 
 class _Sandbox:
-    """A running sandbox. All its processes die with the first one of its process namespace, which a pidfd watches."""
+    """A running sandbox. All its processes die with the first one of its process namespace, which a
+    pidfd watches.
+    """
 
     def __init__(self, arguments: list[str]) -> None:
         self.exit_code: int | None = None
@@ -81,13 +96,19 @@ class _Sandbox:
         inherited = {"--json-status-fd": status_inside}
         if (call_filter := seccomp.open_filter()) is not None:
             inherited["--seccomp"] = call_filter
-        options = [text for name, descriptor in inherited.items() for text in (name, str(descriptor))]
+        options = [
+            text for name, descriptor in inherited.items() for text in (name, str(descriptor))
+        ]
         self._status = os.fdopen(status, "rb")
         try:
-            self._process = _start([confinement.program() or "bwrap", *options, *arguments], list(inherited.values()))
+            self._process = _start(
+                [confinement.program() or "bwrap", *options, *arguments], list(inherited.values())
+            )
         except OSError as error:
             self._status.close()
-            raise ExecutionError(f"bubblewrap (the program bwrap) cannot be started: {error}.") from error
+            raise ExecutionError(
+                f"bubblewrap (the program bwrap) cannot be started: {error}."
+            ) from error
         finally:
             for descriptor in inherited.values():
                 os.close(descriptor)
@@ -95,23 +116,32 @@ class _Sandbox:
         self._stdout = self._process.stdout
         self._first = self._process.pid
         try:
-            self._first = int(json.loads(self._status.readline() or b"{}").get("child-pid", self._process.pid))
+            self._first = int(
+                json.loads(self._status.readline() or b"{}").get("child-pid", self._process.pid)
+            )
             self._life = _pidfd(self._first, self._process.pid)
         except BaseException as error:
             self._give_up()
             if isinstance(error, OSError):
-                raise ExecutionError(f"the sandbox cannot be watched, so it was ended: {error}.") from error
+                raise ExecutionError(
+                    f"the sandbox cannot be watched, so it was ended: {error}."
+                ) from error
             raise
 
     def _give_up(self) -> None:
-        for process in (self._first, self._process.pid):  # so early, the first does not yet die with the other
+        for process in (
+            self._first,
+            self._process.pid,
+        ):  # so early, the first does not yet die with the other
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         self._process.communicate()
         self._status.close()
 
     def watch(self, folder: Path, limits: Limits, output: CappedOutput) -> _Ended | None:
-        """Collect the output until all is over; which limit ended it, if one did. Raises Stopped."""
+        """Collect the output until all is over; which limit ended it, if one did. Raises
+        Stopped.
+        """
         end = time.monotonic() + limits.seconds
         allowed = footprint.disk_bytes(folder) + limits.file_mb * MIB
         looked = time.monotonic()
@@ -127,7 +157,9 @@ class _Sandbox:
         return None
 
     def _wait(self, output: CappedOutput) -> bool:
-        """Wait for output or the end, but not longer than until the next look at the limits; False at the end."""
+        """Wait for output or the end, but not longer than until the next look at the limits; False
+        at the end.
+        """
         ready = select.poll()
         ready.register(self._life, select.POLLIN)
         if not self._silent:
@@ -145,9 +177,16 @@ class _Sandbox:
     def _excess(self, folder: Path, limits: Limits, allowed: int) -> _Ended | None:
         pids = footprint.descendants(self._first)
         if footprint.memory_bytes(pids, limits.memory_mb * MIB) > limits.memory_mb * MIB:
-            return _Ended(KILLED_CODE, f"The code was stopped: its processes used more than {limits.memory_mb:,} MB of memory.")
+            return _Ended(
+                KILLED_CODE,
+                f"The code was stopped: its processes used more than {limits.memory_mb:,} MB of"
+                " memory.",
+            )
         if footprint.disk_bytes(folder) + footprint.deleted_bytes(pids) > allowed:
-            return _Ended(KILLED_CODE, f"The code was stopped: it wrote more than {limits.file_mb:,} MB into its folder.")
+            return _Ended(
+                KILLED_CODE,
+                f"The code was stopped: it wrote more than {limits.file_mb:,} MB into its folder.",
+            )
         return None
 
     def end(self, output: CappedOutput) -> None:
@@ -208,13 +247,49 @@ def _environment() -> dict[str, str]:
 
 def _arguments(command: list[str], folder: Path, limits: Limits, user: int | None) -> list[str]:
     """bubblewrap's options, then the first program, its limits, and the command."""
-    arguments = [*confinement.NAMESPACES, *confinement.as_user(user, _TO_ENTER), "--die-with-parent", "--hostname", "sandbox"]
+    arguments = [
+        *confinement.NAMESPACES,
+        *confinement.as_user(user, _TO_ENTER),
+        "--die-with-parent",
+        "--hostname",
+        "sandbox",
+    ]
     space = ["--perms", "1777", "--size", str(limits.file_mb * MIB)]
-    arguments += ["--proc", "/proc", "--dev", "/dev", *space, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
-    arguments += [*space, "--tmpfs", "/tmp", *confinement.mounts({folder: "--bind"}), "--ro-bind", str(_CHILD), _CHILD_INSIDE]
-    arguments += ["--remount-ro", "/", "--chdir", str(folder), os.path.realpath(sys.executable), "-I", "-S", _CHILD_INSIDE]
+    arguments += [
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        *space,
+        "--tmpfs",
+        "/dev/shm",
+        "--remount-ro",
+        "/dev",
+    ]
+    arguments += [
+        *space,
+        "--tmpfs",
+        "/tmp",
+        *confinement.mounts({folder: "--bind"}),
+        "--ro-bind",
+        str(_CHILD),
+        _CHILD_INSIDE,
+    ]
+    arguments += [
+        "--remount-ro",
+        "/",
+        "--chdir",
+        str(folder),
+        os.path.realpath(sys.executable),
+        "-I",
+        "-S",
+        _CHILD_INSIDE,
+    ]
     figures = [-1 if user is None else user, limits.memory_mb * MIB, limits.file_mb * MIB]
-    figures += [_process_limit(limits.processes, user), int(limits.seconds * (os.cpu_count() or 1)) + 1]
+    figures += [
+        _process_limit(limits.processes, user),
+        int(limits.seconds * (os.cpu_count() or 1)) + 1,
+    ]
     return [*arguments, *map(str, figures), *command]
 
 

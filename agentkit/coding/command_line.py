@@ -1,4 +1,6 @@
-"""What all executors share that write each block into a file and run a program on it: languages, file names, functions."""
+"""What all executors share that write each block into a file and run a program on it: languages,
+file names, functions.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,16 @@ from agentkit.core import stopping
 from agentkit.errors import WrongArgument, WrongType
 
 OUTSIDE = "Filename is not in the workspace"
-FIRST_LINES = [re.compile(pattern) for pattern in (r"<!--\s(.+?)\s-->", r"/\*\s(.+?)\s\*/", r"//\s(.+)", r"#\s(.+)")]
+FIRST_LINES = [
+    re.compile(pattern)
+    for pattern in (r"<!--\s(.+?)\s-->", r"/\*\s(.+?)\s\*/", r"//\s(.+)", r"#\s(.+)")
+]
 # A comment without `filename:` is a name only when it can be nothing else: one word with an ending.
 BARE_NAME = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,9}")
 PIP_INSTALL = {
-    "shell": re.compile(r"^([ \t]*(?:python[\d.]*[ \t]+-m[ \t]+)?pip3?[ \t]+install)\b(?![ \t]+-q)", re.MULTILINE),
+    "shell": re.compile(
+        r"^([ \t]*(?:python[\d.]*[ \t]+-m[ \t]+)?pip3?[ \t]+install)\b(?![ \t]+-q)", re.MULTILINE
+    ),
     "python": re.compile(r"^([ \t]*[!%][ \t]*pip3?[ \t]+install)\b(?![ \t]+-q)", re.MULTILINE),
 }
 SHELLS = ("bash", "sh", "shell")
@@ -36,24 +43,38 @@ LONGEST_S = 31_536_000
 
 
 class CommandLineExecutor(ABC):
-    """Writes each block into a file of the work folder and runs the language's program on it, until one fails.
+    """Writes each block into a file of the work folder and runs the language's program on it, until
+    one fails.
 
     A subclass supplies `_run(command, work_dir, timeout) -> (exit_code, output)`, and may override:
     `_path(file)`, how the program sees a file of the work folder (default: the absolute path here);
     `_python()`, the Python to call (default: the one that runs us);
-    `_begin(code_blocks)`, called once before the blocks of a call; may refuse them by WrongArgument.
+    `_begin(code_blocks)`, called once before the blocks of a call; may refuse them by
+    WrongArgument.
     """
 
-    SUPPORTED_LANGUAGES: ClassVar[list[str]] = [*SHELLS, *POWERSHELLS, "python", "javascript", "html", "css"]
+    SUPPORTED_LANGUAGES: ClassVar[list[str]] = [
+        *SHELLS,
+        *POWERSHELLS,
+        "python",
+        "javascript",
+        "html",
+        "css",
+    ]
     DEFAULT_EXECUTION_POLICY: ClassVar[dict[str, bool]] = {
         **dict.fromkeys((*SHELLS, *POWERSHELLS, "python"), True),
         **dict.fromkeys(("javascript", "html", "css"), False),
     }
     """Language -> whether it is run; if not, it is only saved."""
-    LANGUAGE_ALIASES: ClassVar[dict[str, str]] = {"py": "python", "python3": "python", "js": "javascript"}
+    LANGUAGE_ALIASES: ClassVar[dict[str, str]] = {
+        "py": "python",
+        "python3": "python",
+        "js": "javascript",
+    }
     FUNCTION_PROMPT_TEMPLATE: ClassVar[str] = (
-        "These functions are ready for your code. They are in the module `$module_name`; import what you need, for example "
-        "`from $module_name import foo` for a function `foo`.\n\n$functions"
+        "These functions are ready for your code. They are in the module `$module_name`; import"
+        " what you need, for example `from $module_name import foo` for a function"
+        " `foo`.\n\n$functions"
     )
 
     def __init__(
@@ -64,11 +85,14 @@ class CommandLineExecutor(ABC):
         functions_module: str = "functions",
         execution_policies: Mapping[str, bool] | None = None,
     ) -> None:
-        """`timeout` is seconds for each block; `work_dir` is made when missing. Raises WrongArgument and WrongType."""
+        """`timeout` is seconds for each block; `work_dir` is made when missing. Raises
+        WrongArgument and WrongType.
+        """
         check_timeout(timeout)
         if not functions_module.isidentifier():
             raise WrongArgument(
-                f"functions_module={functions_module!r}: Module name must be a valid Python identifier, such as 'functions'."
+                f"functions_module={functions_module!r}: Module name must be a valid Python"
+                " identifier, such as 'functions'."
             )
         self._timeout = timeout
         self._work_dir = make_folder(work_dir)
@@ -81,7 +105,9 @@ class CommandLineExecutor(ABC):
         changed = {self._language(name): runs for name, runs in changes.items()}
         unknown = changed.keys() - self.DEFAULT_EXECUTION_POLICY.keys()
         if unknown:
-            raise WrongArgument(f"execution_policies has no language {sorted(unknown)}; {self._known()}.")
+            raise WrongArgument(
+                f"execution_policies has no language {sorted(unknown)}; {self._known()}."
+            )
         return {**self.DEFAULT_EXECUTION_POLICY, **changed}
 
     def _known(self) -> str:
@@ -116,15 +142,20 @@ class CommandLineExecutor(ABC):
         return MarkdownCodeExtractor()
 
     def format_functions_for_prompt(self, prompt_template: str = FUNCTION_PROMPT_TEMPLATE) -> str:
-        """What to tell a model about the functions: `$module_name` and `$functions` (their stubs) are filled in."""
+        """What to tell a model about the functions: `$module_name` and `$functions` (their stubs)
+        are filled in.
+        """
         stubs = "\n\n".join(to_stub(function) for function in self._functions)
-        return Template(prompt_template).safe_substitute(module_name=self._functions_module, functions=stubs)
+        return Template(prompt_template).safe_substitute(
+            module_name=self._functions_module, functions=stubs
+        )
 
     def execute_code_blocks(self, code_blocks: Sequence[CodeBlock]) -> CommandLineCodeResult:
         """Run the blocks in order until one fails; languages whose policy is False are only saved.
 
-        A timeout gives exit code 124, an unknown language or a file name outside of the work folder 1. Raises
-        WrongArgument when the functions do not load or a block is refused, ExecutionError when nothing can be run.
+        A timeout gives exit code 124, an unknown language or a file name outside of the work folder
+        1. Raises WrongArgument when the functions do not load or a block is refused, ExecutionError
+        when nothing can be run.
         """
         self._begin(code_blocks)
         self._load_functions()
@@ -146,7 +177,9 @@ class CommandLineExecutor(ABC):
             return 1, f"\nunknown language {language}; {self._known()}.", None
         code = silence_pip(block.code, language)
         try:
-            file = write_file(self._work_dir, file_name_in(code) or file_name_for(code, language), code)
+            file = write_file(
+                self._work_dir, file_name_in(code) or file_name_for(code, language), code
+            )
         except WrongArgument as error:
             return 1, str(error), None
         if not self.execution_policies[language]:
@@ -164,8 +197,13 @@ class CommandLineExecutor(ABC):
             return
         packages = packages_of(self._functions)
         if packages:
-            self._try([self._python(), "-m", "pip", "install", "-qqq", *packages], f"Pip install failed ({', '.join(packages)})")
-        file = write_file(self._work_dir, f"{self._functions_module}.py", functions_file(self._functions))
+            self._try(
+                [self._python(), "-m", "pip", "install", "-qqq", *packages],
+                f"Pip install failed ({', '.join(packages)})",
+            )
+        file = write_file(
+            self._work_dir, f"{self._functions_module}.py", functions_file(self._functions)
+        )
         self._try([self._python(), self._path(file)], "Functions failed to load")
         self._functions_ready = True
 
@@ -175,14 +213,18 @@ class CommandLineExecutor(ABC):
             raise WrongArgument(f"{failure}: exit code {exit_code}\n{output}")
 
     def restart(self) -> None:
-        """Forget what was prepared: the next call installs and loads the functions again. Files stay."""
+        """Forget what was prepared: the next call installs and loads the functions again. Files
+        stay.
+        """
         self._functions_ready = not self._functions
 
     @abstractmethod
     def _run(self, command: list[str], work_dir: Path, timeout: float) -> tuple[int, str]:
-        """Run one program in the folder and give its exit code (124 after the timeout) and its output.
+        """Run one program in the folder and give its exit code (124 after the timeout) and its
+        output.
 
-        Raises Stopped when the run was stopped; whatever was started is dead then. See `process.run_command`.
+        Raises Stopped when the run was stopped; whatever was started is dead then. See
+        `process.run_command`.
         """
 
     def _path(self, file: Path) -> str:
@@ -196,13 +238,20 @@ class CommandLineExecutor(ABC):
 
 
 def check_timeout(timeout: float) -> None:
-    """Raise WrongType or WrongArgument unless this is a number of seconds of at least 1, and of a year at most."""
+    """Raise WrongType or WrongArgument unless this is a number of seconds of at least 1, and of a
+    year at most.
+    """
     if not isinstance(timeout, int | float):
         raise WrongType(f"timeout={timeout!r} is no number; give seconds, such as 60.")
     if timeout < 1:
-        raise WrongArgument(f"timeout={timeout!r}: Timeout must be greater than or equal to 1 second.")
+        raise WrongArgument(
+            f"timeout={timeout!r}: Timeout must be greater than or equal to 1 second."
+        )
     if not timeout <= LONGEST_S:
-        raise WrongArgument(f"timeout={timeout!r}: there is always a limit; give at most {LONGEST_S:,} seconds, a year.")
+        raise WrongArgument(
+            f"timeout={timeout!r}: there is always a limit; give at most {LONGEST_S:,} seconds, a"
+            " year."
+        )
 
 
 def make_folder(folder: Path | str) -> Path:
@@ -211,7 +260,9 @@ def make_folder(folder: Path | str) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WrongArgument(f"work_dir={str(folder)!r} cannot be made: {error}; name a folder that you may write.") from error
+        raise WrongArgument(
+            f"work_dir={str(folder)!r} cannot be made: {error}; name a folder that you may write."
+        ) from error
     return path
 
 
@@ -225,7 +276,9 @@ def program(language: str, python: str = sys.executable) -> list[str]:
 
 
 def file_name_in(code: str) -> str | None:
-    """The name that the first line states in a comment: `# filename: a/b.py`, or `# b.py` alone; None when there is none."""
+    """The name that the first line states in a comment: `# filename: a/b.py`, or `# b.py` alone;
+    None when there is none.
+    """
     first = code.split("\n", 1)[0].strip()
     for pattern in FIRST_LINES:
         if match := pattern.fullmatch(first):
@@ -244,7 +297,9 @@ def file_name_for(code: str, language: str) -> str:
 
 
 def inside(work_dir: Path, name: str) -> Path:
-    """The absolute path of a name in the work folder; WrongArgument when it leads out of it (links are followed)."""
+    """The absolute path of a name in the work folder; WrongArgument when it leads out of it (links
+    are followed).
+    """
     root = work_dir.resolve()
     try:
         file = (root / name).resolve()
@@ -256,24 +311,30 @@ def inside(work_dir: Path, name: str) -> Path:
 
 
 def write_file(work_dir: Path, name: str, code: str) -> Path:
-    """Write code to a file of that name in the work folder, folders between made; gives the absolute path.
+    """Write code to a file of that name in the work folder, folders between made; gives the
+    absolute path.
 
-    Raises WrongArgument for a name that leads out of the folder or cannot be written. The file is moved into place: a link
-    or a pipe that code planted under the name is replaced, never written through; nor is a link followed that code which
-    still runs puts in the place of a folder meanwhile.
+    Raises WrongArgument for a name that leads out of the folder or cannot be written. The file is
+        moved into place: a link
+    or a pipe that code planted under the name is replaced, never written through; nor is a link
+    followed that code which still runs puts in the place of a folder meanwhile.
     """
     file = inside(work_dir, name)
     try:
         with _opened(work_dir.resolve(), file.parent) as folder:
             _replace(folder, file, code.encode("utf-8", "replace"))
     except OSError as error:
-        raise WrongArgument(f"the file {name!r} cannot be written: {error}; choose another name.") from error
+        raise WrongArgument(
+            f"the file {name!r} cannot be written: {error}; choose another name."
+        ) from error
     return file
 
 
 @contextmanager
 def _opened(root: Path, folder: Path) -> Iterator[int | None]:
-    """The folder below root, made when missing, each on the way opened in the one before; None on Windows, which cannot."""
+    """The folder below root, made when missing, each on the way opened in the one before; None on
+    Windows, which cannot.
+    """
     if os.open not in os.supports_dir_fd:
         folder.mkdir(parents=True, exist_ok=True)
         yield None
@@ -307,6 +368,10 @@ def _replace(folder: int | None, file: Path, content: bytes) -> None:
 
 
 def silence_pip(code: str, language: str) -> str:
-    """The code with `-qqq` after each `pip install` of a shell, or `!pip install` and `%pip install` of a notebook."""
-    pattern = PIP_INSTALL.get("python" if language == "python" else "shell" if language in (*SHELLS, *POWERSHELLS) else "")
+    """The code with `-qqq` after each `pip install` of a shell, or `!pip install` and `%pip
+    install` of a notebook.
+    """
+    pattern = PIP_INSTALL.get(
+        "python" if language == "python" else "shell" if language in (*SHELLS, *POWERSHELLS) else ""
+    )
     return pattern.sub(r"\1 -qqq", code) if pattern else code

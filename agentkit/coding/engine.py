@@ -10,12 +10,18 @@ _PROGRAMS = ("docker", "podman")
 
 
 def engine() -> str | None:
-    """Path of the first of `docker` and `podman` that is installed and whose service answers; None without one."""
-    return next((path for name in _PROGRAMS if (path := shutil.which(name)) and _answers(path)), None)
+    """Path of the first of `docker` and `podman` that is installed and whose service answers; None
+    without one.
+    """
+    return next(
+        (path for name in _PROGRAMS if (path := shutil.which(name)) and _answers(path)), None
+    )
 
 
 def call(program: str, *arguments: str, seconds: float | None = None) -> tuple[int, str]:
-    """Exit code and output (stderr included) of one call; a call that takes longer than `seconds` gives 124."""
+    """Exit code and output (stderr included) of one call; a call that takes longer than `seconds`
+    gives 124.
+    """
     try:
         done = subprocess.run(
             [program, *arguments],

@@ -16,9 +16,14 @@ UNKNOWN = "unknown"
 PICTURES = ("image_url", "input_image")
 TEXTS = ("text", "input_text", "output_text")
 
-# After a fence stands a word, or anything that touches it (```python title=x); other words are prose about backticks.
-OPENING = re.compile(r"(?P<indent>[ \t]*+)(?P<fence>`{3,}+|~{3,}+)(?P<info>[ \t]*+\w*+[ \t]*+|\S[^`]*+)")
-OPENING_IN_LINE = re.compile(r"(?P<indent>(?:[^`]|(?<!`)`{1,2}+(?!`))++)(?P<fence>`{3,}+)(?P<info>[ \t]*+\w*+[ \t]*+)")
+# After a fence stands a word, or anything that touches it (```python title=x); other words are
+# prose about backticks.
+OPENING = re.compile(
+    r"(?P<indent>[ \t]*+)(?P<fence>`{3,}+|~{3,}+)(?P<info>[ \t]*+\w*+[ \t]*+|\S[^`]*+)"
+)
+OPENING_IN_LINE = re.compile(
+    r"(?P<indent>(?:[^`]|(?<!`)`{1,2}+(?!`))++)(?P<fence>`{3,}+)(?P<info>[ \t]*+\w*+[ \t]*+)"
+)
 CLOSING = re.compile(r"[ \t]*+(?P<fence>`{3,}+|~{3,}+)(?P<rest>[^`]*+)")
 # ```sh in a block opens another one; "``` and so on" closes.
 NAMED = re.compile(r"[\w{][^\s]*")
@@ -29,15 +34,21 @@ SHELL_COMMAND = re.compile(r"(?:python[\d.]*|pip3?)\s")
 
 
 class MarkdownCodeExtractor:
-    """The blocks between fences of backticks or tildes, with the language that the fence names or the code suggests.
+    """The blocks between fences of backticks or tildes, with the language that the fence names or
+    the code suggests.
 
-    A block that is not closed is none: half a program is not run. A fence ends with its first line of at least as many of the
-    same marks; a block within the block (``` with a language, then ```) belongs to the outer one when both are closed.
-    Code under an indented fence loses that indent, and its lines end with \\n.
+    A block that is not closed is none: half a program is not run. A fence ends with its first line
+    of at least as many of the same marks; a block within the block (``` with a language, then ```)
+    belongs to the outer one when both are closed. Code under an indented fence loses that indent,
+    and its lines end with \\n.
     """
 
-    def extract_code_blocks(self, message: str | Sequence[Mapping[str, object]] | None) -> list[CodeBlock]:
-        """The blocks in order; the language is empty when neither the fence nor the code tells it."""
+    def extract_code_blocks(
+        self, message: str | Sequence[Mapping[str, object]] | None
+    ) -> list[CodeBlock]:
+        """The blocks in order; the language is empty when neither the fence nor the code tells
+        it.
+        """
         found = fenced_blocks(content_str(message))
         return [CodeBlock(code, language or _guess(code)) for language, code in found]
 
@@ -48,10 +59,15 @@ def _guess(code: str) -> str:
 
 
 def fenced_blocks(text: str) -> list[tuple[str, str]]:
-    """Language as the fence names it (may be empty) and code of every closed block; blocks without a line are left out."""
+    """Language as the fence names it (may be empty) and code of every closed block; blocks without
+    a line are left out.
+    """
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     closings = [(at, match) for at, line in enumerate(lines) if (match := CLOSING.fullmatch(line))]
-    fences = [(at, match["fence"], NAMED.fullmatch(match["rest"].rstrip()) is not None) for at, match in closings]
+    fences = [
+        (at, match["fence"], NAMED.fullmatch(match["rest"].rstrip()) is not None)
+        for at, match in closings
+    ]
     blocks: list[tuple[str, str]] = []
     at, never = 0, {"`": "-", "~": "-"}
     while at < len(lines):
@@ -65,13 +81,20 @@ def fenced_blocks(text: str) -> list[tuple[str, str]]:
             continue
         if end > at:
             indent = 0 if opening["indent"].strip() else len(opening["indent"])
-            blocks.append((_language(opening["info"]), "\n".join(_without(line, indent) for line in lines[at:end])))
+            blocks.append(
+                (
+                    _language(opening["info"]),
+                    "\n".join(_without(line, indent) for line in lines[at:end]),
+                )
+            )
         at = end if reopens else end + 1
     return blocks
 
 
 def _end(fences: list[tuple[int, str, bool]], start: int, fence: str) -> tuple[int | None, bool]:
-    """Index of the line that closes a fence whose code begins at start, and whether that line opens the next block."""
+    """Index of the line that closes a fence whose code begins at start, and whether that line opens
+    the next block.
+    """
     depth, first, last = 1, None, len(fences)
     for index in range(bisect_left(fences, start, key=itemgetter(0)), len(fences)):
         at, marks, named = fences[index]
@@ -111,9 +134,11 @@ def infer_lang(code: str) -> str:
 
 
 def content_str(content: str | Sequence[Mapping[str, object]] | None) -> str:
-    """The text of a message's content: None is empty, the parts of a list are joined, a picture is `<image>`.
+    """The text of a message's content: None is empty, the parts of a list are joined, a picture is
+    `<image>`.
 
-    Raises WrongType for anything else, and WrongArgument for a part without a type or with an unknown one.
+    Raises WrongType for anything else, and WrongArgument for a part without a type or with an
+    unknown one.
     """
     if content is None:
         return ""
@@ -126,7 +151,10 @@ def content_str(content: str | Sequence[Mapping[str, object]] | None) -> str:
 
 def _part_str(part: object) -> str:
     if not isinstance(part, Mapping):
-        raise WrongType(f"Wrong content format: every element should be dict if the content is a list, not {part!r}.")
+        raise WrongType(
+            "Wrong content format: every element should be dict if the content is a list, not"
+            f" {part!r}."
+        )
     kind = part.get("type")
     if kind is None:
         raise WrongArgument(f"Wrong content format. Missing 'type' key in content's dict: {part!r}")
@@ -134,6 +162,7 @@ def _part_str(part: object) -> str:
         return "<image>"
     if kind not in TEXTS:
         raise WrongArgument(
-            f"Wrong content format: unknown type {kind} within the content; known are {', '.join(TEXTS + PICTURES)}."
+            f"Wrong content format: unknown type {kind} within the content; known are"
+            f" {', '.join(TEXTS + PICTURES)}."
         )
     return str(part.get("text") or "")

@@ -24,18 +24,24 @@ class CodeExecutorFactory:
 
     @classmethod
     def create(cls, code_execution_config: Mapping[str, Any]) -> CodeExecutor:
-        """The executor under `executor`: one that is made already, or a name whose arguments stand under that name.
+        """The executor under `executor`: one that is made already, or a name whose arguments stand
+        under that name.
 
-        `{"executor": "sandbox", "sandbox": {"timeout": 20}}`. Raises WrongArgument for an unknown name and WrongType for
-        arguments that the executor does not have.
+        `{"executor": "sandbox", "sandbox": {"timeout": 20}}`. Raises WrongArgument for an unknown
+        name and WrongType for arguments that the executor does not have.
         """
         executor = code_execution_config.get("executor")
         if isinstance(executor, str) and executor in cls.EXECUTORS:
             return cls._made(executor, code_execution_config.get(executor) or {})
-        if executor is not None and not isinstance(executor, type) and isinstance(executor, CodeExecutor):
+        if (
+            executor is not None
+            and not isinstance(executor, type)
+            and isinstance(executor, CodeExecutor)
+        ):
             return executor
         raise WrongArgument(
-            f"Unknown code executor {executor!r}; give a CodeExecutor or one of {', '.join(map(repr, cls.EXECUTORS))}."
+            f"Unknown code executor {executor!r}; give a CodeExecutor or one of"
+            f" {', '.join(map(repr, cls.EXECUTORS))}."
         )
 
     @classmethod
@@ -45,4 +51,6 @@ class CodeExecutorFactory:
         try:
             return make(**options)
         except TypeError as error:
-            raise WrongType(f"code_execution_config[{name!r}]={dict(options)!r}: {error}") from error
+            raise WrongType(
+                f"code_execution_config[{name!r}]={dict(options)!r}: {error}"
+            ) from error

@@ -1,7 +1,8 @@
-"""Working folders that code has filled as it liked: walked and removed by descriptors, however deep.
+"""Working folders that code has filled as it liked: walked and removed by descriptors, however
+deep.
 
-A path has at most 4,096 bytes and Python calls itself at most 1,000 times; folders can be nested deeper
-than both. So each folder is opened from the one before it, and left through its `..`.
+A path has at most 4,096 bytes and Python calls itself at most 1,000 times; folders can be nested
+deeper than both. So each folder is opened from the one before it, and left through its `..`.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ class Visit(NamedTuple):
 def walk(top: Path) -> Iterator[Visit]:
     """Enter `top` and each folder below it, and come by again when one is done with.
 
-    Two descriptors are open at most. Links are not followed. Folders that are shut against their own user
-    are opened; those that cannot be entered are left out. Code may run meanwhile and move folders about:
+    Two descriptors are open at most. Links are not followed. Folders that are shut against their
+    own user are opened; those that cannot be entered are left out. Code may run meanwhile and move
+    folders about:
     the walk goes on in what is still in its place. Raises OSError when `top` cannot be opened.
     """
     way = _Way(top)
@@ -53,7 +55,9 @@ def walk(top: Path) -> Iterator[Visit]:
 
 
 def remove(top: Path) -> None:
-    """Remove a folder and all below it, as far as the system lets us; no code may run in it any more."""
+    """Remove a folder and all below it, as far as the system lets us; no code may run in it any
+    more.
+    """
     if os.scandir not in os.supports_fd or os.rmdir not in os.supports_dir_fd:
         shutil.rmtree(top, ignore_errors=True)
         return
@@ -71,7 +75,9 @@ def remove(top: Path) -> None:
 
 
 def hand_over(top: Path, user: int) -> None:
-    """Give a folder and all below it to a user, which only root can; OSError where the system refuses."""
+    """Give a folder and all below it to a user, which only root can; OSError where the system
+    refuses.
+    """
     for here, files, _ in walk(top):
         os.chown(here, user, user)
         for name in files:
@@ -104,7 +110,9 @@ class _Way:
         self._top = top
 
     def down(self, name: str, waiting: list[str]) -> bool:
-        """Enter a folder, unless it has gone since or is not ours; `waiting` is kept for the way back."""
+        """Enter a folder, unless it has gone since or is not ours; `waiting` is kept for the way
+        back.
+        """
         try:
             inner = _enter(name, self.here)
         except OSError:
@@ -114,7 +122,9 @@ class _Way:
         return True
 
     def up(self) -> tuple[str, list[str]]:
-        """Leave a folder for the one above it: which one was left, and what is still to come there."""
+        """Leave a folder for the one above it: which one was left, and what is still to come
+        there.
+        """
         outer = self._same("..", self.above[-1].identity)
         if outer is not None:
             self._step(outer)
@@ -164,7 +174,9 @@ def _enter(name: str, within: int | None) -> int:
 
 
 def _enter_shut(name: str, flags: int, within: int | None) -> int:
-    if not hasattr(os, "O_PATH"):  # nor is there a sandbox, whose code could put a link in its place
+    if not hasattr(
+        os, "O_PATH"
+    ):  # nor is there a sandbox, whose code could put a link in its place
         os.chmod(name, stat.S_IRWXU, dir_fd=within)
         return os.open(name, flags, dir_fd=within)
     handle = os.open(name, flags | os.O_PATH, dir_fd=within)

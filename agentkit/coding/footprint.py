@@ -1,4 +1,6 @@
-"""What a sandbox uses at this moment, seen from outside: memory of all its processes, and disk. Linux only."""
+"""What a sandbox uses at this moment, seen from outside: memory of all its processes, and disk.
+Linux only.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def _occupied(name: str, here: int) -> int:
 
 
 def descendants(pid: int) -> list[int]:
-    """The process and all that it started; those whose parent died belong to the sandbox's first process."""
+    """The process and all that it started; those whose parent died belong to the sandbox's first
+    process.
+    """
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -63,7 +67,9 @@ def threads_of(user: int) -> int:
 
 
 def memory_bytes(pids: list[int], enough: int) -> int:
-    """Memory of these processes. Shared pages are counted apart only when the quick sum is above `enough`."""
+    """Memory of these processes. Shared pages are counted apart only when the quick sum is above
+    `enough`.
+    """
     quick = sum(map(_resident, pids))
     return quick if quick <= enough else sum(_proportional(pid) for pid in pids)
 
@@ -80,12 +86,18 @@ def _proportional(pid: int) -> int:
         text = Path(f"/proc/{pid}/smaps_rollup").read_bytes()
     except OSError:
         return _resident(pid)
-    return sum(int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith(b"Pss:"))
+    return sum(
+        int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith(b"Pss:")
+    )
 
 
 def deleted_bytes(pids: list[int]) -> int:
     """Bytes of open files that no folder shows any more."""
-    files = {(status.st_dev, status.st_ino): status.st_blocks * 512 for pid in pids for status in _open_files(pid)}
+    files = {
+        (status.st_dev, status.st_ino): status.st_blocks * 512
+        for pid in pids
+        for status in _open_files(pid)
+    }
     return sum(files.values())
 
 

@@ -1,4 +1,6 @@
-"""Functions of ours that a model's code may import, with the packages and imports that they need."""
+"""Functions of ours that a model's code may import, with the packages and imports that they
+need.
+"""
 
 from __future__ import annotations
 
@@ -39,12 +41,15 @@ Import = str | ImportFromModule | Alias
 
 
 class FunctionWithRequirementsStr:
-    """A function given as source, for one that cannot be imported here; it is parsed, never run by us.
+    """A function given as source, for one that cannot be imported here; it is parsed, never run by
+    us.
 
     Raises WrongArgument when the source does not compile or does not hold exactly one function.
     """
 
-    def __init__(self, func: str, python_packages: Sequence[str] = (), global_imports: Sequence[Import] = ()) -> None:
+    def __init__(
+        self, func: str, python_packages: Sequence[str] = (), global_imports: Sequence[Import] = ()
+    ) -> None:
         self.func = func
         self.python_packages = list(python_packages)
         self.global_imports = list(global_imports)
@@ -52,12 +57,16 @@ class FunctionWithRequirementsStr:
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise NotImplementedError: a function that is only source runs where the code runs."""
-        raise NotImplementedError("String based function with requirement objects are not directly callable")
+        raise NotImplementedError(
+            "String based function with requirement objects are not directly callable"
+        )
 
 
 @dataclass
 class FunctionWithRequirements(Generic[T, P]):
-    """A function with what has to be installed and imported for it; it can be called like the function."""
+    """A function with what has to be installed and imported for it; it can be called like the
+    function.
+    """
 
     func: Callable[P, T]
     python_packages: Sequence[str] = field(default_factory=list)
@@ -65,7 +74,10 @@ class FunctionWithRequirements(Generic[T, P]):
 
     @classmethod
     def from_callable(
-        cls, func: Callable[P, T], python_packages: Sequence[str] = (), global_imports: Sequence[Import] = ()
+        cls,
+        func: Callable[P, T],
+        python_packages: Sequence[str] = (),
+        global_imports: Sequence[Import] = (),
     ) -> FunctionWithRequirements[T, P]:
         """A function of this program."""
         return cls(func, list(python_packages), list(global_imports))
@@ -88,7 +100,9 @@ Function = FunctionWithRequirements[Any, Any] | Callable[..., Any] | FunctionWit
 def with_requirements(
     python_packages: Sequence[str] = (), global_imports: Sequence[Import] = ()
 ) -> Callable[[Callable[P, T]], FunctionWithRequirements[T, P]]:
-    """Decorator: name the packages that pip installs and the imports that stand above the function."""
+    """Decorator: name the packages that pip installs and the imports that stand above the
+    function.
+    """
 
     def wrap(func: Callable[P, T]) -> FunctionWithRequirements[T, P]:
         wrapped = FunctionWithRequirements(func, list(python_packages), list(global_imports))
@@ -99,16 +113,31 @@ def with_requirements(
 
 def packages_of(functions: Iterable[Function]) -> list[str]:
     """The packages that the functions need, each once, sorted."""
-    needing = [function for function in functions if isinstance(function, FunctionWithRequirements | FunctionWithRequirementsStr)]
+    needing = [
+        function
+        for function in functions
+        if isinstance(function, FunctionWithRequirements | FunctionWithRequirementsStr)
+    ]
     return sorted({package for function in needing for package in function.python_packages})
 
 
 def functions_file(functions: Iterable[Function]) -> str:
     """The source of a module with the functions under their imports."""
     functions = list(functions)
-    needing = [function for function in functions if isinstance(function, FunctionWithRequirements | FunctionWithRequirementsStr)]
-    imports = dict.fromkeys(_import_line(name) for function in needing for name in function.global_imports)
-    return "\n\n\n".join(["\n".join(imports), *(source_of(function).strip("\n") for function in functions)]).lstrip("\n") + "\n"
+    needing = [
+        function
+        for function in functions
+        if isinstance(function, FunctionWithRequirements | FunctionWithRequirementsStr)
+    ]
+    imports = dict.fromkeys(
+        _import_line(name) for function in needing for name in function.global_imports
+    )
+    return (
+        "\n\n\n".join(
+            ["\n".join(imports), *(source_of(function).strip("\n") for function in functions)]
+        ).lstrip("\n")
+        + "\n"
+    )
 
 
 def _import_line(what: Import) -> str:
@@ -133,42 +162,66 @@ def source_of(function: Function) -> str:
         source = textwrap.dedent(inspect.getsource(func))
     except (OSError, TypeError) as error:
         raise WrongArgument(
-            f"there is no source of the function {func!r}; write it into a file, or give it as a text."
+            f"there is no source of the function {func!r}; write it into a file, or give it as a"
+            " text."
         ) from error
     if not func.__name__.isidentifier():
-        raise WrongArgument(f"the function {func!r} has no name to import it by; write it with def.")
+        raise WrongArgument(
+            f"the function {func!r} has no name to import it by; write it with def."
+        )
     node = _function_in(source)
-    drop = {line for item in node.decorator_list if _is_ours(item) for line in range(item.lineno, (item.end_lineno or 0) + 1)}
-    return "\n".join(line for number, line in enumerate(source.split("\n"), 1) if number not in drop)
+    drop = {
+        line
+        for item in node.decorator_list
+        if _is_ours(item)
+        for line in range(item.lineno, (item.end_lineno or 0) + 1)
+    }
+    return "\n".join(
+        line for number, line in enumerate(source.split("\n"), 1) if number not in drop
+    )
 
 
-def _callable(function: FunctionWithRequirements[Any, Any] | Callable[..., object]) -> Callable[..., Any]:
+def _callable(
+    function: FunctionWithRequirements[Any, Any] | Callable[..., object],
+) -> Callable[..., Any]:
     return function.func if isinstance(function, FunctionWithRequirements) else function
 
 
 def _is_ours(decorator: ast.expr) -> bool:
     target = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return (target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")) == DECORATOR
+    return (
+        target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
+    ) == DECORATOR
 
 
 def _function_in(source: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
     try:
         body = ast.parse(textwrap.dedent(source)).body
     except (SyntaxError, ValueError) as error:
-        raise WrongArgument(f"Could not compile function: {error}; its source is {source[:200]!r}.") from error
+        raise WrongArgument(
+            f"Could not compile function: {error}; its source is {source[:200]!r}."
+        ) from error
     found = [node for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     if len(found) != 1:
-        raise WrongArgument(f"The string must contain exactly one function, but this has {len(found)}: {source[:200]!r}")
+        raise WrongArgument(
+            f"The string must contain exactly one function, but this has {len(found)}:"
+            f" {source[:200]!r}"
+        )
     return found[0]
 
 
 def to_stub(func: Function) -> str:
-    """The head and the docstring of a function as a model should see them, with `...` for its body."""
+    """The head and the docstring of a function as a model should see them, with `...` for its
+    body.
+    """
     if isinstance(func, FunctionWithRequirementsStr):
         node = _function_in(func.func)
         doc, name = ast.get_docstring(node), node.name
         returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-        signature, is_async = f"({ast.unparse(node.args)}){returns}", isinstance(node, ast.AsyncFunctionDef)
+        signature, is_async = (
+            f"({ast.unparse(node.args)}){returns}",
+            isinstance(node, ast.AsyncFunctionDef),
+        )
     else:
         plain = _callable(func)
         doc, name = inspect.getdoc(plain), plain.__name__

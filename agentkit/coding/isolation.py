@@ -18,7 +18,8 @@ from agentkit.errors import NoIsolation
 def isolated_executor(**options: Any) -> CodeExecutor:
     """A sandbox where one works, else a container; never code without isolation.
 
-    `options` go to the one that is made; `timeout` and `work_dir` suit both. Without `work_dir` it is a temporary folder.
+    `options` go to the one that is made; `timeout` and `work_dir` suit both. Without `work_dir` it
+    is a temporary folder.
     A container keeps its network. Raises NoIsolation, which says how to get isolation.
     """
     if bubblewrap_works():

@@ -35,11 +35,13 @@ _FILES = {
 
 
 class JupyterCodeExecutor:
-    """Runs Python blocks one after the other in one kernel on this machine, started at the first block.
+    """Runs Python blocks one after the other in one kernel on this machine, started at the first
+    block.
 
-    Output is what was printed and shown, stderr included, without colours; an error ends with its traceback. Pictures and
-    HTML are saved into `output_dir` and named in the output. A timeout gives exit code 124; the kernel keeps its state
-    unless it ignores the interrupt. A stop kills it. Code runs with all rights of this program.
+    Output is what was printed and shown, stderr included, without colours; an error ends with its
+    traceback. Pictures and HTML are saved into `output_dir` and named in the output. A timeout
+    gives exit code 124; the kernel keeps its state unless it ignores the interrupt. A stop kills
+    it. Code runs with all rights of this program.
     """
 
     def __init__(
@@ -49,11 +51,15 @@ class JupyterCodeExecutor:
         timeout: float = 60,
         output_dir: Path | str = Path(),
     ) -> None:
-        """`timeout` is seconds for each block, `output_dir` is made when missing. Raises WrongArgument (a kernel that is
-        not installed; a server, which is not supported) and ExecutionError without Jupyter's packages.
+        """`timeout` is seconds for each block, `output_dir` is made when missing. Raises
+        WrongArgument (a kernel that is not installed; a server, which is not supported) and
+        ExecutionError without Jupyter's packages.
         """
         if jupyter_server is not None:
-            raise WrongArgument(f"jupyter_server={jupyter_server!r}: only local kernels are supported; leave it out.")
+            raise WrongArgument(
+                f"jupyter_server={jupyter_server!r}: only local kernels are supported; leave it"
+                " out."
+            )
         check_timeout(timeout)
         self.timeout: Final = timeout
         self.output_dir: Final = make_folder(output_dir)
@@ -69,7 +75,9 @@ class JupyterCodeExecutor:
         return MarkdownCodeExtractor()
 
     def execute_code_blocks(self, code_blocks: Sequence[CodeBlock]) -> IPythonCodeResult:
-        """Run the blocks in order until one fails; other languages than Python fail with exit code 1."""
+        """Run the blocks in order until one fails; other languages than Python fail with exit code
+        1.
+        """
         emit(Noted(type(self).__name__, NO_ISOLATION))
         shown = _Shown(self.output_dir)
         exit_code = 0
@@ -91,7 +99,9 @@ class JupyterCodeExecutor:
                 shown.line(TIMEOUT_MSG)
                 return TIMEOUT_EXIT_CODE
         except KernelDied:
-            shown.line("The kernel died, and with it all variables. The next block begins with a new one.")
+            shown.line(
+                "The kernel died, and with it all variables. The next block begins with a new one."
+            )
             return 1
         return int(shown.failed)
 
@@ -106,14 +116,21 @@ class JupyterCodeExecutor:
     def __enter__(self) -> JupyterCodeExecutor:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.stop()
 
 
 class EmbeddedIPythonCodeExecutor(JupyterCodeExecutor):
     """The same under AutoGen's other name."""
 
-    def __init__(self, *, timeout: float = 60, kernel_name: str = "python3", output_dir: Path | str = ".") -> None:
+    def __init__(
+        self, *, timeout: float = 60, kernel_name: str = "python3", output_dir: Path | str = "."
+    ) -> None:
         super().__init__(None, kernel_name, timeout, output_dir)
 
 
@@ -155,7 +172,11 @@ class _Shown:
         if form in _FILES:
             kind, ending = _FILES[form]
             path = self._folder / f"{uuid.uuid4().hex}.{ending}"
-            path.write_bytes(base64.b64decode(data) if ending in {"png", "jpg"} else data.encode("utf-8", "replace"))
+            path.write_bytes(
+                base64.b64decode(data)
+                if ending in {"png", "jpg"}
+                else data.encode("utf-8", "replace")
+            )
             self.files.append(str(path.resolve()))
             self.line(f"{kind} data saved to {path}")
         else:

@@ -1,4 +1,6 @@
-"""A Jupyter kernel on this machine: started when needed, asked block by block, interrupted or killed."""
+"""A Jupyter kernel on this machine: started when needed, asked block by block, interrupted or
+killed.
+"""
 
 from __future__ import annotations
 
@@ -34,24 +36,30 @@ class KernelDied(Exception):
 
 
 class Kernel:
-    """One kernel process and our end of its channels, usable from any thread; who comes while a block runs waits for its turn.
+    """One kernel process and our end of its channels, usable from any thread; who comes while a
+    block runs waits for its turn.
 
-    Its state lives until `kill` or its own death. Jupyter's client is asynchronous; it runs on an event loop in a thread of
-    the kernel's own, so that callers inside of a running loop are served too.
+    Its state lives until `kill` or its own death. Jupyter's client is asynchronous; it runs on an
+    event loop in a thread of the kernel's own, so that callers inside of a running loop are served
+    too.
     """
 
     def __init__(self, name: str) -> None:
-        """Raises ExecutionError without Jupyter's packages, WrongArgument for a kernel that is not installed."""
+        """Raises ExecutionError without Jupyter's packages, WrongArgument for a kernel that is not
+        installed.
+        """
         check_installed(name)
         self._name = name
         self._live: _Live | None = None
         self._turn = threading.Lock()
 
     def run(self, code: str, timeout: float, take: Callable[[str, Message], None]) -> bool:
-        """Run a block; `take(type, content)` gets each message about its output. False when it took longer than `timeout`.
+        """Run a block; `take(type, content)` gets each message about its output. False when it took
+        longer than `timeout`.
 
-        After a timeout the kernel was interrupted and keeps its state; one that ignores that was killed. Raises Stopped
-        when the run is stopped and KernelDied when the process ends; the next block begins with a new kernel.
+        After a timeout the kernel was interrupted and keeps its state; one that ignores that was
+        killed. Raises Stopped when the run is stopped and KernelDied when the process ends; the
+        next block begins with a new kernel.
         """
         stopping.check()
         while not self._turn.acquire(timeout=_LOOK_EVERY_S):
@@ -81,7 +89,9 @@ class Kernel:
             live.kill()
 
     def _ready(self) -> _Live:
-        if self._live is not None and not self._live.wait(self._live.client.is_alive()):  # code said exit()
+        if self._live is not None and not self._live.wait(
+            self._live.client.is_alive()
+        ):  # code said exit()
             self.kill()
         if self._live is None:
             self._live = _Live(self._name)
@@ -100,15 +110,23 @@ class _Live:
         self._mark = uuid.uuid4().hex
         self._sockets = tempfile.mkdtemp(prefix="agentkit-kernel-")
         self._stop = stopping.current()
-        options = {"transport": "ipc", "ip": os.path.join(self._sockets, "kernel")} if os.name == "posix" else {}
+        options = (
+            {"transport": "ipc", "ip": os.path.join(self._sockets, "kernel")}
+            if os.name == "posix"
+            else {}
+        )
         connection = os.path.join(self._sockets, "connection.json")
         self._manager = AsyncKernelManager(kernel_name=name, connection_file=connection, **options)
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="jupyter-kernel", daemon=True)
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="jupyter-kernel", daemon=True
+        )
         self._thread.start()
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of work that is done on the kernel's loop; it obeys the stop signal of the caller."""
+        """The result of work that is done on the kernel's loop; it obeys the stop signal of the
+        caller.
+        """
         self._stop = stopping.current()
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
@@ -121,10 +139,13 @@ class _Live:
             await self.client.wait_for_ready(timeout=_START_S)
         except RuntimeError as error:
             raise ExecutionError(
-                f"The Jupyter kernel does not start: {error}; is it well installed? If not, {_INSTALL}"
+                f"The Jupyter kernel does not start: {error}; is it well installed? If not,"
+                f" {_INSTALL}"
             ) from error
 
-    async def follow(self, request: str, seconds: float, take: Callable[[str, Message], None]) -> bool:
+    async def follow(
+        self, request: str, seconds: float, take: Callable[[str, Message], None]
+    ) -> bool:
         """Pass the messages on until the kernel is idle again; False at the deadline."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
@@ -176,12 +197,19 @@ class _Live:
 
 
 def check_installed(name: str) -> None:
-    """Raise ExecutionError without Jupyter's packages, WrongArgument when there is no kernel of this name."""
+    """Raise ExecutionError without Jupyter's packages, WrongArgument when there is no kernel of
+    this name.
+    """
     try:
         import ipykernel  # noqa: F401
         from jupyter_client.kernelspec import KernelSpecManager
     except ImportError as error:
-        raise ExecutionError(f"A Jupyter kernel needs jupyter_client and ipykernel ({error}); {_INSTALL}") from error
+        raise ExecutionError(
+            f"A Jupyter kernel needs jupyter_client and ipykernel ({error}); {_INSTALL}"
+        ) from error
     names = sorted(KernelSpecManager().find_kernel_specs())
     if name not in names:
-        raise WrongArgument(f"kernel_name={name!r}: Kernel {name} is not installed; there is {', '.join(names) or 'none'}.")
+        raise WrongArgument(
+            f"kernel_name={name!r}: Kernel {name} is not installed; there is"
+            f" {', '.join(names) or 'none'}."
+        )

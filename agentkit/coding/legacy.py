@@ -13,7 +13,14 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from agentkit.coding.base import CodeExecutor
-from agentkit.coding.command_line import CommandLineExecutor, file_name_for, inside, make_folder, program, write_file
+from agentkit.coding.command_line import (
+    CommandLineExecutor,
+    file_name_for,
+    inside,
+    make_folder,
+    program,
+    write_file,
+)
 from agentkit.coding.docker import DockerCommandLineCodeExecutor
 from agentkit.coding.extract import UNKNOWN, content_str, fenced_blocks, infer_lang
 from agentkit.coding.isolation import isolated_executor
@@ -25,10 +32,21 @@ from agentkit.errors import NoIsolation, WrongArgument
 from agentkit.events import Noted
 
 __all__ = [
-    "CODE_BLOCK_PATTERN", "DEFAULT_TIMEOUT", "PYTHON_VARIANTS", "TIMEOUT_MSG", "UNKNOWN", "WORKING_DIR",
-    "check_can_use_docker_or_throw", "content_str", "create_virtual_env", "decide_use_docker", "execute_code", "extract_code",
-    "infer_lang", "is_docker_running",
-]  # fmt: skip
+    "CODE_BLOCK_PATTERN",
+    "DEFAULT_TIMEOUT",
+    "PYTHON_VARIANTS",
+    "TIMEOUT_MSG",
+    "UNKNOWN",
+    "WORKING_DIR",
+    "check_can_use_docker_or_throw",
+    "content_str",
+    "create_virtual_env",
+    "decide_use_docker",
+    "execute_code",
+    "extract_code",
+    "infer_lang",
+    "is_docker_running",
+]
 
 # The models that AutoGen means where none is named; nothing here asks them.
 DEFAULT_MODEL = "gpt-4"
@@ -42,29 +60,40 @@ OPENING = re.compile(r"`{3}[ \t]*+(\w*+)[ \t]*+\r?\n")
 CLOSING = re.compile(r"\n(?=[ \t]*+`{3})")
 IN_LINE = re.compile(r"`{1,3}([^`]++)`{1,3}")
 USE_DOCKER = {
-    **dict.fromkeys(("1", "true", "yes", "t"), True), **dict.fromkeys(("0", "false", "no", "f"), False), "none": None,
-}  # fmt: skip
+    **dict.fromkeys(("1", "true", "yes", "t"), True),
+    **dict.fromkeys(("0", "false", "no", "f"), False),
+    "none": None,
+}
 
 UseDocker = Sequence[str] | str | bool | None
 
 
 def extract_code(
-    text: str | Sequence[Mapping[str, object]] | None, pattern: str = CODE_BLOCK_PATTERN, detect_single_line_code: bool = False
+    text: str | Sequence[Mapping[str, object]] | None,
+    pattern: str = CODE_BLOCK_PATTERN,
+    detect_single_line_code: bool = False,
 ) -> list[tuple[str, str]]:
     """(language, code) of every fenced block; the language is empty when the fence names none.
 
-    Without a block: the whole text with the language `unknown`. Another `pattern` gives what `re.findall` gives for it.
-    `detect_single_line_code` also takes code within a line, and is empty without code.
+    Without a block: the whole text with the language `unknown`. Another `pattern` gives what
+    `re.findall` gives for it. `detect_single_line_code` also takes code within a line, and is empty
+    without code.
     """
     text = content_str(text)
     if detect_single_line_code:
         return [(language, code.strip()) for language, code in _blocks_and_lines(text)]
-    found = fenced_blocks(text) if pattern == CODE_BLOCK_PATTERN else re.findall(pattern, text, flags=re.DOTALL)
+    found = (
+        fenced_blocks(text)
+        if pattern == CODE_BLOCK_PATTERN
+        else re.findall(pattern, text, flags=re.DOTALL)
+    )
     return found or [(UNKNOWN, text)]
 
 
 def _blocks_and_lines(text: str) -> Iterator[tuple[str, str]]:
-    """Fenced blocks and what stands between backticks, in order; where a block closes is looked up, not searched for anew."""
+    """Fenced blocks and what stands between backticks, in order; where a block closes is looked up,
+    not searched for anew.
+    """
     closings = [match.start() for match in CLOSING.finditer(text)]
     at = text.find("`")
     while at >= 0:
@@ -88,19 +117,27 @@ def is_docker_running() -> bool:
 
 
 def decide_use_docker(use_docker: UseDocker) -> UseDocker:
-    """The argument, or for None what the environment variable AUTOGEN_USE_DOCKER says; WrongArgument when it is nonsense."""
+    """The argument, or for None what the environment variable AUTOGEN_USE_DOCKER says;
+    WrongArgument when it is nonsense.
+    """
     if use_docker in ("", []):
-        raise WrongArgument(f"{use_docker=} names no image; give one, or False to run without isolation.")
+        raise WrongArgument(
+            f"{use_docker=} names no image; give one, or False to run without isolation."
+        )
     said = os.environ.get("AUTOGEN_USE_DOCKER")
     if use_docker is not None or said is None:
         return use_docker
     if said.lower() not in USE_DOCKER:
-        raise WrongArgument(f"Invalid value for AUTOGEN_USE_DOCKER: {said!r}. Set it to 1/True/yes, 0/False/no, or None.")
+        raise WrongArgument(
+            f"Invalid value for AUTOGEN_USE_DOCKER: {said!r}. Set it to 1/True/yes, 0/False/no, or"
+            " None."
+        )
     return USE_DOCKER[said.lower()]
 
 
 def check_can_use_docker_or_throw(use_docker: UseDocker) -> None:
-    """Raise NoIsolation when code shall run isolated and this machine offers neither Docker nor bubblewrap.
+    """Raise NoIsolation when code shall run isolated and this machine offers neither Docker nor
+    bubblewrap.
 
     An image needs Docker.
     """
@@ -110,8 +147,13 @@ def check_can_use_docker_or_throw(use_docker: UseDocker) -> None:
     if docker_works() or (bubblewrap_works() and not images):
         return
     if images:
-        raise NoIsolation(f"use_docker={use_docker!r} names an image, which needs Docker, and none answers. {without_docker()}")
-    raise NoIsolation(f"use_docker={use_docker!r}, but nothing here isolates code. {how_to_isolate()}")
+        raise NoIsolation(
+            f"use_docker={use_docker!r} names an image, which needs Docker, and none answers."
+            f" {without_docker()}"
+        )
+    raise NoIsolation(
+        f"use_docker={use_docker!r}, but nothing here isolates code. {how_to_isolate()}"
+    )
 
 
 def execute_code(
@@ -122,12 +164,15 @@ def execute_code(
     use_docker: UseDocker = None,
     lang: str = "python",
 ) -> tuple[int, str, str | None]:
-    """Run code, or a file that is there: exit code, all output (stdout and stderr), the Docker image if one was used.
+    """Run code, or a file that is there: exit code, all output (stdout and stderr), the Docker
+    image if one was used.
 
-    Without a file name the code's file is removed again. `timeout` is seconds (600 when None or 0); running over it gives
-    exit code 1 and `Timeout`. `use_docker`: False runs on this machine, an image's name in Docker, None and True in any
-    isolation there is. Raises WrongArgument without code and file, NoIsolation when there is none, NotImplementedError
-    for a language that we cannot run.
+    Without a file name the code's file is removed again. `timeout` is seconds (600 when None or 0);
+    running over it gives
+    exit code 1 and `Timeout`. `use_docker`: False runs on this machine, an image's name in Docker,
+        None and True in any
+    isolation there is. Raises WrongArgument without code and file, NoIsolation when there is none,
+    NotImplementedError for a language that we cannot run.
     """
     if code is None and filename is None:
         raise WrongArgument(f"{code=} and {filename=}: Either code or filename must be provided.")
@@ -138,11 +183,15 @@ def execute_code(
     try:
         file = inside(folder, name) if code is None else write_file(folder, name, code)
         if use_docker is False:
-            LocalCommandLineCodeExecutor.sanitize_command(language, file.read_text(errors="replace") if file.is_file() else "")
+            LocalCommandLineCodeExecutor.sanitize_command(
+                language, file.read_text(errors="replace") if file.is_file() else ""
+            )
     except WrongArgument as error:
         return 1, str(error), None
     try:
-        exit_code, logs, image = _run(language, file, folder, timeout or DEFAULT_TIMEOUT, use_docker)
+        exit_code, logs, image = _run(
+            language, file, folder, timeout or DEFAULT_TIMEOUT, use_docker
+        )
     finally:
         if filename is None:
             file.unlink(missing_ok=True)
@@ -154,23 +203,33 @@ def execute_code(
 def _language(lang: str) -> str:
     language = "python" if lang.lower().startswith("py") else lang.lower()
     if language not in CommandLineExecutor.SUPPORTED_LANGUAGES or language in ("html", "css"):
-        raise NotImplementedError(f"{lang} not recognized in code execution; use python, sh, bash, pwsh or javascript.")
+        raise NotImplementedError(
+            f"{lang} not recognized in code execution; use python, sh, bash, pwsh or javascript."
+        )
     return language
 
 
-def _run(language: str, file: Path, folder: Path, timeout: float, use_docker: UseDocker) -> tuple[int, str, str | None]:
+def _run(
+    language: str, file: Path, folder: Path, timeout: float, use_docker: UseDocker
+) -> tuple[int, str, str | None]:
     if use_docker is False:
         emit(Noted("execute_code", NO_ISOLATION))
         command = [*program(language), str(file.relative_to(folder))]
-        exit_code, logs = run_command(command, folder, timeout, environment={**os.environ, "PYTHONUNBUFFERED": "1"})
+        exit_code, logs = run_command(
+            command, folder, timeout, environment={**os.environ, "PYTHONUNBUFFERED": "1"}
+        )
         return exit_code, logs.replace(f"{folder}{os.sep}", ""), None
     executor, image = _isolated(folder, timeout, use_docker)
-    closing: AbstractContextManager[Any] = executor if isinstance(executor, AbstractContextManager) else nullcontext()
+    closing: AbstractContextManager[Any] = (
+        executor if isinstance(executor, AbstractContextManager) else nullcontext()
+    )
     with closing:
         return *cast("CommandLineExecutor", executor).run_file(language, file), image
 
 
-def _isolated(folder: Path, timeout: float, use_docker: UseDocker) -> tuple[CodeExecutor, str | None]:
+def _isolated(
+    folder: Path, timeout: float, use_docker: UseDocker
+) -> tuple[CodeExecutor, str | None]:
     if use_docker is None or use_docker is True:
         executor = isolated_executor(timeout=timeout, work_dir=folder)
         return executor, getattr(executor, "image", None)
@@ -179,7 +238,9 @@ def _isolated(folder: Path, timeout: float, use_docker: UseDocker) -> tuple[Code
 
 
 def create_virtual_env(dir_path: str | Path, **env_args: Any) -> SimpleNamespace:
-    """Make a virtual environment, with pip unless said otherwise; its context is for `LocalCommandLineCodeExecutor`."""
+    """Make a virtual environment, with pip unless said otherwise; its context is for
+    `LocalCommandLineCodeExecutor`.
+    """
     builder = venv.EnvBuilder(**{"with_pip": True, **env_args})
     builder.create(dir_path)
     return builder.ensure_directories(dir_path)

@@ -21,10 +21,14 @@ _START = (
     "If Docker is there and fails, start it (sudo systemctl start docker) and join its group "
     "(sudo usermod -aG docker $USER)."
 )
-_BUBBLEWRAP = "use_docker=True, isolated_executor() and SandboxCommandLineCodeExecutor run code in it, without an image."
+_BUBBLEWRAP = (
+    "use_docker=True, isolated_executor() and SandboxCommandLineCodeExecutor run code in it,"
+    " without an image."
+)
 _DOCKER = "use_docker=True, isolated_executor() and DockerCommandLineCodeExecutor run code in it."
 _HOW = f"""\
-Code runs only in isolation, and neither bubblewrap (0.7 or newer) nor Docker nor podman works here. Get one of them:
+Code runs only in isolation, and neither bubblewrap (0.7 or newer) nor Docker nor podman works \
+here. Get one of them:
 - Debian, Ubuntu: sudo apt-get install bubblewrap
 - Fedora: sudo dnf install bubblewrap
 - macOS, Windows: install and start Docker Desktop
@@ -41,13 +45,17 @@ def bubblewrap_works() -> bool:
     with tempfile.TemporaryDirectory() as folder:
         limits = bubblewrap.Limits(seconds=_TRY_S)
         try:
-            return bubblewrap.run(["true"], Path(folder).resolve(), limits, confinement.unused_user()) == (0, "")
+            return bubblewrap.run(
+                ["true"], Path(folder).resolve(), limits, confinement.unused_user()
+            ) == (0, "")
         except (ExecutionError, OSError):
             return False
 
 
 def docker_works() -> bool:
-    """Whether Docker or podman is installed and its service answers; asked anew each time, as it may be started meanwhile."""
+    """Whether Docker or podman is installed and its service answers; asked anew each time, as it
+    may be started meanwhile.
+    """
     return engine() is not None
 
 
@@ -62,5 +70,7 @@ def without_bubblewrap() -> str:
 
 
 def how_to_isolate() -> str:
-    """The commands that bring isolation to Debian, Ubuntu, Fedora, macOS and Windows, for a person to read."""
+    """The commands that bring isolation to Debian, Ubuntu, Fedora, macOS and Windows, for a person
+    to read.
+    """
     return _HOW

@@ -1,4 +1,6 @@
-"""One child process: its output with a cap, its end by a deadline or by a stop, and the death of all that it started."""
+"""One child process: its output with a cap, its end by a deadline or by a stop, and the death of
+all that it started.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +28,19 @@ TIMEOUT_MSG = "Timeout"
 OUTPUT_BYTES = 1 << 20
 PIECE_BYTES = 1 << 16
 
-# Every descendant inherits this variable, so that one that left the session and lost its parent is found all the same.
+# Every descendant inherits this variable, so that one that left the session and lost its parent is
+# found all the same.
 MARK = "AGENTKIT_EXECUTION"
 PROC = Path("/proc")
-# A descendant may start another while the list is read, so look again; one that we may not kill ends the search.
+# A descendant may start another while the list is read, so look again; one that we may not kill
+# ends the search.
 KILL_ROUNDS = 100
 
 
 class CappedOutput:
-    """The first and the last half of `limit` bytes; errors stand at the end of an output, so the middle is what goes."""
+    """The first and the last half of `limit` bytes; errors stand at the end of an output, so the
+    middle is what goes.
+    """
 
     def __init__(self, limit: int) -> None:
         self._half = max(limit // 2, 1)
@@ -55,7 +61,9 @@ class CappedOutput:
             self._tail_size -= len(self._tail.popleft())
 
     def text(self) -> str:
-        """What was kept, with \\n as line end; bytes that are no UTF-8 are replaced, what was cut is counted."""
+        """What was kept, with \\n as line end; bytes that are no UTF-8 are replaced, what was cut
+        is counted.
+        """
         tail = b"".join(self._tail)[-self._half :]
         cut = self._size - len(self._head) - len(tail)
         note = f"\n[... {cut:,} bytes of output left out ...]\n".encode() if cut else b""
@@ -73,21 +81,32 @@ def run_command(
 ) -> tuple[int, str]:
     """Run a program with no input until it has ended and nobody holds its output any more.
 
-    Gives the exit code and stdout with stderr as they came, the middle left out over `output_bytes`. The environment
-    is ours unless given. After `timeout` seconds the whole process tree is killed: exit code 124, and `Timeout` ends the
-    output. A program that is not there gives 127. Raises Stopped with the output so far when the run is stopped (the tree
-    is dead then), and ExecutionError when the system cannot start a process.
+    Gives the exit code and stdout with stderr as they came, the middle left out over
+    `output_bytes`. The environment
+    is ours unless given. After `timeout` seconds the whole process tree is killed: exit code 124,
+    and `Timeout` ends the output. A program that is not there gives 127. Raises Stopped with the
+    output so far when the run is stopped (the tree is dead then), and ExecutionError when the
+    system cannot start a process.
     """
     stopping.check()
     mark = uuid.uuid4().hex
     try:
-        process = _start(command, work_dir, {**(os.environ if environment is None else environment), MARK: mark})
+        process = _start(
+            command, work_dir, {**(os.environ if environment is None else environment), MARK: mark}
+        )
     except FileNotFoundError as error:
         if not work_dir.is_dir():
-            raise ExecutionError(f"there is no folder {str(work_dir)!r} to run code in; create it.") from error
-        return NOT_FOUND_EXIT_CODE, f"{command[0]} was not found; install it, or use another language."
+            raise ExecutionError(
+                f"there is no folder {str(work_dir)!r} to run code in; create it."
+            ) from error
+        return (
+            NOT_FOUND_EXIT_CODE,
+            f"{command[0]} was not found; install it, or use another language.",
+        )
     except (OSError, ValueError) as error:
-        raise ExecutionError(f"the system could not start {command[0]!r}: {error}; see its limits and rights.") from error
+        raise ExecutionError(
+            f"the system could not start {command[0]!r}: {error}; see its limits and rights."
+        ) from error
     output = CappedOutput(output_bytes)
     with stopping.current().on_stop(lambda: kill_tree(process, mark)):
         ended = _attend(process, mark, output, timeout)
@@ -98,7 +117,9 @@ def run_command(
     return process.returncode, output.text()
 
 
-def _start(command: list[str], work_dir: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+def _start(
+    command: list[str], work_dir: Path, environment: dict[str, str]
+) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         command,
         cwd=work_dir,
@@ -110,7 +131,9 @@ def _start(command: list[str], work_dir: Path, environment: dict[str, str]) -> s
     )
 
 
-def _attend(process: subprocess.Popen[bytes], mark: str, output: CappedOutput, timeout: float) -> bool:
+def _attend(
+    process: subprocess.Popen[bytes], mark: str, output: CappedOutput, timeout: float
+) -> bool:
     """Read until the end or the deadline; True when the process ended by itself."""
     deadline = time.monotonic() + timeout
     assert process.stdout is not None
@@ -138,16 +161,19 @@ def _read(pipe: IO[bytes], output: CappedOutput) -> None:
 
 
 def kill_tree(process: subprocess.Popen[bytes], mark: str) -> None:
-    """Kill the process, its session and every descendant, those included that began a session of their own.
+    """Kill the process, its session and every descendant, those included that began a session of
+    their own.
 
-    A descendant that left the session survives on macOS, which has no /proc; on Windows only the process itself is killed.
+    A descendant that left the session survives on macOS, which has no /proc; on Windows only the
+    process itself is killed.
     """
     if sys.platform == "win32":
         process.kill()
         return
     for _ in range(KILL_ROUNDS):
         found = _descendants(process.pid, mark) if PROC.is_dir() else set[int]()
-        # Stopped first, so that no shell reports the death of its child and nobody starts another one.
+        # Stopped first, so that no shell reports the death of its child and nobody starts another
+        # one.
         for number in (signal.SIGSTOP, signal.SIGKILL):
             if process.returncode is None:
                 with suppress(ProcessLookupError, PermissionError):
@@ -170,7 +196,9 @@ def _descendants(root: int, mark: str) -> set[int]:
             with suppress(OSError, ValueError, IndexError):
                 _look(folder, parents, marked, needle)
     family = {root}
-    while more := {pid for pid, parent in parents.items() if parent in family and pid not in family}:
+    while more := {
+        pid for pid, parent in parents.items() if parent in family and pid not in family
+    }:
         family |= more
     return (family | marked) - {root}
 

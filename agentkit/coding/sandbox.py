@@ -1,4 +1,6 @@
-"""Runs code in a bubblewrap sandbox on this machine: no network, nothing to see but the system and Python, hard limits."""
+"""Runs code in a bubblewrap sandbox on this machine: no network, nothing to see but the system and
+Python, hard limits.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,13 @@ _OURS = Path(__file__).resolve().parents[2]
 class SandboxCommandLineCodeExecutor(CommandLineExecutor):
     """Runs shell and Python blocks in a sandbox that ends with the block.
 
-    Code sees the system and the installed Python packages, read-only, and the working folder, which alone it can write to
-    besides a private /tmp. It sees no network, home, other process, or environment variable of ours. Timeout gives exit
-    code 124; too much memory or disk 137, or an error inside of the code. Installing packages fails: there is no network.
+    Code sees the system and the installed Python packages, read-only, and the working folder, which
+    alone it can write to besides a private /tmp. It sees no network, home, other process, or
+    environment variable of ours. Timeout gives exit code 124; too much memory or disk 137, or an
+    error inside of the code. Installing packages fails: there is no network.
 
-    As root, code runs as a user of its own. A working folder that was there before is handed to that user, what is in it
-    stays as it was.
+    As root, code runs as a user of its own. A working folder that was there before is handed to
+    that user, what is in it stays as it was.
     """
 
     _remove: weakref.finalize[[Path], SandboxCommandLineCodeExecutor] | None = None
@@ -47,9 +50,10 @@ class SandboxCommandLineCodeExecutor(CommandLineExecutor):
         functions: Sequence[Function] = (),
         functions_module: str = "functions",
     ) -> None:
-        """`work_dir` None is a temporary folder, removed with this object. Of each block: `memory_mb` is what all its
-        processes may take together, `processes` how many there may be (threads count), `output_bytes` what is kept of its
-        output, `file_mb` what it may add to the folder. Raises WrongArgument, and NoIsolation where no sandbox works.
+        """`work_dir` None is a temporary folder, removed with this object. Of each block:
+        `memory_mb` is what all its processes may take together, `processes` how many there may be
+        (threads count), `output_bytes` what is kept of its output, `file_mb` what it may add to the
+        folder. Raises WrongArgument, and NoIsolation where no sandbox works.
         """
         if not bubblewrap_works():
             raise NoIsolation(f"bubblewrap makes no sandbox here.\n{without_bubblewrap()}")
@@ -86,29 +90,41 @@ class SandboxCommandLineCodeExecutor(CommandLineExecutor):
     def __enter__(self) -> SandboxCommandLineCodeExecutor:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.stop()
 
     def _run(self, command: list[str], work_dir: Path, timeout: float) -> tuple[int, str]:
         if self._user is not None:
             _hand_over(work_dir, self._user, whole=self._ours)
-        limits = bubblewrap.Limits(timeout, self._memory_mb, self._processes, self._output_bytes, self._file_mb)
+        limits = bubblewrap.Limits(
+            timeout, self._memory_mb, self._processes, self._output_bytes, self._file_mb
+        )
         return bubblewrap.run(command, work_dir, limits, self._user)
 
 
 def _checked(folder: Path) -> Path:
-    """The folder, unless code that could write to it would own this machine's user or this program."""
+    """The folder, unless code that could write to it would own this machine's user or this
+    program.
+    """
     whole = folder.resolve()
     for precious in (Path.home(), _OURS, Path(sys.prefix)):
         if precious.is_relative_to(whole):
             raise WrongArgument(
-                f"work_dir={str(folder)!r} holds {precious}, which code must not change; name a folder of its own."
+                f"work_dir={str(folder)!r} holds {precious}, which code must not change; name a"
+                " folder of its own."
             )
     return folder
 
 
 def _hand_over(folder: Path, user: int, *, whole: bool) -> None:
-    """Make the folder the sandbox's user's. Nothing of the sandbox runs meanwhile, and links are not followed."""
+    """Make the folder the sandbox's user's. Nothing of the sandbox runs meanwhile, and links are
+    not followed.
+    """
     try:
         if whole:
             folders.hand_over(folder, user)
@@ -116,6 +132,6 @@ def _hand_over(folder: Path, user: int, *, whole: bool) -> None:
             os.chown(folder, user, user)
     except OSError as error:
         raise ExecutionError(
-            f"the folder {str(folder)!r} cannot be handed to the user of the sandbox: {error.strerror}."
-            " Name another one as work_dir."
+            f"the folder {str(folder)!r} cannot be handed to the user of the sandbox:"
+            f" {error.strerror}. Name another one as work_dir."
         ) from error

@@ -26,5 +26,5 @@ def telling_stops(agent: str, language: str, code: str, executor: str) -> Iterat
             CodeRan(
                 agent, language, code, STOPPED_EXIT_CODE, stopped.output, executor, seconds, True
             )
-        )  # fmt: skip
+        )
         raise

@@ -1,4 +1,6 @@
-"""The conversation engine: agents that send, receive and reply, and everything that makes a reply."""
+"""The conversation engine: agents that send, receive and reply, and everything that makes a
+reply.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentkit.conversation.agent import Agent, LLMAgent
-    from agentkit.conversation.chats import ChatResult, a_initiate_chats, gather_usage_summary, initiate_chats
+    from agentkit.conversation.chats import (
+        ChatResult,
+        a_initiate_chats,
+        gather_usage_summary,
+        initiate_chats,
+    )
     from agentkit.conversation.conversable import ConversableAgent, register_function
 
 _HOME = {
@@ -22,9 +29,15 @@ _HOME = {
 }
 
 __all__ = [
-    "Agent", "ChatResult", "ConversableAgent", "LLMAgent", "a_initiate_chats", "gather_usage_summary", "initiate_chats",
+    "Agent",
+    "ChatResult",
+    "ConversableAgent",
+    "LLMAgent",
+    "a_initiate_chats",
+    "gather_usage_summary",
+    "initiate_chats",
     "register_function",
-]  # fmt: skip
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -20,16 +20,24 @@ class Agent(Protocol):
     def description(self) -> str:
         """What the agent is good for; others choose speakers by it."""
 
-    def send(self, message: Given | str, recipient: Agent, request_reply: bool | None = None) -> None:
+    def send(
+        self, message: Given | str, recipient: Agent, request_reply: bool | None = None
+    ) -> None:
         """Send a message to another agent."""
 
-    async def a_send(self, message: Given | str, recipient: Agent, request_reply: bool | None = None) -> None:
+    async def a_send(
+        self, message: Given | str, recipient: Agent, request_reply: bool | None = None
+    ) -> None:
         """(async) Send a message to another agent."""
 
-    def receive(self, message: Given | str, sender: Agent, request_reply: bool | None = None) -> None:
+    def receive(
+        self, message: Given | str, sender: Agent, request_reply: bool | None = None
+    ) -> None:
         """Receive a message from another agent."""
 
-    async def a_receive(self, message: Given | str, sender: Agent, request_reply: bool | None = None) -> None:
+    async def a_receive(
+        self, message: Given | str, sender: Agent, request_reply: bool | None = None
+    ) -> None:
         """(async) Receive a message from another agent."""
 
     def generate_reply(

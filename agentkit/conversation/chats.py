@@ -19,7 +19,9 @@ from agentkit.messages import Stored
 from agentkit.reasons import EndReason
 
 Chat = dict[str, Any]
-"""The arguments of `initiate_chat`, with `sender` and, for async queues, `chat_id` and `prerequisites`."""
+"""The arguments of `initiate_chat`, with `sender` and, for async queues, `chat_id` and
+`prerequisites`.
+"""
 
 
 @dataclass
@@ -31,13 +33,17 @@ class ChatResult:
     """The messages as the one who began the chat has stored them."""
     summary: Any = None
     cost: dict[str, dict[str, Any]] = None  # type: ignore[assignment]
-    """US dollars and tokens: `usage_including_cached_inference` and `usage_excluding_cached_inference`."""
+    """US dollars and tokens: `usage_including_cached_inference` and
+    `usage_excluding_cached_inference`.
+    """
     human_input: list[str] = None  # type: ignore[assignment]
     """What the person behind the one who began said."""
     stop_reason: str = ""
     """Why the chat ended, in words."""
     cut_replies: list[CutReply] = field(default_factory=list)
-    """Replies of models that were cut, oldest first: of the agents, of chats within this one, and of its summary."""
+    """Replies of models that were cut, oldest first: of the agents, of chats within this one, and
+    of its summary.
+    """
     end: EndReason | None = None
     """Why the chat ended, as a value."""
 
@@ -48,7 +54,9 @@ def gather_usage_summary(agents: Sequence[Any]) -> dict[str, dict[str, Any]]:
         "usage_including_cached_inference": {"total_cost": 0},
         "usage_excluding_cached_inference": {"total_cost": 0},
     }
-    for client in {id(client): client for agent in agents if (client := getattr(agent, "client", None))}.values():
+    for client in {
+        id(client): client for agent in agents if (client := getattr(agent, "client", None))
+    }.values():
         _add(gathered["usage_including_cached_inference"], client.total_usage_summary)
         _add(gathered["usage_excluding_cached_inference"], client.actual_usage_summary)
     return gathered
@@ -59,27 +67,42 @@ def _add(total: dict[str, Any], summary: Mapping[str, Any] | None) -> None:
         if model == "total_cost":
             total["total_cost"] += figures
             continue
-        sums = total.setdefault(model, {"cost": 0, "prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0})
+        sums = total.setdefault(
+            model, {"cost": 0, "prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+        )
         for key in sums:
             sums[key] += figures[key]
 
 
 def check_chat(chat: Mapping[str, Any], sender: Any) -> None:
     """Raise WrongArgument for the arguments of a chat that cannot be run."""
-    recipient, method, message = chat.get("recipient"), chat.get("summary_method"), chat.get("message")
+    recipient, method, message = (
+        chat.get("recipient"),
+        chat.get("summary_method"),
+        chat.get("message"),
+    )
     who = getattr(sender, "name", "a chat")
     if not isinstance(recipient, Agent):
         raise WrongArgument(f"{who}: the recipient of a chat must be an agent, not {recipient!r}.")
     check_method(who, method)
-    if method == "reflection_with_llm" and getattr(recipient, "client", None) is None and getattr(sender, "client", None) is None:
+    if (
+        method == "reflection_with_llm"
+        and getattr(recipient, "client", None) is None
+        and getattr(sender, "client", None) is None
+    ):
         raise WrongArgument(
-            f"{who}: summary_method 'reflection_with_llm' needs a model; give the sender or {recipient.name} an llm_config."
+            f"{who}: summary_method 'reflection_with_llm' needs a model; give the sender or"
+            f" {recipient.name} an llm_config."
         )
     if message is not None and not isinstance(message, str | dict) and not callable(message):
-        raise WrongArgument(f"{who}: the message of a chat is a text, a dict or a callable, not {message!r}.")
+        raise WrongArgument(
+            f"{who}: the message of a chat is a text, a dict or a callable, not {message!r}."
+        )
     turns = chat.get("max_turns")
     if turns is not None and (isinstance(turns, bool) or not isinstance(turns, int) or turns < 0):
-        raise WrongArgument(f"{who}: max_turns must be a whole number from 0 or None, not {turns!r}.")
+        raise WrongArgument(
+            f"{who}: max_turns must be a whole number from 0 or None, not {turns!r}."
+        )
     _check_options(who, chat)
 
 
@@ -91,7 +114,9 @@ def _check_options(who: str, chat: Mapping[str, Any]) -> None:
     if chat.get("summary_method") == "reflection_with_llm":
         check_reflection(who, args or {})
     if isinstance(cache, str | int | float | list | dict):  # a seed or a folder, perhaps
-        raise WrongType(f"{who}: cache must be a Cache, such as Cache.disk(seed), or None, not {cache!r:.200}.")
+        raise WrongType(
+            f"{who}: cache must be a Cache, such as Cache.disk(seed), or None, not {cache!r:.200}."
+        )
     if not callable(chat.get("message")):  # a callable gets its carryover as it is
         check_carryover(who, chat.get("carryover"))
 
@@ -99,15 +124,18 @@ def _check_options(who: str, chat: Mapping[str, Any]) -> None:
 def initiate_chats(chat_queue: list[Chat]) -> list[ChatResult]:
     """Run chats one after the other; each gets the summaries of those before as carryover.
 
-    Every dict holds the arguments of `initiate_chat` and `sender`; `finished_chat_indexes_to_exclude_from_carryover` leaves
-    summaries out. Where a chat has `prerequisites`, order and carryover are as with `a_initiate_chats`. Raises WrongArgument
-    before the first chat begins.
+    Every dict holds the arguments of `initiate_chat` and `sender`;
+    `finished_chat_indexes_to_exclude_from_carryover` leaves summaries out. Where a chat has
+    `prerequisites`, order and carryover are as with `a_initiate_chats`. Raises WrongArgument before
+    the first chat begins.
     """
     return _in_order_sync(chat_queue)
 
 
 async def in_order(chat_queue: list[Chat], mode: Mode) -> list[ChatResult]:
-    """The core of `initiate_chats`, for cores that run a queue: so chats within chats need no deeper stack."""
+    """The core of `initiate_chats`, for cores that run a queue: so chats within chats need no
+    deeper stack.
+    """
     _check_queue(chat_queue)
     if any(chat.get("prerequisites") for chat in chat_queue):
         found = await _by_prerequisites(chat_queue, mode)
@@ -130,7 +158,9 @@ async def _by_prerequisites(chat_queue: list[Chat], mode: Mode) -> dict[Any, Cha
         needed = chats[chat_id].get("prerequisites", [])
         for each in needed:
             await ready[each].wait()  # in sync mode they are done
-        finished[chat_id] = await _run(chats[chat_id], {each: finished[each] for each in needed}, mode)
+        finished[chat_id] = await _run(
+            chats[chat_id], {each: finished[each] for each in needed}, mode
+        )
         ready[chat_id].set()
 
     await mode.gather(*map(run, order))
@@ -140,7 +170,9 @@ async def _by_prerequisites(chat_queue: list[Chat], mode: Mode) -> dict[Any, Cha
 async def _run(given: Chat, before: Mapping[Any, ChatResult], mode: Mode) -> ChatResult:
     """One chat of a queue, with the summaries of those before that it does not leave out."""
     left_out = given.get("finished_chat_indexes_to_exclude_from_carryover", [])
-    chat = _with_summaries(given, [result.summary for each, result in before.items() if each not in left_out])
+    chat = _with_summaries(
+        given, [result.summary for each, result in before.items() if each not in left_out]
+    )
     result: ChatResult = await mode.peer(chat["sender"], "initiate_chat", **chat)
     return result
 
@@ -150,10 +182,12 @@ _by_prerequisites_async = faces(_by_prerequisites)[1]
 
 
 async def a_initiate_chats(chat_queue: list[Chat]) -> dict[Any, ChatResult]:
-    """(async) Run chats side by side, each as soon as its `prerequisites` are done; results by `chat_id`.
+    """(async) Run chats side by side, each as soon as its `prerequisites` are done; results by
+    `chat_id`.
 
-    A chat gets the summaries of its prerequisites as carryover. Raises WrongArgument for chats without an id, for ids that are
-    there twice or unknown, and for prerequisites in a circle, which it names.
+    A chat gets the summaries of its prerequisites as carryover. Raises WrongArgument for chats
+    without an id, for ids that are there twice or unknown, and for prerequisites in a circle, which
+    it names.
     """
     return await _by_prerequisites_async(chat_queue)
 
@@ -167,7 +201,9 @@ def _check_queue(queue: Sequence[Chat]) -> None:
     check_chats("initiate_chats", queue)
     for index, chat in enumerate(queue):
         if chat.get("sender") is None:
-            raise WrongArgument(f"Chat {index} of the queue has no sender; say which agent begins it.")
+            raise WrongArgument(
+                f"Chat {index} of the queue has no sender; say which agent begins it."
+            )
         check_chat(chat, chat["sender"])
         for key in ("prerequisites", "finished_chat_indexes_to_exclude_from_carryover"):
             check_ids(chat["sender"].name, key, chat.get(key, ()))
@@ -183,7 +219,9 @@ def _with_summaries(given: Chat, summaries: list[Any]) -> Chat:
     return chat
 
 
-def tell_beginning(sender: str, recipient: str, message: object, options: Mapping[str, Any], silent: bool) -> None:
+def tell_beginning(
+    sender: str, recipient: str, message: object, options: Mapping[str, Any], silent: bool
+) -> None:
     """Tell what a chat begins with and carries over, when its options say `verbose`."""
     if not options.get("verbose") or silent:
         return
@@ -199,17 +237,24 @@ def _by_id(queue: Sequence[Chat]) -> dict[Any, Chat]:
     for index, chat in enumerate(queue):
         chat_id = chat.get("chat_id")
         if chat_id is None or chat_id in chats:
-            raise WrongArgument(f"Chat {index} of the queue has chat_id {chat_id!r}; each chat needs one of its own.")
+            raise WrongArgument(
+                f"Chat {index} of the queue has chat_id {chat_id!r}; each chat needs one of its"
+                " own."
+            )
         chats[chat_id] = chat
     return chats
 
 
 def _order(chats: Mapping[Any, Chat]) -> list[Any]:
-    """The ids so that prerequisites come first; raises WrongArgument for unknown ones and circles."""
+    """The ids so that prerequisites come first; raises WrongArgument for unknown ones and
+    circles.
+    """
     needs = {chat_id: list(chat.get("prerequisites", [])) for chat_id, chat in chats.items()}
     for chat_id, needed in needs.items():
         if unknown := [each for each in needed if each not in chats]:
-            raise WrongArgument(f"Chat {chat_id!r} has prerequisites that are not in the queue: {unknown!r}.")
+            raise WrongArgument(
+                f"Chat {chat_id!r} has prerequisites that are not in the queue: {unknown!r}."
+            )
     try:
         return list(graphlib.TopologicalSorter(needs).static_order())
     except graphlib.CycleError as error:

@@ -1,4 +1,6 @@
-"""What the agents' methods may be given; each check raises at once and names the agent, the argument and the value."""
+"""What the agents' methods may be given; each check raises at once and names the agent, the
+argument and the value.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,20 @@ _FLAGS = (True, False, None)
 
 
 def check_kind(owner: str, argument: str, value: object, kinds: Any, what: str) -> None:
-    """Raise WrongType for a value that is of none of the kinds; `what` says in words what it must be."""
+    """Raise WrongType for a value that is of none of the kinds; `what` says in words what it must
+    be.
+    """
     if not isinstance(value, kinds):
         raise WrongType(f"{owner}: {argument} must be {what}, not {value!r:.200}.")
 
 
 def discreet(value: object) -> str:
     """A wrong value as an error may show it: of what may hold keys for servers, only what it is."""
-    return f"a {type(value).__name__}" if isinstance(value, Iterable) and not isinstance(value, str) else f"{value!r:.80}"
+    return (
+        f"a {type(value).__name__}"
+        if isinstance(value, Iterable) and not isinstance(value, str)
+        else f"{value!r:.80}"
+    )
 
 
 def check_text(owner: str, argument: str, value: object) -> None:
@@ -34,7 +42,9 @@ def check_flag(owner: str, argument: str, value: object) -> None:
 
 
 def check_count(owner: str, argument: str, value: object) -> None:
-    """Raise WrongType for what is no whole number (or infinite), WrongArgument for a negative one."""
+    """Raise WrongType for what is no whole number (or infinite), WrongArgument for a negative
+    one.
+    """
     if isinstance(value, bool) or not (isinstance(value, int) or value == math.inf):
         raise WrongType(f"{owner}: {argument} must be a whole number, not {value!r:.200}.")
     if value < 0:
@@ -42,13 +52,17 @@ def check_count(owner: str, argument: str, value: object) -> None:
 
 
 def check_agent(owner: str, argument: str, value: object, *, needed: bool = False) -> None:
-    """Raise WrongType for what is no agent; None is one unless `needed`, and anything with a name passes."""
+    """Raise WrongType for what is no agent; None is one unless `needed`, and anything with a name
+    passes.
+    """
     if not hasattr(value, "name") and (needed or value is not None):
         raise WrongType(f"{owner}: {argument} must be an agent, not {value!r:.200}.")
 
 
 def check_messages(owner: str, messages: Any) -> None:
-    """Raise WrongType for what is no list of messages; of the messages only the last is looked at."""
+    """Raise WrongType for what is no list of messages; of the messages only the last is looked
+    at.
+    """
     check_kind(owner, "messages", messages, list | tuple, "a list of messages")
     if messages and not isinstance(messages[-1], Mapping):
         raise WrongType(f"{owner}: each of the messages must be a dict, not {messages[-1]!r:.200}.")
@@ -56,10 +70,14 @@ def check_messages(owner: str, messages: Any) -> None:
 
 def check_conversations(owner: str, chat_messages: Any) -> None:
     """Raise WrongType for what is no dict of agents and their lists of messages."""
-    check_kind(owner, "chat_messages", chat_messages, Mapping | None, "a dict of agents and their messages")
+    check_kind(
+        owner, "chat_messages", chat_messages, Mapping | None, "a dict of agents and their messages"
+    )
     for peer, messages in (chat_messages or {}).items():
         check_agent(owner, "each key of chat_messages", peer)
-        check_kind(owner, "each value of chat_messages", messages, list | tuple, "a list of messages")
+        check_kind(
+            owner, "each value of chat_messages", messages, list | tuple, "a list of messages"
+        )
         for message in messages:
             check_kind(owner, "each message in chat_messages", message, Mapping, "a dict")
 

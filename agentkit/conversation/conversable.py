@@ -1,4 +1,4 @@
-"""ConversableAgent: AutoGen's agent that talks with others. This is its public face; the parts do the work."""
+"""The public face of ConversableAgent, AutoGen's agent that talks; its parts do the work."""
 
 from __future__ import annotations
 
@@ -36,7 +36,13 @@ from agentkit.conversation.hooks import Hooks
 from agentkit.conversation.human import Human, InputMode
 from agentkit.conversation.model import LLMConfig, Voice, model_reply, noting_cuts, offered_tools
 from agentkit.conversation.replies import Entry, ReplyTable, Trigger, Verdict, asks_model
-from agentkit.conversation.summary import DEFAULT_PROMPT, SummaryMethod, reflect, summarize, with_carryover
+from agentkit.conversation.summary import (
+    DEFAULT_PROMPT,
+    SummaryMethod,
+    reflect,
+    summarize,
+    with_carryover,
+)
 from agentkit.conversation.tooling import Signatures, Toolbox, conversation
 from agentkit.core import stopping, tools
 from agentkit.core.io import IOStream, quietly
@@ -55,10 +61,12 @@ Reply = str | AnyMessage | None
 
 
 class ConversableAgent(LLMAgent):
-    """An agent that replies to every message it gets, until a message ends the chat: by code, functions, a model or a person.
+    """An agent that replies to every message it gets, until a message ends the chat: by code,
+    functions, a model or a person.
 
-    Subclasses change single abilities by overriding `generate_reply`, `get_human_input`, `execute_code_blocks`, `run_code` or
-    `execute_function`, sync or async (the `a_` methods). Source of names, defaults and behaviour: AutoGen 0.2 / AG2 0.6.
+    Subclasses change single abilities by overriding `generate_reply`, `get_human_input`,
+    `execute_code_blocks`, `run_code` or `execute_function`, sync or async (the `a_` methods).
+    Source of names, defaults and behaviour: AutoGen 0.2 / AG2 0.6.
     """
 
     DEFAULT_CONFIG: LLMConfig = False
@@ -100,19 +108,27 @@ class ConversableAgent(LLMAgent):
         silent: bool | None = None,
         context_variables: dict[str, Any] | None = None,
     ) -> None:
-        """Only the name is needed; the arguments are AutoGen's. Raises WrongType and WrongArgument for what cannot be."""
+        """The arguments are AutoGen's. Raises WrongType and WrongArgument for what cannot be."""
         self._name = checked_name(name)
         check_kind(name, "system_message", system_message, str | list | None, "a text")
-        check_kind(name, "default_auto_reply", default_auto_reply, str | dict | None, "a text or a message")
+        check_kind(
+            name, "default_auto_reply", default_auto_reply, str | dict | None, "a text or a message"
+        )
         check_text(name, "description", description)
         check_kind(name, "context_variables", context_variables, dict | None, "a dict")
         check_flag(name, "silent", silent)
-        limit = self.MAX_CONSECUTIVE_AUTO_REPLY if max_consecutive_auto_reply is None else max_consecutive_auto_reply
+        if max_consecutive_auto_reply is None:
+            max_consecutive_auto_reply = self.MAX_CONSECUTIVE_AUTO_REPLY
         self._engine = Engine(
             History(name, chat_messages),
             ReplyTable(name),
             Hooks(name),
-            Human(name, human_input_mode, limit, is_termination_msg or _is_terminate),
+            Human(
+                name,
+                human_input_mode,
+                max_consecutive_auto_reply,
+                is_termination_msg or _is_terminate,
+            ),
             Toolbox(name, function_map),
             Voice(name, self.DEFAULT_CONFIG if llm_config is None else llm_config),
             Coder(name, code_execution_config),
@@ -132,10 +148,13 @@ class ConversableAgent(LLMAgent):
         if self._engine.coder.config is not False:
             stock.append(kind.generate_code_execution_reply)
         stock += [
-            kind.generate_tool_calls_reply, kind.a_generate_tool_calls_reply,
-            kind.generate_function_call_reply, kind.a_generate_function_call_reply,
-            kind.check_termination_and_human_reply, kind.a_check_termination_and_human_reply,
-        ]  # fmt: skip
+            kind.generate_tool_calls_reply,
+            kind.a_generate_tool_calls_reply,
+            kind.generate_function_call_reply,
+            kind.a_generate_function_call_reply,
+            kind.check_termination_and_human_reply,
+            kind.a_check_termination_and_human_reply,
+        ]
         for reply_func in stock:
             self.register_reply([Agent, None], reply_func, ignore_async_in_sync_chat=True)
 
@@ -152,7 +171,8 @@ class ConversableAgent(LLMAgent):
     @property
     def description(self) -> str:
         """What the agent is good for; the first system message unless given."""
-        return self._description  # type: ignore[return-value]  # a system message may be a list or None
+        # A system message may be a list or None.
+        return self._description  # type: ignore[return-value]
 
     @description.setter
     def description(self, description: str) -> None:
@@ -193,16 +213,25 @@ class ConversableAgent(LLMAgent):
         ignore_async_in_sync_chat: bool = False,
         remove_other_reply_funcs: bool = False,
     ) -> None:
-        """Add a function `(recipient, messages, sender, config) -> (final, reply)`, asked first unless `position` says otherwise.
+        """Add a function `(recipient, messages, sender, config) -> (final, reply)`, asked first
+        unless `position` says otherwise.
 
-        `trigger` is an agent class, a name, an agent, a callable on the sender, None (no sender), or a list of these.
+        `trigger` is an agent class, a name, an agent, a callable on the sender, None (no sender),
+        or a list of these.
         """
         self._engine.replies.register(
-            trigger, reply_func, position, config, reset_config,
-            ignore_async=ignore_async_in_sync_chat, remove_others=remove_other_reply_funcs,
-        )  # fmt: skip
+            trigger,
+            reply_func,
+            position,
+            config,
+            reset_config,
+            ignore_async=ignore_async_in_sync_chat,
+            remove_others=remove_other_reply_funcs,
+        )
 
-    def replace_reply_func(self, old_reply_func: Callable[..., object], new_reply_func: Callable[..., object]) -> None:
+    def replace_reply_func(
+        self, old_reply_func: Callable[..., object], new_reply_func: Callable[..., object]
+    ) -> None:
         """Exchange a reply function wherever it is registered."""
         self._engine.replies.replace(old_reply_func, new_reply_func)
 
@@ -215,16 +244,33 @@ class ConversableAgent(LLMAgent):
         use_async: bool | None = None,
         **kwargs: Any,
     ) -> None:
-        """Reply to the trigger with the last summary of a queue of inner chats; `use_async` runs them by `a_initiate_chats`."""
-        reply_func = nested.reply_function(self.name, chat_queue, reply_func_from_nested_chats, use_async)
-        self.register_reply(trigger, reply_func, position, kwargs.pop("config", None), kwargs.pop("reset_config", None), **kwargs)
+        """Reply to the trigger with the last summary of a queue of inner chats; `use_async` runs
+        them by `a_initiate_chats`.
+        """
+        reply_func = nested.reply_function(
+            self.name, chat_queue, reply_func_from_nested_chats, use_async
+        )
+        self.register_reply(
+            trigger,
+            reply_func,
+            position,
+            kwargs.pop("config", None),
+            kwargs.pop("reset_config", None),
+            **kwargs,
+        )
 
     async def _generate_reply(
-        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, **kwargs: Any
+        self,
+        mode: Mode,
+        /,
+        messages: Sequence[AnyMessage] | None = None,
+        sender: Agent | None = None,
+        **kwargs: Any,
     ) -> Reply:
         """The first final reply of the registered reply functions, else the default auto reply.
 
-        Either messages or sender is needed; `exclude` is a list of reply functions to leave out. None means no reply.
+        Either messages or sender is needed; `exclude` is a list of reply functions to leave out.
+        None means no reply.
         """
         if messages is None and sender is None:
             raise WrongArgument(f"{self.name}: generate_reply needs messages or a sender.")
@@ -242,29 +288,60 @@ class ConversableAgent(LLMAgent):
     generate_reply, a_generate_reply = faces(_generate_reply)
 
     async def _check_termination_and_human_reply(
-        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: object = None
+        self,
+        mode: Mode,
+        /,
+        messages: Sequence[AnyMessage] | None = None,
+        sender: Agent | None = None,
+        config: object = None,
     ) -> Verdict:
-        """Reply function: whether the chat ends here, and what the person says, asked as `human_input_mode` wants it."""
+        """Reply function: whether the chat ends here, and what the person says, asked as
+        `human_input_mode` wants it.
+        """
         messages = conversation(self, messages, sender)
-        return await self._engine.human.check(mode, self, messages[-1], sender) if messages else (False, None)
+        return (
+            await self._engine.human.check(mode, self, messages[-1], sender)
+            if messages
+            else (False, None)
+        )
 
-    check_termination_and_human_reply, a_check_termination_and_human_reply = faces(_check_termination_and_human_reply)
+    check_termination_and_human_reply, a_check_termination_and_human_reply = faces(
+        _check_termination_and_human_reply
+    )
 
     async def _generate_function_call_reply(
-        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: object = None
+        self,
+        mode: Mode,
+        /,
+        messages: Sequence[AnyMessage] | None = None,
+        sender: Agent | None = None,
+        config: object = None,
     ) -> Verdict:
-        """Reply function: execute the `function_call` of the last message (the older form of tool calls)."""
+        """Reply function: execute the `function_call`, an older form, of the last message."""
         messages = conversation(self, messages, sender)
-        return await tooling.function_call_reply(mode, self, messages[-1]) if messages else (False, None)
+        return (
+            await tooling.function_call_reply(mode, self, messages[-1])
+            if messages
+            else (False, None)
+        )
 
-    generate_function_call_reply, a_generate_function_call_reply = faces(_generate_function_call_reply)
+    generate_function_call_reply, a_generate_function_call_reply = faces(
+        _generate_function_call_reply
+    )
 
     async def _generate_tool_calls_reply(
-        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: object = None
+        self,
+        mode: Mode,
+        /,
+        messages: Sequence[AnyMessage] | None = None,
+        sender: Agent | None = None,
+        config: object = None,
     ) -> Verdict:
-        """Reply function: execute the `tool_calls` of the last message; in async chats side by side."""
+        """Reply function: execute the last message's `tool_calls`, side by side if async."""
         messages = conversation(self, messages, sender)
-        return await tooling.tool_calls_reply(mode, self, messages[-1]) if messages else (False, None)
+        return (
+            await tooling.tool_calls_reply(mode, self, messages[-1]) if messages else (False, None)
+        )
 
     generate_tool_calls_reply, a_generate_tool_calls_reply = faces(_generate_tool_calls_reply)
 
@@ -276,8 +353,10 @@ class ConversableAgent(LLMAgent):
         sender: Agent | None = None,
         config: CodeConfig | None = None,
     ) -> Verdict:
-        """Reply function: run the code in the newest messages and reply with its exit code and output."""
-        return await code.code_reply(mode, self, self._engine.coder, conversation(self, messages, sender), config)
+        """Reply function: run the code in the newest messages; tell exit code and output."""
+        return await code.code_reply(
+            mode, self, self._engine.coder, conversation(self, messages, sender), config
+        )
 
     generate_code_execution_reply = faces(_generate_code_execution_reply)[0]
 
@@ -290,12 +369,14 @@ class ConversableAgent(LLMAgent):
         sender: Agent | None = None,
         config: object = None,
     ) -> Verdict:
-        """Reply function: ask the model, with the system message before the history; `config` may be another client."""
+        """Reply function: ask the model, or the client that `config` is, with system message."""
         client = self.client if config is None else config
         if client is None:
             return False, None
         asked = self._oai_system_message + conversation(self, messages, sender)
-        reply = await mode.block(model_reply, client, asked, self.client_cache, self, offered_tools(self.llm_config))
+        reply = await mode.block(
+            model_reply, client, asked, self.client_cache, self, offered_tools(self.llm_config)
+        )
         return (False, None) if reply is None else (True, reply)
 
     generate_oai_reply, a_generate_oai_reply = faces(_generate_oai_reply)
@@ -311,20 +392,26 @@ class ConversableAgent(LLMAgent):
         request_reply: bool | None = None,
         silent: bool | None = False,
     ) -> None:
-        """Send a message to another agent, who replies if `request_reply` or its own setting says so.
+        """Send a message to another agent, who replies if `request_reply` or its own setting says
+        so.
 
-        A `content` may be a callable over the `context` of the latest messages. Raises WrongType for what is no agent or no
-        message, WrongArgument (a ValueError) for a message with neither content nor a call.
+        A `content` may be a callable over the `context` of the latest messages. Raises WrongType
+        for what is no agent or no message, WrongArgument (a ValueError) for a message with neither
+        content nor a call.
         """
         if not isinstance(recipient, ConversableAgent) and not isinstance(recipient, Agent):
             raise WrongType(f"{self.name}: the recipient must be an agent, not {recipient!r}.")
         check_flag(self.name, "request_reply", request_reply)
         check_flag(self.name, "silent", silent)
         is_silent = bool(self._is_silent(self, silent))
-        message = await mode.peer(self._engine.hooks, "before_send", self, message, recipient, is_silent)
+        message = await mode.peer(
+            self._engine.hooks, "before_send", self, message, recipient, is_silent
+        )
         if not self._append_oai_message(message, "assistant", recipient, is_sending=True):
             raise _no_message(self.name, message, recipient.name)
-        return mode.tail(recipient, "receive", message, self, request_reply, silent)  # type: ignore[no-any-return]
+        return mode.tail(  # type: ignore[no-any-return]
+            recipient, "receive", message, self, request_reply, silent
+        )
 
     send, a_send = faces(_send)
 
@@ -339,7 +426,8 @@ class ConversableAgent(LLMAgent):
     ) -> None:
         """Take a message from another agent and, when a reply is wanted and there is one, send it.
 
-        Raises WrongType for what is no message, WrongArgument (a ValueError) for one with neither content nor a call.
+        Raises WrongType for what is no message, WrongArgument (a ValueError) for one with neither
+        content nor a call.
         """
         check_agent(self.name, "sender", sender, needed=True)
         check_flag(self.name, "request_reply", request_reply)
@@ -348,9 +436,13 @@ class ConversableAgent(LLMAgent):
         if request_reply is False or (request_reply is None and not self.reply_at_receive[sender]):
             return None
         with quietly(bool(self._is_silent(self, silent))):
-            reply = await mode.peer(self, "generate_reply", messages=self._oai_messages[sender], sender=sender)
+            reply = await mode.peer(
+                self, "generate_reply", messages=self._oai_messages[sender], sender=sender
+            )
         if reply is not None:
-            return mode.tail(self, "send", reply, sender, silent=silent)  # type: ignore[no-any-return]
+            return mode.tail(  # type: ignore[no-any-return]
+                self, "send", reply, sender, silent=silent
+            )
         self._engine.human.reasons.setdefault(sender, EndReason("silent", self.name))
         return None
 
@@ -360,9 +452,13 @@ class ConversableAgent(LLMAgent):
         self, message: AnyMessage | str, role: str, conversation_id: Agent, is_sending: bool = True
     ) -> bool:
         """Store a message of a conversation; False when it is none."""
-        return self._engine.history.add(message, role, conversation_id, self.name if is_sending else conversation_id.name)
+        return self._engine.history.add(
+            message, role, conversation_id, self.name if is_sending else conversation_id.name
+        )
 
-    def _process_received_message(self, message: AnyMessage | str, sender: Agent, silent: bool | None) -> None:
+    def _process_received_message(
+        self, message: AnyMessage | str, sender: Agent, silent: bool | None
+    ) -> None:
         """Store and tell a message that came in."""
         if not self._append_oai_message(message, "user", sender, is_sending=False):
             raise _no_message(self.name, message, sender.name)
@@ -392,18 +488,30 @@ class ConversableAgent(LLMAgent):
         return self._oai_messages[agent]
 
     def last_message(self, agent: Agent | None = None) -> Stored | None:
-        """The newest message with the agent, by default of the only conversation; None when there is none.
+        """The newest message with the agent, by default of the only conversation; None when there
+        is none.
 
-        Raises WrongArgument (a ValueError) when several conversations are possible, UnknownName (a KeyError) for a stranger.
+        Raises WrongArgument (a ValueError) when several conversations are possible, UnknownName (a
+        KeyError) for a stranger.
         """
         check_agent(self.name, "agent", agent)
         return self._engine.history.last(agent)
 
-    def clear_history(self, recipient: Agent | None = None, nr_messages_to_preserve: int | None = None) -> None:
-        """Forget the conversation with one agent or with all, but for the newest messages to preserve."""
+    def clear_history(
+        self, recipient: Agent | None = None, nr_messages_to_preserve: int | None = None
+    ) -> None:
+        """Forget the conversation with one agent or with all, but for the newest messages to
+        preserve.
+        """
         check_agent(self.name, "recipient", recipient)
-        check_count(self.name, "nr_messages_to_preserve", 0 if nr_messages_to_preserve is None else nr_messages_to_preserve)
-        self._engine.history.clear(recipient, nr_messages_to_preserve, lambda text: telling.note(self.name, text))
+        check_count(
+            self.name,
+            "nr_messages_to_preserve",
+            0 if nr_messages_to_preserve is None else nr_messages_to_preserve,
+        )
+        self._engine.history.clear(
+            recipient, nr_messages_to_preserve, lambda text: telling.note(self.name, text)
+        )
 
     # Chats
 
@@ -421,44 +529,70 @@ class ConversableAgent(LLMAgent):
         message: AnyMessage | str | Callable[..., object] | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        """Chat with the recipient until somebody ends it or `max_turns` round trips are over; gives a snapshot of the chat.
+        """Chat with the recipient until somebody ends it or `max_turns` round trips are over; gives
+        a snapshot of the chat.
 
-        `message` is the first one: a text, a dict, or a callable over (sender, recipient, context); None asks the person.
-        `carryover` in the keyword arguments goes behind it, `verbose` tells both. `summary_method` is `last_msg`,
-        `reflection_with_llm` or a callable over (sender, recipient, summary_args).
-        Raises AsyncReplyInSyncChat (a RuntimeError) when a reply function is async.
+        `message` is the first one: a text, a dict, or a callable over (sender, recipient, context);
+        None asks the person. `carryover` in the keyword arguments goes behind it, `verbose` tells
+        both. `summary_method` is `last_msg`, `reflection_with_llm` or a callable over (sender,
+        recipient, summary_args). Raises AsyncReplyInSyncChat (a RuntimeError) when a reply function
+        is async.
         """
         check_chat(
             {
-                "recipient": recipient, "clear_history": clear_history, "silent": silent, "cache": cache, "max_turns": max_turns,
-                "summary_method": summary_method, "summary_args": summary_args, "message": message, **kwargs,
+                "recipient": recipient,
+                "clear_history": clear_history,
+                "silent": silent,
+                "cache": cache,
+                "max_turns": max_turns,
+                "summary_method": summary_method,
+                "summary_args": summary_args,
+                "message": message,
+                **kwargs,
             },
             self,
-        )  # fmt: skip
+        )
         pair = _ours(self, recipient)
         check_faces(mode, pair)
-        tell_beginning(self.name, recipient.name, message, kwargs, bool(self._is_silent(self, silent)))
+        tell_beginning(
+            self.name, recipient.name, message, kwargs, bool(self._is_silent(self, silent))
+        )
         with noting_cuts() as cut, cache_lent(pair, cache):
             self._prepare_chat(recipient, clear_history, reply_at_receive=max_turns is None)
             try:
                 end = await self._converse(mode, recipient, max_turns, message, silent, kwargs)
             except LimitReached as error:
                 end = end_of(error)
-            summary = await self._summarized(mode, recipient, summary_method, summary_args or {}, cache)
+            summary = await self._summarized(
+                mode, recipient, summary_method, summary_args or {}, cache
+            )
         history = self._oai_messages[recipient]
         is_silent, reason = bool(self._is_silent(self, silent)), stop_reason(end)
         event = ChatEnded(self.name, recipient.name, reason, len(history), is_silent, end)
         telling.tell(event, f"{self.name} and {recipient.name} are done: {reason}.", is_silent)
         return ChatResult(
-            kwargs.get("chat_id"), [copied(each) for each in history], summary, gather_usage_summary(pair),
-            list(self._human_input), reason, list(cut), end,
-        )  # fmt: skip
+            kwargs.get("chat_id"),
+            [copied(each) for each in history],
+            summary,
+            gather_usage_summary(pair),
+            list(self._human_input),
+            reason,
+            list(cut),
+            end,
+        )
 
     initiate_chat, a_initiate_chat = faces(_initiate_chat)
 
-    async def _converse(self, mode: Mode, recipient: ConversableAgent, max_turns: int | None, message: object,
-                        silent: bool | None, kwargs: Mapping[str, object]) -> EndReason:  # fmt: skip
-        """Say the first message, and with `max_turns` the next ones too; the reason why the chat ended."""
+    async def _converse(
+        self,
+        mode: Mode,
+        recipient: ConversableAgent,
+        max_turns: int | None,
+        message: object,
+        silent: bool | None,
+        kwargs: Mapping[str, object],
+    ) -> EndReason:
+        """Say the first message, with `max_turns` the next ones too; why the chat ended."""
         if callable(message):
             opening = await mode.invoke(message, self, recipient, kwargs)
         else:
@@ -469,27 +603,48 @@ class ConversableAgent(LLMAgent):
         for turn in range(max_turns):
             if turn > 0:
                 with quietly(bool(self._is_silent(self, silent))):
-                    opening = await mode.peer(self, "generate_reply", messages=self._oai_messages[recipient], sender=recipient)
+                    opening = await mode.peer(
+                        self,
+                        "generate_reply",
+                        messages=self._oai_messages[recipient],
+                        sender=recipient,
+                    )
             if opening is None:
                 return why_ended(self, recipient) or EndReason("silent", self.name)
             await mode.peer(self, "send", opening, recipient, True, silent)
         return EndReason("turns", limit=max_turns)
 
-    async def _summarized(self, mode: Mode, recipient: ConversableAgent, method: SummaryMethod, args: Mapping[str, object],
-                          cache: AbstractCache | None) -> Any:  # fmt: skip
+    async def _summarized(
+        self,
+        mode: Mode,
+        recipient: ConversableAgent,
+        method: SummaryMethod,
+        args: Mapping[str, object],
+        cache: AbstractCache | None,
+    ) -> Any:
         """The summary of the chat; empty when a limit forbids the call that would make it."""
         try:
             summary = await mode.block(summarize, self, method, args, recipient, cache)
-            return await mode.invoke(lambda: summary)  # an async summary_method gave something to wait for
+            return await mode.invoke(
+                lambda: summary
+            )  # an async summary_method gave something to wait for
         except LimitReached as error:
             telling.note(self.name, f"no summary, {stop_reason(end_of(error))}")
             return ""
 
     def _why_ended(self, recipient: Agent) -> EndReason:
-        return why_ended(self, recipient) or why_ended(recipient, self) or EndReason("silent", recipient.name)
+        return (
+            why_ended(self, recipient)
+            or why_ended(recipient, self)
+            or EndReason("silent", recipient.name)
+        )
 
     def _prepare_chat(
-        self, recipient: Agent, clear_history: bool, prepare_recipient: bool = True, reply_at_receive: bool = True
+        self,
+        recipient: Agent,
+        clear_history: bool,
+        prepare_recipient: bool = True,
+        reply_at_receive: bool = True,
     ) -> None:
         """Begin with fresh counters and, if wanted, an empty history, on both sides."""
         self.reset_consecutive_auto_reply_counter(recipient)
@@ -501,7 +656,9 @@ class ConversableAgent(LLMAgent):
         if prepare_recipient and isinstance(recipient, ConversableAgent):
             recipient._prepare_chat(self, clear_history, False, reply_at_receive)
 
-    async def _generate_init_message(self, mode: Mode, /, message: AnyMessage | str | None, **kwargs: Any) -> Any:
+    async def _generate_init_message(
+        self, mode: Mode, /, message: AnyMessage | str | None, **kwargs: Any
+    ) -> Any:
         """The first message of a chat with its `carryover`; None asks the person for one."""
         if message is None:
             message = await mode.peer(self, "get_human_input", ">")
@@ -510,7 +667,9 @@ class ConversableAgent(LLMAgent):
     generate_init_message, a_generate_init_message = faces(_generate_init_message)
 
     def initiate_chats(self, chat_queue: list[Chat]) -> list[ChatResult]:
-        """Run chats one after the other, each with the summaries of those before as carryover; this agent begins them."""
+        """Run chats one after the other, each with the summaries of those before as carryover; this
+        agent begins them.
+        """
         finished = initiate_chats(self._with_sender(chat_queue))
         self._finished_chats: Any = finished
         return finished
@@ -523,10 +682,13 @@ class ConversableAgent(LLMAgent):
 
     def _with_sender(self, chat_queue: Sequence[Chat]) -> list[Chat]:
         check_chats(self.name, chat_queue)
-        return [chat if chat.get("sender") is not None else {**chat, "sender": self} for chat in chat_queue]
+        return [
+            chat if chat.get("sender") is not None else {**chat, "sender": self}
+            for chat in chat_queue
+        ]
 
     def get_chat_results(self, chat_index: int | None = None) -> Any:
-        """The results of the last queue of chats, or the one of that index (async: of that `chat_id`)."""
+        """Results of the last queue of chats, or that of an index (async: of a `chat_id`)."""
         finished = getattr(self, "_finished_chats", [])
         if chat_index is None:
             return finished
@@ -534,10 +696,12 @@ class ConversableAgent(LLMAgent):
             return finished[chat_index]
         except (LookupError, TypeError):
             known = list(finished) if isinstance(finished, dict) else list(range(len(finished)))
-            raise UnknownName(f"{self.name}: chat_index {chat_index!r} is no finished chat; there are {known}.") from None
+            raise UnknownName(
+                f"{self.name}: chat_index {chat_index!r} is no finished chat; there are {known}."
+            ) from None
 
     def reset(self) -> None:
-        """Forget all conversations, counters, settings to reply and usage; the configs of reply functions as registered."""
+        """Forget conversations, counters and usage; configs of replies as registered."""
         self.clear_history()
         self.reset_consecutive_auto_reply_counter()
         self.stop_reply_at_receive()
@@ -582,20 +746,25 @@ class ConversableAgent(LLMAgent):
     # Code and functions
 
     def run_code(self, code: str, **kwargs: Any) -> tuple[int, str, str | None]:
-        """Run one piece of code by the older settings: exit code, output, and the Docker image used; override it to run it
-        in another way."""
+        """Run one piece of code by the older settings: exit code, output, and the Docker image
+        used; override it to run it in another way.
+        """
         check_kind(self.name, "code", code, str, "a text")
         return legacy.execute_code(code, **kwargs)
 
     def execute_code_blocks(self, code_blocks: list[tuple[str, str]]) -> tuple[int, str]:
-        """Run blocks of (language, code) by the older settings until one fails: exit code and output."""
-        check_all(self.name, "code_blocks", code_blocks, tuple | list, "a pair of language and code")
+        """Run (language, code) by the older settings until one fails: exit code and output."""
+        check_all(
+            self.name, "code_blocks", code_blocks, tuple | list, "a pair of language and code"
+        )
         return self._engine.coder.run_blocks(self, code_blocks)
 
     async def _execute_function(
         self, mode: Mode, /, func_call: Mapping[str, Any], verbose: bool = False
     ) -> tuple[bool, dict[str, Any]]:
-        """Execute a call with `name` and `arguments`: whether it went well, and the result as a message of role function."""
+        """Execute a call with `name` and `arguments`: whether it went well, and the result as a
+        message of role function.
+        """
         check_kind(self.name, "func_call", func_call, Mapping, "a dict with name and arguments")
         return await self._engine.tools.execute(mode, func_call, verbose)
 
@@ -619,7 +788,9 @@ class ConversableAgent(LLMAgent):
         """The functions that the agent executes, by name."""
         return self._function_map
 
-    def update_function_signature(self, func_sig: str | dict[str, Any], is_remove: bool | None) -> None:
+    def update_function_signature(
+        self, func_sig: str | dict[str, Any], is_remove: bool | None
+    ) -> None:
         """Tell the model about a function in the older form, or (by name) no longer."""
         Signatures(self.name, self._engine.voice.config).update("functions", func_sig, is_remove)
 
@@ -636,10 +807,13 @@ class ConversableAgent(LLMAgent):
     ) -> Callable[[F], F]:
         """Decorator: tell the model about the function, its schema taken from the type hints.
 
-        The first decorator of a function must describe it. Raises NoModelConfig (a RuntimeError) without an llm_config.
+        The first decorator of a function must describe it. Raises NoModelConfig (a RuntimeError)
+        without an llm_config.
         """
         if api_style not in ("function", "tool"):
-            raise WrongArgument(f"{self.name}: api_style must be 'tool' or 'function', not {api_style!r}.")
+            raise WrongArgument(
+                f"{self.name}: api_style must be 'tool' or 'function', not {api_style!r}."
+            )
         check_text(self.name, "name", name)
         check_text(self.name, "description", description)
 
@@ -656,7 +830,7 @@ class ConversableAgent(LLMAgent):
         return decorate
 
     def register_for_execution(self, name: str | None = None) -> Callable[[F], F]:
-        """Decorator: let this agent execute the function; JSON arguments become objects, results text."""
+        """Decorator: let this agent execute the function; arguments are read from JSON."""
         check_text(self.name, "name", name)
 
         def decorate(function: F) -> F:
@@ -676,7 +850,9 @@ class ConversableAgent(LLMAgent):
         Raises NoModelConfig (a RuntimeError) without an llm_config.
         """
         if self.client is None:
-            raise NoModelConfig(f"{self.name} has no llm_config; a model client needs a config that names it.")
+            raise NoModelConfig(
+                f"{self.name} has no llm_config; a model client needs a config that names it."
+            )
         check_kind(self.name, "model_client_cls", model_client_cls, type, "a class")
         self.client.register_model_client(model_client_cls, **kwargs)
 
@@ -697,10 +873,21 @@ class ConversableAgent(LLMAgent):
         """What a model makes of the messages, asked by the prompt."""
         return reflect(self, prompt, messages, llm_agent, cache, role)
 
-    def print_usage_summary(self, mode: str | list[str] = ["actual", "total"]) -> None:  # noqa: B006 (AutoGen's default)
-        """Print what the model calls took and cost, without (`actual`) and with (`total`) those that a cache answered."""
-        if mode not in ("actual", "total") and not (isinstance(mode, list | tuple) and {*mode} <= {"actual", "total"}):
-            raise WrongArgument(f"{self.name}: mode must be 'actual', 'total' or a list of these, not {mode!r:.200}.")
+    # AutoGen's default.
+    def print_usage_summary(
+        self,
+        mode: str | list[str] = ["actual", "total"],  # noqa: B006
+    ) -> None:
+        """Print what the model calls took and cost, without (`actual`) and with (`total`) those
+        that a cache answered.
+        """
+        if mode not in ("actual", "total") and not (
+            isinstance(mode, list | tuple) and {*mode} <= {"actual", "total"}
+        ):
+            raise WrongArgument(
+                f"{self.name}: mode must be 'actual', 'total' or a list of these, not"
+                f" {mode!r:.200}."
+            )
         stream = IOStream.get_default()
         if self.client is None:
             stream.print(f"No cost incurred from agent '{self.name}'.")
@@ -719,8 +906,9 @@ class ConversableAgent(LLMAgent):
     # Hooks and context
 
     def register_hook(self, hookable_method: str, hook: Callable[..., object]) -> None:
-        """Hang a function into `process_last_received_message`, `process_all_messages_before_reply`,
-        `process_message_before_send` or `update_agent_state`."""
+        """Hang a function into `process_last_received_message`,
+        `process_all_messages_before_reply`, `process_message_before_send` or `update_agent_state`.
+        """
         self._engine.hooks.register(hookable_method, hook)
 
     async def _update_agent_state_before_reply(self, mode: Mode, /, messages: list[Stored]) -> None:
@@ -729,15 +917,25 @@ class ConversableAgent(LLMAgent):
 
     update_agent_state_before_reply = faces(_update_agent_state_before_reply)[0]
 
-    async def _process_all_messages_before_reply(self, mode: Mode, /, messages: list[Stored]) -> list[Stored]:
+    async def _process_all_messages_before_reply(
+        self, mode: Mode, /, messages: list[Stored]
+    ) -> list[Stored]:
         """The messages as the hooks want them replied to; those that are stored do not change."""
-        return await mode.peer(self._engine.hooks, "all_messages", messages)  # type: ignore[no-any-return]
+        return await mode.peer(  # type: ignore[no-any-return]
+            self._engine.hooks, "all_messages", messages
+        )
 
     process_all_messages_before_reply = faces(_process_all_messages_before_reply)[0]
 
-    async def _process_last_received_message(self, mode: Mode, /, messages: list[Stored]) -> list[Stored]:
-        """The messages with the text of the last one as the hooks want it; calls and `exit` are left alone."""
-        return await mode.peer(self._engine.hooks, "last_message", messages)  # type: ignore[no-any-return]
+    async def _process_last_received_message(
+        self, mode: Mode, /, messages: list[Stored]
+    ) -> list[Stored]:
+        """The messages with the text of the last one as the hooks want it; calls and `exit` are
+        left alone.
+        """
+        return await mode.peer(  # type: ignore[no-any-return]
+            self._engine.hooks, "last_message", messages
+        )
 
     process_last_received_message = faces(_process_last_received_message)[0]
 
@@ -785,7 +983,7 @@ def register_function(
 
 
 def _ours(*agents: Agent) -> list[ConversableAgent]:
-    """Those of the agents that have an engine; others may be anything with the methods of an agent."""
+    """Those of the agents that have an engine; others only have an agent's methods."""
     return [agent for agent in agents if isinstance(agent, ConversableAgent)]
 
 
@@ -795,5 +993,6 @@ def _is_terminate(message: AnyMessage) -> bool:
 
 def _no_message(owner: str, message: object, peer: str) -> WrongArgument:
     return WrongArgument(
-        f"{owner}: this cannot be a message to or from {peer}: {message!r:.200}. It needs content, function_call or tool_calls."
+        f"{owner}: this cannot be a message to or from {peer}: {message!r:.200}. It needs content,"
+        " function_call or tool_calls."
     )

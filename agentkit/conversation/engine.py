@@ -41,7 +41,9 @@ class Engine:
 
 
 def part(path: str) -> Any:
-    """An attribute of an agent that lies in a part of its engine, such as `history.messages`; reads and writes go there."""
+    """An attribute of an agent that lies in a part of its engine, such as `history.messages`; reads
+    and writes go there.
+    """
     owner, name = path.split(".")
     part_of = attrgetter(f"_engine.{owner}")
 
@@ -52,16 +54,21 @@ def part(path: str) -> Any:
 
 
 def check_faces(mode: Mode, agents: Iterable[Agent]) -> None:
-    """Raise AsyncReplyInSyncChat when one has a reply function that a sync chat can neither call nor ignore.
+    """Raise AsyncReplyInSyncChat when one has a reply function that a sync chat can neither call
+    nor ignore.
 
-    Warn of a `generate_reply` of its own that an async chat passes over, since that asks `a_generate_reply`.
+    Warn of a `generate_reply` of its own that an async chat passes over, since that asks
+    `a_generate_reply`.
     """
     for agent in agents:
         for engine in _engines([agent]):
             if not mode.is_async:
                 engine.replies.check_sync()
             elif _is_own(agent, "generate_reply") and not _is_own(agent, "a_generate_reply"):
-                text = "has its own generate_reply, which async chats do not ask; override a_generate_reply, too."
+                text = (
+                    "has its own generate_reply, which async chats do not ask; override"
+                    " a_generate_reply, too."
+                )
                 warnings.warn(f"{agent.name} {text}", UserWarning, stacklevel=3)
 
 

@@ -1,4 +1,6 @@
-"""What an agent has said and heard, by the agent it talked with; messages are stored in AutoGen's form."""
+"""What an agent has said and heard, by the agent it talked with; messages are stored in AutoGen's
+form.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,12 @@ from agentkit.messages import THINKING, AnyMessage, Stored, answers_calls, as_di
 class History:
     """The conversations of one agent; each is a list, oldest message first."""
 
-    def __init__(self, owner: str, chat_messages: Mapping[Agent, Sequence[AnyMessage]] | None = None) -> None:
-        """Begin with earlier conversations, whose lists are copied; raises WrongType for what is none."""
+    def __init__(
+        self, owner: str, chat_messages: Mapping[Agent, Sequence[AnyMessage]] | None = None
+    ) -> None:
+        """Begin with earlier conversations, whose lists are copied; raises WrongType for what is
+        none.
+        """
         check_conversations(owner, chat_messages)
         self.owner = owner
         self._thought = ("", "")
@@ -25,7 +31,9 @@ class History:
             self.messages[agent] = cast(list[Stored], list(messages))
 
     def add(self, message: AnyMessage | str, role: str, peer: Agent, speaker: str) -> bool:
-        """Store a message of the conversation with `peer`; False when it has neither content nor a call."""
+        """Store a message of the conversation with `peer`; False when it has neither content nor a
+        call.
+        """
         given = as_dict(self.owner, message)
         if (stored := stored_form(given, role, speaker)) is None:
             return False
@@ -46,32 +54,40 @@ class History:
         return thinking
 
     def last(self, peer: Agent | None) -> Stored | None:
-        """The newest message with `peer`, by default of the only conversation; None when there is none.
+        """The newest message with `peer`, by default of the only conversation; None when there is
+        none.
 
-        Raises WrongArgument when several conversations are possible, UnknownName for a peer that was never met.
+        Raises WrongArgument when several conversations are possible, UnknownName for a peer that
+        was never met.
         """
         if peer is None:
             if len(self.messages) > 1:
                 raise WrongArgument(
-                    f"{self.owner} is in more than one conversation; name the agent whose last message you want as agent=."
+                    f"{self.owner} is in more than one conversation; name the agent whose last"
+                    " message you want as agent=."
                 )
             return next((messages[-1] for messages in self.messages.values() if messages), None)
         if peer not in self.messages:
             known = [each.name for each in self.messages]
             raise UnknownName(
-                f"{self.owner}: the agent {peer.name!r} is in no conversation with it; those with {known} are known."
+                f"{self.owner}: the agent {peer.name!r} is in no conversation with it; those with"
+                f" {known} are known."
             )
         return self.messages[peer][-1] if self.messages[peer] else None
 
     def clear(self, peer: Agent | None, preserve: int | None, told: Callable[[str], None]) -> None:
-        """Forget one conversation or all; the newest `preserve` messages stay, with the calls that their results answer."""
+        """Forget one conversation or all; the newest `preserve` messages stay, with the calls that
+        their results answer.
+        """
         if peer is None and not preserve:
             self.messages.clear()
             return
         for each in [peer] if peer is not None else list(self.messages):
             self.messages[each] = self._tail(self.messages[each], preserve or 0, told)
 
-    def _tail(self, messages: list[Stored], count: int, told: Callable[[str], None]) -> list[Stored]:
+    def _tail(
+        self, messages: list[Stored], count: int, told: Callable[[str], None]
+    ) -> list[Stored]:
         if count <= 0:
             messages.clear()
             return messages

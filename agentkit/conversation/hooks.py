@@ -1,4 +1,6 @@
-"""Functions that users hang into an agent: they see and may change what is sent and what is replied to."""
+"""Functions that users hang into an agent: they see and may change what is sent and what is replied
+to.
+"""
 
 from __future__ import annotations
 
@@ -20,28 +22,39 @@ HOOKABLE = (
 
 
 class Hooks:
-    """One list of hooks for each hookable method; they are called in the order of their registration."""
+    """One list of hooks for each hookable method; they are called in the order of their
+    registration.
+    """
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
         self.lists: dict[str, list[Callable[..., object]]] = {name: [] for name in HOOKABLE}
 
     def register(self, hookable_method: str, hook: Callable[..., object]) -> None:
-        """Add a hook; raises WrongArgument for an unknown method or a hook that is there, WrongType for no callable."""
+        """Add a hook; raises WrongArgument for an unknown method or a hook that is there, WrongType
+        for no callable.
+        """
         if hookable_method not in self.lists:
             raise WrongArgument(
-                f"{self.owner}: {hookable_method!r} is not a hookable method; choose one of {', '.join(self.lists)}."
+                f"{self.owner}: {hookable_method!r} is not a hookable method; choose one of"
+                f" {', '.join(self.lists)}."
             )
         if not callable(hook):
             raise WrongType(f"{self.owner}: a hook must be callable, not {hook!r}.")
         if hook in self.lists[hookable_method]:
-            raise WrongArgument(f"{self.owner}: {hook!r} is already registered as a hook of {hookable_method}.")
+            raise WrongArgument(
+                f"{self.owner}: {hook!r} is already registered as a hook of {hookable_method}."
+            )
         self.lists[hookable_method].append(hook)
 
-    async def _before_send(self, mode: Mode, /, sender: Agent, message: object, recipient: Agent, silent: bool) -> Any:
+    async def _before_send(
+        self, mode: Mode, /, sender: Agent, message: object, recipient: Agent, silent: bool
+    ) -> Any:
         """The message as the hooks want it sent."""
         for hook in self.lists["process_message_before_send"]:
-            message = await mode.invoke(hook, sender=sender, message=message, recipient=recipient, silent=silent)
+            message = await mode.invoke(
+                hook, sender=sender, message=message, recipient=recipient, silent=silent
+            )
         return message
 
     before_send, a_before_send = faces(_before_send)
@@ -68,7 +81,9 @@ class Hooks:
     all_messages, a_all_messages = faces(_all_messages)
 
     async def _last_message(self, mode: Mode, /, messages: list[Stored]) -> list[Stored]:
-        """The messages with the text of the last one as the hooks want it; calls and the exit command are left alone."""
+        """The messages with the text of the last one as the hooks want it; calls and the exit
+        command are left alone.
+        """
         check_messages(self.owner, messages)
         hooks = self.lists["process_last_received_message"]
         if not hooks or not messages or not _is_plain(messages[-1]):
@@ -76,7 +91,11 @@ class Hooks:
         before = processed = messages[-1]["content"]
         for hook in hooks:
             processed = await mode.invoke(hook, processed)
-        return messages if processed == before else [*messages[:-1], {**messages[-1], "content": processed}]
+        return (
+            messages
+            if processed == before
+            else [*messages[:-1], {**messages[-1], "content": processed}]
+        )
 
     last_message, a_last_message = faces(_last_message)
 

@@ -25,12 +25,23 @@ INTERRUPTED = "USER INTERRUPTED"
 class Human:
     """The person behind an agent: when to ask, what was answered, how many replies went without."""
 
-    def __init__(self, owner: str, input_mode: InputMode, limit: int, is_termination_msg: Callable[[Stored], bool]) -> None:
+    def __init__(
+        self,
+        owner: str,
+        input_mode: InputMode,
+        limit: int,
+        is_termination_msg: Callable[[Stored], bool],
+    ) -> None:
         if input_mode not in ("ALWAYS", "NEVER", "TERMINATE"):
-            raise WrongArgument(f"{owner}: human_input_mode must be 'ALWAYS', 'NEVER' or 'TERMINATE', not {input_mode!r}.")
+            raise WrongArgument(
+                f"{owner}: human_input_mode must be 'ALWAYS', 'NEVER' or 'TERMINATE', not"
+                f" {input_mode!r}."
+            )
         check_count(owner, "max_consecutive_auto_reply", limit)
         if not callable(is_termination_msg):
-            raise WrongType(f"{owner}: is_termination_msg must be callable, not {is_termination_msg!r}.")
+            raise WrongType(
+                f"{owner}: is_termination_msg must be callable, not {is_termination_msg!r}."
+            )
         self.input_mode = input_mode
         self.limit = limit
         self.is_termination_msg = is_termination_msg
@@ -56,8 +67,12 @@ class Human:
         else:
             self.counters[sender] = 0
 
-    async def check(self, mode: Mode, agent: Agent, message: Stored, sender: Agent | None) -> tuple[bool, Any]:
-        """`(True, None)` ends the chat, `(True, reply)` is what the person said, `(False, None)` goes on without."""
+    async def check(
+        self, mode: Mode, agent: Agent, message: Stored, sender: Agent | None
+    ) -> tuple[bool, Any]:
+        """`(True, None)` ends the chat, `(True, reply)` is what the person said, `(False, None)`
+        goes on without.
+        """
         reply = await self._heard(mode, agent, message, sender)
         if reply == "exit":
             self.counters[sender] = 0
@@ -73,11 +88,19 @@ class Human:
         who = "the sender" if sender is None else sender.name
         full = self.counters[sender] >= self.limits[sender]
         if self.input_mode == "ALWAYS":
-            reply = await self._ask(mode, agent, sender, (
-                f"Replying as {agent.name}. Provide feedback to {who}. Press enter to skip and use auto-reply, or type 'exit' "
-                "to end the conversation: "))  # fmt: skip
+            reply = await self._ask(
+                mode,
+                agent,
+                sender,
+                f"Replying as {agent.name}. Provide feedback to {who}. Press enter to skip and use"
+                " auto-reply, or type 'exit' to end the conversation: ",
+            )
             return reply or self._end_on(message, sender, who)
-        final = self.is_termination_msg(message) if self.input_mode == "TERMINATE" or not full else False
+        final = (
+            self.is_termination_msg(message)
+            if self.input_mode == "TERMINATE" or not full
+            else False
+        )
         if not full and not final:
             return ""
         if self.input_mode == "NEVER":
@@ -87,7 +110,10 @@ class Human:
         skip = "" if final else "skip and use auto-reply, or type 'exit' to "
         or_exit = "or type 'exit' to " if final else ""
         reply = await self._ask(
-            mode, agent, sender, f"Please give feedback to {who}. Press enter {or_exit}{skip}stop the conversation: "
+            mode,
+            agent,
+            sender,
+            f"Please give feedback to {who}. Press enter {or_exit}{skip}stop the conversation: ",
         )
         if not reply and final:
             self.reasons[sender] = EndReason("terminated", who)
@@ -116,7 +142,9 @@ class Human:
 
 
 def ask(agent: str, prompt: str) -> str:
-    """Ask a person: who watches the run, unless a stream of its own is set; else who sits at the console."""
+    """Ask a person: who watches the run, unless a stream of its own is set; else who sits at the
+    console.
+    """
     stream = IOStream.get_default()
     if runs.current() is not None and isinstance(stream, IOConsole):
         return runs.ask_human(agent, prompt)
@@ -126,15 +154,17 @@ def ask(agent: str, prompt: str) -> str:
         answer = stream.input(prompt)
     except EOFError:
         raise NobodyToAsk(
-            f"{agent} wants to ask a person ({prompt.strip()!r}), and there is no console to answer at; set "
-            "human_input_mode='NEVER', give max_turns, or set an IOStream that answers."
+            f"{agent} wants to ask a person ({prompt.strip()!r}), and there is no console to answer"
+            " at; set human_input_mode='NEVER', give max_turns, or set an IOStream that answers."
         ) from None
     bus.emit(HumanAnswered(request.request_id, answer))
     return answer
 
 
 def _as_user(reply: str, message: Stored) -> Stored:
-    """A person's words as a message; calls that they came in the way of are answered as interrupted."""
+    """A person's words as a message; calls that they came in the way of are answered as
+    interrupted.
+    """
     said: Stored = {"role": "user", "content": reply}
     returns = interrupted(message, INTERRUPTED)
     return with_responses(said, returns) if returns else said

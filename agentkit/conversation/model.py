@@ -1,4 +1,6 @@
-"""An agent's language model: its configuration, its client, and the reply that it makes from a history."""
+"""An agent's language model: its configuration, its client, and the reply that it makes from a
+history.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,15 @@ from agentkit.errors import BadModelReply, WrongArgument
 from agentkit.events import ReplyEnd
 from agentkit.llm.calls.client import thinking_of
 from agentkit.llm.calls.ends import cut_by, end_of
-from agentkit.messages import AnyMessage, FunctionCall, Stored, check_reply, has_calls, sendable_form, with_functions
+from agentkit.messages import (
+    AnyMessage,
+    FunctionCall,
+    Stored,
+    check_reply,
+    has_calls,
+    sendable_form,
+    with_functions,
+)
 
 if TYPE_CHECKING:
     from agentkit.llm.cache import AbstractCache
@@ -25,7 +35,9 @@ if TYPE_CHECKING:
 _EMPTY: tuple[LLMConfig, ...] = ({}, {"config_list": []}, {"config_list": [{"model": ""}]})
 _TOOLS = ("tools", "functions")
 _cut: ContextVar[tuple[list[CutReply], ...]] = ContextVar("agentkit_cut_replies", default=())
-_lent: ContextVar[Mapping[Voice, AbstractCache | None]] = ContextVar("agentkit_lent_caches", default=MappingProxyType({}))
+_lent: ContextVar[Mapping[Voice, AbstractCache | None]] = ContextVar(
+    "agentkit_lent_caches", default=MappingProxyType({})
+)
 
 
 LLMConfig = dict[str, Any] | Literal[False]
@@ -43,7 +55,9 @@ class CutReply:
 
 @contextmanager
 def noting_cuts() -> Iterator[list[CutReply]]:
-    """Collect the cut replies of all models that agents ask in the block, also within chats in it."""
+    """Collect the cut replies of all models that agents ask in the block, also within chats in
+    it.
+    """
     noted: list[CutReply] = []
     token = _cut.set((*_cut.get(), noted))
     try:
@@ -56,13 +70,18 @@ class Voice:
     """The model that speaks for an agent; `client` is None when there is none."""
 
     def __init__(self, owner: str, config: LLMConfig) -> None:
-        """Raises WrongArgument for a configuration that cannot be, and what OpenAIWrapper raises."""
+        """Raises WrongArgument for a configuration that cannot be, and what OpenAIWrapper
+        raises.
+        """
         if config is not False and not isinstance(config, dict):
-            raise WrongArgument(f"{owner}: llm_config must be a dict, False or None, not {discreet(config)}.")
+            raise WrongArgument(
+                f"{owner}: llm_config must be a dict, False or None, not {discreet(config)}."
+            )
         if config in _EMPTY:
             raise WrongArgument(
-                f"{owner}: llm_config names no model; give a non-empty 'model' in llm_config or in each config of 'config_list', "
-                "or use llm_config=False for an agent without a model."
+                f"{owner}: llm_config names no model; give a non-empty 'model' in llm_config or in"
+                " each config of 'config_list', or use llm_config=False for an agent without a"
+                " model."
             )
         self.owner = owner
         self.config: LLMConfig = _copied(config)
@@ -71,7 +90,9 @@ class Voice:
         if isinstance(self.config, dict):
             from agentkit.llm.compatible.wrapper import OpenAIWrapper
 
-            self.client = OpenAIWrapper(**{key: value for key, value in self.config.items() if key not in _TOOLS})
+            self.client = OpenAIWrapper(
+                **{key: value for key, value in self.config.items() if key not in _TOOLS}
+            )
 
     @property
     def cache(self) -> AbstractCache | None:
@@ -89,7 +110,9 @@ class Voice:
 
     @contextmanager
     def lent(self, cache: AbstractCache | None) -> Iterator[None]:
-        """Use the cache of a chat while it lasts, then the one from before; chats in other tasks or threads have their own."""
+        """Use the cache of a chat while it lasts, then the one from before; chats in other tasks or
+        threads have their own.
+        """
         token = _lent.set({**_lent.get(), self: cache})
         try:
             yield
@@ -105,13 +128,24 @@ def offered_tools(llm_config: Mapping[str, Any] | bool | None) -> dict[str, Any]
 
 
 def model_reply(
-    client: Any, messages: Sequence[AnyMessage], cache: AbstractCache | None, agent: Any, offered: Mapping[str, object]
+    client: Any,
+    messages: Sequence[AnyMessage],
+    cache: AbstractCache | None,
+    agent: Any,
+    offered: Mapping[str, object],
 ) -> str | Stored | None:
-    """Ask the client; the reply is a text or a message with calls, None when there was nothing in it.
+    """Ask the client; the reply is a text or a message with calls, None when there was nothing in
+    it.
 
     Raises what the client raises.
     """
-    response = client.create(context=_context(messages), messages=sendable_form(messages), cache=cache, agent=agent, **offered)
+    response = client.create(
+        context=_context(messages),
+        messages=sendable_form(messages),
+        cache=cache,
+        agent=agent,
+        **offered,
+    )
     extracted = client.extract_text_or_completion_object(response)
     if end := cut_by(end_of(response)):
         for noted in _cut.get():
@@ -135,16 +169,31 @@ def _keep_thinking(agent: object, reply: str, response: object) -> None:
 
 
 def _context(messages: Sequence[AnyMessage]) -> dict[str, Any] | None:
-    """The contexts of all messages in one, later ones count: so a message can renew what an earlier one refers to."""
+    """The contexts of all messages in one, later ones count: so a message can renew what an earlier
+    one refers to.
+    """
     contexts = [message["context"] for message in messages if "context" in message]
-    return {key: value for context in contexts for key, value in context.items()} if contexts else None
+    return (
+        {key: value for context in contexts for key, value in context.items()} if contexts else None
+    )
 
 
 def _accepted(owner: str, reply: Any) -> Stored | None:
-    """A message in a form that servers take back, None for one with nothing in it; raises BadModelReply for what can be none."""
-    message = reply.model_dump() if hasattr(reply, "model_dump") else {"content": reply} if isinstance(reply, list) else reply
+    """A message in a form that servers take back, None for one with nothing in it; raises
+    BadModelReply for what can be none.
+    """
+    message = (
+        reply.model_dump()
+        if hasattr(reply, "model_dump")
+        else {"content": reply}
+        if isinstance(reply, list)
+        else reply
+    )
     if not isinstance(message, Mapping):
-        raise BadModelReply(f"{owner}: its model sent {reply!r:.200} as its message; it must be a text or a message.")
+        raise BadModelReply(
+            f"{owner}: its model sent {reply!r:.200} as its message; it must be a text or a"
+            " message."
+        )
     check_reply(f"{owner}: its model", message)
     made = with_functions(message, _callable)
     return made if made.get("content") is not None or has_calls(made) else None

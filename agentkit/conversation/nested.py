@@ -23,7 +23,8 @@ def reply_function(
 ) -> Callable[..., object]:
     """The reply function for a queue.
 
-    Raises WrongType for what is no queue, WrongArgument for an unknown function and for async queues without chat ids.
+    Raises WrongType for what is no queue, WrongArgument for an unknown function and for async
+    queues without chat ids.
     """
     check_chats(owner, queue)
     check_flag(owner, "use_async", use_async)
@@ -31,18 +32,29 @@ def reply_function(
         for chat in queue:
             if chat.get("chat_id") is None:
                 raise WrongArgument(
-                    f"{owner}: with use_async each chat of chat_queue needs a chat_id; this has none: {chat!r:.200}."
+                    f"{owner}: with use_async each chat of chat_queue needs a chat_id; this has"
+                    f" none: {chat!r:.200}."
                 )
     if reply_func == DEFAULT:
         reply_func = a_nested_summary if use_async else nested_summary
     if not callable(reply_func):
-        raise WrongArgument(f"{owner}: reply_func_from_nested_chats must be {DEFAULT!r} or a callable, not {reply_func!r}.")
+        raise WrongArgument(
+            f"{owner}: reply_func_from_nested_chats must be {DEFAULT!r} or a callable, not"
+            f" {reply_func!r}."
+        )
     function = reply_func
 
     async def _nested_reply(
-        recipient: ChatAgent, mode: Mode, /, messages: Any = None, sender: Any = None, config: object = None
+        recipient: ChatAgent,
+        mode: Mode,
+        /,
+        messages: Any = None,
+        sender: Any = None,
+        config: object = None,
     ) -> Verdict:
-        if function is nested_summary:  # in sync chats also within an async one, unless `use_async` is asked for
+        if (
+            function is nested_summary
+        ):  # in sync chats also within an async one, unless `use_async` is asked for
             return await _nested_summary(queue, SYNC, recipient, messages, sender, config)
         verdict: Verdict = await mode.invoke(function, queue, recipient, messages, sender, config)
         return verdict
@@ -50,9 +62,18 @@ def reply_function(
     return faces(_nested_reply)[1 if use_async else 0]
 
 
-async def _nested_summary(queue: Queue, mode: Mode, /, recipient: ChatAgent, messages: list[Stored], sender: Agent,
-                          config: object) -> Verdict:  # fmt: skip
-    """Run the queue one chat after the other; the reply is the last summary, or None when no chat of it has a message."""
+async def _nested_summary(
+    queue: Queue,
+    mode: Mode,
+    /,
+    recipient: ChatAgent,
+    messages: list[Stored],
+    sender: Agent,
+    config: object,
+) -> Verdict:
+    """Run the queue one chat after the other; the reply is the last summary, or None when no chat
+    of it has a message.
+    """
     chats = chats_to_run(queue, recipient, messages, sender, config)
     return (True, (await in_order(chats, mode))[-1].summary) if chats else (True, None)
 
@@ -60,9 +81,12 @@ async def _nested_summary(queue: Queue, mode: Mode, /, recipient: ChatAgent, mes
 nested_summary = faces(_nested_summary)[0]
 
 
-async def a_nested_summary(queue: Queue, recipient: ChatAgent, messages: list[Stored], sender: Agent,
-                           config: object) -> Verdict:  # fmt: skip
-    """Run the queue by its prerequisites; the reply is the summary of its last chat, or None as above."""
+async def a_nested_summary(
+    queue: Queue, recipient: ChatAgent, messages: list[Stored], sender: Agent, config: object
+) -> Verdict:
+    """Run the queue by its prerequisites; the reply is the summary of its last chat, or None as
+    above.
+    """
     chats = chats_to_run(queue, recipient, messages, sender, config)
     if not chats:
         return True, None
@@ -70,8 +94,16 @@ async def a_nested_summary(queue: Queue, recipient: ChatAgent, messages: list[St
     return True, finished[chats[-1]["chat_id"]].summary
 
 
-def chats_to_run(queue: Queue, recipient: ChatAgent, messages: Sequence[AnyMessage], sender: Agent, config: object) -> Queue:
-    """The chats of the queue that have a message; the first takes the last message of the outer chat when it has none."""
+def chats_to_run(
+    queue: Queue,
+    recipient: ChatAgent,
+    messages: Sequence[AnyMessage],
+    sender: Agent,
+    config: object,
+) -> Queue:
+    """The chats of the queue that have a message; the first takes the last message of the outer
+    chat when it has none.
+    """
     chats: Queue = []
     for index, given in enumerate(queue):
         chat = dict(given)
@@ -85,14 +117,18 @@ def chats_to_run(queue: Queue, recipient: ChatAgent, messages: Sequence[AnyMessa
             message = message(recipient, messages, sender, config)
         if index == 0 and "carryover_config" in chat:
             message = with_carryover(
-                recipient.name, message, _carryover(chat.pop("carryover_config"), recipient, messages, sender)
+                recipient.name,
+                message,
+                _carryover(chat.pop("carryover_config"), recipient, messages, sender),
             )
         if message:
             chats.append({**chat, "message": message})
     return chats
 
 
-def _carryover(config: dict[str, Any], recipient: ChatAgent, messages: Sequence[AnyMessage], sender: Agent) -> str:
+def _carryover(
+    config: dict[str, Any], recipient: ChatAgent, messages: Sequence[AnyMessage], sender: Agent
+) -> str:
     """What of the outer chat, as others know it, goes into the first inner one."""
     method, args = config.get("summary_method"), config.get("summary_args") or {}
     if sender in recipient.chat_messages:
@@ -103,11 +139,16 @@ def _carryover(config: dict[str, Any], recipient: ChatAgent, messages: Sequence[
         return text_of(content_of(messages[-1]))
     if method == "reflection_with_llm":
         prompt = args.get("summary_prompt") or recipient.DEFAULT_SUMMARY_PROMPT
-        return str(reflect(recipient, prompt, messages, sender, args.get("cache"), args.get("summary_role")))
+        return str(
+            reflect(
+                recipient, prompt, messages, sender, args.get("cache"), args.get("summary_role")
+            )
+        )
     if callable(method):
         return str(method(recipient, messages, args))
     raise WrongArgument(
-        f"carryover_config: summary_method must be 'all', 'last_msg', 'reflection_with_llm' or a callable, not {method!r}."
+        "carryover_config: summary_method must be 'all', 'last_msg', 'reflection_with_llm' or a"
+        f" callable, not {method!r}."
     )
 
 

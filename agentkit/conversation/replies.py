@@ -1,4 +1,6 @@
-"""The ordered table of an agent's reply functions: the first that matches the sender and is final makes the reply."""
+"""The ordered table of an agent's reply functions: the first that matches the sender and is final
+makes the reply.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ ReplyFunction = Callable[..., object]
 """`(recipient, messages, sender, config) -> (final, reply)`, sync or async."""
 C = TypeVar("C", bound=Callable[..., object])
 Entry = dict[str, Any]
-"""`trigger`, `reply_func`, `config`, `init_config`, `reset_config`, `ignore_async_in_sync_chat`, as in AutoGen."""
+"""`trigger`, `reply_func`, `config`, `init_config`, `reset_config`, `ignore_async_in_sync_chat`, as
+in AutoGen.
+"""
 
 
 Trigger: TypeAlias = "type | str | Agent | Callable[..., object] | Sequence[Trigger] | None"
@@ -28,7 +32,9 @@ sender, None (nobody's), or a list of these."""
 
 
 class Continued(tuple[bool, None]):
-    """`(False, None)` of a reply function that changed the messages: those asked after it get `messages`."""
+    """`(False, None)` of a reply function that changed the messages: those asked after it get
+    `messages`.
+    """
 
     messages: list[Stored]
 
@@ -46,10 +52,20 @@ class ReplyTable:
         self.owner = owner
         self.entries: list[Entry] = []
 
-    def register(self, trigger: Trigger, reply_func: ReplyFunction, position: int, config: object,
-                 reset_config: object, *,
-                 ignore_async: bool, remove_others: bool) -> None:  # fmt: skip
-        """Insert a function; raises WrongArgument for what is no trigger and WrongType for what is no function."""
+    def register(
+        self,
+        trigger: Trigger,
+        reply_func: ReplyFunction,
+        position: int,
+        config: object,
+        reset_config: object,
+        *,
+        ignore_async: bool,
+        remove_others: bool,
+    ) -> None:
+        """Insert a function; raises WrongArgument for what is no trigger and WrongType for what is
+        no function.
+        """
         check_trigger(self.owner, trigger)
         if not callable(reply_func):
             raise WrongType(f"{self.owner}: reply_func must be callable, not {reply_func!r}.")
@@ -85,7 +101,9 @@ class ReplyTable:
                 entry["config"] = copy.copy(entry["init_config"])
 
     def check_sync(self) -> None:
-        """Raise AsyncReplyInSyncChat when a function is registered that a sync chat may neither call nor ignore."""
+        """Raise AsyncReplyInSyncChat when a function is registered that a sync chat may neither
+        call nor ignore.
+        """
         barred = {
             entry["reply_func"].__name__
             for entry in self.entries
@@ -93,15 +111,23 @@ class ReplyTable:
         }
         if barred:
             raise AsyncReplyInSyncChat(
-                f"{self.owner} has async reply functions ({', '.join(sorted(barred))}), which a sync chat cannot call; use "
-                "a_initiate_chat, or register them with ignore_async_in_sync_chat=True."
+                f"{self.owner} has async reply functions ({', '.join(sorted(barred))}), which a"
+                " sync chat cannot call; use a_initiate_chat, or register them with"
+                " ignore_async_in_sync_chat=True."
             )
 
-    async def answer(self, mode: Mode, agent: Agent, messages: list[Stored], sender: Agent | None,
-                     exclude: Collection[ReplyFunction]) -> Verdict:  # fmt: skip
+    async def answer(
+        self,
+        mode: Mode,
+        agent: Agent,
+        messages: list[Stored],
+        sender: Agent | None,
+        exclude: Collection[ReplyFunction],
+    ) -> Verdict:
         """The first final reply as `(True, reply)`; `(False, None)` when no function has one.
 
-        A method that exists as a sync and an async face is one function: each mode asks its own face of it.
+        A method that exists as a sync and an async face is one function: each mode asks its own
+        face of it.
         """
         for entry in self._asked(mode, exclude):
             function = entry["reply_func"]
@@ -109,12 +135,19 @@ class ReplyTable:
             if not matches(entry["trigger"], sender):
                 continue
             if core is not None:
-                verdict = await core(agent, mode, messages=messages, sender=sender, config=entry["config"])
+                verdict = await core(
+                    agent, mode, messages=messages, sender=sender, config=entry["config"]
+                )
             else:
-                verdict = await mode.invoke(function, agent, messages=messages, sender=sender, config=entry["config"])
+                verdict = await mode.invoke(
+                    function, agent, messages=messages, sender=sender, config=entry["config"]
+                )
             if not isinstance(verdict, tuple | list) or len(verdict) != 2:
                 name = getattr(function, "__qualname__", repr(function))
-                raise WrongType(f"{self.owner}: the reply function {name} must return (final, reply), not {verdict!r:.200}.")
+                raise WrongType(
+                    f"{self.owner}: the reply function {name} must return (final, reply), not"
+                    f" {verdict!r:.200}."
+                )
             if verdict[0]:
                 return True, verdict[1]
             if isinstance(verdict, Continued):
@@ -122,30 +155,40 @@ class ReplyTable:
         return False, None
 
     def _asked(self, mode: Mode, exclude: Collection[ReplyFunction]) -> list[Entry]:
-        """The entries that a chat of this mode asks; excluding one face of a method excludes both."""
+        """The entries that a chat of this mode asks; excluding one face of a method excludes
+        both.
+        """
         if not mode.is_async and not exclude:
             return [entry for entry in self.entries if not is_async(entry["reply_func"])]
         excluded = {core_of(function) for function in exclude} - {None}
-        paired = {core_of(entry["reply_func"]) for entry in self.entries if is_async(entry["reply_func"])} - {None}
+        paired = {
+            core_of(entry["reply_func"]) for entry in self.entries if is_async(entry["reply_func"])
+        } - {None}
         asked = []
         for entry in self.entries:
             function = entry["reply_func"]
             core = core_of(function)
             # Of a pair that is registered by both faces, an async chat asks the async one.
-            for_other_mode = (mode.is_async and core in paired) if not is_async(function) else not mode.is_async
+            for_other_mode = (
+                (mode.is_async and core in paired) if not is_async(function) else not mode.is_async
+            )
             if not for_other_mode and core not in excluded and function not in exclude:
                 asked.append(entry)
         return asked
 
 
 def asks_model(core: C) -> C:
-    """Mark the core of a reply function that asks the agent's model; what is to be done just before finds its place by that."""
+    """Mark the core of a reply function that asks the agent's model; what is to be done just before
+    finds its place by that.
+    """
     vars(core)["asks_model"] = True
     return core
 
 
 def is_async(function: ReplyFunction) -> bool:
-    """Whether it is a coroutine function; for functions and methods without the slow search of `inspect`."""
+    """Whether it is a coroutine function; for functions and methods without the slow search of
+    `inspect`.
+    """
     try:
         return bool(function.__code__.co_flags & inspect.CO_COROUTINE)
     except AttributeError:
@@ -157,16 +200,23 @@ def check_trigger(owner: str, trigger: object) -> None:
     if isinstance(trigger, list):
         for each in trigger:
             check_trigger(owner, each)
-    elif trigger is not None and not isinstance(trigger, str) and not callable(trigger) and not isinstance(trigger, Agent):
+    elif (
+        trigger is not None
+        and not isinstance(trigger, str)
+        and not callable(trigger)
+        and not isinstance(trigger, Agent)
+    ):
         raise WrongArgument(
-            f"{owner}: a trigger is an agent class, a name, an agent, a callable, None or a list of these, not {trigger!r}."
+            f"{owner}: a trigger is an agent class, a name, an agent, a callable, None or a list of"
+            f" these, not {trigger!r}."
         )
 
 
 def matches(trigger: Trigger, sender: Agent | None) -> bool:
     """Whether a message of this sender (None: of nobody) triggers.
 
-    Raises SenderRequired for a name when there is no sender, WrongType when a callable gives no bool.
+    Raises SenderRequired for a name when there is no sender, WrongType when a callable gives no
+    bool.
     """
     if isinstance(trigger, list):
         for each in trigger:  # noqa: SIM110 (a generator costs more than the rest of this function)
@@ -179,7 +229,10 @@ def matches(trigger: Trigger, sender: Agent | None) -> bool:
         return sender is not None and _is_kind(trigger, sender)
     if isinstance(trigger, str):
         if sender is None:
-            raise SenderRequired(f"The trigger {trigger!r} is a name; generate_reply needs a sender to compare it with.")
+            raise SenderRequired(
+                f"The trigger {trigger!r} is a name; generate_reply needs a sender to compare it"
+                " with."
+            )
         return trigger == sender.name
     if callable(trigger) and not _is_kind(Agent, trigger):
         answer = trigger(sender)

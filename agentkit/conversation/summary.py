@@ -22,13 +22,19 @@ DEFAULT_PROMPT = (
 SummaryMethod = str | Callable[..., object] | None
 
 
-def last_message_summary(sender: ChatAgent, recipient: ChatAgent, _args: Mapping[str, object]) -> str:
+def last_message_summary(
+    sender: ChatAgent, recipient: ChatAgent, _args: Mapping[str, object]
+) -> str:
     """The text of the recipient's last message, without TERMINATE."""
-    known = sender in getattr(recipient, "chat_messages", ())  # agents of another make may keep nothing
+    known = sender in getattr(
+        recipient, "chat_messages", ()
+    )  # agents of another make may keep nothing
     last = recipient.last_message(sender) if known else None
     content = content_of(last or {})
     if isinstance(content, list):
-        return "\n".join(str(part["text"]).replace("TERMINATE", "") for part in content if "text" in part)
+        return "\n".join(
+            str(part["text"]).replace("TERMINATE", "") for part in content if "text" in part
+        )
     return content.replace("TERMINATE", "") if isinstance(content, str) else ""
 
 
@@ -49,19 +55,35 @@ def reflection_summary(sender: ChatAgent, recipient: ChatAgent, args: Mapping[st
 
 
 def reflect(
-    agent: ChatAgent, prompt: str, messages: Sequence[AnyMessage], llm_agent: Any, cache: AbstractCache | None, role: str | None
+    agent: ChatAgent,
+    prompt: str,
+    messages: Sequence[AnyMessage],
+    llm_agent: Any,
+    cache: AbstractCache | None,
+    role: str | None,
 ) -> Any:
-    """What the model of `llm_agent`, else of the agent, replies to the messages with the prompt behind them."""
+    """What the model of `llm_agent`, else of the agent, replies to the messages with the prompt
+    behind them.
+    """
     asked_first = ((each, getattr(each, "client", None)) for each in (llm_agent, agent))
     speaker, client = next((pair for pair in asked_first if pair[1] is not None), (agent, None))
     if client is None:
-        raise WrongArgument(f"{agent.name}: neither agent has a model to reflect with; give one of them an llm_config.")
+        raise WrongArgument(
+            f"{agent.name}: neither agent has a model to reflect with; give one of them an"
+            " llm_config."
+        )
     asked = [*messages, {"role": role or "system", "content": prompt}]
-    return model_reply(client, asked, cache, speaker, offered_tools(getattr(speaker, "llm_config", False)))
+    return model_reply(
+        client, asked, cache, speaker, offered_tools(getattr(speaker, "llm_config", False))
+    )
 
 
 def summarize(
-    agent: ChatAgent, method: SummaryMethod, args: Mapping[str, object], recipient: ChatAgent, cache: AbstractCache | None
+    agent: ChatAgent,
+    method: SummaryMethod,
+    args: Mapping[str, object],
+    recipient: ChatAgent,
+    cache: AbstractCache | None,
 ) -> object:
     """The summary of the chat with the recipient; empty without a method."""
     if method is None:
@@ -78,7 +100,10 @@ def check_method(owner: str, method: SummaryMethod) -> Callable[..., object]:
     """The method, if it can be one; raises WrongArgument."""
     if method in (None, "last_msg", "reflection_with_llm") or callable(method):
         return method  # type: ignore[return-value]  # the names are replaced by the caller
-    raise WrongArgument(f"{owner}: summary_method must be 'last_msg', 'reflection_with_llm', a callable or None, not {method!r}.")
+    raise WrongArgument(
+        f"{owner}: summary_method must be 'last_msg', 'reflection_with_llm', a callable or None,"
+        f" not {method!r}."
+    )
 
 
 def check_reflection(owner: str, args: Mapping[str, object]) -> None:
@@ -89,9 +114,13 @@ def check_reflection(owner: str, args: Mapping[str, object]) -> None:
 
 
 def check_carryover(owner: str, carryover: object) -> None:
-    """Raise InvalidCarryOverType for what is neither a text nor a list; nothing at all may be written in any way."""
+    """Raise InvalidCarryOverType for what is neither a text nor a list; nothing at all may be
+    written in any way.
+    """
     if carryover and not isinstance(carryover, str | list):
-        raise InvalidCarryOverType(f"{owner}: carryover must be a text or a list, not {carryover!r:.200}.")
+        raise InvalidCarryOverType(
+            f"{owner}: carryover must be a text or a list, not {carryover!r:.200}."
+        )
 
 
 def with_carryover(owner: str, message: object, carryover: Any) -> object:
@@ -111,11 +140,15 @@ def with_carryover(owner: str, message: object, carryover: Any) -> object:
         if isinstance(content, str):
             return {**message, "content": content + _context(carryover)}
         return message
-    raise InvalidCarryOverType(f"{owner}: a carryover needs a text or a dict as message, not {message!r:.200}.")
+    raise InvalidCarryOverType(
+        f"{owner}: a carryover needs a text or a dict as message, not {message!r:.200}."
+    )
 
 
 def _context(carryover: str | list[object]) -> str:
-    return "\nContext: \n" + (carryover if isinstance(carryover, str) else "\n".join(carried(item) for item in carryover))
+    return "\nContext: \n" + (
+        carryover if isinstance(carryover, str) else "\n".join(carried(item) for item in carryover)
+    )
 
 
 def carried(item: object) -> str:

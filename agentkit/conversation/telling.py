@@ -1,4 +1,6 @@
-"""What agents do is told twice: as an event to whoever listens, and, unless it is silent, on the console."""
+"""What agents do is told twice: as an event to whoever listens, and, unless it is silent, on the
+console.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ from agentkit.conversation.agent import Agent
 from agentkit.core import bus
 from agentkit.core.io import IOStream
 from agentkit.events import Event, MessageSent, Noted
-from agentkit.messages import AnyMessage, call_fields, calls_of, content_of, new_id, responses_of, text_of
+from agentkit.messages import (
+    AnyMessage,
+    call_fields,
+    calls_of,
+    content_of,
+    new_id,
+    responses_of,
+    text_of,
+)
 from agentkit.reasons import EndReason
 
 _RULE = "-" * 80
@@ -20,7 +30,9 @@ _thread: ContextVar[list[str | None] | None] = ContextVar("agentkit_thread", def
 
 @contextmanager
 def following(parent_id: str | None) -> Iterator[Callable[[], str | None]]:
-    """Messages that are told in the block follow one another, the first of them `parent_id`; gives the id of the last."""
+    """Messages that are told in the block follow one another, the first of them `parent_id`; gives
+    the id of the last.
+    """
     last: list[str | None] = [parent_id]
     token = _thread.set(last)
     try:
@@ -36,7 +48,9 @@ def tell_message(message: AnyMessage, sender: Agent, recipient: Agent, silent: b
 
 
 def tell_spoken(message: AnyMessage, sender: str, listeners: str, silent: bool) -> None:
-    """Tell, as an event and on the console, what is said to several or to nobody in particular; they are named in words."""
+    """Tell, as an event and on the console, what is said to several or to nobody in particular;
+    they are named in words.
+    """
     if bus.heard():
         bus.emit(_event(message, sender, listeners, silent))
     if not silent:
@@ -93,7 +107,9 @@ def _event(message: AnyMessage, sender: str, recipient: str, silent: bool) -> Me
 def shown(message: AnyMessage) -> str:
     """The text of a message for people: what a content function gives, and the results of tools."""
     content = content_of(message)
-    return text_of(content if message.get("role") != "function" or content is None else str(content))
+    return text_of(
+        content if message.get("role") != "function" or content is None else str(content)
+    )
 
 
 def _page(message: AnyMessage, sender: str, recipient: str) -> str:
@@ -107,6 +123,9 @@ def _page(message: AnyMessage, sender: str, recipient: str) -> str:
         lines.append(text)
     for call in calls_of(message):
         function = call.get("function") or {}
-        lines += [f"***** Suggested call of {function.get('name')} ({call.get('id') or 'no id'}) *****",
-                  f"Arguments: {function.get('arguments')}", "*" * 40]  # fmt: skip
+        lines += [
+            f"***** Suggested call of {function.get('name')} ({call.get('id') or 'no id'}) *****",
+            f"Arguments: {function.get('arguments')}",
+            "*" * 40,
+        ]
     return "\n".join([*lines, "", _RULE])

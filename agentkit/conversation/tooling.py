@@ -38,40 +38,69 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 class Toolbox:
     """The functions that an agent executes, by the names under which models ask for them."""
 
-    def __init__(self, owner: str, functions: Mapping[str, Callable[..., object]] | None = None) -> None:
+    def __init__(
+        self, owner: str, functions: Mapping[str, Callable[..., object]] | None = None
+    ) -> None:
         self.owner = owner
         self.functions: dict[str, Callable[..., object]] = {}
         if functions is not None:
             self.register(functions)
 
     def register(self, functions: Mapping[str, Callable[..., object] | None]) -> None:
-        """Add, replace or (None) remove functions; raises WrongArgument for bad names, WrongType for what is no function."""
+        """Add, replace or (None) remove functions; raises WrongArgument for bad names, WrongType
+        for what is no function.
+        """
         if not isinstance(functions, Mapping):
-            raise WrongType(f"{self.owner}: function_map must be a dict of names and functions, not {functions!r}.")
+            raise WrongType(
+                f"{self.owner}: function_map must be a dict of names and functions, not"
+                f" {functions!r}."
+            )
         for name, function in functions.items():
             check_name(self.owner, name)
             if function is not None and not callable(function):
-                raise WrongType(f"{self.owner}: the function {name!r} must be callable or None, not {function!r}.")
+                raise WrongType(
+                    f"{self.owner}: the function {name!r} must be callable or None, not"
+                    f" {function!r}."
+                )
         for name, function in functions.items():
             if function is None:
                 if self.functions.pop(name, None) is None:
-                    warnings.warn(f"{self.owner} has no function {name!r} to remove.", UserWarning, stacklevel=3)
+                    warnings.warn(
+                        f"{self.owner} has no function {name!r} to remove.",
+                        UserWarning,
+                        stacklevel=3,
+                    )
                 continue
             if name in self.functions:
-                warnings.warn(f"{self.owner}: function {name!r} is being replaced.", UserWarning, stacklevel=3)
+                warnings.warn(
+                    f"{self.owner}: function {name!r} is being replaced.", UserWarning, stacklevel=3
+                )
             self.functions[name] = function
 
-    async def execute(self, mode: Mode, call: Mapping[str, Any], verbose: bool) -> tuple[bool, dict[str, Any]]:
-        """Run one call and give whether it went well, and the result as a message; errors become its content."""
+    async def execute(
+        self, mode: Mode, call: Mapping[str, Any], verbose: bool
+    ) -> tuple[bool, dict[str, Any]]:
+        """Run one call and give whether it went well, and the result as a message; errors become
+        its content.
+        """
         name, arguments = str(call.get("name") or ""), call.get("arguments")
         call_id, began = new_id(), time.monotonic()
         if bus.heard():
-            bus.emit(ToolCalled(call_id, self.owner, name, arguments if isinstance(arguments, str) else tools.to_text(arguments)))
+            bus.emit(
+                ToolCalled(
+                    call_id,
+                    self.owner,
+                    name,
+                    arguments if isinstance(arguments, str) else tools.to_text(arguments),
+                )
+            )
         ok, content, passages = False, "", list[tools.Given]()
         try:
             with tools.collecting() as passages:
                 ok, content = await self._run(mode, name, arguments)
-        except BaseException as error:  # a stop or a cancellation: the call is over for those who listen, too
+        except (
+            BaseException
+        ) as error:  # a stop or a cancellation: the call is over for those who listen, too
             content = f"Error: {str(error) or type(error).__name__}"
             raise
         finally:
@@ -80,14 +109,24 @@ class Toolbox:
                 shown = tools.to_text(content)
                 bus.emit(ToolReturned(call_id, self.owner, name, ok, shown, seconds, passages))
         if verbose:
-            IOStream.get_default().print(f"\nInput arguments: {arguments}\nOutput:\n{content}", flush=True)
+            IOStream.get_default().print(
+                f"\nInput arguments: {arguments}\nOutput:\n{content}", flush=True
+            )
         return ok, {"name": name, "role": "function", "content": content}
 
-    async def _run(self, mode: Mode, name: str, arguments: str | Mapping[str, Any] | None) -> tuple[bool, Any]:
+    async def _run(
+        self, mode: Mode, name: str, arguments: str | Mapping[str, Any] | None
+    ) -> tuple[bool, Any]:
         function = self.functions.get(name)
         if function is None:
             known = ", ".join(sorted(self.functions)) or "none"
-            return False, f"Error: Function {name} not found. Functions that {self.owner} can execute: {known}."
+            return (
+                False,
+                (
+                    f"Error: Function {name} not found. Functions that {self.owner} can execute:"
+                    f" {known}."
+                ),
+            )
         try:
             given = tools.parse_arguments(arguments)
         except WrongArgument as error:
@@ -101,11 +140,15 @@ class Toolbox:
 
     def can_execute(self, names: list[str] | str) -> bool:
         """Whether all of the functions are there."""
-        return all(name in self.functions for name in ([names] if isinstance(names, str) else names))
+        return all(
+            name in self.functions for name in ([names] if isinstance(names, str) else names)
+        )
 
 
 async def tool_calls_reply(mode: Mode, agent: Agent, message: Stored) -> tuple[bool, Stored | None]:
-    """Execute all calls of the message, in async mode side by side, and answer with one tool message."""
+    """Execute all calls of the message, in async mode side by side, and answer with one tool
+    message.
+    """
     if has_calls(message):
         check_calls(agent.name, message)
     if not (calls := tool_calls_of(message)):
@@ -121,7 +164,9 @@ async def _one_call(mode: Mode, agent: Agent, call: ToolCall) -> ToolResponse:
     return response if call.get("id") is None else {"tool_call_id": call["id"], **response}
 
 
-async def function_call_reply(mode: Mode, agent: Agent, message: Stored) -> tuple[bool, Stored | None]:
+async def function_call_reply(
+    mode: Mode, agent: Agent, message: Stored
+) -> tuple[bool, Stored | None]:
     """Execute the call of the older form, `function_call`."""
     if has_calls(message):
         check_calls(agent.name, message)
@@ -137,7 +182,10 @@ async def function_call_reply(mode: Mode, agent: Agent, message: Stored) -> tupl
 def check_name(owner: str, name: object) -> str:
     """The name, if the APIs take it for a function; raises WrongArgument."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise WrongArgument(f"{owner}: {name!r} cannot be the name of a function; use 1 to 64 letters, digits, '_' and '-'.")
+        raise WrongArgument(
+            f"{owner}: {name!r} cannot be the name of a function; use 1 to 64 letters, digits, '_'"
+            " and '-'."
+        )
     return name
 
 
@@ -147,7 +195,9 @@ def normalized_name(name: str) -> str:
 
 
 def wrapped(function: F) -> F:
-    """The function with its JSON arguments made into objects before and its result made into text after."""
+    """The function with its JSON arguments made into objects before and its result made into text
+    after.
+    """
     loaded = tools.load_arguments(function)
 
     @functools.wraps(function)
@@ -166,7 +216,9 @@ def wrapped(function: F) -> F:
 
 
 class Signatures:
-    """What an agent's model is told about functions: `tools` and `functions` of its `llm_config`."""
+    """What an agent's model is told about functions: `tools` and `functions` of its
+    `llm_config`.
+    """
 
     def __init__(self, owner: str, config: dict[str, Any] | bool) -> None:
         self.owner = owner
@@ -175,20 +227,29 @@ class Signatures:
     def update(self, key: str, signature: Any, is_remove: bool | None) -> None:
         """Add, replace or remove a signature under `tools` or `functions`.
 
-        Raises NoModelConfig without an llm_config, WrongArgument for a signature or name that cannot be.
+        Raises NoModelConfig without an llm_config, WrongArgument for a signature or name that
+        cannot be.
         """
         config = self.config
         if not isinstance(config, dict) or not config:
-            raise NoModelConfig(f"{self.owner} needs an llm_config before its model can be told about a function.")
+            raise NoModelConfig(
+                f"{self.owner} needs an llm_config before its model can be told about a function."
+            )
         known: list[dict[str, Any]] = config.get(key) or []
         name = signature if is_remove else self._checked(key, signature)
         check_kind(self.owner, "the name of a function to remove", name, str | dict, "a text")
         if is_remove and not known:
-            raise WrongArgument(f"{self.owner}: there is no function {name!r} to remove from its {key}.")
+            raise WrongArgument(
+                f"{self.owner}: there is no function {name!r} to remove from its {key}."
+            )
         kept = [each for each in known if _name_of(key, each) != name]
         if not is_remove:
             if len(kept) < len(known):
-                warnings.warn(f"{self.owner}: function {name!r} is being overridden.", UserWarning, stacklevel=4)
+                warnings.warn(
+                    f"{self.owner}: function {name!r} is being overridden.",
+                    UserWarning,
+                    stacklevel=4,
+                )
             kept.append(signature)
         config[key] = kept
         if not kept:
@@ -196,7 +257,9 @@ class Signatures:
 
     def _checked(self, key: str, signature: object) -> str:
         if not isinstance(signature, dict):
-            raise WrongArgument(f"{self.owner}: the signature of a function must be a dict, not {signature!r:.80}.")
+            raise WrongArgument(
+                f"{self.owner}: the signature of a function must be a dict, not {signature!r:.80}."
+            )
         name = _name_of(key, signature)
         if name is None:
             raise WrongArgument(f"{self.owner}: the signature has no name: {signature!r:.200}.")
@@ -208,39 +271,57 @@ def _name_of(key: str, signature: Mapping[str, Any]) -> Any:
     return inner.get("name") if isinstance(inner, Mapping) else None
 
 
-def named(function: Callable[..., object], name: str | None, description: str | None) -> tuple[str, str]:
-    """The name and the description of a function for the model: those given now, else those of an earlier decorator.
+def named(
+    function: Callable[..., object], name: str | None, description: str | None
+) -> tuple[str, str]:
+    """The name and the description of a function for the model: those given now, else those of an
+    earlier decorator.
 
-    They are remembered on the function where it takes attributes. Raises WrongArgument when nobody described it.
+    They are remembered on the function where it takes attributes. Raises WrongArgument when nobody
+    described it.
     """
     own = name_of(function, name)
     text = description or getattr(function, "_description", None)
     if text is None:
-        raise WrongArgument(f"The function {own!r} needs a description; the first decorator must give one.")
+        raise WrongArgument(
+            f"The function {own!r} needs a description; the first decorator must give one."
+        )
     remember(function, own, text)
     return own, text
 
 
 def name_of(function: Callable[..., object], name: str | None) -> str:
-    """The name given now, else that of an earlier decorator, else the function's own; raises WrongArgument without any."""
-    own: str | None = name or getattr(function, "_name", None) or getattr(function, "__name__", None)
+    """The name given now, else that of an earlier decorator, else the function's own; raises
+    WrongArgument without any.
+    """
+    own: str | None = (
+        name or getattr(function, "_name", None) or getattr(function, "__name__", None)
+    )
     if not own:
         raise WrongArgument(f"{function!r} has no name of its own; give it one by name=.")
     return own
 
 
 def remember(function: Callable[..., object], name: str, description: str | None = None) -> None:
-    """Keep the name and the description for the next decorator; bound methods and built-ins cannot keep any."""
+    """Keep the name and the description for the next decorator; bound methods and built-ins cannot
+    keep any.
+    """
     if inspect.isfunction(function) or isinstance(function, functools.partial):
         function._name = name  # type: ignore[union-attr]
         if description is not None:
             function._description = description  # type: ignore[union-attr]
 
 
-def conversation(agent: Remembering, messages: Sequence[AnyMessage] | None, sender: Agent | None) -> list[Stored]:
-    """The messages that a reply function works on: those given, else the conversation with the sender."""
+def conversation(
+    agent: Remembering, messages: Sequence[AnyMessage] | None, sender: Agent | None
+) -> list[Stored]:
+    """The messages that a reply function works on: those given, else the conversation with the
+    sender.
+    """
     if messages is not None:
-        if type(messages) is not list or (messages and type(messages[-1]) is not dict):  # each reply function asks
+        if type(messages) is not list or (
+            messages and type(messages[-1]) is not dict
+        ):  # each reply function asks
             check_messages(agent.name, messages)
         return messages  # type: ignore[return-value]  # a `cast` would be a call for each message
     check_agent(agent.name, "sender", sender)

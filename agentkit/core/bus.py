@@ -15,7 +15,9 @@ _everywhere: list[Listener] = []
 
 
 def emit(event: Event) -> None:
-    """Tell every listener of this context, in the order in which they began to listen; then those everywhere."""
+    """Tell every listener of this context, in the order in which they began to listen; then those
+    everywhere.
+    """
     for listener in (*_listeners.get(), *_everywhere):
         listener(event)
 
@@ -32,7 +34,9 @@ def listeners() -> tuple[Listener, ...]:
 
 @contextmanager
 def listening_everywhere(listener: Listener) -> Iterator[None]:
-    """Let it hear the events of all contexts meanwhile: in a notebook each cell has one of its own."""
+    """Let it hear the events of all contexts meanwhile: in a notebook each cell has one of its
+    own.
+    """
     _everywhere.append(listener)
     try:
         yield
@@ -42,7 +46,9 @@ def listening_everywhere(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def listening(*listeners: Listener) -> Iterator[None]:
-    """Let these listeners hear all events of the enclosed work, beside those that listen already."""
+    """Let these listeners hear all events of the enclosed work, beside those that listen
+    already.
+    """
     token = _listeners.set((*_listeners.get(), *listeners))
     try:
         yield

@@ -1,4 +1,6 @@
-"""What every bubblewrap sandbox of ours has in common: own namespaces, an unused user, the system and Python to read."""
+"""What every bubblewrap sandbox of ours has in common: own namespaces, an unused user, the system
+and Python to read.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +11,43 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-NAMESPACES = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
+NAMESPACES = (
+    "--unshare-ipc",
+    "--unshare-pid",
+    "--unshare-net",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+)
 """No network, no process and no shared memory of others."""
 _UNUSED_USERS = range(60578, 61184)
-"""Numbers that Debian, Fedora and systemd give to nobody, and that fit into a container's 65,536."""
-_SYSTEM = [f"/{name}" for name in ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix/store")]
+"""Numbers that Debian, Fedora and systemd give to nobody, and that fit into a container's
+65,536.
+"""
+_SYSTEM = [
+    f"/{name}" for name in ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix/store")
+]
 _SYSTEM += [f"/etc/{name}" for name in ("alternatives", "fonts", "localtime", "mime.types")]
 _SYSTEM += ["/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d"]
 _OF_PYTHON = ("bin", "lib", "lib64", "include", "share", "pyvenv.cfg")
 
 
 def program() -> str | None:
-    """Path of the program bwrap; None where there is none. That it is there does not mean that it works."""
+    """Path of the program bwrap; None where there is none. That it is there does not mean that it
+    works.
+    """
     return shutil.which("bwrap") if sys.platform == "linux" else None
 
 
 def unused_user() -> int | None:
-    """A number of a user for a sandbox when this process is root; None when it stays the user that it is."""
+    """A number of a user for a sandbox when this process is root; None when it stays the user that
+    it is.
+    """
     return random.choice(_UNUSED_USERS) if os.geteuid() == 0 else None
 
 
 def as_user(user: int | None, *rights: str) -> list[str]:
-    """Options for who the first program is: root with `rights` and those to become `user`, else ourselves without any.
+    """Options for who the first program is: root with `rights` and those to become `user`, else
+    ourselves without any.
 
     In a user namespace only root itself would be there to become.
     """
@@ -41,13 +58,23 @@ def as_user(user: int | None, *rights: str) -> list[str]:
 
 
 def mounts(added: Mapping[Path, str]) -> Iterator[str]:
-    """Options that show the system and Python to read, and places of one's own: path -> `--bind` or `--ro-bind`.
+    """Options that show the system and Python to read, and places of one's own: path -> `--bind` or
+    `--ro-bind`.
 
     Outer folders come first, and the way to each is open to the sandbox's user.
     """
-    prefixes = [Path(text) for prefix in (sys.prefix, sys.base_prefix) for text in (prefix, os.path.realpath(prefix))]
+    prefixes = [
+        Path(text)
+        for prefix in (sys.prefix, sys.base_prefix)
+        for text in (prefix, os.path.realpath(prefix))
+    ]
     places = {Path(text): "--ro-bind" for text in _SYSTEM}
-    places |= {prefix / part: "--ro-bind" for prefix in prefixes if prefix != Path("/usr") for part in _OF_PYTHON}
+    places |= {
+        prefix / part: "--ro-bind"
+        for prefix in prefixes
+        if prefix != Path("/usr")
+        for part in _OF_PYTHON
+    }
     places |= added
     made = {Path("/"), Path("/tmp")}
     for place in sorted(places, key=lambda place: len(place.parts)):

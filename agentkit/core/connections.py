@@ -1,6 +1,8 @@
-"""HTTP connections that are kept open and used again: each serves one request at a time, which a stop can cut at any moment.
+"""HTTP connections that are kept open and used again: each serves one request at a time, which a
+stop can cut at any moment.
 
-Outside of requests they are kept for `KEPT_S`, by server, for the whole process; a process that was forked makes its own.
+Outside of requests they are kept for `KEPT_S`, by server, for the whole process; a process that was
+forked makes its own.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
     import httpx2
 
 KEPT_S = 4.0
-"""Seconds; many servers close what was idle for 5 s, and a request that goes out meanwhile is lost."""
+"""Seconds; many servers close what was idle for 5 s, and a request that goes out meanwhile is
+lost.
+"""
 _MOST_KEPT = 32
 """Of all servers together."""
 _DRAINED_S = 0.5
@@ -38,7 +42,9 @@ Key = tuple[object, ...]
 
 
 class _Open:
-    """A client that holds at most one connection, and its sockets: the one of the request that it serves."""
+    """A client that holds at most one connection, and its sockets: the one of the request that it
+    serves.
+    """
 
     def __init__(self, key: Key, *, secure: bool, trust_env: bool) -> None:
         import httpx2
@@ -54,10 +60,14 @@ class _Open:
 
 
 class Line:
-    """What one request goes over. Cutting it wakes whoever waits for data, which closing does not."""
+    """What one request goes over. Cutting it wakes whoever waits for data, which closing does
+    not.
+    """
 
     def __init__(self, http: httpx2.Client, sockets: list[socket.socket] | None = None) -> None:
-        """Without `sockets`, as for a client of somebody else, nothing can be cut: what comes is awaited."""
+        """Without `sockets`, as for a client of somebody else, nothing can be cut: what comes is
+        awaited.
+        """
         self.http = http
         self.is_cut = False
         """Whether `cut` was called while the request was under way."""
@@ -72,7 +82,9 @@ class Line:
         self._hang_up()
 
     def drain(self, pieces: Iterator[bytes]) -> None:
-        """Read what still comes after a reply, a little and not for long, so that the connection can be used again."""
+        """Read what still comes after a reply, a little and not for long, so that the connection
+        can be used again.
+        """
         if not self._sockets:  # nothing could end it
             return
         late = threading.Timer(_DRAINED_S, self._hang_up)
@@ -117,14 +129,20 @@ class Line:
 
 @contextmanager
 def line(
-    address: str, *, connect_s: float, silence_s: float, sends: Callable[[httpx2.Request], None] | None = None,
+    address: str,
+    *,
+    connect_s: float,
+    silence_s: float,
+    sends: Callable[[httpx2.Request], None] | None = None,
     answers: Callable[[httpx2.Response], None] | None = None,
-) -> Iterator[Line]:  # fmt: skip
-    """A connection to the server of this address for the requests of the block, one after the other.
+) -> Iterator[Line]:
+    """A connection to the server of this address for the requests of the block, one after the
+    other.
 
-    One that is open and idle is taken first. `sends` is called before each request goes out, `answers` when the head of
-    the reply has come. Proxies of the environment hold for other machines only. When the enclosing run is stopped, the
-    connection is cut, and the block ends with Stopped. Also raises what httpx2 raises.
+    One that is open and idle is taken first. `sends` is called before each request goes out,
+    `answers` when the head of the reply has come. Proxies of the environment hold for other
+    machines only. When the enclosing run is stopped, the connection is cut, and the block ends with
+    Stopped. Also raises what httpx2 raises.
     """
     import httpx2
 
@@ -149,7 +167,9 @@ def line(
 
 @contextmanager
 def stoppable(held: Line) -> Iterator[Line]:
-    """While the block runs, a stop of the enclosing run cuts the line; the block ends with Stopped then."""
+    """While the block runs, a stop of the enclosing run cuts the line; the block ends with Stopped
+    then.
+    """
     try:
         with stopping.current().on_stop(held.cut):
             yield held
@@ -241,7 +261,9 @@ def _server(address: str) -> object:
 
 
 def _forked() -> None:
-    """The connections are those of the parent process: here they are only let go, which it does not notice."""
+    """The connections are those of the parent process: here they are only let go, which it does not
+    notice.
+    """
     global _lock, _sweeper
     _lock, _sweeper = threading.Lock(), None
     close_idle()

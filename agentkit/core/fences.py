@@ -8,7 +8,9 @@ _OPENING = re.compile(r"\s*+```(\w*+)[ \t]*+\n")
 
 
 def unfenced(text: str) -> tuple[str, str] | None:
-    """Language (may be empty) and content of the one block that is all of the text; None for other texts."""
+    """Language (may be empty) and content of the one block that is all of the text; None for other
+    texts.
+    """
     opening = _OPENING.match(text)
     whole = text.rstrip()
     if opening is None or len(whole) < opening.end() + 3 or not whole.endswith("```"):

@@ -1,4 +1,6 @@
-"""Where agents print and read when they work on a console: a stream that can be exchanged, as in AutoGen."""
+"""Where agents print and read when they work on a console: a stream that can be exchanged, as in
+AutoGen.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ class StreamLike(InputStream, OutputStream, Protocol):
 class IOStream(StreamLike, Protocol):
     """The console of the agents; the default one is the process's own terminal.
 
-    `set_default` exchanges it for a block of code (and the tasks begun in it), `set_global_default` for the process.
+    `set_default` exchanges it for a block of code (and the tasks begun in it), `set_global_default`
+    for the process.
     """
 
     @staticmethod
@@ -57,9 +60,15 @@ class IOStream(StreamLike, Protocol):
     @staticmethod
     @contextmanager
     def set_default(stream: StreamLike | None) -> Iterator[None]:
-        """Use this stream while the block runs; None is the process's own. Raises WrongType for what is no stream."""
-        if stream is not None and not all(callable(getattr(stream, name, None)) for name in ("print", "input")):
-            raise WrongType(f"set_default: {stream!r} is no stream; it needs the methods print and input.")
+        """Use this stream while the block runs; None is the process's own. Raises WrongType for
+        what is no stream.
+        """
+        if stream is not None and not all(
+            callable(getattr(stream, name, None)) for name in ("print", "input")
+        ):
+            raise WrongType(
+                f"set_default: {stream!r} is no stream; it needs the methods print and input."
+            )
         token = _stream.set(stream)
         try:
             yield
@@ -76,7 +85,9 @@ class IOConsole(IOStream):
         try:
             print(text, end=end, flush=flush)  # noqa: T201 (this is the console)
         except UnicodeEncodeError as error:  # a narrow console must not end a chat
-            print(text.encode(error.encoding, "replace").decode(error.encoding), end=end, flush=flush)  # noqa: T201
+            print(  # noqa: T201
+                text.encode(error.encoding, "replace").decode(error.encoding), end=end, flush=flush
+            )
 
     def input(self, prompt: str = "", *, password: bool = False) -> str:
         """Read a line from standard input."""

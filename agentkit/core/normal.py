@@ -12,9 +12,11 @@ _BORDER = 100
 
 
 def normalized(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
-    """`unicodedata.normalize`, which takes the square of its time to sort very many marks on one letter, in pieces.
+    """`unicodedata.normalize`, which takes the square of its time to sort very many marks on one
+    letter, in pieces.
 
-    They end where a character begins; only marks in such a number that no language has them are sorted piece by piece.
+    They end where a character begins; only marks in such a number that no language has them are
+    sorted piece by piece.
     """
     if len(text) <= _PIECE or text.isascii():
         return unicodedata.normalize(form, text)

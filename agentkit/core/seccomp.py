@@ -1,4 +1,6 @@
-"""A filter of system calls for the sandbox: what isolates only inside the kernel's own doors is shut at the door."""
+"""A filter of system calls for the sandbox: what isolates only inside the kernel's own doors is
+shut at the door.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,11 @@ FAMILIES = (1, 2, 10, 16)
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
-    """Numbers of system calls; `refused` are unshare, setns, add_key, request_key, keyctl, bpf, perf_event_open,
-    userfaultfd, io_uring_setup, then those whose memory no process shows as its own: shmget, semget, msgget, memfd_create
-    (linux: asm/unistd_64.h, asm-generic/unistd.h)."""
+    """Numbers of system calls; `refused` are unshare, setns, add_key, request_key, keyctl, bpf,
+    perf_event_open,
+    userfaultfd, io_uring_setup, then those whose memory no process shows as its own: shmget,
+    semget, msgget, memfd_create (linux: asm/unistd_64.h, asm-generic/unistd.h).
+    """
 
     audit: int
     clone: int
@@ -34,13 +38,18 @@ class _Machine:
 
 _CLONE3 = 435
 _MACHINES = {
-    "x86_64": _Machine(0xC000003E, 56, 41, (272, 308, 248, 249, 250, 321, 298, 323, 425, 29, 64, 68, 319)),
-    "aarch64": _Machine(0xC00000B7, 220, 198, (97, 268, 217, 218, 219, 280, 241, 282, 425, 194, 190, 186, 279)),
+    "x86_64": _Machine(
+        0xC000003E, 56, 41, (272, 308, 248, 249, 250, 321, 298, 323, 425, 29, 64, 68, 319)
+    ),
+    "aarch64": _Machine(
+        0xC00000B7, 220, 198, (97, 268, 217, 218, 219, 280, 241, 282, 425, 194, 190, 186, 279)
+    ),
 }
 
 
 def filter_program(families: Sequence[int] = FAMILIES) -> bytes | None:
-    """The filter as classic BPF, which bubblewrap's --seccomp reads; None on machines whose calls we do not know.
+    """The filter as classic BPF, which bubblewrap's --seccomp reads; None on machines whose calls
+    we do not know.
 
     `families` are the kinds of sockets that may be made.
     """
@@ -48,7 +57,10 @@ def filter_program(families: Sequence[int] = FAMILIES) -> bytes | None:
     if machine is None:
         return None
     program = [_load(4), _skip_unless_equal(machine.audit, 1), _skip(1), _answer(_KILL), _load(0)]
-    program += [_jump(0x35, 0x40000000, 0, 1), _answer(_NO_SUCH_CALL)]  # x32 calls have numbers of their own
+    program += [
+        _jump(0x35, 0x40000000, 0, 1),
+        _answer(_NO_SUCH_CALL),
+    ]  # x32 calls have numbers of their own
     for call in machine.refused:
         program += [_skip_unless_equal(call, 1), _answer(_NOT_PERMITTED)]
     # The C library falls back to clone, whose flags a filter can see.
@@ -73,7 +85,9 @@ def open_filter(families: Sequence[int] = FAMILIES) -> int | None:
 
 
 def _load(offset: int) -> bytes:
-    """Load a word of struct seccomp_data: the call's number at 0, the architecture at 4, the first argument at 16."""
+    """Load a word of struct seccomp_data: the call's number at 0, the architecture at 4, the first
+    argument at 16.
+    """
     return struct.pack("=HBBI", 0x20, 0, 0, offset)
 
 

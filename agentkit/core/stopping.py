@@ -1,4 +1,6 @@
-"""Stopping a run from another thread: the work looks now and then, or leaves a callback that frees what it waits for."""
+"""Stopping a run from another thread: the work looks now and then, or leaves a callback that frees
+what it waits for.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ class StopSignal:
         return self._set.is_set()
 
     def set(self) -> None:
-        """Tell the work to stop and run the callbacks, all of them even if one raises; a second call does nothing."""
+        """Tell the work to stop and run the callbacks, all of them even if one raises; a second
+        call does nothing.
+        """
         with self._lock:
             if self._set.is_set():
                 return
@@ -40,7 +44,9 @@ class StopSignal:
 
     @contextmanager
     def on_stop(self, callback: Callable[[], None]) -> Iterator[None]:
-        """While the block runs, a stop calls `callback` (close the stream, kill the child); at once if already set."""
+        """While the block runs, a stop calls `callback` (close the stream, kill the child); at once
+        if already set.
+        """
         with self._lock:
             already = self._set.is_set()
             self._callbacks.append(callback)

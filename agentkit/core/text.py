@@ -6,34 +6,41 @@ import re
 from collections.abc import Iterator
 
 _SHORTENED = (
-    "mr mrs ms dr prof st sr jr rev hon gen col lt sgt capt cmdr gov sen rep pres e.g i.e cf vs viz al ca approx fig figs eq eqs"
-    " sec ch no nos vol vols p pp ed eds par para art dept est inc ltd co corp jan feb mar apr jun jul aug sep sept oct nov dec"
-    " bzw z.b d.h u.a usw ggf nr abs ref refs resp max min temp tel ext univ mt ft op cit ibid"
+    "mr mrs ms dr prof st sr jr rev hon gen col lt sgt capt cmdr gov sen rep pres e.g i.e cf vs viz"
+    " al ca approx fig figs eq eqs sec ch no nos vol vols p pp ed eds par para art dept est inc ltd"
+    " co corp jan feb mar apr jun jul aug sep sept oct nov dec bzw z.b d.h u.a usw ggf nr abs ref"
+    " refs resp max min temp tel ext univ mt ft op cit ibid"
 )
 _ABBREVIATIONS = frozenset(_SHORTENED.split())
-# After an acronym or an initial, these words tell that a new sentence begins ("in the U.S. The law ...").
+# After an acronym or an initial, these words tell that a new sentence begins ("in the U.S. The law
+# ...").
 _FIRST_WORDS = (
-    "the a an this that these those it its he she they we you i in on at by for from to with if when while as but and or so yet"
-    " there here however moreover thus therefore what why who how where our their his her my after before since because although"
+    "the a an this that these those it its he she they we you i in on at by for from to with if"
+    " when while as but and or so yet there here however moreover thus therefore what why who how"
+    " where our their his her my after before since because although"
 )
 _STARTERS = frozenset(_FIRST_WORDS.split())
 _END = re.compile(
-    r"""(?<![.!?\u2026])(?P<dots>[.!?\u2026]++)(?P<close>["'\u201c\u201d\u2019)\]\u00bb*_]*+)(?=\s|\Z)
-                                            # Latin: needs white space behind
+    r"""(?<![.!?\u2026])(?P<dots>[.!?\u2026]++)
+    (?P<close>["'\u201c\u201d\u2019)\]\u00bb*_]*+)(?=\s|\Z)  # Latin: needs white space
       | [\u3002\uff01\uff1f\uff61]+["'\u201d\u2019\u300d\u300f\uff09)]*          # CJK: needs none
       | \n""",
     re.VERBOSE,
 )
 _WORD_BEFORE = re.compile(r"[\w.]*\Z")
 _NEXT_WORD = re.compile(r"\s*[\"'\u201c\u2018(\[\u00ab*_]*([^\W_]+)")
-_ITEM = re.compile(r"[ \t]*(?:[-*+\u2022\u25aa\u2013\u25cf]\s|\(?\d{1,3}[.)]\s|\(?[a-zA-Z][.)]\s|[|#>]|\n|\Z)")
+_ITEM = re.compile(
+    r"[ \t]*(?:[-*+\u2022\u25aa\u2013\u25cf]\s|\(?\d{1,3}[.)]\s|\(?[a-zA-Z][.)]\s|[|#>]|\n|\Z)"
+)
 _NUMBERING = re.compile(r"\(?(?:\d{1,3}|[a-zA-Z])")
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Spans of the sentences, in order, without the white space around them; together they cover all other characters.
+    """Spans of the sentences, in order, without the white space around them; together they cover
+    all other characters.
 
-    A newline that only wraps a line does not end a sentence; a blank line, a list item, a table row and a title do.
+    A newline that only wraps a line does not end a sentence; a blank line, a list item, a table row
+    and a title do.
     """
     spans: list[tuple[int, int]] = []
     start = 0
@@ -104,15 +111,27 @@ class _Widths:
         text = self.text
         start = text.rfind("\n", 0, at) + 1
         following = text.find("\n", at + 1)
-        line, after = text[start:at].strip(), text[at + 1 : following if following >= 0 else len(text)]
-        if not line or not after.strip() or _ITEM.match(text, at + 1) or line[-1] in ":;|" or " | " in line or " | " in after:
+        line, after = (
+            text[start:at].strip(),
+            text[at + 1 : following if following >= 0 else len(text)],
+        )
+        if (
+            not line
+            or not after.strip()
+            or _ITEM.match(text, at + 1)
+            or line[-1] in ":;|"
+            or " | " in line
+            or " | " in after
+        ):
             return True
         if after.lstrip()[0].islower():
             return False
         return len(line) < 0.6 * self._width(start)
 
     def _width(self, at: int) -> int:
-        """Length of the longest line of the paragraph around `at`; each paragraph is measured once."""
+        """Length of the longest line of the paragraph around `at`; each paragraph is measured
+        once.
+        """
         if at > self._block_end:
             end = self.text.find("\n\n", at)
             self._block_end = end if end >= 0 else len(self.text)

@@ -1,8 +1,10 @@
-"""One core, two faces: a method is written once as a coroutine and offered as a sync and an async method.
+"""One core, two faces: a method is written once as a coroutine and offered as a sync and an async
+method.
 
-A core asks for another agent's method through `mode.peer` and for anybody's callable through `mode.invoke`, so that an
-override of either face is honoured. The driver keeps the stack of cores itself: chats of any length neither recurse nor
-slow down. Nothing else in the package knows sync from async.
+A core asks for another agent's method through `mode.peer` and for anybody's callable through
+`mode.invoke`, so that an
+override of either face is honoured. The driver keeps the stack of cores itself: chats of any length
+neither recurse nor slow down. Nothing else in the package knows sync from async.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ Core = Callable[Concatenate[S, "Mode", P], Coroutine[Any, Any, T]]
 
 
 def takes_long(function: Callable[P, T]) -> Callable[P, T]:
-    """Mark a sync callable that may take long, so that `invoke` lets an event loop go on meanwhile."""
+    """Mark a sync callable that may take long, so that `invoke` lets an event loop go on
+    meanwhile.
+    """
     function.takes_long = True  # type: ignore[attr-defined]  # a mark of ours
     return function
 
@@ -41,15 +45,21 @@ class Mode:
         self.is_async = is_async
 
     def peer(self, agent: object, name: str, *args: object, **kwargs: object) -> Ask:
-        """Await this to call the method `name` of an agent by the face of this mode: `name` or, where there is one, `a_name`."""
+        """Await this to call the method `name` of an agent by the face of this mode: `name` or,
+        where there is one, `a_name`.
+        """
         return Ask(self, agent, name, args, kwargs)
 
     def tail(self, agent: object, name: str, *args: object, **kwargs: object) -> Any:
-        """Return this from a core whose last step is to call a method of an agent: nothing of the core is kept meanwhile."""
+        """Return this from a core whose last step is to call a method of an agent: nothing of the
+        core is kept meanwhile.
+        """
         return Ask(self, agent, name, args, kwargs)
 
     async def invoke(self, function: Callable[..., object], *args: object, **kwargs: object) -> Any:
-        """Call a sync or async callable of somebody else and give its result; one marked with `takes_long` as `block` does."""
+        """Call a sync or async callable of somebody else and give its result; one marked with
+        `takes_long` as `block` does.
+        """
         if getattr(function, "takes_long", False):
             return await self.block(function, *args, **kwargs)
         result = function(*args, **kwargs)
@@ -58,9 +68,11 @@ class Mode:
         return await result if self.is_async else wait_for(result)
 
     async def block(self, function: Callable[..., T], *args: object, **kwargs: object) -> T:
-        """Call a sync callable that may take long; in async mode on a thread of its own, so that the loop goes on.
+        """Call a sync callable that may take long; in async mode on a thread of its own, so that
+        the loop goes on.
 
-        When the task is cancelled meanwhile, the callable is told to stop, as by a stop of the enclosing run.
+        When the task is cancelled meanwhile, the callable is told to stop, as by a stop of the
+        enclosing run.
         """
         if not self.is_async:
             return function(*args, **kwargs)
@@ -73,7 +85,9 @@ class Mode:
                 raise
 
     async def gather(self, *cores: Coroutine[Any, Any, T]) -> list[T]:
-        """Run cores, in async mode side by side, and give their results in order; the first error ends the others."""
+        """Run cores, in async mode side by side, and give their results in order; the first error
+        ends the others.
+        """
         if not self.is_async:
             try:
                 return [await core for core in cores]
@@ -97,7 +111,9 @@ class Ask:
 
     __slots__ = ("agent", "args", "kwargs", "mode", "name")
 
-    def __init__(self, mode: Mode, agent: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, mode: Mode, agent: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         self.mode = mode
         self.agent = agent
         self.name = name
@@ -108,7 +124,9 @@ class Ask:
         return (yield self)
 
     def coroutine(self) -> Coroutine[Any, Any, Any]:
-        """The method's core; or, when the user replaced this face on the class or the instance, a call of that."""
+        """The method's core; or, when the user replaced this face on the class or the instance, a
+        call of that.
+        """
         agent, face = self.agent, self.mode.prefix + self.name
         if not hasattr(agent, face):  # a method with one face, which does for both modes
             face = self.name
@@ -135,7 +153,8 @@ def drive(core: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
             if not isinstance(value, Ask):
                 continue
             asked = value  # a tail call: the core is gone, whom it asked gives its result
-        except BaseException as raised:  # noqa: BLE001 (it goes to the core that asked, or out at the end)
+        except BaseException as raised:  # noqa: BLE001
+            # It goes to the core that asked, or out at the end.
             del stack[-1]
             value, error = None, raised
             continue
@@ -145,7 +164,8 @@ def drive(core: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
                 stack.append(asked.coroutine())
             else:  # a real suspension, only ever in async mode
                 value = yield asked
-        except BaseException as raised:  # noqa: BLE001 (a cancellation, or arguments that do not fit)
+        except BaseException as raised:  # noqa: BLE001
+            # A cancellation, or arguments that do not fit.
             error = raised
     if error is not None:
         raise error
@@ -174,7 +194,8 @@ async def _stoppable(awaitable: Awaitable[T]) -> T:
 
 
 def wait_for(awaitable: Awaitable[T]) -> T:
-    """The result of an awaitable from sync code, also inside a running loop: then on a thread of its own, same context.
+    """The result of an awaitable from sync code, also inside a running loop: then on a thread of
+    its own, same context.
 
     A stop of the enclosing run cancels it and raises Stopped.
     """
@@ -204,8 +225,12 @@ def wait_for(awaitable: Awaitable[T]) -> T:
     return results[0]
 
 
-def faces(core: Core[S, P, T]) -> tuple[Callable[Concatenate[S, P], T], Callable[Concatenate[S, P], Coroutine[Any, Any, T]]]:
-    """The sync and the async method of a core `_name(self, mode, ...)`: `name, a_name = faces(_name)`."""
+def faces(
+    core: Core[S, P, T],
+) -> tuple[Callable[Concatenate[S, P], T], Callable[Concatenate[S, P], Coroutine[Any, Any, T]]]:
+    """The sync and the async method of a core `_name(self, mode, ...)`: `name, a_name =
+    faces(_name)`.
+    """
 
     @functools.wraps(core)
     def face(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -216,7 +241,9 @@ def faces(core: Core[S, P, T]) -> tuple[Callable[Concatenate[S, P], T], Callable
             result: T = returned.value
             return result
         steps.close()
-        raise RuntimeError(f"{core.__qualname__} waits for something in a sync chat; it must use mode.invoke.")
+        raise RuntimeError(
+            f"{core.__qualname__} waits for something in a sync chat; it must use mode.invoke."
+        )
 
     @functools.wraps(core)
     async def a_face(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -227,8 +254,12 @@ def faces(core: Core[S, P, T]) -> tuple[Callable[Concatenate[S, P], T], Callable
     return face, a_face
 
 
-def threaded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-    """The async face of a method that blocks: it calls the agent's own sync method, overrides included, on a thread."""
+def threaded(
+    method: Callable[Concatenate[S, P], T],
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """The async face of a method that blocks: it calls the agent's own sync method, overrides
+    included, on a thread.
+    """
     name = method.__name__
 
     async def core(self: S, mode: Mode, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -240,7 +271,10 @@ def threaded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
 
     del a_face.__wrapped__
     vars(a_face)["__signature__"] = inspect.signature(method)
-    a_face.__name__, a_face.__qualname__ = "a_" + name, method.__qualname__.removesuffix(name) + "a_" + name
+    a_face.__name__, a_face.__qualname__ = (
+        "a_" + name,
+        method.__qualname__.removesuffix(name) + "a_" + name,
+    )
     vars(a_face)["__core__"] = vars(method)["__core__"] = core
     return a_face
 
@@ -260,4 +294,6 @@ def _introduce(face: Callable[..., object], core: Callable[..., object], prefix:
     vars(face)["__core__"] = core
     vars(face)["__signature__"] = signature.replace(parameters=parameters)
     face.__name__, face.__qualname__ = name, core.__qualname__.removesuffix(core.__name__) + name
-    face.__annotations__ = {key: kind for key, kind in core.__annotations__.items() if key != "mode"}
+    face.__annotations__ = {
+        key: kind for key, kind in core.__annotations__.items() if key != "mode"
+    }

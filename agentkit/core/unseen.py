@@ -7,8 +7,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 _CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Control and format characters (among them all that turn the direction of writing), halves of characters, and
-separators of lines and paragraphs that are no newline."""
+"""Control and format characters (among them all that turn the direction of writing), halves of
+characters, and separators of lines and paragraphs that are no newline.
+"""
 _DRAWN_AS_NOTHING = (
     (0x034F, 0x034F),
     (0x115F, 0x1160),
@@ -22,7 +23,9 @@ _DRAWN_AS_NOTHING = (
     (0xFFF0, 0xFFF8),
     (0xE0000, 0xE0FFF),
 )
-"""The others that Unicode calls default ignorable (DerivedCoreProperties.txt), first and last of each range."""
+"""The others that Unicode calls default ignorable (DerivedCoreProperties.txt), first and last of
+each range.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,9 @@ class Revealed:
     """Text as a person can judge it."""
 
     text: str
-    """The text with each character that is not seen written as ⟨U+202E⟩, and with \\n as line end."""
+    """The text with each character that is not seen written as ⟨U+202E⟩, and with \\n as line
+    end.
+    """
     lines: int
     """Its lines; empty ones at the end do not count."""
     unseen: int
@@ -38,7 +43,9 @@ class Revealed:
 
 
 def reveal(text: str) -> Revealed:
-    """Write out what is not seen. Newlines and tabs stay; text that runs is the one given, never this one."""
+    """Write out what is not seen. Newlines and tabs stay; text that runs is the one given, never
+    this one.
+    """
     ended = text.replace("\r\n", "\n")
     unseen = {one: times for one, times in Counter(ended).items() if _is_unseen(one)}
     shown = ended.translate({ord(one): f"⟨U+{ord(one):04X}⟩" for one in unseen})

@@ -1,4 +1,6 @@
-"""Bytes to pieces: readers, one for each family of formats, a jail to run them in, and the splitter."""
+"""Bytes to pieces: readers, one for each family of formats, a jail to run them in, and the
+splitter.
+"""
 
 from agentkit.documents.decoding import title_from
 from agentkit.documents.document import DocumentText, Limits, Section
@@ -8,9 +10,21 @@ from agentkit.documents.split import Piece, Tokenizer, split
 from agentkit.documents.starting import confinement_works
 
 SUPPORTED: frozenset[str] = frozenset(FORMATS)
-"""The extensions, with their dot, that have a reader; other files are read when they hold clean text."""
+"""The extensions, with their dot, that have a reader; other files are read when they hold clean
+text.
+"""
 
 __all__ = [
-    "SUPPORTED", "DocumentText", "Jail", "Limits", "Piece", "Section", "Tokenizer", "confinement_works", "read_document",
-    "render_page", "split", "title_from",
-]  # fmt: skip
+    "SUPPORTED",
+    "DocumentText",
+    "Jail",
+    "Limits",
+    "Piece",
+    "Section",
+    "Tokenizer",
+    "confinement_works",
+    "read_document",
+    "render_page",
+    "split",
+    "title_from",
+]

@@ -48,10 +48,14 @@ def assemble(reading: Reading, name: str, media_type: str, limits: Limits) -> Do
                 f"{name} has more than {limits.max_chars:,} characters of text."
                 " Split it into smaller files, or raise AGENTKIT_MAX_CHARS."
             )
-        sections.append(Section(text, at, at + len(text), clean(part.heading), part.page, clean(part.place)))
+        sections.append(
+            Section(text, at, at + len(text), clean(part.heading), part.page, clean(part.place))
+        )
         texts.append(text)
         at += len(text) + len(BETWEEN)
-    return DocumentText(BETWEEN.join(texts), tuple(sections), media_type, clean(reading.title), reading.pages)
+    return DocumentText(
+        BETWEEN.join(texts), tuple(sections), media_type, clean(reading.title), reading.pages
+    )
 
 
 @dataclass(slots=True)
@@ -75,7 +79,9 @@ class Outline:
         self._blocks.append(title)
 
     def add(self, text: str, between: str = BETWEEN) -> None:
-        """Add a block; `between` separates it from the block before (a list item takes one newline)."""
+        """Add a block; `between` separates it from the block before (a list item takes one
+        newline).
+        """
         if text.strip():
             self._blocks.append((between if self._blocks else "") + text)
 

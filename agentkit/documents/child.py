@@ -1,7 +1,8 @@
-"""The jailed process, which answers requests on its pipes until they close: `python -m agentkit.documents.child MEMORY_MB`.
+"""The jailed process, which answers requests on its pipes until they close: `python -m
+agentkit.documents.child MEMORY_MB`.
 
-A request brings the content of its file, so that the process needs to open none. In a sandbox the number of the
-user to become follows, -1 to stay the one that it is.
+A request brings the content of its file, so that the process needs to open none. In a sandbox the
+number of the user to become follows, -1 to stay the one that it is.
 """
 
 from __future__ import annotations
@@ -30,7 +31,15 @@ from agentkit.errors import (
     UnknownFormat,
 )
 
-LIBRARIES = ("charset_normalizer", "lxml", "openpyxl", "PIL", "pypdfium2", "pypdfium2_raw", "striprtf")
+LIBRARIES = (
+    "charset_normalizer",
+    "lxml",
+    "openpyxl",
+    "PIL",
+    "pypdfium2",
+    "pypdfium2_raw",
+    "striprtf",
+)
 """What readers import when they are called."""
 
 
@@ -52,7 +61,9 @@ def main() -> None:
 
 
 def _serve(request: dict[str, Any], data: bytes, replies: IO[bytes]) -> bool:
-    """Answer one request; False when memory ran out, which leaves a process that nobody should trust."""
+    """Answer one request; False when memory ran out, which leaves a process that nobody should
+    trust.
+    """
     limits = Limits(**request["limits"])
     _allow_seconds(limits.timeout_s)
     try:
@@ -76,7 +87,9 @@ def _answer(request: dict[str, Any], data: bytes, limits: Limits) -> tuple[dict[
 
 
 def read_here(data: bytes, name: str, limits: Limits) -> DocumentText:
-    """Read the content of a file that the user calls `name`; every failure is a DocumentError with advice."""
+    """Read the content of a file that the user calls `name`; every failure is a DocumentError with
+    advice.
+    """
     with _explained(name):
         chosen = FORMATS[detect(data, name)]
         reading = chosen.reader(data, name, limits)
@@ -90,7 +103,9 @@ def render_here(data: bytes, name: str, page: int, marks: Sequence[Mark], width:
     """PNG of one page of a PDF; UnknownFormat for files without pages to draw."""
     with _explained(name):
         if detect(data, name) != ".pdf":
-            raise UnknownFormat(f"{name} is no PDF; only pages of PDF files can be drawn. Show its text instead.")
+            raise UnknownFormat(
+                f"{name} is no PDF; only pages of PDF files can be drawn. Show its text instead."
+            )
         return render_pdf(data, name, page, marks, width)
 
 
@@ -102,15 +117,20 @@ def _explained(name: str) -> Iterator[None]:
     except (AgentkitError, MemoryError):
         raise
     except RecursionError as error:
-        raise DamagedDocument(f"{name} is nested too deeply to be read. Export it in a flatter form or as text.") from error
+        raise DamagedDocument(
+            f"{name} is nested too deeply to be read. Export it in a flatter form or as text."
+        ) from error
     except Exception as error:  # each library fails in ways of its own
-        raise DamagedDocument(f"{name} is damaged: its content is not what files of its kind hold. {AGAIN}") from error
+        raise DamagedDocument(
+            f"{name} is damaged: its content is not what files of its kind hold. {AGAIN}"
+        ) from error
 
 
 def _without_text(name: str, reading: Reading) -> EmptyDocument | NoTextFound:
     if reading.pictures:
         return NoTextFound(
-            f"{name} holds pictures but no text (a scan?). Run OCR on it, for example OCRmyPDF, and add the result."
+            f"{name} holds pictures but no text (a scan?). Run OCR on it, for example OCRmyPDF, and"
+            " add the result."
         )
     return EmptyDocument(f"{name} holds no text. Check that it was saved, and add it again.")
 
@@ -126,7 +146,8 @@ def _own_pipes() -> tuple[IO[bytes], IO[bytes]]:
 
 def confine(memory_mb: int, user: int | None) -> None:
     """Limit what this process may use; `user` as on the command line, None outside of a sandbox."""
-    sys.modules["numpy"] = None  # type: ignore[assignment]  # openpyxl would load it: 0.1 s and much address space, for nothing
+    # Openpyxl would load it: 0.1 s and much address space, for nothing.
+    sys.modules["numpy"] = None  # type: ignore[assignment]
     if sys.platform == "win32":
         return
     import resource
@@ -147,17 +168,24 @@ def confine(memory_mb: int, user: int | None) -> None:
 def _has_libraries() -> bool:
     """Whether they are where the sandbox shows them, and may be read by its user."""
     found = [find_spec(name) for name in LIBRARIES]
-    return all(spec is not None and spec.origin is not None and os.access(spec.origin, os.R_OK) for spec in found)
+    return all(
+        spec is not None and spec.origin is not None and os.access(spec.origin, os.R_OK)
+        for spec in found
+    )
 
 
 def _allow_seconds(seconds: float) -> None:
-    """A limit of CPU time for this request, in case the parent is gone and cannot enforce the timeout."""
+    """A limit of CPU time for this request, in case the parent is gone and cannot enforce the
+    timeout.
+    """
     if sys.platform != "win32":
         import resource
 
         used = resource.getrusage(resource.RUSAGE_SELF)
         hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-        resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime + seconds) + 5, hard))
+        resource.setrlimit(
+            resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime + seconds) + 5, hard)
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Bytes to clean text: byte order mark, strict UTF-8, the declared encoding, detection, Windows-1252."""
+"""Bytes to clean text: byte order mark, strict UTF-8, the declared encoding, detection,
+Windows-1252.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,22 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# The commoner one first. The neighbours of Windows-1252 that are confused with it (1254, 1257, latin-*) are left out on purpose.
-_LIKELY = ["cp1252", "cp1250", "cp1251", "cp1253", "cp932", "euc_jp", "gb18030", "big5", "cp949", "koi8_r", "cp1255", "cp1256"]
+# The commoner one first. The neighbours of Windows-1252 that are confused with it (1254, 1257,
+# latin-*) are left out on purpose.
+_LIKELY = [
+    "cp1252",
+    "cp1250",
+    "cp1251",
+    "cp1253",
+    "cp932",
+    "euc_jp",
+    "gb18030",
+    "big5",
+    "cp949",
+    "koi8_r",
+    "cp1255",
+    "cp1256",
+]
 _SAMPLE = 32_768
 _FEW = 5
 """So few bytes beyond ASCII tell the detector nothing."""
@@ -37,14 +53,18 @@ def decode(data: bytes, declared: str = "") -> str:
 
 
 def clean(text: str) -> str:
-    """Newlines as "\\n"; no NUL, no other control characters but tab, no lone surrogates, no byte order marks."""
+    """Newlines as "\\n"; no NUL, no other control characters but tab, no lone surrogates, no byte
+    order marks.
+    """
     if _UNWANTED.search(text) is None and "\x0b" not in text:
         return text
     return _UNWANTED.sub("", _BREAKS.sub("\n", text))
 
 
 def title_from(name: str) -> str:
-    """A title for a file without one: its name without the ending; bytes in it that are no text are replaced."""
+    """A title for a file without one: its name without the ending; bytes in it that are no text are
+    replaced.
+    """
     return clean(PurePath(name).stem.encode("utf-8", "replace").decode())
 
 
@@ -74,7 +94,9 @@ def _wide(data: bytes) -> str:
 def _decode_legacy(data: bytes, declared: str) -> str:
     patched = data.decode("utf-8", errors="replace")
     bad = patched.count("\ufffd")
-    sound = len(data) - len(patched) - 2 * bad  # continuation bytes of well-formed sequences, roughly
+    sound = (
+        len(data) - len(patched) - 2 * bad
+    )  # continuation bytes of well-formed sequences, roughly
     if sound > 20 * bad:  # UTF-8 with a few broken bytes, as logs have
         return patched
     for encoding in filter(None, (declared, _detected(data))):
@@ -100,5 +122,9 @@ def _detected(data: bytes) -> str:
     if len(b"".join(sample).translate(None, bytes(range(128)))) <= _FEW:
         return "cp1252"
     matches = list(from_bytes(b"".join(sample), cp_isolation=_LIKELY))
-    equal = {match.encoding for match in matches if (match.chaos, match.coherence) == (matches[0].chaos, matches[0].coherence)}
+    equal = {
+        match.encoding
+        for match in matches
+        if (match.chaos, match.coherence) == (matches[0].chaos, matches[0].coherence)
+    }
     return next((encoding for encoding in _LIKELY if encoding in equal), "")

@@ -13,18 +13,36 @@ from agentkit.errors import DamagedDocument, UnknownFormat
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _LEGACY = {".doc": ".docx", ".dot": ".docx", ".xls": ".xlsx", ".ppt": ".pptx", ".pps": ".pptx"}
-_PICTURE = "is a picture, and text in pictures is not read. Run OCR on it and add the resulting PDF or text."
+_PICTURE = (
+    "is a picture, and text in pictures is not read. Run OCR on it and add the resulting PDF or"
+    " text."
+)
 _ARCHIVE = "is an archive. Unpack it and add the files inside."
 _RENAME = "Download it again, or give it the right extension."
 _MEDIA = "is sound or video. Add a transcript of it."
 _FOREIGN: tuple[tuple[bytes, str], ...] = (
-    (b"\x89PNG", _PICTURE), (b"\xff\xd8\xff", _PICTURE), (b"GIF8", _PICTURE),
-    (b"BM", _PICTURE), (b"II*\0", _PICTURE), (b"MM\0*", _PICTURE),
-    (b"\x1f\x8b", _ARCHIVE), (b"BZh", _ARCHIVE), (b"\xfd7zXZ", _ARCHIVE), (b"7z\xbc\xaf", _ARCHIVE),
+    (b"\x89PNG", _PICTURE),
+    (b"\xff\xd8\xff", _PICTURE),
+    (b"GIF8", _PICTURE),
+    (b"BM", _PICTURE),
+    (b"II*\0", _PICTURE),
+    (b"MM\0*", _PICTURE),
+    (b"\x1f\x8b", _ARCHIVE),
+    (b"BZh", _ARCHIVE),
+    (b"\xfd7zXZ", _ARCHIVE),
+    (b"7z\xbc\xaf", _ARCHIVE),
     (b"Rar!", _ARCHIVE),
-    (b"ID3", _MEDIA), (b"OggS", _MEDIA), (b"fLaC", _MEDIA), (b"\x1aE\xdf\xa3", _MEDIA),
-)  # fmt: skip
-_PACKAGES = (("word/", ".docx"), ("ppt/", ".pptx"), ("xl/workbook.xml", ".xlsx"), ("META-INF/container.xml", ".epub"))
+    (b"ID3", _MEDIA),
+    (b"OggS", _MEDIA),
+    (b"fLaC", _MEDIA),
+    (b"\x1aE\xdf\xa3", _MEDIA),
+)
+_PACKAGES = (
+    ("word/", ".docx"),
+    ("ppt/", ".pptx"),
+    ("xl/workbook.xml", ".xlsx"),
+    ("META-INF/container.xml", ".epub"),
+)
 _FLAT_ODF = b"application/vnd.oasis.opendocument.text"
 
 
@@ -47,10 +65,15 @@ def detect(data: bytes, name: str) -> str:
         _refuse_foreign(data, name)
         if known:
             raise DamagedDocument(f"{name} is no text: it holds binary data. {_RENAME}")
-        raise UnknownFormat(f"{name}: no reader knows this kind of file. Save or export it as PDF, DOCX, HTML or plain text.")
+        raise UnknownFormat(
+            f"{name}: no reader knows this kind of file. Save or export it as PDF, DOCX, HTML or"
+            " plain text."
+        )
     if known:
         return ending
-    return ".html" if data[:512].lstrip().lower().startswith((b"<!doctype html", b"<html")) else ".txt"
+    return (
+        ".html" if data[:512].lstrip().lower().startswith((b"<!doctype html", b"<html")) else ".txt"
+    )
 
 
 def _by_magic(data: bytes, name: str, ending: str) -> str:
@@ -66,8 +89,15 @@ def _by_magic(data: bytes, name: str, ending: str) -> str:
 def _ole(data: bytes, name: str, ending: str) -> str:
     if "EncryptedPackage".encode("utf-16-le") in data:
         raise locked(name)
-    advice = f"as {_LEGACY[ending]}" if ending in _LEGACY else "in a current format (.docx, .xlsx, .pptx or PDF)"
-    raise UnknownFormat(f"{name} is in an old binary Office format, which is not read. Open it and save it {advice}.")
+    advice = (
+        f"as {_LEGACY[ending]}"
+        if ending in _LEGACY
+        else "in a current format (.docx, .xlsx, .pptx or PDF)"
+    )
+    raise UnknownFormat(
+        f"{name} is in an old binary Office format, which is not read. Open it and save it"
+        f" {advice}."
+    )
 
 
 def _package(data: bytes, name: str, ending: str) -> str:
@@ -85,15 +115,21 @@ def _package(data: bytes, name: str, ending: str) -> str:
     if _FLAT_ODF in data[:200] or (ending == ".odt" and "content.xml" in members):
         return ".odt"
     if known and known.binary:
-        raise DamagedDocument(f"{name} is no {ending[1:].upper()} file, but some other archive. {_RENAME}")
+        raise DamagedDocument(
+            f"{name} is no {ending[1:].upper()} file, but some other archive. {_RENAME}"
+        )
     if b"opendocument" in data[:200] or "xl/workbook.bin" in members:
-        raise UnknownFormat(f"{name}: this office format is not read. Save it as .docx, .xlsx, .pptx or PDF.")
+        raise UnknownFormat(
+            f"{name}: this office format is not read. Save it as .docx, .xlsx, .pptx or PDF."
+        )
     raise UnknownFormat(f"{name} {_ARCHIVE}")
 
 
 def _refuse_foreign(data: bytes, name: str) -> None:
     if data[4:8] == b"ftyp":
-        raise UnknownFormat(f"{name} {_PICTURE if data[8:12] in {b'heic', b'heix', b'avif', b'mif1'} else _MEDIA}")
+        raise UnknownFormat(
+            f"{name} {_PICTURE if data[8:12] in {b'heic', b'heix', b'avif', b'mif1'} else _MEDIA}"
+        )
     if data[:4] == b"RIFF":
         raise UnknownFormat(f"{name} {_PICTURE if data[8:12] == b'WEBP' else _MEDIA}")
     for magic, advice in _FOREIGN:

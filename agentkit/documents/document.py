@@ -9,7 +9,9 @@ from agentkit.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A stretch of a document with one heading and one place; `text == document.text[start:end]`."""
+    """A stretch of a document with one heading and one place; `text ==
+    document.text[start:end]`.
+    """
 
     text: str
     start: int
@@ -19,7 +21,9 @@ class Section:
     page: int | None = None
     """Page or slide, counted from 1."""
     place: str = ""
-    """Where it is in the file: "Sales!A2:F41", "rows 2-41", "lines 1-9", "cell 3", "$.items[4]", a chapter's file."""
+    """Where it is in the file: "Sales!A2:F41", "rows 2-41", "lines 1-9", "cell 3", "$.items[4]", a
+    chapter's file.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,5 +51,9 @@ class Limits:
     def from_settings(cls, settings: Settings) -> Limits:
         """The limits that the settings ask for."""
         return cls(
-            settings.max_file_mb * 2**20, settings.max_chars, settings.max_pages, settings.read_timeout_s, settings.read_memory_mb
+            settings.max_file_mb * 2**20,
+            settings.max_chars,
+            settings.max_pages,
+            settings.read_timeout_s,
+            settings.read_memory_mb,
         )

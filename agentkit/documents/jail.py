@@ -1,4 +1,6 @@
-"""Reading in a child process with limits: a bomb, a hang or a hostile file costs one file, never the program."""
+"""Reading in a child process with limits: a bomb, a hang or a hostile file costs one file, never
+the program.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ _MESSAGE_CHARS = 2_000
 
 
 class Jail:
-    """A child process that reads one file after the other; started when needed, replaced when it dies or gets old."""
+    """A child process that reads one file after the other; started when needed, replaced when it
+    dies or gets old.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -47,7 +51,9 @@ class Jail:
         self._stopped = False
 
     def read(self, path: Path, name: str) -> DocumentText:
-        """Read the file at `path`, called `name` in messages; raises a DocumentError, or Stopped after `stop`."""
+        """Read the file at `path`, called `name` in messages; raises a DocumentError, or Stopped
+        after `stop`.
+        """
         header, body = self._ask({"do": "read"}, path, name)
         try:
             return wire.unpack(header, body)
@@ -88,7 +94,9 @@ class Jail:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _ask(self, request: Mapping[str, object], path: Path, name: str) -> tuple[dict[str, Any], bytes]:
+    def _ask(
+        self, request: Mapping[str, object], path: Path, name: str
+    ) -> tuple[dict[str, Any], bytes]:
         data = content_of(path, name, self.limits)
         with self._using:
             child = self._ready_child()
@@ -97,8 +105,12 @@ class Jail:
             timer.daemon = True
             timer.start()
             try:
-                wire.send(child.requests, {**request, "name": name, "limits": asdict(self.limits)}, data)
-                header, body = wire.receive(child.replies, 4 * self.limits.max_chars + _PICTURE_BYTES)
+                wire.send(
+                    child.requests, {**request, "name": name, "limits": asdict(self.limits)}, data
+                )
+                header, body = wire.receive(
+                    child.replies, 4 * self.limits.max_chars + _PICTURE_BYTES
+                )
             except (EOFError, OSError, ValueError) as error:
                 raise self._death(name, late.is_set()) from error
             finally:
@@ -173,15 +185,22 @@ def render_page(
 
 
 def content_of(path: Path, name: str, limits: Limits) -> bytes:
-    """All of the file at `path`, which the user calls `name`: the process that reads opens no files.
+    """All of the file at `path`, which the user calls `name`: the process that reads opens no
+    files.
 
-    Raises DocumentTooLarge, EmptyDocument, and DamagedDocument for what is no file or cannot be opened.
+    Raises DocumentTooLarge, EmptyDocument, and DamagedDocument for what is no file or cannot be
+    opened.
     """
     try:
         data, size = _taken(path, name, limits.max_bytes)
-    except (OSError, ValueError) as error:  # the latter for a path that the system does not know as one
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # the latter for a path that the system does not know as one
         why = getattr(error, "strerror", None) or error
-        raise DamagedDocument(f"{name} cannot be opened ({why}). Check that you may read it.") from error
+        raise DamagedDocument(
+            f"{name} cannot be opened ({why}). Check that you may read it."
+        ) from error
     if len(data) > limits.max_bytes:
         raise DocumentTooLarge(
             f"{name} has {size / 2**20:,.1f} MB, more than {limits.max_bytes / 2**20:,.1f} MB."
@@ -208,7 +227,9 @@ def _taken(path: Path, name: str, most: int) -> tuple[bytes, int]:
 
 def _error(header: Mapping[str, object], name: str, limits: Limits) -> AgentkitError:
     kind = getattr(errors, str(header["error"]), None)
-    if header["error"] == "MemoryError" or not (isinstance(kind, type) and issubclass(kind, (DocumentError, NotFound))):
+    if header["error"] == "MemoryError" or not (
+        isinstance(kind, type) and issubclass(kind, (DocumentError, NotFound))
+    ):
         return _out_of_memory(name, limits)
     return kind(clean(str(header.get("message", "")))[:_MESSAGE_CHARS])
 
@@ -219,6 +240,6 @@ def _crashed(name: str) -> DamagedDocument:
 
 def _out_of_memory(name: str, limits: Limits) -> DocumentTooLarge:
     return DocumentTooLarge(
-        f"{name} needs more memory to be read than the {limits.memory_mb:,} MB allowed, or is damaged."
-        " Split it into smaller files, save it again, or raise AGENTKIT_READ_MEMORY_MB."
+        f"{name} needs more memory to be read than the {limits.memory_mb:,} MB allowed, or is"
+        " damaged. Split it into smaller files, save it again, or raise AGENTKIT_READ_MEMORY_MB."
     )

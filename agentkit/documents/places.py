@@ -1,10 +1,14 @@
-"""Places inside files, as shown to people: narrowed to the lines of a piece, joined over neighbouring sections."""
+"""Places inside files, as shown to people: narrowed to the lines of a piece, joined over
+neighbouring sections.
+"""
 
 from __future__ import annotations
 
 import re
 
-_CELLS = re.compile(r"(?P<before>.*!)(?P<column>[A-Z]+)(?P<first>\d+):(?P<middle>[A-Z]+)(?P<last>\d+)", re.DOTALL)
+_CELLS = re.compile(
+    r"(?P<before>.*!)(?P<column>[A-Z]+)(?P<first>\d+):(?P<middle>[A-Z]+)(?P<last>\d+)", re.DOTALL
+)
 _RANGE = re.compile(r"(?P<before>.*?)(?P<first>\d+)-(?P<last>\d+)(?P<after>\]?)", re.DOTALL)
 _NUMBER = re.compile(r"(?P<before>[^\s$!]+ |\$.*\[)(?P<first>\d+)(?P<after>\]?)", re.DOTALL)
 _ONE = {"lines ": "line ", "rows ": "row ", "cells ": "cell "}
@@ -15,14 +19,18 @@ _Span = tuple[str, int, int, str]
 
 
 def span(before: str, first: int, last: int, after: str = "") -> str:
-    """The place from one number to another: `lines 3-9`; for a single one `line 3`, where `before` is of a kind known here."""
+    """The place from one number to another: `lines 3-9`; for a single one `line 3`, where `before`
+    is of a kind known here.
+    """
     if first == last and (before in _ONE or after):
         return f"{_ONE.get(before, before)}{first}{after}"
     return f"{before}{first}-{last}{after}"
 
 
 def container(place: str) -> str:
-    """What neighbouring sections share when they may be in one piece: the sheet, the kind of range, the chapter's file."""
+    """What neighbouring sections share when they may be in one piece: the sheet, the kind of range,
+    the chapter's file.
+    """
     if place.startswith("$"):
         return "$"
     if cells := _CELLS.fullmatch(place):
@@ -54,7 +62,11 @@ def join(first: str, last: str) -> str:
         if one["before"] == two["before"]:
             widest = max(one["middle"], two["middle"], key=_width)
             return f"{one['before']}{one['column']}{one['first']}:{widest}{two['last']}"
-    elif (begin := _read(first)) and (end := _read(last)) and (begin[0], begin[3]) == (end[0], end[3]):
+    elif (
+        (begin := _read(first))
+        and (end := _read(last))
+        and (begin[0], begin[3]) == (end[0], end[3])
+    ):
         return span(begin[0], begin[1], end[2], begin[3])
     return f"{first} to {last}"
 

@@ -13,7 +13,9 @@ AS_TEXT = "Correct it, or rename it to .txt to add it as plain text."
 
 def locked(name: str) -> EncryptedDocument:
     """The file needs a password."""
-    return EncryptedDocument(f"{name} is protected by a password. Save a copy without the password and add that.")
+    return EncryptedDocument(
+        f"{name} is protected by a password. Save a copy without the password and add that."
+    )
 
 
 def check_pages(name: str, count: int, unit: str, limits: Limits) -> None:

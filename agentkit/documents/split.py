@@ -1,7 +1,9 @@
-"""Cut a document into pieces that an embedder can take whole, along the structure that the reader found.
+"""Cut a document into pieces that an embedder can take whole, along the structure that the reader
+found.
 
-A piece never crosses a page, a sheet or a top heading. Small sections under one top heading are packed; a long one is cut at
-paragraphs, else at sentences (lines, in tables and code), else at words. The sizes of neighbours are evened out.
+A piece never crosses a page, a sheet or a top heading. Small sections under one top heading are
+packed; a long one is cut at paragraphs, else at sentences (lines, in tables and code), else at
+words. The sizes of neighbours are evened out.
 """
 
 from __future__ import annotations
@@ -25,20 +27,25 @@ Cut = Callable[[str, int, int], Iterable[int]]
 _WINDOW = 50_000
 """Characters that are tokenized at once: the offsets of a whole book would need much memory."""
 _CHARS_PER_TOKEN = 16
-"""A piece has at most so many characters a token: some tokenizers make one token of a word of any length."""
+"""A piece has at most so many characters a token: some tokenizers make one token of a word of any
+length.
+"""
 _LEAST = 8
 
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _DEFINITION = re.compile(
     r"(?<=\n)[ \t]*+\n(?=[^\s)\]}])"
-    r"|\n(?=(?:async |export |public |static |pub )*(?:def|class|function|func|fn|interface|struct) )"
+    r"|\n(?=(?:async |export |public |static |pub"
+    r" )*(?:def|class|function|func|fn|interface|struct) )"
 )
 _LINE = re.compile(r"\n\s*")
 _WORD = re.compile(r"\s+")
 _NO_WORD = re.compile(r"[\W_]+")
 
 
-_RECORDS = frozenset({"text/csv", "text/tab-separated-values", "application/json", "application/jsonl"})
+_RECORDS = frozenset(
+    {"text/csv", "text/tab-separated-values", "application/json", "application/jsonl"}
+)
 
 
 class Tokenizer(Protocol):
@@ -62,10 +69,13 @@ class Piece:
     tokens: int
 
 
-def split(document: DocumentText, tokenizer: Tokenizer, max_tokens: int = 200, overlap: int = 0) -> list[Piece]:
+def split(
+    document: DocumentText, tokenizer: Tokenizer, max_tokens: int = 200, overlap: int = 0
+) -> list[Piece]:
     """Cut the document into pieces of at most `max_tokens` tokens each, in order.
 
-    `overlap` tokens at most are repeated at the beginning of a piece, whole sentences only. Without it the pieces are disjoint;
+    `overlap` tokens at most are repeated at the beginning of a piece, whole sentences only. Without
+    it the pieces are disjoint;
     either way they cover every character but white space.
     """
     if max_tokens < _LEAST or not 0 <= overlap <= max_tokens // 2:
@@ -104,7 +114,14 @@ def _at_sentences(text: str, start: int, end: int) -> Iterable[int]:
 class _Group:
     """The sections of one page, sheet or chapter, which pieces may span."""
 
-    def __init__(self, text: str, sections: list[Section], tokenizer: Tokenizer, max_tokens: int, cuts: tuple[Cut, ...]) -> None:
+    def __init__(
+        self,
+        text: str,
+        sections: list[Section],
+        tokenizer: Tokenizer,
+        max_tokens: int,
+        cuts: tuple[Cut, ...],
+    ) -> None:
         self.text, self.sections, self.tokenizer, self.cuts = text, sections, tokenizer, cuts
         self.max_tokens, self.max_chars = max_tokens, max_tokens * _CHARS_PER_TOKEN
         self._begins = [section.start for section in sections]
@@ -136,7 +153,9 @@ class _Group:
         start, last = self.sections[0].start, self.sections[-1].end
         while last - start > _WINDOW:
             border = start + _WINDOW
-            cut = max(self.text.rfind("\n", start, border), self.text.rfind(" ", border - 200, border))
+            cut = max(
+                self.text.rfind("\n", start, border), self.text.rfind(" ", border - 200, border)
+            )
             cut = border if cut <= start else cut
             yield start, cut
             start = cut
@@ -146,7 +165,9 @@ class _Group:
         return end - start <= self.max_chars and self.count(start, end) <= budget
 
     def _runs(self, budget: int) -> Iterator[list[Span]]:
-        """Runs of units that may be packed: short neighbouring sections together, a long section for itself."""
+        """Runs of units that may be packed: short neighbouring sections together, a long section
+        for itself.
+        """
         run: list[Span] = []
         for section in self.sections:
             if self._fits(section.start, section.end, budget):
@@ -169,7 +190,11 @@ class _Group:
         """Whether the span has its section's heading and no other word."""
         section = self.sections[bisect_right(self._begins, start) - 1]
         words = _NO_WORD.sub("", section.heading.rpartition(" > ")[2])
-        return bool(words) and len(words) >= (end - start) // 2 and _words_are(self.text, start, end, words)
+        return (
+            bool(words)
+            and len(words) >= (end - start) // 2
+            and _words_are(self.text, start, end, words)
+        )
 
     def _with_what_follows(self, units: list[Span], budget: int) -> Iterator[Span]:
         """The units, with headings joined to as much of the next unit as fits with them."""
@@ -191,7 +216,9 @@ class _Group:
             yield heading
 
     def _first_fit(self, begin: int, start: int, end: int, budget: int) -> int:
-        """The last place in start..end that fits with what begins at `begin`; start when none does."""
+        """The last place in start..end that fits with what begins at `begin`; start when none
+        does.
+        """
         if self._fits(begin, end, budget):
             return end
         for cut in self.cuts:
@@ -229,11 +256,17 @@ class _Group:
         if not overlap or before >= start or not self.text[before:start].strip():
             return start
         low = max(before, start - overlap * _CHARS_PER_TOKEN)
-        candidates = (low + begin for begin, _ in sentences(self.text[low:start]) if low + begin > low or low == before)
+        candidates = (
+            low + begin
+            for begin, _ in sentences(self.text[low:start])
+            if low + begin > low or low == before
+        )
         return next((at for at in candidates if self.count(at, start) <= overlap), start)
 
     def _counted(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-        """Trim a span and count its tokens as they are when it stands alone; halve it should they be too many."""
+        """Trim a span and count its tokens as they are when it stands alone; halve it should they
+        be too many.
+        """
         text = self.text[start:end]
         start, end = start + len(text) - len(text.lstrip()), end - len(text) + len(text.rstrip())
         if start >= end:
@@ -249,7 +282,9 @@ class _Group:
         yield from self._counted(middle, end)
 
 
-def _pack(units: list[Span], count: Callable[[int, int], int], budget: int, max_chars: int) -> Iterator[Span]:
+def _pack(
+    units: list[Span], count: Callable[[int, int], int], budget: int, max_chars: int
+) -> Iterator[Span]:
     """Join neighbouring units into spans that fit, of about equal size."""
     if not units:
         return
@@ -259,7 +294,11 @@ def _pack(units: list[Span], count: Callable[[int, int], int], budget: int, max_
     start, end = units[0]
     for low, high in units[1:]:
         joined = count(start, high)
-        if joined > budget or high - start > max_chars or joined - target > target - count(start, end):
+        if (
+            joined > budget
+            or high - start > max_chars
+            or joined - target > target - count(start, end)
+        ):
             yield start, end
             start = low
         end = high
@@ -281,7 +320,9 @@ class _Places:
         self._section, self._at, self._seen = -1, 0, 0
 
     def of(self, start: int, end: int) -> tuple[str, int | None, str]:
-        """Heading (what the span's sections have in common), page, and place narrowed to the span's lines."""
+        """Heading (what the span's sections have in common), page, and place narrowed to the span's
+        lines.
+        """
         first, last = bisect_right(self.starts, start) - 1, bisect_left(self.starts, end) - 1
         heading = _common([section.heading for section in self.sections[first : last + 1]])
         begin = self._narrowed(first, start, min(end, self.sections[first].end))
@@ -298,7 +339,9 @@ class _Places:
         self._at = start
         if index not in self._lines:
             self._lines[index] = section.text.count("\n") + 1
-        return places.narrow(section.place, self._lines[index], self._seen, self.text.count("\n", start, end) + 1)
+        return places.narrow(
+            section.place, self._lines[index], self._seen, self.text.count("\n", start, end) + 1
+        )
 
 
 def _common(headings: list[str]) -> str:
@@ -306,6 +349,9 @@ def _common(headings: list[str]) -> str:
     paths = [heading.split(" > ") for heading in headings]
     shared = paths[0]
     for path in paths[1:]:
-        length = next((i for i, (a, b) in enumerate(zip(shared, path, strict=False)) if a != b), min(len(shared), len(path)))
+        length = next(
+            (i for i, (a, b) in enumerate(zip(shared, path, strict=False)) if a != b),
+            min(len(shared), len(path)),
+        )
         shared = shared[:length]
     return " > ".join(shared)

@@ -1,4 +1,6 @@
-"""Starts processes that read: in a bubblewrap sandbox where that works, else with limits of memory and time alone."""
+"""Starts processes that read: in a bubblewrap sandbox where that works, else with limits of memory
+and time alone.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ class Process:
     """A process that reads, with its pipes."""
 
     def __init__(self, arguments: list[str], *, confined: bool) -> None:
-        """Start Python with `arguments`; agentkit can be imported there. OSError when the system cannot."""
+        """Start Python with `arguments`; agentkit can be imported there. OSError when the system
+        cannot.
+        """
         self.confined = confined
         command = [sys.executable, "-P", "-W", "ignore", *arguments]
         call_filter = seccomp.open_filter(_NO_SOCKETS) if confined else None
@@ -73,7 +77,9 @@ class Process:
             os.killpg(self._child.pid, signal.SIGKILL)
 
     def bury(self) -> int:
-        """Let it end when it sees its pipes closed, else kill it; its exit code, or minus the signal's number."""
+        """Let it end when it sees its pipes closed, else kill it; its exit code, or minus the
+        signal's number.
+        """
         for stream in (self.requests, self.replies):
             with suppress(OSError):  # what was still buffered for a dead process cannot be written
                 stream.close()
@@ -113,7 +119,9 @@ def start(memory_mb: int) -> Process:
 
 
 def confinement_works(memory_mb: int = Limits.memory_mb) -> bool:
-    """Whether documents are read in a sandbox here; found out by starting a process, unless one has started."""
+    """Whether documents are read in a sandbox here; found out by starting a process, unless one has
+    started.
+    """
     if confinement.program() is None:
         return False
     if _Known.confinement_works is None:
@@ -142,9 +150,11 @@ def _environment(confined: bool) -> dict[str, str]:
 
 
 def _sandbox(call_filter: int | None) -> list[str]:
-    """bubblewrap with its options: nothing to see but the system, Python and agentkit, and nothing to write.
+    """bubblewrap with its options: nothing to see but the system, Python and agentkit, and nothing
+    to write.
 
-    It does not die with its parent, as that means the thread which started it; it ends when its pipes close.
+    It does not die with its parent, as that means the thread which started it; it ends when its
+    pipes close.
     """
     options = [*confinement.NAMESPACES, *confinement.as_user(confinement.unused_user())]
     options += [*confinement.mounts({}), "--perms", "0755", "--dir", str(_SOURCE_INSIDE)]

@@ -1,4 +1,5 @@
-"""What goes over the pipe between the jail and its child: a JSON header and a body of bytes, both with their lengths in front.
+"""What goes over the pipe between the jail and its child: a JSON header and a body of bytes, both
+with their lengths in front.
 
 No pickle: a child that a hostile file has taken over can only answer with text, which is checked.
 """
@@ -26,7 +27,8 @@ def send(stream: IO[bytes], header: Mapping[str, object], body: bytes = b"") -> 
 
 
 def receive(stream: IO[bytes], most: int = sys.maxsize) -> tuple[dict[str, Any], bytes]:
-    """Read one message. EOFError when the other side ended before or within it, ValueError when it is none of ours.
+    """Read one message. EOFError when the other side ended before or within it, ValueError when it
+    is none of ours.
 
     `most` bytes of header, and of body, are taken.
     """
@@ -52,7 +54,12 @@ def _exactly(stream: IO[bytes], size: int) -> bytes:
 def pack(document: DocumentText) -> tuple[dict[str, Any], bytes]:
     """A document as header and body."""
     sections = [(s.start, s.end, s.heading, s.page, s.place) for s in document.sections]
-    header = {"media_type": document.media_type, "title": document.title, "pages": document.pages, "sections": sections}
+    header = {
+        "media_type": document.media_type,
+        "title": document.title,
+        "pages": document.pages,
+        "sections": sections,
+    }
     return header, document.text.encode()
 
 
@@ -61,13 +68,19 @@ def unpack(header: dict[str, Any], body: bytes) -> DocumentText:
     text = _text(body.decode())
     try:
         sections = tuple(_section(text, *values) for values in header["sections"])
-        media_type, title, pages = _text(header["media_type"]), _text(header["title"]), _number(header["pages"])
+        media_type, title, pages = (
+            _text(header["media_type"]),
+            _text(header["title"]),
+            _number(header["pages"]),
+        )
     except (KeyError, TypeError) as error:
         raise ValueError("this is no document") from error
     return DocumentText(text, sections, media_type, title, pages)
 
 
-def _section(text: str, start: object, end: object, heading: object, page: object, place: object) -> Section:
+def _section(
+    text: str, start: object, end: object, heading: object, page: object, place: object
+) -> Section:
     if type(start) is not int or type(end) is not int or not 0 <= start <= end <= len(text):
         raise ValueError(f"{start!r}-{end!r} is no span of {len(text):,} characters")
     return Section(text[start:end], start, end, _text(heading), _number(page), _text(place))

@@ -1,4 +1,6 @@
-"""The names of Lagent 0.2 that are here: `import agentkit.lagent as lagent`. No behaviour of its own."""
+"""The names of Lagent 0.2 that are here: `import agentkit.lagent as lagent`. No behaviour of its
+own.
+"""
 
 from agentkit.doors import Door
 

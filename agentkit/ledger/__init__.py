@@ -1,8 +1,19 @@
-"""What happened: chats with their message trees, runs, events and model calls, in the one database."""
+"""What happened: chats with their message trees, runs, events and model calls, in the one
+database.
+"""
 
 from agentkit.ledger.requests import Request
 from agentkit.ledger.rows import RunKey
 from agentkit.ledger.store import Chat, Ledger, StoredMessage
 from agentkit.ledger.writer import CallWriter, Keeper, LedgerWriter
 
-__all__ = ["CallWriter", "Chat", "Keeper", "Ledger", "LedgerWriter", "Request", "RunKey", "StoredMessage"]
+__all__ = [
+    "CallWriter",
+    "Chat",
+    "Keeper",
+    "Ledger",
+    "LedgerWriter",
+    "Request",
+    "RunKey",
+    "StoredMessage",
+]

@@ -43,7 +43,9 @@ def calls_file(ledger: Ledger, chosen: CallFilter, form: FileForm) -> BinaryIO:
 
 
 def table_csv(frame: pandas.DataFrame) -> str:
-    """The table as CSV with a header; a text that a spreadsheet would run as a formula gets an apostrophe in front."""
+    """The table as CSV with a header; a text that a spreadsheet would run as a formula gets an
+    apostrophe in front.
+    """
     return frame.map(_harmless).to_csv(index=False, lineterminator="\n")
 
 

@@ -1,4 +1,6 @@
-"""Questions to the ledger, one function each. Costs are US dollars, times seconds; an unknown cost is None, never 0."""
+"""Questions to the ledger, one function each. Costs are US dollars, times seconds; an unknown cost
+is None, never 0.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from agentkit.core.address import ON_THIS_MACHINE
 from agentkit.errors import ConfigError, NotFound
-from agentkit.events import Event, ModelCalled, Purpose, Recorded, from_json
+from agentkit.event_json import from_json
+from agentkit.events import Event, ModelCalled, Purpose, Recorded
 from agentkit.ledger import requests
 from agentkit.ledger.store import Ledger
 
@@ -24,7 +27,9 @@ E = TypeVar("E", bound=Event)
 
 @dataclass(frozen=True, slots=True)
 class CallFilter:
-    """Which model calls are meant; times are UTC without zone, `until` is excluded; empty means all."""
+    """Which model calls are meant; times are UTC without zone, `until` is excluded; empty means
+    all.
+    """
 
     owner: str
     since: datetime | None = None
@@ -50,7 +55,9 @@ class CallFilter:
             parts.append(("c.purpose = ?", [self.purpose]))
         if self.chat:
             parts.append(("c.chat_id = ?", [self.chat]))
-        return " and ".join(sql for sql, _ in parts), [value for _, values in parts for value in values]
+        return " and ".join(sql for sql, _ in parts), [
+            value for _, values in parts for value in values
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +83,9 @@ class Totals:
     """Calls with tokens whose price is unknown."""
     seconds: float = 0.0
     p50_s: float | None = None
-    """As `p95_s` of the calls that a model answered to the end: not of failed, stopped or cached ones."""
+    """As `p95_s` of the calls that a model answered to the end: not of failed, stopped or cached
+    ones.
+    """
     p95_s: float | None = None
     first_token_p50_s: float | None = None
 
@@ -117,18 +126,29 @@ def totals(ledger: Ledger, calls: CallFilter) -> Totals:
 
 
 def of_messages(ledger: Ledger, owner: str, message_ids: Sequence[str]) -> dict[str, Totals]:
-    """The sums by answer, for those messages that took calls; embeddings of the question are counted in."""
+    """The sums by answer, for those messages that took calls; embeddings of the question are
+    counted in.
+    """
     which = "c.owner = ? and list_contains(?, c.message_id)"
     sql = f"select c.message_id as message, {_SUMS} from llm_calls c where {which} group by all"
-    return {row.pop("message"): Totals(**row) for row in ledger.database.rows(sql, [owner, list(message_ids)])}
+    return {
+        row.pop("message"): Totals(**row)
+        for row in ledger.database.rows(sql, [owner, list(message_ids)])
+    }
 
 
-def grouped(ledger: Ledger, calls: CallFilter, by: Group, timezone: str = "UTC") -> pandas.DataFrame:
-    """One row per day (in `timezone`, an IANA name), model, agent, chat or run: the key, its title, and the sums."""
+def grouped(
+    ledger: Ledger, calls: CallFilter, by: Group, timezone: str = "UTC"
+) -> pandas.DataFrame:
+    """One row per day (in `timezone`, an IANA name), model, agent, chat or run: the key, its title,
+    and the sums.
+    """
     return ledger.database.frame(*_grouped(calls, by, timezone))
 
 
-def groups(ledger: Ledger, calls: CallFilter, by: Group, timezone: str = "UTC") -> list[GroupTotals]:
+def groups(
+    ledger: Ledger, calls: CallFilter, by: Group, timezone: str = "UTC"
+) -> list[GroupTotals]:
     """The same, one by one."""
     rows = ledger.database.rows(*_grouped(calls, by, timezone))
     return [GroupTotals(row.pop("key"), row.pop("title"), Totals(**row)) for row in rows]
@@ -141,7 +161,8 @@ def _grouped(calls: CallFilter, by: Group, timezone: str) -> tuple[str, list[Any
     zone = [timezone] if by == "day" else []
     order = "key" if by == "day" else "cost desc nulls last, calls desc"
     return (
-        f"""select {key} as key, {title} as title, {_SUMS} from llm_calls c left join chats h on h.id = c.chat_id
+        f"""select {key} as key, {title} as title, {_SUMS} from llm_calls c left join chats h
+        on h.id = c.chat_id
         left join runs r on r.id = c.run_id where {where} group by 1, 2 order by {order}""",
         [*zone, *zone, *values],
     )
@@ -151,22 +172,29 @@ def _check_zone(name: str) -> None:
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ConfigError(f"There is no time zone {name!r}; give an IANA name such as Europe/Berlin.") from error
+        raise ConfigError(
+            f"There is no time zone {name!r}; give an IANA name such as Europe/Berlin."
+        ) from error
 
 
 def calls(ledger: Ledger, chosen: CallFilter, limit: int | None = None) -> pandas.DataFrame:
-    """The calls themselves, newest first: every column of `llm_calls` but the raw usage, with the chat's title.
+    """The calls themselves, newest first: every column of `llm_calls` but the raw usage, with the
+    chat's title.
 
     Without a limit all of them, in memory; `export` writes any number to a file.
     """
     sql, values = every_call(chosen)
-    return ledger.database.frame(f"{sql} limit ?" if limit is not None else sql, [*values, *([] if limit is None else [limit])])
+    return ledger.database.frame(
+        f"{sql} limit ?" if limit is not None else sql,
+        [*values, *([] if limit is None else [limit])],
+    )
 
 
 def every_call(chosen: CallFilter) -> tuple[str, list[Any]]:
     """The statement that gives the calls themselves, newest first, and its values."""
     where, values = chosen.where()
-    sql = f"""select c.* exclude (raw_usage, owner) replace ({_COST} as cost), coalesce(h.title, '') as chat
+    sql = f"""select c.* exclude (raw_usage, owner) replace ({_COST} as cost),
+    coalesce(h.title, '') as chat
         from llm_calls c left join chats h on h.id = c.chat_id
         where {where} order by c.finished_at desc, c.id, c.attempt"""
     return sql, values
@@ -176,7 +204,9 @@ def known_values(ledger: Ledger, owner: str, column: Literal["model", "agent"]) 
     """The models or agents that occur in the owner's calls, sorted."""
     return [
         row["name"]
-        for row in ledger.database.rows(f"select distinct {column} as name from llm_calls where owner = ? order by 1", [owner])
+        for row in ledger.database.rows(
+            f"select distinct {column} as name from llm_calls where owner = ? order by 1", [owner]
+        )
     ]
 
 
@@ -184,9 +214,11 @@ def runs(ledger: Ledger, owner: str, limit: int = 50, kind: str = "") -> list[di
     """The owner's runs, newest first, with their times (UTC), seconds, calls, tokens and cost."""
     return ledger.database.rows(
         f"""select r.id, r.kind, r.title, r.state, r.reason, r.chat_id, r.started_at, r.finished_at,
-        date_diff('millisecond', r.started_at, r.finished_at) / 1000 as seconds, count(c.id) as calls,
+        date_diff('millisecond', r.started_at, r.finished_at) / 1000 as seconds, count(c.id)
+        as calls,
         coalesce(sum({_PROMPT} + {_COMPLETION}), 0)::bigint as tokens, sum({_COST}) as cost
-        from runs r left join llm_calls c on c.run_id = r.id where r.owner = ? and (? = '' or r.kind = ?)
+        from runs r left join llm_calls c on c.run_id = r.id where r.owner = ? and (? = ''
+        or r.kind = ?)
         group by all order by r.started_at desc limit ?""",
         [owner, kind, kind, limit],
     )
@@ -205,15 +237,24 @@ def events(
 
     With `with_requests`, each ModelCalled has what was sent, as it had when it happened.
     """
-    if ledger.database.value("select count(*) from runs where id = ? and owner = ?", [run_id, owner]) == 0:
+    if (
+        ledger.database.value(
+            "select count(*) from runs where id = ? and owner = ?", [run_id, owner]
+        )
+        == 0
+    ):
         raise NotFound(f"There is no run {run_id!r}; `python -m agentkit runs` lists them.")
-    rows = ledger.database.rows("select seq, happened_at, kind, data from events where run_id = ? order by seq", [run_id])
+    rows = ledger.database.rows(
+        "select seq, happened_at, kind, data from events where run_id = ? order by seq", [run_id]
+    )
     sent = requests.of_run(ledger.database, run_id) if with_requests else {}
     return [
         Recorded(
             row["seq"],
             row["happened_at"].replace(tzinfo=UTC).timestamp(),
-            _whole(from_json({"kind": row["kind"], **json.loads(row["data"])}), sent.get(row["seq"])),
+            _whole(
+                from_json({"kind": row["kind"], **json.loads(row["data"])}), sent.get(row["seq"])
+            ),
         )
         for row in rows
     ]
@@ -225,8 +266,12 @@ def _whole(event: Event, request: requests.Request | None) -> Event:
     return event
 
 
-def told(ledger: Ledger, owner: str, run_ids: Sequence[str], kind: type[E]) -> Iterator[tuple[str, E]]:
-    """The stored events of one kind in those of these runs that are the owner's, each with its run's id; the last one first."""
+def told(
+    ledger: Ledger, owner: str, run_ids: Sequence[str], kind: type[E]
+) -> Iterator[tuple[str, E]]:
+    """The stored events of one kind in those of these runs that are the owner's, each with its
+    run's id; the last one first.
+    """
     within = ledger.database.rows(
         """select distinct e.run_id as id from events e join runs r on r.id = e.run_id
         where r.owner = ? and e.kind = ? and list_contains(?, e.run_id)""",
@@ -234,7 +279,8 @@ def told(ledger: Ledger, owner: str, run_ids: Sequence[str], kind: type[E]) -> I
     )
     known = {row["id"] for row in within}
     for run_id in reversed([one for one in dict.fromkeys(run_ids) if one in known]):
-        # Run by run, as the caller asks on: the events of one lie together in the file, so that little of it is read.
+        # Run by run, as the caller asks on: the events of one lie together in the file, so that
+        # little of it is read.
         sql = "select data from events where run_id = ? and kind = ? order by seq desc"
         for row in ledger.database.rows(sql, [run_id, kind.__name__]):
             event = from_json({"kind": kind.__name__, **json.loads(row["data"])})
@@ -269,11 +315,14 @@ def searches(ledger: Ledger, owner: str, run_id: str) -> list[Search]:
 
 
 def passages(ledger: Ledger, owner: str, run_ids: Sequence[str]) -> dict[str, int]:
-    """How many passages the look-ups of each of these runs found, counted where they lie; 0 where none did."""
+    """How many passages the look-ups of each of these runs found, counted where they lie; 0 where
+    none did.
+    """
     rows = ledger.database.rows(
         """select e.run_id, sum(json_array_length(e.data->'hits'))::bigint as found
         from events e join runs r on r.id = e.run_id
-        where r.owner = ? and list_contains(?, e.run_id) and e.kind = 'Retrieved' group by e.run_id""",
+        where r.owner = ? and list_contains(?, e.run_id) and e.kind = 'Retrieved'
+        group by e.run_id""",
         [owner, list(run_ids)],
     )
     return dict.fromkeys(run_ids, 0) | {row["run_id"]: row["found"] for row in rows}
@@ -285,11 +334,17 @@ _HERE = f"regexp_full_match(c.provider, '{ON_THIS_MACHINE}')"
 # Rows of older versions have no cost for servers of this machine.
 _COST = f"case when c.cost is null and {_HERE} then 0 else c.cost end"
 _ANSWERED = "c.status in ('ok', 'stopped')"
-_SUMS = f"""count(*) as calls, count(*) filter (c.status = 'failed') as failed, count(*) filter (c.status = 'cached') as cached,
-    count(*) filter (c.purpose = 'chat' and {_ANSWERED}) as answered, count(*) filter ({_ANSWERED} and not {_HERE}) as elsewhere,
-    coalesce(sum({_PROMPT}), 0)::bigint as prompt_tokens, coalesce(sum(c.cache_read_tokens), 0)::bigint as cached_tokens,
-    coalesce(sum({_COMPLETION}), 0)::bigint as completion_tokens, coalesce(bool_or(c.estimated), false) as estimated,
-    sum({_COST}) as cost, count(*) filter ({_COST} is null and {_PROMPT} + {_COMPLETION} > 0) as unpriced,
+_SUMS = f"""count(*) as calls,
+    count(*) filter (c.status = 'failed') as failed,
+    count(*) filter (c.status = 'cached') as cached,
+    count(*) filter (c.purpose = 'chat' and {_ANSWERED}) as answered,
+    count(*) filter ({_ANSWERED} and not {_HERE}) as elsewhere,
+    coalesce(sum({_PROMPT}), 0)::bigint as prompt_tokens,
+    coalesce(sum(c.cache_read_tokens), 0)::bigint as cached_tokens,
+    coalesce(sum({_COMPLETION}), 0)::bigint as completion_tokens,
+    coalesce(bool_or(c.estimated), false) as estimated,
+    sum({_COST}) as cost,
+    count(*) filter ({_COST} is null and {_PROMPT} + {_COMPLETION} > 0) as unpriced,
     coalesce(sum(c.seconds), 0)::double as seconds,
     quantile_cont(c.seconds, 0.5) filter (c.status = 'ok')::double as p50_s,
     quantile_cont(c.seconds, 0.95) filter (c.status = 'ok')::double as p95_s,
@@ -301,7 +356,10 @@ _KEYS: dict[Group, tuple[str, str]] = {
     "agent": ("c.agent", "c.agent"),
     "chat": (
         "coalesce(c.chat_id, '')",
-        "coalesce(h.title, case when c.chat_id is null then 'outside chats' else 'deleted chat' end)",
+        (
+            "coalesce(h.title, case when c.chat_id is null then 'outside chats' else 'deleted chat'"
+            " end)"
+        ),
     ),
     "run": ("coalesce(c.run_id, '')", "coalesce(r.title, 'outside runs')"),
 }

@@ -125,8 +125,10 @@ def keep(
     told = _told_by(hashes, base.hashes if base else [])
     return {
         "base": [base.run_id, base.seq] if base else None,
-        "list": told, "frame": frame, "tools": beside,
-    }  # fmt: skip
+        "list": told,
+        "frame": frame,
+        "tools": beside,
+    }
 
 
 def of_run(database: Database, run_id: str) -> dict[int, Request]:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from agentkit.database import Database, Row
 from agentkit.errors import WrongArgument
+from agentkit.event_json import to_json
 from agentkit.events import (
     MessageSent,
     ModelCalled,
@@ -20,7 +21,6 @@ from agentkit.events import (
     RunStopped,
     Thinking,
     TokenDelta,
-    to_json,
 )
 from agentkit.ledger import requests
 from agentkit.ledger.requests import Lists, Told
@@ -75,11 +75,15 @@ def call_data(database: Database, run: RunKey, seq: int, event: ModelCalled, lis
     """What the row of a call holds: what was sent is kept by itself, and only told of here."""
     data = to_json(replace(event, messages=[], request={}))
     del data["messages"], data["request"]
-    return data | {"sent": requests.keep(database, run.id, run.chat_id or run.id, seq, event, lists)}
+    return data | {
+        "sent": requests.keep(database, run.id, run.chat_id or run.id, seq, event, lists)
+    }
 
 
 def insert_call(database: Database, owner: str, recorded: Recorded) -> None:
-    """Store a model call that belongs to no run; raises StoreError, WrongArgument for another event."""
+    """Store a model call that belongs to no run; raises StoreError, WrongArgument for another
+    event.
+    """
     if not isinstance(recorded.event, ModelReplied):
         raise WrongArgument(f"A {type(recorded.event).__name__} is no model call that ended.")
     with database.transaction():
@@ -143,11 +147,20 @@ def _insert_what_follows(
 
 
 def _open_run(database: Database, run: RunKey, event: RunStarted, at: datetime) -> None:
-    database.insert("runs", {
-        "id": run.id, "owner": run.owner, "chat_id": run.chat_id, "kind": event.what,
-        "title": event.title, "state": "running", "reason": "", "started_at": at,
-        "message_id": run.message_id,
-    })  # fmt: skip
+    database.insert(
+        "runs",
+        {
+            "id": run.id,
+            "owner": run.owner,
+            "chat_id": run.chat_id,
+            "kind": event.what,
+            "title": event.title,
+            "state": "running",
+            "reason": "",
+            "started_at": at,
+            "message_id": run.message_id,
+        },
+    )
 
 
 def _close_run(
@@ -161,23 +174,38 @@ def _close_run(
     database.execute("delete from streamed where run_id = ?", [run.id])
 
 
-def _add_text(
-    database: Database, run: RunKey, seq: int, event: TokenDelta, at: datetime
-) -> None:
-    database.insert("streamed", {
-        "run_id": run.id, "seq": seq, "happened_at": at, "call_id": event.call_id,
-        "agent": event.agent, "text": event.text,
-    })  # fmt: skip
+def _add_text(database: Database, run: RunKey, seq: int, event: TokenDelta, at: datetime) -> None:
+    database.insert(
+        "streamed",
+        {
+            "run_id": run.id,
+            "seq": seq,
+            "happened_at": at,
+            "call_id": event.call_id,
+            "agent": event.agent,
+            "text": event.text,
+        },
+    )
 
 
 def _add_message(database: Database, run: RunKey, event: MessageSent, at: datetime) -> None:
-    database.insert("messages", {
-        "id": event.id, "chat_id": run.chat_id, "parent_id": event.parent_id, "run_id": run.id,
-        "sender": event.sender, "recipient": event.recipient, "role": event.role,
-        "content": event.content, "status": event.status,
-        "extra": json.dumps(event.extra, ensure_ascii=False), "created_at": at,
-        "thinking": _thinking(event.thinking),
-    })  # fmt: skip
+    database.insert(
+        "messages",
+        {
+            "id": event.id,
+            "chat_id": run.chat_id,
+            "parent_id": event.parent_id,
+            "run_id": run.id,
+            "sender": event.sender,
+            "recipient": event.recipient,
+            "role": event.role,
+            "content": event.content,
+            "status": event.status,
+            "extra": json.dumps(event.extra, ensure_ascii=False),
+            "created_at": at,
+            "thinking": _thinking(event.thinking),
+        },
+    )
     database.execute(
         "update chats set head_id = ?, updated_at = ? where id = ? and owner = ?",
         [event.id, at, run.chat_id, run.owner],
@@ -190,14 +218,32 @@ def _thinking(thinking: Thinking | None) -> str | None:
 
 def _add_call(database: Database, run: RunKey, event: ModelReplied, at: datetime) -> None:
     usage = event.usage
-    database.insert("llm_calls", {
-        "id": event.call_id, "attempt": event.attempt, "owner": run.owner, "run_id": run.id or None,
-        "chat_id": run.chat_id, "message_id": run.message_id, "agent": event.agent,
-        "provider": event.provider, "model": event.model, "purpose": event.purpose,
-        "status": event.status, "error": event.error, "error_type": event.error_type,
-        "input_tokens": usage.input, "cache_read_tokens": usage.cache_read,
-        "cache_write_tokens": usage.cache_write, "output_tokens": usage.output,
-        "reasoning_tokens": usage.reasoning, "estimated": usage.estimated, "cost": event.cost,
-        "seconds": event.seconds, "first_token_s": event.first_token_s, "finished_at": at,
-        "raw_usage": json.dumps(event.raw_usage, ensure_ascii=False),
-    })  # fmt: skip
+    database.insert(
+        "llm_calls",
+        {
+            "id": event.call_id,
+            "attempt": event.attempt,
+            "owner": run.owner,
+            "run_id": run.id or None,
+            "chat_id": run.chat_id,
+            "message_id": run.message_id,
+            "agent": event.agent,
+            "provider": event.provider,
+            "model": event.model,
+            "purpose": event.purpose,
+            "status": event.status,
+            "error": event.error,
+            "error_type": event.error_type,
+            "input_tokens": usage.input,
+            "cache_read_tokens": usage.cache_read,
+            "cache_write_tokens": usage.cache_write,
+            "output_tokens": usage.output,
+            "reasoning_tokens": usage.reasoning,
+            "estimated": usage.estimated,
+            "cost": event.cost,
+            "seconds": event.seconds,
+            "first_token_s": event.first_token_s,
+            "finished_at": at,
+            "raw_usage": json.dumps(event.raw_usage, ensure_ascii=False),
+        },
+    )

@@ -1,11 +1,14 @@
-"""The ledger's tables, as numbered migrations: chats, their message trees, runs, events and model calls."""
+"""The ledger's tables, as numbered migrations: chats, their message trees, runs, events and model
+calls.
+"""
 
 from __future__ import annotations
 
 import json
 
 from agentkit.database import Database
-from agentkit.events import ModelCalled, from_json
+from agentkit.event_json import from_json
+from agentkit.events import ModelCalled
 from agentkit.ledger.requests import Lists, Told
 from agentkit.ledger.rows import RunKey, call_data
 
@@ -28,7 +31,9 @@ def add_unfinished(database: Database) -> None:
 
 
 def add_requests(database: Database) -> None:
-    """Version 4: what was sent to models, out of the events, in which each call had its whole prompt."""
+    """Version 4: what was sent to models, out of the events, in which each call had its whole
+    prompt.
+    """
     for statement in _REQUESTS:
         database.execute(statement)
     calling = database.rows(
@@ -62,26 +67,36 @@ MIGRATIONS = (create_tables, add_thinking, add_unfinished, add_requests)
 
 _TABLES = (
     """create table chats (
-        id varchar primary key, owner varchar not null, title varchar not null, team varchar not null, model varchar not null,
-        collection varchar not null, head_id varchar, created_at timestamp not null, updated_at timestamp not null)""",
+        id varchar primary key, owner varchar not null, title varchar not null,
+        team varchar not null, model varchar not null,
+        collection varchar not null, head_id varchar, created_at timestamp not null,
+        updated_at timestamp not null)""",
     """create table messages (
-        id varchar primary key, chat_id varchar not null, parent_id varchar, run_id varchar, sender varchar not null,
-        recipient varchar not null, role varchar not null, content varchar not null, status varchar not null,
+        id varchar primary key, chat_id varchar not null, parent_id varchar, run_id varchar,
+        sender varchar not null,
+        recipient varchar not null, role varchar not null, content varchar not null,
+        status varchar not null,
         extra json not null, created_at timestamp not null)""",
     """create table runs (
-        id varchar primary key, owner varchar not null, chat_id varchar, kind varchar not null, title varchar not null,
-        state varchar not null, reason varchar not null, started_at timestamp not null, finished_at timestamp)""",
+        id varchar primary key, owner varchar not null, chat_id varchar, kind varchar not null,
+        title varchar not null,
+        state varchar not null, reason varchar not null, started_at timestamp not null,
+        finished_at timestamp)""",
     """create table events (
         run_id varchar not null, seq integer not null, happened_at timestamp not null,
         kind varchar not null, data json not null)""",
     """create table llm_calls (
-        id varchar not null, attempt integer not null, owner varchar not null, run_id varchar, chat_id varchar,
-        message_id varchar, agent varchar not null, provider varchar not null, model varchar not null, purpose varchar not null,
+        id varchar not null, attempt integer not null, owner varchar not null, run_id varchar,
+        chat_id varchar,
+        message_id varchar, agent varchar not null, provider varchar not null,
+        model varchar not null, purpose varchar not null,
         status varchar not null, error varchar not null, error_type varchar not null,
-        input_tokens bigint not null, cache_read_tokens bigint not null, cache_write_tokens bigint not null,
+        input_tokens bigint not null, cache_read_tokens bigint not null,
+        cache_write_tokens bigint not null,
         output_tokens bigint not null, reasoning_tokens bigint not null,
         estimated boolean not null,
-        cost double, seconds double not null, first_token_s double, raw_usage json not null, finished_at timestamp not null,
+        cost double, seconds double not null, first_token_s double, raw_usage json not null,
+        finished_at timestamp not null,
         primary key (id, attempt))""",
 )
 _REQUESTS = (

@@ -67,27 +67,52 @@ class Ledger:
         now = utc_now()
         chat = Chat(new_id(), owner, title, team, model, collection, None, now, now)
         with self.database.transaction():
-            self.database.insert("chats", {name: getattr(chat, name) for name in Chat.__dataclass_fields__})
+            self.database.insert(
+                "chats", {name: getattr(chat, name) for name in Chat.__dataclass_fields__}
+            )
         return chat
 
     def chat(self, owner: str, chat_id: str) -> Chat:
         """The chat; raises NotFound."""
         row = self.database.row("select * from chats where owner = ? and id = ?", [owner, chat_id])
         if row is None:
-            raise NotFound(f"There is no chat {chat_id!r}; it may have been deleted. Open another from the list.")
+            raise NotFound(
+                f"There is no chat {chat_id!r}; it may have been deleted. Open another from the"
+                " list."
+            )
         return Chat(**row)
 
     def chats(self, owner: str, search: str = "", limit: int = 20, offset: int = 0) -> list[Chat]:
-        """The owner's chats, newest first; `search` is looked for in titles and in what was said."""
-        sql = f"select * from chats c where {_SEARCH} order by updated_at desc, id desc limit ? offset ?"
-        return [Chat(**row) for row in self.database.rows(sql, [owner, search, search, search, limit, offset])]
+        """The owner's chats, newest first; `search` is looked for in titles and in what was
+        said.
+        """
+        sql = (
+            f"select * from chats c where {_SEARCH} order by updated_at desc, id desc limit ?"
+            " offset ?"
+        )
+        return [
+            Chat(**row)
+            for row in self.database.rows(sql, [owner, search, search, search, limit, offset])
+        ]
 
     def count_chats(self, owner: str, search: str = "") -> int:
         """How many chats `chats` would list without a limit."""
-        return int(self.database.value(f"select count(*) from chats c where {_SEARCH}", [owner, search, search, search]))
+        return int(
+            self.database.value(
+                f"select count(*) from chats c where {_SEARCH}", [owner, search, search, search]
+            )
+        )
 
-    def update_chat(self, owner: str, chat_id: str, *, title: str | None = None, team: str | None = None,
-                    model: str | None = None, collection: str | None = None) -> Chat:  # fmt: skip
+    def update_chat(
+        self,
+        owner: str,
+        chat_id: str,
+        *,
+        title: str | None = None,
+        team: str | None = None,
+        model: str | None = None,
+        collection: str | None = None,
+    ) -> Chat:
         """Change what is given; raises NotFound."""
         self.chat(owner, chat_id)
         given = {"title": title, "team": team, "model": model, "collection": collection}
@@ -96,7 +121,8 @@ class Ledger:
             assignments = ", ".join(f"{name} = ?" for name in changes)
             with self.database.transaction():
                 self.database.execute(
-                    f"update chats set {assignments} where owner = ? and id = ?", [*changes.values(), owner, chat_id]
+                    f"update chats set {assignments} where owner = ? and id = ?",
+                    [*changes.values(), owner, chat_id],
                 )
         return self.chat(owner, chat_id)
 
@@ -145,22 +171,34 @@ class Ledger:
             [owner, chat_id, name],
         )
         if value is not None:
-            self.database.insert("chat_settings", {
-                "owner": owner, "chat_id": chat_id, "name": name,
-                "value": json.dumps(value, ensure_ascii=False),
-            })  # fmt: skip
+            self.database.insert(
+                "chat_settings",
+                {
+                    "owner": owner,
+                    "chat_id": chat_id,
+                    "name": name,
+                    "value": json.dumps(value, ensure_ascii=False),
+                },
+            )
         self.database.touch(_SETTINGS)
 
     def delete_chat(self, owner: str, chat_id: str) -> None:
-        """Remove the chat with its messages and events; its model calls stay, since they were paid for. Raises NotFound."""
+        """Remove the chat with its messages and events; its model calls stay, since they were paid
+        for. Raises NotFound.
+        """
         self.chat(owner, chat_id)
         with self.database.transaction():
             requests.forget(self.database, chat_id)
             self._written.lists.forget(chat_id)
             self.database.execute(
-                "delete from events where run_id in (select id from runs where chat_id = ? and owner = ?)", [chat_id, owner]
+                "delete from events where run_id in (select id from runs where chat_id = ? and"
+                " owner = ?)",
+                [chat_id, owner],
             )
-            self.database.execute("update runs set title = 'deleted chat' where chat_id = ? and owner = ?", [chat_id, owner])
+            self.database.execute(
+                "update runs set title = 'deleted chat' where chat_id = ? and owner = ?",
+                [chat_id, owner],
+            )
             self.database.execute("delete from messages where chat_id = ?", [chat_id])
             self.database.execute(
                 "delete from chat_settings where owner = ? and chat_id = ?", [owner, chat_id]
@@ -169,11 +207,19 @@ class Ledger:
             self.database.execute("delete from chats where owner = ? and id = ?", [owner, chat_id])
 
     def thread(self, owner: str, chat_id: str, head_id: str | None = None) -> list[StoredMessage]:
-        """The branch that ends at `head_id` (default: the chat's head), first message first; raises NotFound."""
+        """The branch that ends at `head_id` (default: the chat's head), first message first; raises
+        NotFound.
+        """
         chat = self.chat(owner, chat_id)
-        tree = {row["id"]: row for row in self.database.rows("select * from messages where chat_id = ?", [chat_id])}
+        tree = {
+            row["id"]: row
+            for row in self.database.rows("select * from messages where chat_id = ?", [chat_id])
+        }
         if head_id and head_id not in tree:
-            raise NotFound(f"There is no message {head_id!r} in chat {chat_id!r}; open the chat again to see its messages.")
+            raise NotFound(
+                f"There is no message {head_id!r} in chat {chat_id!r}; open the chat again to see"
+                " its messages."
+            )
         branch, at = [], head_id or chat.head_id
         while at in tree:
             row = tree.pop(at)

@@ -14,6 +14,14 @@ from agentkit.llm.connections.config import (
 from agentkit.llm.model import Model, ModelClient, Reply
 
 __all__ = [
-    "Connection", "Model", "ModelClient", "Reply", "available_models", "call", "connections", "delete_connection", "model_by_id",
+    "Connection",
+    "Model",
+    "ModelClient",
+    "Reply",
+    "available_models",
+    "call",
+    "connections",
+    "delete_connection",
+    "model_by_id",
     "save_connection",
-]  # fmt: skip
+]

@@ -15,17 +15,21 @@ from agentkit.messages import Message
 class Client(Protocol):
     """How a kind of model is asked.
 
-    One that changes a request before it goes out has `says_what_it_sends` true, and calls `stream.sent`.
+    One that changes a request before it goes out has `says_what_it_sends` true, and calls
+    `stream.sent`.
     """
 
     def create(self, params: Mapping[str, Any]) -> ModelResponse:
-        """Ask with the parameters of OpenAI's chat API; with `stream`, say each piece by `stream.delta` on the way.
+        """Ask with the parameters of OpenAI's chat API; with `stream`, say each piece by
+        `stream.delta` on the way.
 
         Raises ModelError, and Stopped as soon as the enclosing run is stopped.
         """
 
     def message_retrieval(self, response: Any) -> Sequence[Any]:
-        """The messages of a response: texts, or objects and dicts with `content` and `tool_calls`."""
+        """The messages of a response: texts, or objects and dicts with `content` and
+        `tool_calls`.
+        """
 
     def cost(self, response: Any) -> float | None:
         """US dollars; None when the price is unknown."""
@@ -35,7 +39,9 @@ class Client(Protocol):
 
 
 class ModelClient(Client, Protocol):
-    """AutoGen's protocol for clients of one's own: a `Client`, and what its types are called there."""
+    """AutoGen's protocol for clients of one's own: a `Client`, and what its types are called
+    there.
+    """
 
     RESPONSE_USAGE_KEYS: ClassVar[list[str]] = [
         *("prompt_tokens", "completion_tokens", "total_tokens", "cost", "model"),
@@ -75,7 +81,9 @@ class Model:
     is_language_model: bool = True
     """False for the extractive one, which only quotes."""
     price_1k: tuple[float, float] | None = None
-    """US dollars for 1,000 prompt and 1,000 completion tokens, where the price list is not to be asked."""
+    """US dollars for 1,000 prompt and 1,000 completion tokens, where the price list is not to be
+    asked.
+    """
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Model:
         """Itself: copies of a configuration share their connection."""

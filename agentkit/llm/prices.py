@@ -1,4 +1,6 @@
-"""What a call cost, in US dollars, from the price list that is installed; never asks the network."""
+"""What a call cost, in US dollars, from the price list that is installed; never asks the
+network.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,9 @@ from agentkit.events import Usage
 def price(model: str, provider: str, usage: Usage) -> float | None:
     """Dollars for this usage at today's prices; None when the price is unknown.
 
-    `provider` is `openai`, another id of the price list, or the host of a server, such as `api.mistral.ai`. What runs on
-    this machine, in this process or at a loopback address, costs nothing.
+    `provider` is `openai`, another id of the price list, or the host of a server, such as
+    `api.mistral.ai`. What runs on this machine, in this process or at a loopback address, costs
+    nothing.
     """
     if on_this_machine(provider):
         return 0.0

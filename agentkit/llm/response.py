@@ -50,7 +50,9 @@ class Choice:
 
 @dataclass
 class Response:
-    """A whole reply with the server's own usage figures (empty: it sent none); OpenAIWrapper adds further attributes."""
+    """A whole reply with the server's own usage figures (empty: it sent none); OpenAIWrapper adds
+    further attributes.
+    """
 
     choices: list[Choice]
     model: str

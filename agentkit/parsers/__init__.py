@@ -1,4 +1,6 @@
-"""From a model's text to a structure: JSON, tagged content, code blocks, and what of it goes where."""
+"""From a model's text to a structure: JSON, tagged content, code blocks, and what of it goes
+where.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,16 @@ _HOME = {
 }
 
 __all__ = [
-    "DictFilterMixin", "MarkdownCodeBlockParser", "MarkdownJsonDictParser", "MarkdownJsonObjectParser", "ModelResponse",
-    "MultiTaggedContentParser", "ParserBase", "RegexTaggedContentParser", "TaggedContent",
-]  # fmt: skip
+    "DictFilterMixin",
+    "MarkdownCodeBlockParser",
+    "MarkdownJsonDictParser",
+    "MarkdownJsonObjectParser",
+    "ModelResponse",
+    "MultiTaggedContentParser",
+    "ParserBase",
+    "RegexTaggedContentParser",
+    "TaggedContent",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,9 @@ from typing import Any
 from agentkit.errors import JsonParsingError, WrongArgument
 
 EXCERPT = 200
-"""How many characters of a reply an error message shows at most; the whole is in its `raw_response`."""
+"""How many characters of a reply an error message shows at most; the whole is in its
+`raw_response`.
+"""
 
 MOST_TRIED = 50
 """How many pieces of a reply a parser tries at most; keeps hostile replies linear."""
@@ -19,7 +21,9 @@ Span = tuple[int, int]
 
 
 class ModelResponse:
-    """What a model gave back, and in `parsed` what a parser has made of its text. Fields as in AgentScope."""
+    """What a model gave back, and in `parsed` what a parser has made of its text. Fields as in
+    AgentScope.
+    """
 
     def __init__(
         self,
@@ -54,7 +58,9 @@ class ModelResponse:
 
     @property
     def stream(self) -> Iterator[tuple[bool, str]] | None:
-        """The texts so far as they come, each with whether it is the last one; None for a response that is no stream."""
+        """The texts so far as they come, each with whether it is the last one; None for a response
+        that is no stream.
+        """
         return None if self._stream is None else self._read_stream(self._stream)
 
     def _read_stream(self, texts: Iterable[str]) -> Iterator[tuple[bool, str]]:
@@ -79,11 +85,14 @@ class ParserBase(ABC):
     def parse(self, response: ModelResponse | str) -> ModelResponse:
         """The response (made from a str) with `parsed` filled and `text` as it was.
 
-        Raises ResponseParsingError, or what is below it, when the text does not have the format; `parsed` is None then.
+        Raises ResponseParsingError, or what is below it, when the text does not have the format;
+        `parsed` is None then.
         """
 
     def api_format(self) -> dict[str, Any] | None:
-        """The value for `response_format` of the chat API, where it can enforce the format; else None."""
+        """The value for `response_format` of the chat API, where it can enforce the format; else
+        None.
+        """
         return None
 
 
@@ -91,18 +100,22 @@ class TextParser(ParserBase):
     """A parser that needs nothing but the text of the reply."""
 
     def parse(self, response: ModelResponse | str) -> ModelResponse:
-        """The response (made from a str) with `parsed` filled and `text` as it was; raises ResponseParsingError."""
+        """The response (made from a str) with `parsed` filled and `text` as it was; raises
+        ResponseParsingError.
+        """
         reply = ModelResponse(text=response) if isinstance(response, str) else response
         reply.parsed = None
         text: object = reply.text
         if not isinstance(text, str):
-            raise WrongArgument(f"The response has no text to parse, but {text!r}; parse what a model said.")
+            raise WrongArgument(
+                f"The response has no text to parse, but {text!r}; parse what a model said."
+            )
         try:
             reply.parsed = self._read(text)
         except RecursionError:
             raise JsonParsingError(
-                "The JSON in the reply is nested too deeply (or its schema refers to itself without end); reply with a flatter "
-                f"structure. The reply: {excerpt(text)}",
+                "The JSON in the reply is nested too deeply (or its schema refers to itself"
+                f" without end); reply with a flatter structure. The reply: {excerpt(text)}",
                 text,
             ) from None
         return reply
@@ -114,10 +127,16 @@ class TextParser(ParserBase):
 
 def excerpt(text: str) -> str:
     """The beginning of a reply, for an error message."""
-    return repr(text) if len(text) <= EXCERPT else f"{text[:EXCERPT]!r} (cut, {len(text):,} characters)"
+    return (
+        repr(text)
+        if len(text) <= EXCERPT
+        else f"{text[:EXCERPT]!r} (cut, {len(text):,} characters)"
+    )
 
 
 def place(text: str, at: int) -> str:
-    """Where the character at that index stands, for an error message; lines and columns count from 1."""
+    """Where the character at that index stands, for an error message; lines and columns count from
+    1.
+    """
     line = text.count("\n", 0, at) + 1
     return f"line {line:,}, column {at - text.rfind(chr(10), 0, at):,}"

@@ -16,14 +16,18 @@ from agentkit.parsers.reasoning import BLANK
 from agentkit.parsers.spans import JSON_LANGUAGES, Block, is_object, scan
 
 _OF_JSON = (*JSON_LANGUAGES, "")
-_FIRST_FENCE = re.compile(r"[^{\[｛［`~]*+(?P<marks>```|~~~)(?:json[5c]?)?+[ \t\r]*+(?=[\n{\[])", re.IGNORECASE)
+_FIRST_FENCE = re.compile(
+    r"[^{\[｛［`~]*+(?P<marks>```|~~~)(?:json[5c]?)?+[ \t\r]*+(?=[\n{\[])", re.IGNORECASE
+)
 _LAST_FENCE = re.compile(r"(?:```|~~~)[^{\[｛［`~]*+\Z")
 _KEY_IN_FRONT = re.compile(r"""["']\s*+[:：]\s*+\Z""")
 _KEY_BEHIND = re.compile(r"""[\s}\]]*+,\s*+(?:"[^"]{1,200}+"|'[^']{1,200}+')\s*+:""")
 
 
 class Unrelated(Exception):
-    """JSON that has nothing of what is wanted; `error` says so to the model when nothing better is found."""
+    """JSON that has nothing of what is wanted; `error` says so to the model when nothing better is
+    found.
+    """
 
     def __init__(self, error: ResponseParsingError) -> None:
         super().__init__(str(error))
@@ -32,7 +36,8 @@ class Unrelated(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A piece of the text that may be the answer; `sure` when it must be JSON, `flaw` when it is known to be none.
+    """A piece of the text that may be the answer; `sure` when it must be JSON, `flaw` when it is
+    known to be none.
 
     `decoded` holds its value when that is known already.
     """
@@ -46,10 +51,11 @@ class Candidate:
 def read_json(text: str, start: int, accept: Callable[[Any], object]) -> Any:
     """What `accept` makes of the JSON in the text from start on.
 
-    In this order: a text that is one JSON value; the blocks fenced as JSON, the last one first (in front of the answer there may
-    be an example); objects without a fence, the last one first; lists without a fence. Where `accept` raises Unrelated the next
-    is tried. Raises JsonParsingError when there is no JSON, or when the answer is malformed, cut off or one of several in the
-    same block: what stands in front of it is not taken instead.
+    In this order: a text that is one JSON value; the blocks fenced as JSON, the last one first (in
+    front of the answer there may be an example); objects without a fence, the last one first; lists
+    without a fence. Where `accept` raises Unrelated the next is tried. Raises JsonParsingError when
+    there is no JSON, or when the answer is malformed, cut off or one of several in the same block:
+    what stands in front of it is not taken instead.
     """
     first: ResponseParsingError | None = None
     for candidate in islice(_candidates(text, start), MOST_TRIED):
@@ -65,7 +71,9 @@ def read_json(text: str, start: int, accept: Callable[[Any], object]) -> Any:
         except Unrelated as unrelated:
             first = first or unrelated.error
     raise first or JsonParsingError(
-        f"There is no JSON in the reply; reply with JSON in a fenced block (```json ... ```). The reply: {excerpt(text)}", text
+        "There is no JSON in the reply; reply with JSON in a fenced block (```json ... ```). The"
+        f" reply: {excerpt(text)}",
+        text,
     )
 
 
@@ -82,21 +90,42 @@ def _candidates(text: str, start: int) -> Iterator[Candidate]:
         yield whole
         return
     blocks = scan(text, start)
-    fenced = list(islice((found for block in reversed(blocks) if (found := _in_fence(text, block))), MOST_TRIED))
+    fenced = list(
+        islice(
+            (found for block in reversed(blocks) if (found := _in_fence(text, block))), MOST_TRIED
+        )
+    )
     taken = {found.span[0] for found in fenced}
-    bare = _bare(text, [block for block in blocks if block.language is None or block.language in _OF_JSON], taken)
-    cut = max((block.cut for block in blocks if block.language in (None, "") and block.cut is not None), default=-1)
+    bare = _bare(
+        text,
+        [block for block in blocks if block.language is None or block.language in _OF_JSON],
+        taken,
+    )
+    cut = max(
+        (block.cut for block in blocks if block.language in (None, "") and block.cut is not None),
+        default=-1,
+    )
     last = max((found.span[1] for found in fenced or bare), default=0)
     if cut >= last and cut not in taken and (is_object(text, cut) or not fenced):
         yield _cut_off(text, (cut, len(text)))
     # A fence that is cut off in front of a whole one is a false start; behind it, it is the answer.
     yield from (found for back, found in enumerate(fenced) if back == 0 or not found.flaw)
     yield from sorted(bare, key=lambda found: _rank(text, found.span))
-    yield from _bare(text, [block for block in blocks if block.language is not None and block.language not in _OF_JSON], taken)
+    yield from _bare(
+        text,
+        [
+            block
+            for block in blocks
+            if block.language is not None and block.language not in _OF_JSON
+        ],
+        taken,
+    )
 
 
 def _whole(text: str, start: int) -> Candidate | None:
-    """The whole text, or the only fenced block with no brackets around it, if it is one JSON value."""
+    """The whole text, or the only fenced block with no brackets around it, if it is one JSON
+    value.
+    """
     ends = len(text.rstrip(BLANK))
     if fence := _FIRST_FENCE.match(text, start, ends):
         start, ends = fence.end(), text.rfind(fence["marks"], fence.end(), ends)
@@ -114,7 +143,9 @@ def _strictly(content: str) -> tuple[Any] | None:
 
 
 def _in_fence(text: str, block: Block) -> Candidate | None:
-    """The one value in a fenced block that is JSON by its language, or that names no language and begins with a bracket."""
+    """The one value in a fenced block that is JSON by its language, or that names no language and
+    begins with a bracket.
+    """
     if block.language is None or block.language not in _OF_JSON:
         return None
     content = text[block.start : block.end].strip(BLANK)
@@ -128,7 +159,11 @@ def _in_fence(text: str, block: Block) -> Candidate | None:
         return _cut_off(text, (block.cut, block.end))
     spans = [span for span in block.spans if named or span[0] == begins]
     if len(spans) > 1:
-        return Candidate(spans[0], True, f"There are {len(spans):,} JSON values in one fenced block, but one is wanted.")
+        return Candidate(
+            spans[0],
+            True,
+            f"There are {len(spans):,} JSON values in one fenced block, but one is wanted.",
+        )
     if spans:
         return _candidate(text, block, spans[0], sure=True)
     return all_of_it
@@ -162,13 +197,22 @@ def _cut_off(text: str, span: Span) -> Candidate:
     except (ValueError, RecursionError):
         problem = ""
     begins = f"The JSON that begins at {place(text, span[0])}"
-    return Candidate(span, True, f"{begins} is never closed{problem}: it is cut off, or a bracket or a quote is missing.")
+    return Candidate(
+        span,
+        True,
+        f"{begins} is never closed{problem}: it is cut off, or a bracket or a quote is missing.",
+    )
 
 
 def _flaw(text: str, span: Span) -> str:
-    """Why a balanced pair of brackets is only a part of what was meant, because a bracket is missing or too many."""
+    """Why a balanced pair of brackets is only a part of what was meant, because a bracket is
+    missing or too many.
+    """
     if _KEY_IN_FRONT.search(text, max(0, span[0] - 40), span[0]):
         return f"The JSON around the key in front of {place(text, span[0])} has no opening bracket."
     if _KEY_BEHIND.match(text, span[1]):
-        return f"The JSON ends at {place(text, span[1])}, but goes on behind that: there is a closing bracket too many."
+        return (
+            f"The JSON ends at {place(text, span[1])}, but goes on behind that: there is a closing"
+            " bracket too many."
+        )
     return ""

@@ -14,10 +14,13 @@ _LONGEST_FENCE = 20  # more marks than that count as so many
 
 
 class MarkdownCodeBlockParser(TextParser):
-    """Reads the first block of a language out of a reply, or the first block without a language if there is none.
+    """Reads the first block of a language out of a reply, or the first block without a language if
+    there is none.
 
-    What is parsed is the text between the fences as it stands there, with the line break behind the language. Languages are
-    compared as a whole, in any case: `c` is not `cpp`. Raises TagNotFoundError when there is no such block or it is not closed.
+    What is parsed is the text between the fences as it stands there, with the line break behind the
+    language. Languages are
+    compared as a whole, in any case: `c` is not `cpp`. Raises TagNotFoundError when there is no
+    such block or it is not closed.
     """
 
     def __init__(self, language_name: str, content_hint: str | None = None) -> None:
@@ -25,28 +28,43 @@ class MarkdownCodeBlockParser(TextParser):
         self.name = f"{language_name} block"
         self.tag_begin = f"```{language_name}"
         self.tag_end = "```"
-        self.content_hint = f"{{your {language_name} code}}" if content_hint is None else content_hint
+        self.content_hint = (
+            f"{{your {language_name} code}}" if content_hint is None else content_hint
+        )
         example = f"{self.tag_begin}\n{self.content_hint}\n{self.tag_end}"
-        self.format_instruction = f"Reply with {language_name} code in a fenced block, in this form:\n{example}"
+        self.format_instruction = (
+            f"Reply with {language_name} code in a fenced block, in this form:\n{example}"
+        )
 
     def _read(self, text: str) -> str:
         start = answer_start(text)
         wanted = self.language_name.strip().lower()
-        named = next((fence for fence in _FENCE.finditer(text, start) if fence["language"].lower() == wanted), None)
-        opening = named or next((fence for fence in _openings(text, start) if not fence["language"]), None)
+        named = next(
+            (
+                fence
+                for fence in _FENCE.finditer(text, start)
+                if fence["language"].lower() == wanted
+            ),
+            None,
+        )
+        opening = named or next(
+            (fence for fence in _openings(text, start) if not fence["language"]), None
+        )
         closing = _closing(text, opening) if opening else None
         # A lone fence without a language, behind some text, closes what never began.
-        if opening is None or (named is None and closing is None and text[start : opening.start()].strip()):
+        if opening is None or (
+            named is None and closing is None and text[start : opening.start()].strip()
+        ):
             raise TagNotFoundError(
-                f"There is no block of {self.language_name} in the reply; begin it with {self.tag_begin} and end it with "
-                f"{self.tag_end}. The reply: {excerpt(text)}",
+                f"There is no block of {self.language_name} in the reply; begin it with"
+                f" {self.tag_begin} and end it with {self.tag_end}. The reply: {excerpt(text)}",
                 text,
                 missing_end_tag=_FENCE.search(text, start) is None,
             )
         if closing is None:
             raise TagNotFoundError(
-                f"The block of {self.language_name} is not closed; end it with as many marks as it begins with. "
-                f"The reply: {excerpt(text)}",
+                f"The block of {self.language_name} is not closed; end it with as many marks as it"
+                f" begins with. The reply: {excerpt(text)}",
                 text,
                 missing_begin_tag=False,
             )
@@ -67,7 +85,9 @@ def _openings(text: str, start: int) -> Iterator[re.Match[str]]:
 
 
 def _closing(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
-    """The span of the closing fence: in the same line, else the first that begins a line, else the next one anywhere."""
+    """The span of the closing fence: in the same line, else the first that begins a line, else the
+    next one anywhere.
+    """
     marks = opening["marks"][:_LONGEST_FENCE]
     fence = f"(?P<fence>{marks}{marks[0]}*+)"
     end_of_line = text.find("\n", opening.end())

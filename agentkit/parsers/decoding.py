@@ -1,4 +1,6 @@
-"""From the text of one JSON value to the value: strictly, and if that fails with what can be repaired without guessing."""
+"""From the text of one JSON value to the value: strictly, and if that fails with what can be
+repaired without guessing.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,13 @@ _DEEPEST = 500
 _NO_NUMBER = re.compile("NaN|Infinity")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
-# Outside of strings: what Chinese and Japanese keyboards write for JSON's own marks, and Python's words for its constants.
+# Outside of strings: what Chinese and Japanese keyboards write for JSON's own marks, and Python's
+# words for its constants.
 _MARKS = str.maketrans("，：｛｝［］", ",:{}[]")
 _WORDS = {"True": "true", "False": "false", "None": "null"}
 _TOKEN = re.compile(
-    r"""(?:[^"'“”„＂‘’/\#，：｛｝［］TFN]++|"[^"\\\x00-\x1f]*+"|'[^'\\\x00-\x1f]*+'|(?!(?:True|False|None)\b)[TFN])++
+    r"""(?:[^"'“”„＂‘’/\#，：｛｝［］TFN]++|"[^"\\\x00-\x1f]*+"|'[^'\\\x00-\x1f]*+'
+        |(?!(?:True|False|None)\b)[TFN])++
       | (?P<string>"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+')
       | (?P<curly>[“”„＂][^“”„＂]*+[“”＂]|[‘’][^‘’]*+[‘’])
       | (?P<comment>//[^\n]*+|/\*.*?\*/|\#[^\n]*+)
@@ -34,10 +38,11 @@ _IN_STRING = re.compile(r'\\(?P<escaped>.)|(?P<raw>[\x00-\x1f"])', re.DOTALL)
 def decode(text: str, span: Span) -> Any:
     """The JSON value that stands in the text from span[0] up to span[1].
 
-    Repaired are trailing commas, comments, single, curly and full-width quotes, full-width punctuation, keys without quotes,
-    escaped punctuation (`\\_`), Python's True, False and None, and an object whose quotes are all escaped. Raises
-    JsonParsingError with line and column for all else, such as missing commas, quotes that are not escaped, text that is cut
-    off, numbers that are none (NaN, 1e999) and nesting that is too deep.
+    Repaired are trailing commas, comments, single, curly and full-width quotes, full-width
+    punctuation, keys without quotes, escaped punctuation (`\\_`), Python's True, False and None,
+    and an object whose quotes are all escaped. Raises JsonParsingError with line and column for all
+    else, such as missing commas, quotes that are not escaped, text that is cut off, numbers that
+    are none (NaN, 1e999) and nesting that is too deep.
     """
     source = text[span[0] : span[1]]
     try:
@@ -51,16 +56,18 @@ def decode(text: str, span: Span) -> Any:
     except (ValueError, RecursionError) as error:
         problem = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
     raise JsonParsingError(
-        f"The JSON that begins at {place(text, span[0])} cannot be read: {problem}. Reply with valid JSON. "
-        f"The reply: {excerpt(text)}",
+        f"The JSON that begins at {place(text, span[0])} cannot be read: {problem}. Reply with"
+        f" valid JSON. The reply: {excerpt(text)}",
         text,
     ) from None
 
 
 def decode_strictly(source: str) -> Any:
-    """The JSON value in the source, which may hold raw line breaks in strings, and nothing else that JSON forbids.
+    """The JSON value in the source, which may hold raw line breaks in strings, and nothing else
+    that JSON forbids.
 
-    Raises json.JSONDecodeError, ValueError for impossible numbers and broken characters, RecursionError for deep nesting.
+    Raises json.JSONDecodeError, ValueError for impossible numbers and broken characters,
+    RecursionError for deep nesting.
     """
     value = _DECODER.decode(source)
     if _SURROGATE.search(source):
@@ -69,7 +76,9 @@ def decode_strictly(source: str) -> Any:
 
 
 def decode_prefix(text: str, start: int) -> tuple[Any, int]:
-    """The JSON value that begins at that index, and the index behind it; raises as `decode_strictly` does."""
+    """The JSON value that begins at that index, and the index behind it; raises as
+    `decode_strictly` does.
+    """
     value, end = _DECODER.raw_decode(text, start)
     if _SURROGATE.search(text, start, end):
         _refuse_halves(value)
@@ -95,7 +104,9 @@ def _refuse_halves(value: object) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise ValueError("there is half of a character (a lone surrogate, \\ud800 to \\udfff)") from None
+        raise ValueError(
+            "there is half of a character (a lone surrogate, \\ud800 to \\udfff)"
+        ) from None
 
 
 def _repaired(source: str) -> tuple[Any, bool]:
@@ -114,7 +125,9 @@ def _repaired(source: str) -> tuple[Any, bool]:
 
 
 def _as_json5(token: re.Match[str]) -> str:
-    """What is outside of strings in ASCII, what is inside of them without anything that JSON5 forbids."""
+    """What is outside of strings in ASCII, what is inside of them without anything that JSON5
+    forbids.
+    """
     found = token[0]
     match token.lastgroup:
         case None:

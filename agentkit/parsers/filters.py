@@ -10,7 +10,8 @@ from agentkit.errors import RequiredFieldNotFoundError
 Keys = bool | str | Sequence[str] | None
 """True: all fields; False or None: nothing; a key: its value alone; keys: a dict of those fields.
 
-A key with dots ("vote.target") is a path into nested dicts, unless there is a field of just that name.
+A key with dots ("vote.target") is a path into nested dicts, unless there is a field of just that
+name.
 """
 
 _MISSING = object()
@@ -19,8 +20,8 @@ _MISSING = object()
 class DictFilterMixin:
     """Gives the fields of a parsed dict to the places where they belong.
 
-    `to_memory` is what the agent itself remembers, `to_content` what the others hear (`to_speak` is another name for it), and
-    `to_metadata` what only the program sees (`to_return`).
+    `to_memory` is what the agent itself remembers, `to_content` what the others hear (`to_speak` is
+    another name for it), and `to_metadata` what only the program sees (`to_return`).
     """
 
     def __init__(
@@ -57,15 +58,23 @@ class DictFilterMixin:
         self.keys_to_metadata = keys
 
     def to_memory(self, parsed_response: Mapping[str, object], allow_missing: bool = False) -> Any:
-        """The fields that the agent remembers; raises RequiredFieldNotFoundError for a missing one unless that is allowed."""
+        """The fields that the agent remembers; raises RequiredFieldNotFoundError for a missing one
+        unless that is allowed.
+        """
         return _picked(parsed_response, self.keys_to_memory, "keys_to_memory", allow_missing)
 
     def to_content(self, parsed_response: Mapping[str, object], allow_missing: bool = False) -> Any:
-        """The fields that the other agents hear; raises RequiredFieldNotFoundError for a missing one unless that is allowed."""
+        """The fields that the other agents hear; raises RequiredFieldNotFoundError for a missing
+        one unless that is allowed.
+        """
         return _picked(parsed_response, self.keys_to_content, "keys_to_content", allow_missing)
 
-    def to_metadata(self, parsed_response: Mapping[str, object], allow_missing: bool = False) -> Any:
-        """The fields that only the program sees; raises RequiredFieldNotFoundError for a missing one unless that is allowed."""
+    def to_metadata(
+        self, parsed_response: Mapping[str, object], allow_missing: bool = False
+    ) -> Any:
+        """The fields that only the program sees; raises RequiredFieldNotFoundError for a missing
+        one unless that is allowed.
+        """
         return _picked(parsed_response, self.keys_to_metadata, "keys_to_metadata", allow_missing)
 
     def to_speak(self, parsed_response: Mapping[str, object], allow_missing: bool = False) -> Any:
@@ -103,8 +112,8 @@ def _picked(parsed: Mapping[str, object], keys: Keys, filtered_by: str, allow_mi
     missing = missing_keys(parsed, wanted)
     if missing and not allow_missing:
         raise RequiredFieldNotFoundError(
-            f"{filtered_by} asks for {listed(missing)}, but the parsed reply has only the keys {listed(list(parsed))}; "
-            "add them to required_keys, or correct the filter."
+            f"{filtered_by} asks for {listed(missing)}, but the parsed reply has only the keys"
+            f" {listed(list(parsed))}; add them to required_keys, or correct the filter."
         )
     found = {key: _value(parsed, key) for key in wanted if key not in missing}
     return found.get(keys) if isinstance(keys, str) else found

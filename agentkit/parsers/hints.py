@@ -1,4 +1,6 @@
-"""What is known in advance about the fields of a reply, and the small mistakes that can be set right with it."""
+"""What is known in advance about the fields of a reply, and the small mistakes that can be set
+right with it.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,18 @@ from typing import Any
 from agentkit.errors import ResponseParsingError, WrongType
 from agentkit.parsers.candidates import read_json
 
-_BOOLEAN = re.compile(r"\btrue\b.*\bfalse\b|\bfalse\b.*\btrue\b|\Wbool(?:ean)?\W", re.IGNORECASE | re.DOTALL)
+_BOOLEAN = re.compile(
+    r"\btrue\b.*\bfalse\b|\bfalse\b.*\btrue\b|\Wbool(?:ean)?\W", re.IGNORECASE | re.DOTALL
+)
 _FIELD = re.compile(r"""["'](?P<key>[^"'\n]{1,100})["']\s*:(?=(?P<value>[^\n{}\[\]]*))""")
 _NEXT_FIELD = re.compile(r""",\s*["'][^"'\n]{1,100}["']\s*:.*""", re.DOTALL)
 
 
 @dataclass
 class Shape:
-    """The fields that a value should have (none are known for an empty one), or that it should be a bool."""
+    """The fields that a value should have (none are known for an empty one), or that it should be a
+    bool.
+    """
 
     fields: dict[str, Shape] = field(default_factory=dict)
     items: Shape | None = None
@@ -35,13 +41,18 @@ class Shape:
 
 
 def hint_text(hint: object) -> str:
-    """A hint as the model sees it: a text as it is, all else as JSON; raises WrongType for what is neither."""
+    """A hint as the model sees it: a text as it is, all else as JSON; raises WrongType for what is
+    neither.
+    """
     if isinstance(hint, str):
         return hint
     try:
         return json.dumps(hint, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise WrongType(f"content_hint must be a text, a pydantic class or what JSON can hold, not {hint!r}: {error}.") from None
+        raise WrongType(
+            f"content_hint must be a text, a pydantic class or what JSON can hold, not {hint!r}:"
+            f" {error}."
+        ) from None
 
 
 def shape_of_hint(hint: object) -> Shape:
@@ -65,15 +76,23 @@ def _shape_of_text(text: str) -> Shape:
         decoded = read_json(text, 0, lambda value: value)
     except ResponseParsingError:
         found = _FIELD.finditer(text)
-        return Shape({match["key"]: _shape_of_value(_NEXT_FIELD.sub("", match["value"])) for match in found})
+        return Shape(
+            {match["key"]: _shape_of_value(_NEXT_FIELD.sub("", match["value"])) for match in found}
+        )
     return Shape() if isinstance(decoded, str) else shape_of_hint(decoded)
 
 
-def shape_of_schema(schema: object, root: Mapping[str, object], known: dict[str, Shape] | None = None) -> Shape:
-    """The shape that a JSON schema describes; a reference is followed within `root`, each once, so that shapes may be circles."""
+def shape_of_schema(
+    schema: object, root: Mapping[str, object], known: dict[str, Shape] | None = None
+) -> Shape:
+    """The shape that a JSON schema describes; a reference is followed within `root`, each once, so
+    that shapes may be circles.
+    """
     known = {} if known is None else known
     shape, chain = Shape(), []
-    while isinstance(schema, Mapping) and isinstance(reference := _required(schema).get("$ref"), str):
+    while isinstance(schema, Mapping) and isinstance(
+        reference := _required(schema).get("$ref"), str
+    ):
         chain.append(reference)
         if reference in known:
             shape, schema = known[reference], None
@@ -85,7 +104,9 @@ def shape_of_schema(schema: object, root: Mapping[str, object], known: dict[str,
     return shape
 
 
-def _fill(shape: Shape, schema: Mapping[str, object], root: Mapping[str, object], known: dict[str, Shape]) -> None:
+def _fill(
+    shape: Shape, schema: Mapping[str, object], root: Mapping[str, object], known: dict[str, Shape]
+) -> None:
     properties = schema.get("properties")
     fields = properties.items() if isinstance(properties, Mapping) else ()
     shape.fields.update({str(key): shape_of_schema(value, root, known) for key, value in fields})
@@ -97,7 +118,9 @@ def _fill(shape: Shape, schema: Mapping[str, object], root: Mapping[str, object]
 def _required(schema: Mapping[str, object]) -> Mapping[str, Any]:
     """The schema without "or null", as pydantic writes what is optional."""
     options = schema.get("anyOf")
-    wanted = [each for each in options if each != {"type": "null"}] if isinstance(options, list) else []
+    wanted = (
+        [each for each in options if each != {"type": "null"}] if isinstance(options, list) else []
+    )
     return wanted[0] if len(wanted) == 1 and isinstance(wanted[0], Mapping) else schema
 
 
@@ -105,14 +128,20 @@ def _referred(root: object, reference: str) -> Any:
     if not reference.startswith("#/"):
         return None
     for part in reference[2:].split("/"):
-        root = root.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(root, Mapping) else None
+        root = (
+            root.get(part.replace("~1", "/").replace("~0", "~"))
+            if isinstance(root, Mapping)
+            else None
+        )
     return root
 
 
 def fitted(value: object, shape: Shape) -> Any:
-    """The value with keys in the case in which the shape has them, and "true" and "false" as bools where it has a bool.
+    """The value with keys in the case in which the shape has them, and "true" and "false" as bools
+    where it has a bool.
 
-    A key is renamed when it differs in case alone from just one known key, and no other key of the value is or would become that.
+    A key is renamed when it differs in case alone from just one known key, and no other key of the
+    value is or would become that.
     """
     if shape.boolean and isinstance(value, str):
         return {"true": True, "false": False}.get(value.strip().lower(), value)
@@ -121,7 +150,10 @@ def fitted(value: object, shape: Shape) -> Any:
     if not isinstance(value, dict) or not shape.fields:
         return value
     names = renamed(value, shape.fields)
-    return {names[key]: fitted(item, shape.fields.get(names[key], _UNKNOWN)) for key, item in value.items()}
+    return {
+        names[key]: fitted(item, shape.fields.get(names[key], _UNKNOWN))
+        for key, item in value.items()
+    }
 
 
 _UNKNOWN = Shape()
@@ -131,7 +163,11 @@ def renamed(value: Mapping[str, object], known: Mapping[str, Shape]) -> dict[str
     """Key of the value -> the known key that is meant, or the key itself."""
     meant, written = _by_fold(known), _by_fold(value)
     return {
-        key: meant[fold][0] if key not in known and len(meant.get(fold, ())) == len(written[fold]) == 1 else key
+        key: (
+            meant[fold][0]
+            if key not in known and len(meant.get(fold, ())) == len(written[fold]) == 1
+            else key
+        )
         for key in value
         for fold in (_fold(key),)
     }

@@ -6,14 +6,25 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agentkit.errors import JsonParsingError, JsonTypeError, RequiredFieldNotFoundError, ResponseParsingError
+from agentkit.errors import (
+    JsonParsingError,
+    JsonTypeError,
+    RequiredFieldNotFoundError,
+    ResponseParsingError,
+)
 from agentkit.parsers.base import TextParser, excerpt
 from agentkit.parsers.candidates import Unrelated, read_json
 from agentkit.parsers.decoding import decode_strictly
 from agentkit.parsers.filters import DictFilterMixin, Keys, listed, missing_keys
 from agentkit.parsers.hints import Shape, fitted, hint_text, shape_of_hint, shape_of_schema
 from agentkit.parsers.reasoning import answer_start
-from agentkit.parsers.schemas import checked_schema, is_pydantic_class, response_format, validate_schema, validated_model
+from agentkit.parsers.schemas import (
+    checked_schema,
+    is_pydantic_class,
+    response_format,
+    validate_schema,
+    validated_model,
+)
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -22,8 +33,9 @@ if TYPE_CHECKING:
 class MarkdownJsonObjectParser(TextParser):
     """Reads any JSON value out of a reply.
 
-    The hint is a text or what JSON can hold, and shows the model what to write. Raises JsonParsingError when there is no JSON, or
-    when it is malformed in a way that cannot be repaired without guessing.
+    The hint is a text or what JSON can hold, and shows the model what to write. Raises
+    JsonParsingError when there is no JSON, or when it is malformed in a way that cannot be repaired
+    without guessing.
     """
 
     name = "json block"
@@ -35,7 +47,8 @@ class MarkdownJsonObjectParser(TextParser):
         self._shape = shape_of_hint(content_hint)
 
     @property
-    def format_instruction(self) -> str:  # type: ignore[override]  # it follows a change of the hint
+    # It follows a change of the hint.
+    def format_instruction(self) -> str:  # type: ignore[override]
         """What the model is told at the end of the prompt."""
         return f"Reply with JSON in a fenced block, in this form:\n{self._example()}"
 
@@ -52,11 +65,13 @@ class MarkdownJsonObjectParser(TextParser):
 class MarkdownJsonDictParser(MarkdownJsonObjectParser, DictFilterMixin):
     """Reads a JSON object out of a reply, checks its fields, and knows which of them go where.
 
-    content_hint: what the model should write, as text, as dict, or as a pydantic class that also checks the reply.
+    content_hint: what the model should write, as text, as dict, or as a pydantic class that also
+        checks the reply.
     json_schema: a JSON schema (dict) that the reply must fit.
     required_keys: fields that must be there; "vote.target" is `target` in the object `vote`.
-    The keys_to_... are described at DictFilterMixin. Raises JsonParsingError for what is no JSON or does not fit the schema,
-    JsonTypeError for JSON that is no object, and RequiredFieldNotFoundError for missing fields.
+    The keys_to_... are described at DictFilterMixin. Raises JsonParsingError for what is no JSON or
+    does not fit the schema, JsonTypeError for JSON that is no object, and
+    RequiredFieldNotFoundError for missing fields.
     """
 
     def __init__(
@@ -71,7 +86,9 @@ class MarkdownJsonDictParser(MarkdownJsonObjectParser, DictFilterMixin):
         keys_to_speak: Keys = None,
         keys_to_return: Keys = None,
     ) -> None:
-        self.pydantic_class: type[BaseModel] | None = content_hint if is_pydantic_class(content_hint) else None
+        self.pydantic_class: type[BaseModel] | None = (
+            content_hint if is_pydantic_class(content_hint) else None
+        )
         self.json_schema = None if json_schema is None else checked_schema(json_schema)
         self.required_keys = list(required_keys or ())
         hint = "{your JSON object}" if self.pydantic_class or content_hint is None else content_hint
@@ -96,20 +113,33 @@ class MarkdownJsonDictParser(MarkdownJsonObjectParser, DictFilterMixin):
         return shape
 
     def _schema(self) -> dict[str, Any] | None:
-        return self.json_schema or (self.pydantic_class.model_json_schema() if self.pydantic_class else None)
+        return self.json_schema or (
+            self.pydantic_class.model_json_schema() if self.pydantic_class else None
+        )
 
     @property
-    def format_instruction(self) -> str:  # type: ignore[override]  # it follows a change of the hint
+    # It follows a change of the hint.
+    def format_instruction(self) -> str:  # type: ignore[override]
         """What the model is told at the end of the prompt."""
-        instruction = f"Reply with one JSON object in a fenced block, in this form:\n{self._example()}"
+        instruction = (
+            f"Reply with one JSON object in a fenced block, in this form:\n{self._example()}"
+        )
         if schema := self._schema():
-            instruction += f"\nThe object must fit this JSON schema:\n{json.dumps(schema, ensure_ascii=False)}"
+            instruction += (
+                f"\nThe object must fit this JSON schema:\n{json.dumps(schema, ensure_ascii=False)}"
+            )
         return instruction
 
     def api_format(self) -> dict[str, Any]:
-        """The value for `response_format` of the chat API: the schema where there is one, else any JSON object."""
+        """The value for `response_format` of the chat API: the schema where there is one, else any
+        JSON object.
+        """
         schema = self._schema()
-        return response_format(schema, str(schema.get("title", ""))) if schema else {"type": "json_object"}
+        return (
+            response_format(schema, str(schema.get("title", "")))
+            if schema
+            else {"type": "json_object"}
+        )
 
     def _accepted(self, value: object, text: str) -> dict[str, Any]:
         found = fitted(_object(value, text), self._shape)
@@ -128,14 +158,17 @@ class MarkdownJsonDictParser(MarkdownJsonObjectParser, DictFilterMixin):
     def _require(self, found: Mapping[str, object], text: str) -> None:
         if missing := missing_keys(found, self.required_keys):
             raise RequiredFieldNotFoundError(
-                f"The JSON object lacks the required keys {listed(missing)}; it has the keys {listed(list(found))}. "
-                f"Reply with all of {listed(self.required_keys)}. The reply: {excerpt(text)}",
+                f"The JSON object lacks the required keys {listed(missing)}; it has the keys"
+                f" {listed(list(found))}. Reply with all of {listed(self.required_keys)}. The"
+                f" reply: {excerpt(text)}",
                 text,
             )
 
 
 def _object(value: object, text: str) -> dict[str, Any]:
-    """The value, or what is written in it when it is a JSON text in a JSON text; raises Unrelated when that is no object."""
+    """The value, or what is written in it when it is a JSON text in a JSON text; raises Unrelated
+    when that is no object.
+    """
     inner = value
     if isinstance(value, str):
         try:
@@ -145,10 +178,18 @@ def _object(value: object, text: str) -> dict[str, Any]:
     if isinstance(inner, dict):
         return inner
     error: ResponseParsingError = JsonTypeError(
-        f"A JSON object is wanted, but the JSON in the reply is a {_NAMES.get(type(value), 'value')}. The reply: {excerpt(text)}",
+        "A JSON object is wanted, but the JSON in the reply is a"
+        f" {_NAMES.get(type(value), 'value')}. The reply: {excerpt(text)}",
         text,
     )
     raise Unrelated(error)
 
 
-_NAMES = {list: "list", str: "string", int: "number", float: "number", bool: "bool", type(None): "null"}
+_NAMES = {
+    list: "list",
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "bool",
+    type(None): "null",
+}

@@ -12,7 +12,8 @@ NAMES = ("think", "thinking", "reasoning")
 BLANK = " \t\r\n\ufeff\u200b\xa0"
 
 _OPENING = re.compile(rf"<({'|'.join(NAMES)})>", re.IGNORECASE)
-# Some servers drop the opening tag. In the middle of a line, or of a JSON string, the closing one is a word like any other.
+# Some servers drop the opening tag. In the middle of a line, or of a JSON string, the closing one
+# is a word like any other.
 _ORPHAN = re.compile(r"</think(?:ing)?>(?=[ \t]*+(?:[\r\n`~{\[<]|\Z))", re.IGNORECASE)
 _BLANKS = re.compile(f"[{BLANK}]*+")
 
@@ -20,7 +21,8 @@ _BLANKS = re.compile(f"[{BLANK}]*+")
 def answer_start(text: str, own: Collection[str] = ()) -> int:
     """Index where the answer behind the reasoning begins; 0 when there is none.
 
-    own: names that the parser itself looks for; a tag of such a name is an answer. Raises TagNotFoundError for reasoning that is
+    own: names that the parser itself looks for; a tag of such a name is an answer. Raises
+        TagNotFoundError for reasoning that is
     never closed: it may hold drafts of the answer, and none of them was meant.
     """
     names = {name.lower() for name in own}
@@ -32,8 +34,9 @@ def answer_start(text: str, own: Collection[str] = ()) -> int:
         closing = re.compile(f"</{name}>", re.IGNORECASE).search(text, opening.end())
         if closing is None:
             raise TagNotFoundError(
-                f"The reply is nothing but reasoning: {opening[0]} is never closed, so there is no answer behind it. "
-                f"Close it with </{name}> and reply in the format asked for. The reply: {excerpt(text)}",
+                f"The reply is nothing but reasoning: {opening[0]} is never closed, so there is no"
+                f" answer behind it. Close it with </{name}> and reply in the format asked for. The"
+                f" reply: {excerpt(text)}",
                 text,
                 missing_begin_tag=False,
             )

@@ -28,11 +28,13 @@ _BEGIN_SCALARS = frozenset('"-0123456789tfn')
 
 
 class RegexTaggedContentParser(TextParser, DictFilterMixin):
-    """Reads a dict of tagged fields out of a reply; the pattern has the groups `name` and `content`.
+    """Reads a dict of tagged fields out of a reply; the pattern has the groups `name` and
+    `content`.
 
-    By default a field is `<name>content</name>` or `<name>content</>`. With try_parse_json, content that is JSON is decoded, and
-    all other stays text. Names in another case than the required or filtered keys are taken for those. Raises TagNotFoundError
-    for required keys that are not there, ResponseParsingError when the pattern takes longer than a second.
+    By default a field is `<name>content</name>` or `<name>content</>`. With try_parse_json, content
+    that is JSON is decoded, and all other stays text. Names in another case than the required or
+    filtered keys are taken for those. Raises TagNotFoundError for required keys that are not there,
+    ResponseParsingError when the pattern takes longer than a second.
     """
 
     def __init__(
@@ -64,9 +66,14 @@ class RegexTaggedContentParser(TextParser, DictFilterMixin):
 
     @property
     def format_instruction(self) -> str:
-        """What the model is told at the end of the prompt; raises WrongArgument when none was given."""
+        """What the model is told at the end of the prompt; raises WrongArgument when none was
+        given.
+        """
         if self._instruction is None:
-            raise WrongArgument("There is no format_instruction: the names of the tags are not known, so give one to the parser.")
+            raise WrongArgument(
+                "There is no format_instruction: the names of the tags are not known, so give one"
+                " to the parser."
+            )
         return self._instruction
 
     @format_instruction.setter
@@ -80,9 +87,16 @@ class RegexTaggedContentParser(TextParser, DictFilterMixin):
             known.add_path(key)
         answer = text[answer_start(text, known.fields) :]
         is_default = self.tagged_content_pattern == DEFAULT_PATTERN
-        found = dict(_default_fields(answer) if is_default else _fields(self.tagged_content_pattern, answer, text))
+        found = dict(
+            _default_fields(answer)
+            if is_default
+            else _fields(self.tagged_content_pattern, answer, text)
+        )
         names = renamed(found, known.fields)
-        parsed = {names[name]: _value(content) if self.try_parse_json else content for name, content in found.items()}
+        parsed = {
+            names[name]: _value(content) if self.try_parse_json else content
+            for name, content in found.items()
+        }
         self._require(parsed, text)
         return parsed
 
@@ -90,7 +104,9 @@ class RegexTaggedContentParser(TextParser, DictFilterMixin):
         missing = [key for key in self.required_keys if key not in parsed]
         if missing:
             raise TagNotFoundError(
-                f"The reply lacks the tags {listed(missing)}; it has {listed(list(parsed))}. The reply: {excerpt(text)}", text
+                f"The reply lacks the tags {listed(missing)}; it has {listed(list(parsed))}. The"
+                f" reply: {excerpt(text)}",
+                text,
             )
 
 
@@ -100,10 +116,13 @@ def _check_pattern(pattern: str) -> None:
     try:
         groups = regex.compile(pattern, regex.DOTALL).groupindex
     except regex.error as error:
-        raise WrongArgument(f"tagged_content_pattern {pattern!r} is no regular expression: {error}.") from None
+        raise WrongArgument(
+            f"tagged_content_pattern {pattern!r} is no regular expression: {error}."
+        ) from None
     if missing := [group for group in ("name", "content") if group not in groups]:
         raise WrongArgument(
-            f"tagged_content_pattern {pattern!r} lacks the groups {listed(missing)}; write (?P<name>...) and (?P<content>...)."
+            f"tagged_content_pattern {pattern!r} lacks the groups {listed(missing)}; write"
+            " (?P<name>...) and (?P<content>...)."
         )
 
 
@@ -119,14 +138,16 @@ def _fields(pattern: str, answer: str, text: str) -> Iterator[tuple[str, str]]:
                 yield match["name"], match["content"]
     except TimeoutError:
         raise ResponseParsingError(
-            f"The pattern {pattern!r} takes longer than {TIMEOUT_S:g} s for the reply; reply shorter, or use a simpler pattern. "
-            f"The reply: {excerpt(text)}",
+            f"The pattern {pattern!r} takes longer than {TIMEOUT_S:g} s for the reply; reply"
+            f" shorter, or use a simpler pattern. The reply: {excerpt(text)}",
             text,
         ) from None
 
 
 def _default_fields(text: str) -> Iterator[tuple[str, str]]:
-    """The same as the default pattern finds, in linear time: closing tags are looked up by their names."""
+    """The same as the default pattern finds, in linear time: closing tags are looked up by their
+    names.
+    """
     closing: dict[str, list[int]] = {"": []}
     for match in _CLOSING.finditer(text):
         closing.setdefault(match[1], []).append(match.start())
@@ -154,6 +175,8 @@ def _value(content: str) -> Any:
     try:
         if content[begins : begins + 1] in ("{", "["):
             return decode(content, (begins, len(content.rstrip())))
-        return decode_strictly(content) if content[begins : begins + 1] in _BEGIN_SCALARS else content
+        return (
+            decode_strictly(content) if content[begins : begins + 1] in _BEGIN_SCALARS else content
+        )
     except (JsonParsingError, ValueError, RecursionError):
         return content

@@ -1,4 +1,6 @@
-"""JSON schemas and pydantic classes: what they refuse, and how the API of a model is told of them."""
+"""JSON schemas and pydantic classes: what they refuse, and how the API of a model is told of
+them.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,16 @@ def checked_schema(schema: object) -> dict[str, Any]:
     try:
         validators.validator_for(schema).check_schema(schema)
     except exceptions.SchemaError as error:
-        raise WrongArgument(f"json_schema is no valid JSON schema: {error.message} at {_path(error.absolute_path)}.") from None
+        raise WrongArgument(
+            f"json_schema is no valid JSON schema: {error.message} at {_path(error.absolute_path)}."
+        ) from None
     return dict(schema)
 
 
 def validate_schema(value: object, schema: Mapping[str, object], text: str) -> None:
-    """Raises JsonParsingError that says for each field what the schema refuses, WrongArgument for a reference to nowhere."""
+    """Raises JsonParsingError that says for each field what the schema refuses, WrongArgument for a
+    reference to nowhere.
+    """
     from jsonschema import validators
     from referencing import Registry
     from referencing.exceptions import Unresolvable
@@ -47,7 +53,10 @@ def validate_schema(value: object, schema: Mapping[str, object], text: str) -> N
     # An empty registry: a schema may refer to itself, never to an address in the network.
     checking = validators.validator_for(schema)(schema, registry=Registry())
     try:
-        problems = [f"{_path(error.absolute_path)}: {error.message[:200]}" for error in islice(checking.iter_errors(value), 50)]
+        problems = [
+            f"{_path(error.absolute_path)}: {error.message[:200]}"
+            for error in islice(checking.iter_errors(value), 50)
+        ]
     except Unresolvable as error:
         raise WrongArgument(f"json_schema refers to {error.ref!r}, which is not in it.") from None
     if problems:
@@ -55,7 +64,9 @@ def validate_schema(value: object, schema: Mapping[str, object], text: str) -> N
 
 
 def validated_model(value: object, model: type[BaseModel], text: str) -> dict[str, Any]:
-    """The fields of the pydantic model as JSON has them; raises JsonParsingError that says for each field what is wrong."""
+    """The fields of the pydantic model as JSON has them; raises JsonParsingError that says for each
+    field what is wrong.
+    """
     from pydantic import ValidationError
 
     try:
@@ -64,15 +75,21 @@ def validated_model(value: object, model: type[BaseModel], text: str) -> dict[st
         return made
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=False)
-        raise _refused([f"{_path(detail['loc'])}: {detail['msg'][:200]}" for detail in details], text) from None
+        raise _refused(
+            [f"{_path(detail['loc'])}: {detail['msg'][:200]}" for detail in details], text
+        ) from None
     except ValueError:
-        raise _refused(["(the whole): an infinite number, or one that is none, stands in it"], text) from None
+        raise _refused(
+            ["(the whole): an infinite number, or one that is none, stands in it"], text
+        ) from None
 
 
 def _refused(problems: list[str], text: str) -> JsonParsingError:
     more = f"; and {len(problems) - _MOST_PROBLEMS} more" if len(problems) > _MOST_PROBLEMS else ""
     listed = "; ".join(problems[:_MOST_PROBLEMS])
-    return JsonParsingError(f"The JSON does not fit the schema. {listed}{more}. Reply with JSON that fits.", text)
+    return JsonParsingError(
+        f"The JSON does not fit the schema. {listed}{more}. Reply with JSON that fits.", text
+    )
 
 
 def _path(parts: Iterable[str | int]) -> str:
@@ -82,10 +99,15 @@ def _path(parts: Iterable[str | int]) -> str:
 def response_format(schema: Mapping[str, object], name: str) -> dict[str, Any]:
     """The value for `response_format` of the chat API that enforces a schema.
 
-    It is strict when the schema is written for that: every object lists all its fields as required, and allows no others.
+    It is strict when the schema is written for that: every object lists all its fields as required,
+    and allows no others.
     """
     named = re.sub(r"[^\w-]+", "_", name, flags=re.ASCII).strip("_")[:64] or "reply"
-    inside = {"name": named, "schema": dict(schema), "strict": schema.get("type") == "object" and _is_strict(schema)}
+    inside = {
+        "name": named,
+        "schema": dict(schema),
+        "strict": schema.get("type") == "object" and _is_strict(schema),
+    }
     return {"type": "json_schema", "json_schema": inside}
 
 
@@ -96,7 +118,9 @@ def _is_strict(schema: object) -> bool:
         return True
     if schema.get("type") == "object":
         fields = schema.get("properties", {})
-        if schema.get("additionalProperties") is not False or set(schema.get("required", ())) != set(fields):
+        if schema.get("additionalProperties") is not False or set(
+            schema.get("required", ())
+        ) != set(fields):
             return False
         return all(_is_strict(part) for part in (*fields.values(), schema.get("$defs", {})))
     return all(_is_strict(part) for part in schema.values())

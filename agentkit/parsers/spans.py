@@ -22,17 +22,22 @@ _PLAIN_WITHOUT_STRINGS = rf"[^{_BRACKETS}`~]++|{_TICKS}"
 
 
 def _inside(plain: str) -> re.Pattern[str]:
-    """How to get from one bracket to the next or to a fence; a pair that holds at most pairs is one step."""
+    """How to get from one bracket to the next or to a fence; a pair that holds at most pairs is one
+    step.
+    """
     inner = rf"\{{(?:{plain})*+\}}|\[(?:{plain})*+\]"
     pair = rf"\{{(?:{plain}|{inner})*+\}}|\[(?:{plain}|{inner})*+\]"
     return re.compile(rf"(?:{plain}|{pair})*+", re.DOTALL)
 
 
 _INSIDE, _INSIDE_WITHOUT_STRINGS = _inside(_PLAIN), _inside(_PLAIN_WITHOUT_STRINGS)
-# Each alternative begins with a character of its own: the search is fast then. Short pairs such as [1] are one step.
+# Each alternative begins with a character of its own: the search is fast then. Short pairs such as
+# [1] are one step.
 _SHORT = rf"[^\"{_BRACKETS}`~]{{0,200}}+"
 _OUTSIDE = re.compile(rf"(?P<pair>\[{_SHORT}\]|\{{{_SHORT}\}})|\[|\{{|［|｛|```|~~~")
-_FENCE = re.compile(r"(?:`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+#.-]*+)(?P<sure>[ \t]*+(?:[\r\n{\[］｛]|\Z))?")
+_FENCE = re.compile(
+    r"(?:`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+#.-]*+)(?P<sure>[ \t]*+(?:[\r\n{\[］｛]|\Z))?"
+)
 
 # A key of at most 200 characters with a colon behind it, or a key that is longer or cut off.
 _QUOTED_KEY = (
@@ -41,7 +46,8 @@ _QUOTED_KEY = (
 )
 _OBJECT = re.compile(rf"[{{｛]\s*+{_QUOTED_KEY}|[\[［]\s*+[{{｛]\s*+{_QUOTED_KEY}", re.DOTALL)
 _MAYBE = re.compile(
-    r"[{｛]\s*+(?:[}｝]|//|/\*|#|[\w$-]{1,200}+\s*+[:：]|\Z)|[\[［]\s*+(?:[{｛\[［\]］\"'“\d-]|true\b|false\b|null\b|\Z)"
+    r"[{｛]\s*+(?:[}｝]|//|/\*|#|[\w$-]{1,200}+\s*+[:：]|\Z)"
+    r"|[\[［]\s*+(?:[{｛\[［\]］\"'“\d-]|true\b|false\b|null\b|\Z)"
 )
 
 _DOUBLE_QUOTED = re.compile(r'[{｛\[［]\s*+(?:[{｛\[［]\s*+)?+"')
@@ -49,13 +55,17 @@ _DOUBLE_QUOTED = re.compile(r'[{｛\[［]\s*+(?:[{｛\[［]\s*+)?+"')
 
 @dataclass(slots=True)
 class Block:
-    """A piece of the text between two fences. The language is None outside of fenced blocks, and empty where none is named."""
+    """A piece of the text between two fences. The language is None outside of fenced blocks, and
+    empty where none is named.
+    """
 
     start: int
     end: int
     language: str | None
     spans: list[Span] = field(default_factory=list)
-    """The outermost balanced pairs of brackets that begin as JSON, in order; none of them inside JSON that is cut off."""
+    """The outermost balanced pairs of brackets that begin as JSON, in order; none of them inside
+    JSON that is cut off.
+    """
     decoded: dict[int, Any] = field(default_factory=dict)
     """The values of some of the spans, by where they begin."""
     cut: int | None = None
@@ -63,7 +73,9 @@ class Block:
 
 
 def is_object(text: str, at: int) -> bool:
-    """Whether the bracket at that index begins as an object with a quoted key does, or a list of such objects."""
+    """Whether the bracket at that index begins as an object with a quoted key does, or a list of
+    such objects.
+    """
     return _OBJECT.match(text, at) is not None
 
 
@@ -75,14 +87,17 @@ def is_json(text: str, at: int) -> bool:
 def scan(text: str, start: int = 0) -> list[Block]:
     """The blocks of the text from that index on, in order; takes linear time.
 
-    Brackets that do not begin as JSON does are prose, unless they stand within others. Brackets and fences in JSON strings do
-    not count; a fence elsewhere ends everything that is open in front of it.
+    Brackets that do not begin as JSON does are prose, unless they stand within others. Brackets and
+    fences in JSON strings do not count; a fence elsewhere ends everything that is open in front of
+    it.
     """
     return _Scan(text, start).run()
 
 
 class _Scan:
-    """The state of one pass: the block, the brackets that are open in it, and how to step to the next bracket."""
+    """The state of one pass: the block, the brackets that are open in it, and how to step to the
+    next bracket.
+    """
 
     def __init__(self, text: str, start: int) -> None:
         self.text = text
@@ -133,7 +148,9 @@ class _Scan:
             self._push(mark)
 
     def _decode(self) -> bool:
-        """Steps over valid JSON at once. Attempts that fail are counted: each may read up to the end of the text."""
+        """Steps over valid JSON at once. Attempts that fail are counted: each may read up to the
+        end of the text.
+        """
         if not self.attempts or not is_object(self.text, self.at):
             return False
         try:
@@ -169,7 +186,9 @@ class _Scan:
         return begins
 
     def _endless_string(self) -> None:
-        """JSON is cut off in that string; what is no JSON is read again from its first bracket on, without regard to strings."""
+        """JSON is cut off in that string; what is no JSON is read again from its first bracket on,
+        without regard to strings.
+        """
         if _DOUBLE_QUOTED.match(self.text, self.open[0]):
             self.at = len(self.text)
             return

@@ -16,9 +16,13 @@ from agentkit.parsers.spans import scan
 
 
 class TaggedContent:
-    """A field: its name in the parsed dict, the tags around it, what the model should write there, and whether that is JSON."""
+    """A field: its name in the parsed dict, the tags around it, what the model should write there,
+    and whether that is JSON.
+    """
 
-    def __init__(self, name: str, tag_begin: str, content_hint: str, tag_end: str, parse_json: bool = False) -> None:
+    def __init__(
+        self, name: str, tag_begin: str, content_hint: str, tag_end: str, parse_json: bool = False
+    ) -> None:
         self.name = name
         self.tag_begin = tag_begin
         self.content_hint = content_hint
@@ -32,9 +36,11 @@ class TaggedContent:
 class MultiTaggedContentParser(TextParser, DictFilterMixin):
     """Reads a dict of tagged fields out of a reply.
 
-    A field is what stands between the first of its begin tags and the first end tag behind that; where the reply has a tag in
-    another case only, that counts. With `parse_json` the field is decoded (an end tag in a JSON string does not count).
-    Raises TagNotFoundError for a field that is not there, unless keys_allow_missing names it, and JsonParsingError.
+    A field is what stands between the first of its begin tags and the first end tag behind that;
+    where the reply has a tag in another case only, that counts. With `parse_json` the field is
+    decoded (an end tag in a JSON string does not count).
+    Raises TagNotFoundError for a field that is not there, unless keys_allow_missing names it, and
+    JsonParsingError.
     """
 
     def __init__(
@@ -60,7 +66,9 @@ class MultiTaggedContentParser(TextParser, DictFilterMixin):
         self.format_instruction = _instruction(self.tagged_contents)
 
     def _read(self, text: str) -> dict[str, Any]:
-        start = answer_start(text, [tagged.tag_begin.strip("<>") for tagged in self.tagged_contents])
+        start = answer_start(
+            text, [tagged.tag_begin.strip("<>") for tagged in self.tagged_contents]
+        )
         found = {}
         for tagged in self.tagged_contents:
             try:
@@ -72,7 +80,11 @@ class MultiTaggedContentParser(TextParser, DictFilterMixin):
 
 
 def _instruction(tagged_contents: Iterable[TaggedContent]) -> str:
-    as_json = [f"{tagged.tag_begin} and {tagged.tag_end}" for tagged in tagged_contents if tagged.parse_json]
+    as_json = [
+        f"{tagged.tag_begin} and {tagged.tag_end}"
+        for tagged in tagged_contents
+        if tagged.parse_json
+    ]
     remark = f" Between {', between '.join(as_json)} write valid JSON." if as_json else ""
     lines = "\n".join(str(tagged) for tagged in tagged_contents)
     return f"Reply with these tags and fill in what stands between them.{remark}\n{lines}"
@@ -85,7 +97,9 @@ def _content(text: str, start: int, tagged: TaggedContent) -> Any:
     ends = _find(text, tagged.tag_end, json_ends) or _find(text, tagged.tag_end, behind)
     if begins is None or ends is None:
         raise _missing(text, tagged, begins is None, ends is None)
-    return _decoded(text, (behind, ends[0]), tagged) if tagged.parse_json else text[behind : ends[0]]
+    return (
+        _decoded(text, (behind, ends[0]), tagged) if tagged.parse_json else text[behind : ends[0]]
+    )
 
 
 def _find(text: str, tag: str, start: int) -> Span | None:
@@ -102,7 +116,10 @@ def _end_of_json(text: str, start: int) -> int:
     begins = start + len(text[start:]) - len(text[start:].lstrip(BLANK))
     if text[begins : begins + 1] not in ("{", "["):
         return start
-    return next((span[1] for block in scan(text, begins) for span in block.spans if span[0] == begins), start)
+    return next(
+        (span[1] for block in scan(text, begins) for span in block.spans if span[0] == begins),
+        start,
+    )
 
 
 def _decoded(text: str, span: Span, tagged: TaggedContent) -> Any:
@@ -110,16 +127,22 @@ def _decoded(text: str, span: Span, tagged: TaggedContent) -> Any:
     try:
         if content.strip(BLANK).startswith(("```", "~~~")):
             return read_json(content, 0, lambda value: value)
-        return decode(text, (span[1] - len(content.lstrip(BLANK)), span[0] + len(content.rstrip(BLANK))))
+        return decode(
+            text, (span[1] - len(content.lstrip(BLANK)), span[0] + len(content.rstrip(BLANK)))
+        )
     except JsonParsingError as error:
-        raise JsonParsingError(f"Between {tagged.tag_begin} and {tagged.tag_end} must be JSON. {error.message}", text) from None
+        raise JsonParsingError(
+            f"Between {tagged.tag_begin} and {tagged.tag_end} must be JSON. {error.message}", text
+        ) from None
 
 
 def _missing(text: str, tagged: TaggedContent, begin: bool, end: bool) -> TagNotFoundError:
-    tags = " and ".join(tag for tag, missing in ((tagged.tag_begin, begin), (tagged.tag_end, end)) if missing)
+    tags = " and ".join(
+        tag for tag, missing in ((tagged.tag_begin, begin), (tagged.tag_end, end)) if missing
+    )
     return TagNotFoundError(
-        f"The field {tagged.name!r} has no {tags} in the reply; write it as {tagged.tag_begin}...{tagged.tag_end}. "
-        f"The reply: {excerpt(text)}",
+        f"The field {tagged.name!r} has no {tags} in the reply; write it as"
+        f" {tagged.tag_begin}...{tagged.tag_end}. The reply: {excerpt(text)}",
         text,
         missing_begin_tag=begin,
         missing_end_tag=end,

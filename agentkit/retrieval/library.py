@@ -1,4 +1,6 @@
-"""Everything that is done with collections and documents, for one data folder. Every method takes the owner first."""
+"""Everything that is done with collections and documents, for one data folder. Every method takes
+the owner first.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from agentkit.database import Database
 from agentkit.documents import DocumentText, Jail, Limits
 from agentkit.errors import ConfigError, NotFound
 from agentkit.events import DocumentDone, DocumentProgress, Event
+from agentkit.retrieval import checks
 from agentkit.retrieval.embedding.embed import Embedder
 from agentkit.retrieval.embedding.embedders import Embedders
 from agentkit.retrieval.embedding.rerank import Rerankers
@@ -31,7 +34,17 @@ from agentkit.retrieval.store.questions import Questions
 from agentkit.retrieval.store.sections import within_pages
 from agentkit.retrieval.store.store import Store
 from agentkit.retrieval.transfer.transfer import Transfer
-from agentkit.retrieval.types import Chunk, Collection, Hit, IndexVersion, Mode, Problem, Scope, Source, StoredDocument
+from agentkit.retrieval.types import (
+    Chunk,
+    Collection,
+    Hit,
+    IndexVersion,
+    Mode,
+    Problem,
+    Scope,
+    Source,
+    StoredDocument,
+)
 from agentkit.retrieval.web.fetching import source_at
 from agentkit.settings import Settings
 
@@ -40,7 +53,11 @@ class Library:
     """Open one per database and share it between threads; close it at the end."""
 
     def __init__(
-        self, database: Database, settings: Settings, embedder: Embedder | Embedders, rerankers: Rerankers | None = None
+        self,
+        database: Database,
+        settings: Settings,
+        embedder: Embedder | Embedders,
+        rerankers: Rerankers | None = None,
     ) -> None:
         self.settings = settings
         self.embedders = embedder if isinstance(embedder, Embedders) else Embedders(embedder)
@@ -53,7 +70,9 @@ class Library:
         self._gate = Gate()
         self._stages: dict[str, str] = {}
         limits = Limits.from_settings(settings)
-        self.versions = Versions(self.store, self.indexes, self.embedders, self.originals, limits, self._turn, self._gate)
+        self.versions = Versions(
+            self.store, self.indexes, self.embedders, self.originals, limits, self._turn, self._gate
+        )
         """How collections are cut and embedded, and what it might be instead."""
         self.questions = Questions(database)
         """Questions whose right documents are known, to measure a search with."""
@@ -85,7 +104,9 @@ class Library:
             raise self._no_collection(owner, name)
         return found
 
-    def create_collection(self, owner: str, name: str, hidden: bool = False, like: str = "") -> Collection:
+    def create_collection(
+        self, owner: str, name: str, hidden: bool = False, like: str = ""
+    ) -> Collection:
         """A new, empty collection, cut, embedded and searched as the one that it is to be `like`.
 
         Raises ConfigError when the name cannot be used or is taken, and NotFound.
@@ -93,14 +114,16 @@ class Library:
         with self.store.database.transaction():
             name = self._free_name(owner, name)
             other = self._searched(owner, like)[0] if like else None
-            made = other or IndexVersion("", "", self.embedder.name, self.embedder.dimension, chunk_tokens(self.embedder))
+            made = other or IndexVersion(
+                "", "", self.embedder.name, self.embedder.dimension, chunk_tokens(self.embedder)
+            )
             self.store.add_collection(owner, name, hidden, made)
             if like:
                 self.set_options(owner, name, self.options(owner, like))
         return self.collection(owner, name)
 
     def rename_collection(self, owner: str, name: str, new_name: str) -> Collection:
-        """Give it another name; raises NotFound, and ConfigError when the new name cannot be used or is taken."""
+        """Give it another name; raises NotFound, and ConfigError for a name that is taken."""
         with self.store.database.transaction():
             found = self.collection(owner, name)
             if new_name.strip() != name:
@@ -126,8 +149,13 @@ class Library:
     # Documents
 
     def documents(self, owner: str, collection: str, search: str = "") -> list[StoredDocument]:
-        """The collection's documents, newest first, those whose name, title or source contains `search`; raises NotFound."""
-        return [self._live(document) for document in self.store.documents(self.collection(owner, collection).id, search)]
+        """The collection's documents, newest first, those whose name, title or source contains
+        `search`; raises NotFound.
+        """
+        return [
+            self._live(document)
+            for document in self.store.documents(self.collection(owner, collection).id, search)
+        ]
 
     def document(self, owner: str, document_id: str) -> StoredDocument:
         """The document; raises NotFound."""
@@ -137,48 +165,74 @@ class Library:
         return self._live(found)
 
     def copies(self, owner: str, collection: str) -> dict[str, str]:
-        """The name of the oldest document with the same content, by the id of each of the others; raises NotFound."""
+        """The oldest document's name by the ids of its copies; raises NotFound."""
         return self.store.copies(self.collection(owner, collection).id)
 
     def chunks(self, owner: str, document_id: str, offset: int = 0, limit: int = 50) -> list[Chunk]:
         """The document's chunks in order; raises NotFound."""
         document = self.document(owner, document_id)
-        return self.store.chunk_table.listed(self.store.version(document.collection_id), document.id, offset, limit)
+        return self.store.chunk_table.listed(
+            self.store.version(document.collection_id), document.id, offset, limit
+        )
 
     def chunk(self, owner: str, chunk_id: int) -> Chunk:
         """The chunk; raises NotFound."""
         found = self.store.chunk_table.one(owner, chunk_id)
         if found is None:
-            raise NotFound(f"There is no chunk {chunk_id}; its document was deleted or replaced. A citation keeps its own text.")
+            raise NotFound(
+                f"There is no chunk {chunk_id}; its document was deleted or replaced. A citation"
+                " keeps its own text."
+            )
         return found
 
     def text(self, owner: str, document_id: str) -> str:
-        """The text that was read from the document, to which the spans of chunks and hits refer; raises NotFound."""
+        """The text that was read from the document, to which the spans of chunks and hits refer;
+        raises NotFound.
+        """
         found = self.store.text(self.document(owner, document_id).id)
         if found is None:
-            raise NotFound(f"Document {document_id!r} has no text: it was not taken in successfully. Retry it.")
+            raise NotFound(
+                f"Document {document_id!r} has no text: it was not taken in successfully. Retry it."
+            )
         return found
 
-    def documents_within(self, owner: str, collections: Sequence[str], scope: Scope) -> list[StoredDocument]:
-        """The documents that have a text and lie in the scope, by collection and oldest first; raises NotFound."""
+    def documents_within(
+        self, owner: str, collections: Sequence[str], scope: Scope
+    ) -> list[StoredDocument]:
+        """Documents with a text in the scope, by collection, oldest first; raises NotFound."""
         versions = [self._searched(owner, name)[0] for name in collections]
-        return [document for version in versions for document in self.store.documents_within(version, scope)]
+        return [
+            document
+            for version in versions
+            for document in self.store.documents_within(version, scope)
+        ]
 
     def reading(self, owner: str, document_id: str, scope: Scope | None = None) -> DocumentText:
-        """The document's text with its sections; characters outside the scope's pages are blanks, so that spans stay true.
+        """The document's text with its sections; characters outside the scope's pages are blanks,
+        so that spans stay true.
 
         Raises NotFound, and DocumentError when there is no text any more.
         """
         document = self.document(owner, document_id)
-        with Jail(Limits.from_settings(self.settings)) as jail, stopping.current().on_stop(jail.stop):
-            return within_pages(Readings(self.store, self.originals, jail).of(document), scope or Scope())
+        with (
+            Jail(Limits.from_settings(self.settings)) as jail,
+            stopping.current().on_stop(jail.stop),
+        ):
+            return within_pages(
+                Readings(self.store, self.originals, jail).of(document), scope or Scope()
+            )
 
     def original(self, owner: str, document_id: str) -> Path:
         """The file as it was given; raises NotFound."""
         document = self.document(owner, document_id)
-        path = self.originals.path(document.sha256 or self.store.pending_content(document_id) or "none")
+        path = self.originals.path(
+            document.sha256 or self.store.pending_content(document_id) or "none"
+        )
         if not path.is_file():
-            raise NotFound(f"The original of {document.name} is not in the data folder; give the file once more.")
+            raise NotFound(
+                f"The original of {document.name} is not in the data folder; give the file once"
+                " more."
+            )
         return path
 
     def delete_documents(self, owner: str, ids: Sequence[str]) -> int:
@@ -187,49 +241,71 @@ class Library:
         self.originals.remove(unused)
         return count
 
-    def tag_documents(self, owner: str, ids: Sequence[str], add: Sequence[str] = (), remove: Sequence[str] = ()) -> int:
-        """Give documents tags and take tags away; gives how many of the ids were there. Raises ConfigError for an odd tag."""
-        return self.store.tag_documents(owner, ids, add, remove)
+    def tag_documents(
+        self, owner: str, ids: Sequence[str], add: Sequence[str] = (), remove: Sequence[str] = ()
+    ) -> int:
+        """Give documents tags and take tags away; gives how many of the ids were there. Raises
+        ConfigError for an odd tag.
+        """
+        return self.store.tag_table.change(owner, ids, add, remove)
 
     def tags(self, owner: str, name: str) -> list[str]:
         """The tags of the collection's documents in order; raises NotFound."""
-        return self.store.tags(self.collection(owner, name).id)
+        return self.store.tag_table.tags(self.collection(owner, name).id)
 
     def media_types(self, owner: str, name: str) -> list[str]:
-        """The media types of the collection's documents in order, such as `application/pdf`; raises NotFound."""
-        return self.store.media_types(self.collection(owner, name).id)
+        """The collection's media types in order, as `application/pdf`; raises NotFound."""
+        return self.store.tag_table.media_types(self.collection(owner, name).id)
 
     # Taking in
 
     def ingest(self, owner: str, collection: str, sources: Iterable[Source]) -> list[DocumentDone]:
         """Take documents in, in this thread; the collection is made if it is missing.
 
-        Emits DocumentProgress, and DocumentDone when a document is durable or has failed; one bad file never stops the others.
+        Emits DocumentProgress, and DocumentDone when a document is durable or has failed; one bad
+        file never stops the others.
         Raises Stopped when told to stop: what was reported as indexed stays.
         """
         with self.store.database.transaction():
-            found = self.store.collection(owner, collection) or self.create_collection(owner, collection)
+            found = self.store.collection(owner, collection) or self.create_collection(
+                owner, collection
+            )
         with self.writing(found) as writer, bus.listening(self._watch):
             work = Ingest(writer, self.store, self.originals, Limits.from_settings(self.settings))
             return work.run(sources)
 
     @contextmanager
     def writing(self, collection: Collection) -> Iterator[GroupWriter]:
-        """What stores documents in the collection that are read already; its index version stays the same while the block runs.
+        """What stores documents in the collection that are read already; its index version stays
+        the same while the block runs.
 
         Raises ConfigError when the embedding model is not there or has changed.
         """
         with self._gate.shared(collection.id):
             version = self.store.version(collection.id)
-            yield GroupWriter(self.store, self.indexes, self.versions.embedders.of(version), version, self._turn)
+            yield GroupWriter(
+                self.store, self.indexes, self.versions.embedders.of(version), version, self._turn
+            )
 
     def retry(self, owner: str, ids: Sequence[str]) -> list[DocumentDone]:
-        """Take documents in once more, from where they came or from the kept original; ids that are not there are passed over."""
-        documents = [found for document_id in ids if (found := self.store.document(owner, document_id))]
-        names = {collection.id: collection.name for hidden in (False, True) for collection in self.collections(owner, hidden)}
+        """Take documents in once more, from where they came or from the kept original; ids that are
+        not there are passed over.
+        """
+        documents = [
+            found for document_id in ids if (found := self.store.document(owner, document_id))
+        ]
+        names = {
+            collection.id: collection.name
+            for hidden in (False, True)
+            for collection in self.collections(owner, hidden)
+        }
         done: list[DocumentDone] = []
         for collection_id in dict.fromkeys(document.collection_id for document in documents):
-            sources = [self._source(document) for document in documents if document.collection_id == collection_id]
+            sources = [
+                self._source(document)
+                for document in documents
+                if document.collection_id == collection_id
+            ]
             try:
                 done += self.ingest(owner, names[collection_id], sources)
             finally:
@@ -239,7 +315,8 @@ class Library:
         return done
 
     def interrupt_orphans(self) -> int:
-        """Mark documents that a dead process left unfinished; call once after opening. Gives how many there were.
+        """Mark documents that a dead process left unfinished; call once after opening. Gives how
+        many there were.
 
         Files of index versions that it had just removed go, too.
         """
@@ -248,17 +325,30 @@ class Library:
 
     # Finding
 
-    def retrieve(self, owner: str, collection: str | Sequence[str], query: str, *, options: SearchOptions | None = None,
-                 scope: Scope | None = None, top_k: int | None = None, mode: Mode | None = None,
-                 version_id: str | None = None, falls_back: bool = True) -> list[Hit]:  # fmt: skip
-        """The passages that fit the query best, of one or several collections, or of a part of them, best first.
+    def retrieve(
+        self,
+        owner: str,
+        collection: str | Sequence[str],
+        query: str,
+        *,
+        options: SearchOptions | None = None,
+        scope: Scope | None = None,
+        top_k: int | None = None,
+        mode: Mode | None = None,
+        version_id: str | None = None,
+        falls_back: bool = True,
+    ) -> list[Hit]:
+        """The passages that fit the query best, of one or several collections, or of a part of
+        them, best first.
 
-        They are searched with the options of the first one, or with those given; `top_k` and `mode` go before either. With
-        `version_id` a version of the (one) collection is searched that does not answer otherwise. Emits Retrieved; raises
-        NotFound, and ConfigError for an impossible option, a version of another collection or one that is not built, or an
-        embedding model that is not there or has changed.
+        They are searched with the options of the first one, or with those given; `top_k` and `mode`
+        go before either. With `version_id` a version of the (one) collection is searched that does
+        not answer otherwise. Emits Retrieved; raises NotFound, and ConfigError for an impossible
+        option, a version of another collection or one that is not built, or an embedding model that
+        is not there or has changed.
 
-        While a server of embeddings is out of reach, words alone are searched for, which the event tells as `fallback`;
+        While a server of embeddings is out of reach, words alone are searched for, which the event
+        tells as `fallback`;
         unless it `falls_back`, ModelUnreachable or RateLimited is raised then.
         """
         names = list(dict.fromkeys([collection] if isinstance(collection, str) else collection))
@@ -269,25 +359,51 @@ class Library:
         if version_id:
             versions = [self._one_of(versions, self.versions.one(owner, version_id), names)]
         chosen = options or searched[0][1]
-        given = {name: value for name, value in (("top_k", top_k), ("mode", mode)) if value is not None}
+        given = {
+            name: value for name, value in (("top_k", top_k), ("mode", mode)) if value is not None
+        }
         parts = (self.store.chunk_table, self.indexes, self.versions.embedders, self.rerankers)
         search = Search(*parts, versions, scope or Scope(), falls_back)
-        return search.run(utf8(query), replace(chosen, **given), ", ".join(names))  # type: ignore[arg-type]  # by their own names
+        chosen = replace(chosen, **given)  # type: ignore[arg-type]
+        return search.run(utf8(query), chosen, ", ".join(names))
 
-    def find(self, owner: str, collection: str, pattern: str, *, regex: bool = False, match_case: bool = False,
-             scope: Scope | None = None, limit: int = 100) -> list[Match]:  # fmt: skip
-        """Where exactly this text, or what fits this regular expression, stands in the documents, in their order.
+    def find(
+        self,
+        owner: str,
+        collection: str,
+        pattern: str,
+        *,
+        regex: bool = False,
+        match_case: bool = False,
+        scope: Scope | None = None,
+        limit: int = 100,
+    ) -> list[Match]:
+        """Where exactly this text, or what fits this regular expression, stands in the documents,
+        in their order.
 
         Raises NotFound, and ConfigError for an expression that cannot be understood.
         """
         version, _ = self._searched(owner, collection)
-        return find(self.store.chunk_table, version, scope or Scope(), pattern, regex, match_case, limit)
+        return find(
+            self.store.chunk_table, version, scope or Scope(), pattern, regex, match_case, limit
+        )
 
-    def find_passages(self, owner: str, collections: Sequence[str], text: str, top_k: int = 8, *,
-                      scope: Scope | None = None) -> list[Hit]:  # fmt: skip
-        """The first chunks in which exactly this text stands, in capitals or not. Emits Retrieved; raises as `find` does."""
+    def find_passages(
+        self,
+        owner: str,
+        collections: Sequence[str],
+        text: str,
+        top_k: int = 8,
+        *,
+        scope: Scope | None = None,
+    ) -> list[Hit]:
+        """The first chunks in which exactly this text stands, in capitals or not. Emits Retrieved;
+        raises as `find` does.
+        """
         versions = [self._searched(owner, name)[0] for name in collections]
-        return find_passages(self.store.chunk_table, versions, scope or Scope(), text, top_k, ", ".join(collections))
+        return find_passages(
+            self.store.chunk_table, versions, scope or Scope(), text, top_k, ", ".join(collections)
+        )
 
     def similarity(self, question: str, sentences: Sequence[str]) -> list[float]:
         """How near each sentence is to the question in meaning, as a cosine from -1 to 1."""
@@ -304,37 +420,19 @@ class Library:
         self.embedder.embed(["warm up"])
 
     def check(self) -> list[Problem]:
-        """What is wrong: whether indexes and database agree, and whether the originals are there."""
-        folder, again = self.settings.data / "files", "Take the file in once more."
-        return self.check_indexes() + [
-            Problem(f"The original of {name} is missing in {folder}.", again)
-            for sha256, _, name in self.store.originals()
-            if not self.originals.path(sha256).is_file()
-        ]
+        """What is wrong: where indexes and database differ, and which originals are missing."""
+        return self.check_indexes() + checks.missing_originals(self.store, self.originals)
 
     def check_indexes(self) -> list[Problem]:
         """Whether indexes and database agree."""
-        return [
-            problem
-            for version in self.store.versions()
-            for problem in self.indexes.of(version).check()
-        ]
+        return checks.indexes(self.store, self.indexes)
 
     def check_originals(self) -> list[Problem]:
         """Which kept originals are missing, cannot be read or are not what was taken in.
 
         Reads all of them, so this is for the command line and not for a page. Raises Stopped.
         """
-        needed: dict[str, list[str]] = {}
-        for sha256, collection, name in self.store.originals():
-            needed.setdefault(sha256, []).append(f"{name} in {collection}")
-        problems = []
-        for sha256, by in needed.items():
-            if why := self.originals.damage(sha256):
-                named = ", ".join(by[:3]) + (f" and {len(by) - 3:,} more" if len(by) > 3 else "")
-                what = f"The original of {named} is not whole: {why} ({self.originals.path(sha256)})."
-                problems.append(Problem(what, _REPAIR))
-        return problems
+        return checks.damaged_originals(self.store, self.originals)
 
     def close(self) -> None:
         """Save the indexes; the database is closed by whoever opened it."""
@@ -348,17 +446,29 @@ class Library:
             raise self._no_collection(owner, name)
         return found
 
-    def _one_of(self, answering: Sequence[IndexVersion], version: IndexVersion, names: Sequence[str]) -> IndexVersion:
+    def _one_of(
+        self, answering: Sequence[IndexVersion], version: IndexVersion, names: Sequence[str]
+    ) -> IndexVersion:
         if [one.collection_id for one in answering] != [version.collection_id]:
-            raise ConfigError(f"The index version is none of {', '.join(names)}; name the one collection that it belongs to.")
+            raise ConfigError(
+                f"The index version is none of {', '.join(names)}; name the one collection that it"
+                " belongs to."
+            )
         documents, missing, _ = self.store.version_table.counts(version)
         if missing and not documents:
-            raise ConfigError(f"The index version {version.id} is not built yet, nothing can be found in it; build it first.")
+            raise ConfigError(
+                f"The index version {version.id} is not built yet, nothing can be found in it;"
+                " build it first."
+            )
         return version
 
     def _no_collection(self, owner: str, name: str) -> NotFound:
         names = [collection.name for collection in self.collections(owner)]
-        there = f"there are: {', '.join(names)}." if names else "there are none yet. Take documents in first."
+        there = (
+            f"there are: {', '.join(names)}."
+            if names
+            else "there are none yet. Take documents in first."
+        )
         return NotFound(f"There is no collection {name!r}; {there}")
 
     def _free_name(self, owner: str, name: str) -> str:
@@ -383,11 +493,7 @@ class Library:
         if not document.sha256 and document.source.lower().startswith(("http://", "https://")):
             return source_at(document.source, self.settings)
         if not (path.is_absolute() and path.is_file()):
-            path = self.originals.path(self.store.pending_content(document.id) or document.sha256 or "none")
+            path = self.originals.path(
+                self.store.pending_content(document.id) or document.sha256 or "none"
+            )
         return Source(document.name, path, document.source)
-
-
-_REPAIR = (
-    "Take these files in once more from where you have them, or restore them from a backup; "
-    "answers still come from the text that was read."
-)

@@ -26,7 +26,9 @@ _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)", re.IGNOR
 
 
 def checked_name(name: str, of: str) -> str:
-    """The name without white space around it; `of` says of what. Raises ConfigError when it cannot be one."""
+    """The name without white space around it; `of` says of what. Raises ConfigError when it cannot
+    be one.
+    """
     return _checked(name, f"the name of a {of}", LONGEST_NAME)
 
 
@@ -36,7 +38,9 @@ def checked_tag(tag: str) -> str:
 
 
 def utf8(text: str) -> str:
-    """The text with `?` for half surrogate pairs, which a model's reply may hold, but no table, tokenizer or request."""
+    """The text with `?` for half surrogate pairs, which a model's reply may hold, but no table,
+    tokenizer or request.
+    """
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,4 +1,6 @@
-"""How a collection is searched: the settings that chat, agents, the command line and the retrieval lab share."""
+"""How a collection is searched: the settings that chat, agents, the command line and the retrieval
+lab share.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,23 @@ from agentkit.retrieval.types import Mode
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 LIMITS: dict[str, tuple[float, float]] = {
-    "top_k": (1, 1_000), "depth": (1, 10_000), "collapse": (0.5, 1.0), "diversity": (0.0, 1.0), "rerank_depth": (1, 1_000),
+    "top_k": (1, 1_000),
+    "depth": (1, 10_000),
+    "collapse": (0.5, 1.0),
+    "diversity": (0.0, 1.0),
+    "rerank_depth": (1, 1_000),
     "min_score": (0.0, 1.0),
-}  # fmt: skip
-"""Lowest and highest value of the numbers; those whose limits are whole are whole numbers themselves."""
+}
+"""Lowest and highest value of the numbers; those whose limits are whole are whole numbers
+themselves.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """All that a search can be told; every collection keeps its own. Raises ConfigError for a value that cannot be."""
+    """All that a search can be told; every collection keeps its own. Raises ConfigError for a value
+    that cannot be.
+    """
 
     mode: Mode = "hybrid"
     """`dense` compares meanings, `lexical` words, `hybrid` both."""
@@ -32,18 +42,24 @@ class SearchOptions:
     merge: bool = True
     """Whether neighbouring chunks among the hits become one passage."""
     collapse: float = 0.95
-    """A passage whose cosine to a better one is at least this is left out as a near-duplicate; 1 keeps all. 0.5 to 1."""
+    """A passage whose cosine to a better one is at least this is left out as a near-duplicate; 1
+    keeps all. 0.5 to 1.
+    """
     diversity: float = 0.0
-    """How much a passage must differ from better ones, as in maximal marginal relevance: 0 (not at all) to 1."""
+    """How much a passage must differ from better ones, as in maximal marginal relevance: 0 (not at
+    all) to 1.
+    """
     reranker: str = ""
     """Which reranker reads the best candidates once more; empty for none."""
     rerank_depth: int = 30
-    """Candidates that the reranker reads, at least `top_k`; others are not given then. 1 to 1,000."""
+    """Candidates that the reranker reads, at least `top_k`; others are not given then. 1 to
+    1,000.
+    """
     min_score: float = 0.0
     """Passages whose final score is lower are left out as weak evidence; 0 keeps all. 0 to 1.
 
-    The final score is the reranker's where there is one, else the fused one; the cosine in dense mode; in lexical mode the BM25
-    score as a share of the highest that is possible for the query.
+    The final score is the reranker's where there is one, else the fused one; the cosine in dense
+    mode; in lexical mode the BM25 score as a share of the highest that is possible for the query.
     """
 
     def __post_init__(self) -> None:
@@ -51,7 +67,9 @@ class SearchOptions:
             raise ConfigError(f"The mode is {self.mode!r}; choose one of {', '.join(MODES)}.")
         for name, kind in (("merge", bool), ("reranker", str)):
             if not isinstance(value := getattr(self, name), kind):
-                raise ConfigError(f"{name} is {value!r}; give {'true or false' if kind is bool else 'a name'}.")
+                raise ConfigError(
+                    f"{name} is {value!r}; give {'true or false' if kind is bool else 'a name'}."
+                )
         for name, (low, high) in LIMITS.items():
             _check(name, getattr(self, name), low, high)
 
@@ -61,20 +79,36 @@ class SearchOptions:
 
     def to_json(self) -> str:
         """The options that differ from the defaults, as a JSON object."""
-        return json.dumps({name: value for name, value in self.to_dict().items() if value != getattr(DEFAULT, name)})
+        return json.dumps(
+            {
+                name: value
+                for name, value in self.to_dict().items()
+                if value != getattr(DEFAULT, name)
+            }
+        )
 
     @classmethod
     def from_json(cls, text: str) -> SearchOptions:
-        """Options as `to_json` writes them; raises ConfigError for other names or impossible values."""
+        """Options as `to_json` writes them; raises ConfigError for other names or impossible
+        values.
+        """
         given: dict[str, Any] = json.loads(text)
         if unknown := sorted(set(given) - set(_NAMES)):
-            raise ConfigError(f"There are no search options {', '.join(unknown)}; known are {', '.join(sorted(_NAMES))}.")
+            raise ConfigError(
+                f"There are no search options {', '.join(unknown)}; known are"
+                f" {', '.join(sorted(_NAMES))}."
+            )
         return cls(**given)
 
 
 def _check(name: str, value: object, low: float, high: float) -> None:
     kinds = int if isinstance(low, int) else (int, float)
-    if isinstance(value, bool) or not isinstance(value, kinds) or not math.isfinite(value) or not low <= value <= high:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, kinds)
+        or not math.isfinite(value)
+        or not low <= value <= high
+    ):
         kind = "a whole number" if isinstance(low, int) else "a number"
         raise ConfigError(f"{name} is {value!r}; give {kind} from {low:,} to {high:,}.")
 

@@ -20,7 +20,9 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A named set of documents of one owner; `hidden` ones hold what is attached to a chat alone."""
+    """A named set of documents of one owner; `hidden` ones hold what is attached to a chat
+    alone.
+    """
 
     id: str
     owner: str
@@ -34,7 +36,9 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which documents and pages are searched; an empty field does not narrow, several fields narrow together."""
+    """Which documents and pages are searched; an empty field does not narrow, several fields narrow
+    together.
+    """
 
     document_ids: Sequence[str] | None = None
     """Only these documents; None for all, an empty sequence for none."""
@@ -60,13 +64,17 @@ class StoredDocument:
     collection_id: str
     name: str
     source: str
-    """Where it came from, its identity in the collection: "upload:NAME", an absolute path or a URL."""
+    """Where it came from, its identity in the collection: "upload:NAME", an absolute path or a
+    URL.
+    """
     sha256: str
     """Of the content that answers; empty while there is none."""
     bytes: int
     media_type: str = ""
     status: str = "waiting"
-    """`waiting`, `parse`, `split`, `embed`, `commit`, `index`, then `indexed`, `failed` or `stopped`."""
+    """`waiting`, `parse`, `split`, `embed`, `commit`, `index`, then `indexed`, `failed` or
+    `stopped`.
+    """
     error: str = ""
     note: str = ""
     chunks: int = 0
@@ -102,7 +110,9 @@ class Hit:
     rank: int
     """From 1."""
     score: float
-    """What it was ranked by: the cosine, the share of the highest BM25 score that is possible, or both fused; 0 to 1."""
+    """What it was ranked by: the cosine, the share of the highest BM25 score that is possible, or
+    both fused; 0 to 1.
+    """
     chunk_id: int
     document_id: str
     document: str
@@ -119,12 +129,16 @@ class Hit:
     Absent where a stage had no part.
     """
     chunk_ids: tuple[int, ...] = ()
-    """All chunks that the passage was merged from, in their order; `chunk_id` is the best of them."""
+    """All chunks that the passage was merged from, in their order; `chunk_id` is the best of
+    them.
+    """
     also_in: tuple[str, ...] = ()
     """Names of documents that say nearly the same, whose chunks were left out for it."""
 
     def to_json(self) -> dict[str, Any]:
-        """As it travels in an event; `dataclasses.asdict` copies deeply, which takes longer than the search."""
+        """As it travels in an event; `dataclasses.asdict` copies deeply, which takes longer than
+        the search.
+        """
         return {name: getattr(self, name) for name in _HIT} | {"scores": dict(self.scores)}
 
 
@@ -160,7 +174,9 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class IndexVersion:
-    """What the chunks of a collection were made with; vectors of different versions are never compared."""
+    """What the chunks of a collection were made with; vectors of different versions are never
+    compared.
+    """
 
     id: str
     collection_id: str
@@ -171,5 +187,7 @@ class IndexVersion:
     overlap: int = 0
     """Tokens that a chunk repeats of the one before, at most."""
     active: bool = True
-    """Whether it is the one that answers; a collection has one such version, and others beside it."""
+    """Whether it is the one that answers; a collection has one such version, and others beside
+    it.
+    """
     created_at: datetime = field(default_factory=utc_now)

@@ -23,11 +23,15 @@ __all__ = ["TEAMS", "Answer", "Citation", "Question", "Task", "Team", "team", "v
 
 
 def team(team_id: str) -> Team:
-    """The team of that id, for a kind alone its usual variant; raises NotFound naming those there are."""
+    """The team of that id, for a kind alone its usual variant; raises NotFound naming those there
+    are.
+    """
     for known in TEAMS:
         if team_id in (known.id, known.kind):
             return known
-    raise NotFound(f"There is no team {team_id!r}; choose one of: {', '.join(known.id for known in TEAMS)}.")
+    raise NotFound(
+        f"There is no team {team_id!r}; choose one of: {', '.join(known.id for known in TEAMS)}."
+    )
 
 
 def variants(kind: str) -> list[Team]:

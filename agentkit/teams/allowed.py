@@ -60,7 +60,8 @@ class AllowedTools:
             with suppress(OSError):
                 os.unlink(temporary)
             raise ConfigError(
-                f"{self._file} cannot be written ({error.strerror}); check the permissions and the free space."
+                f"{self._file} cannot be written ({error.strerror}); check the permissions and the"
+                " free space."
             ) from error
 
     def _unreadable(self, why: str) -> ConfigError:

@@ -67,9 +67,14 @@ class Approval:
         return self._decide("code", prompt, code, language, OF_CODE)
 
     def _decide(
-        self, kind: str, prompt: str, draft: str, language: str, options: tuple[OptionKey, ...],
+        self,
+        kind: str,
+        prompt: str,
+        draft: str,
+        language: str,
+        options: tuple[OptionKey, ...],
         tool: str = "",
-    ) -> Decision:  # fmt: skip
+    ) -> Decision:
         with self._asking:  # what is answered for one of several at once may answer for the others
             if kind in self._kinds or tool in self._allowed:
                 return Decision(True, draft)

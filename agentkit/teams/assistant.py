@@ -1,4 +1,6 @@
-"""The assistant: answers from the conversation, and looks into the documents where that is needed."""
+"""The assistant: answers from the conversation, and looks into the documents where that is
+needed.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +17,21 @@ ASSISTANT, LIBRARY = answer.AGENT, "Library"
 SEARCHES = 8
 
 INSTRUCTIONS = f"""You are the assistant of somebody who has a collection of documents.
-Whenever the answer may stand in the documents, look it up with {findings.SEARCH} before you answer, once for each thing
+Whenever the answer may stand in the documents, look it up with {findings.SEARCH} before you \
+answer, once for each thing
 that is asked; when nothing fits, try other words once. Never guess what the documents say.
 {findings.CITE}
-What needs no documents (about this conversation, greetings, rewording) you answer directly, without looking anything up.
-Be brief and exact: keep names, numbers and units as they stand. Answer in the language of the question."""
+What needs no documents (about this conversation, greetings, rewording) you answer directly, \
+without looking anything up.
+Be brief and exact: keep names, numbers and units as they stand. Answer in the language of the \
+question."""
 
 
 def work(task: Task) -> Answer:
     """Talk with the library until there is an answer, knowing the whole chat, however long it is.
 
-    Without a language model, answer from the passages at once: the offline one looks no further back than the last question.
+    Without a language model, answer from the passages at once: the offline one looks no further
+    back than the last question.
     """
     if not task.model.is_language_model:
         return answer.work(task)
@@ -36,14 +42,18 @@ def work(task: Task) -> Answer:
         human_input_mode="NEVER",
         llm_config=False,
         max_consecutive_auto_reply=SEARCHES,
-        is_termination_msg=lambda message: not has_calls(message) or is_ending(str(message.get("content") or "")),
+        is_termination_msg=lambda message: (
+            not has_calls(message) or is_ending(str(message.get("content") or ""))
+        ),
     )
     found.offer(assistant, library)
     long_memory.keep_short(assistant, task.model)
     remember(assistant, library, long_memory.remembered(task), ASSISTANT)
     return converse(
         task,
-        lambda: library.initiate_chat(assistant, message=opening(task), clear_history=False, summary_method=None),
+        lambda: library.initiate_chat(
+            assistant, message=opening(task), clear_history=False, summary_method=None
+        ),
         ASSISTANT,
         found,
     )

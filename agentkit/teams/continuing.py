@@ -20,7 +20,8 @@ from agentkit.teams.written import citation_of, joined
 
 EARLIER = "earlier"
 """The mode of a Retrieved that only takes over what was found before."""
-GO_ON = """Your answer broke off there. Write on exactly from its last word, without a word about it.
+GO_ON = """Your answer broke off there. Write on exactly from its last word, without a word about \
+it.
 Repeat nothing of what you have written, and keep its language, form and numbers of passages."""
 OTHERS = "Others have worked on it already. What they said, in order:"
 

@@ -1,4 +1,6 @@
-"""Agents of the conversation engine at work on a question of the app: what all teams that converse have in common."""
+"""Agents of the conversation engine at work on a question of the app: what all teams that converse
+have in common.
+"""
 
 from __future__ import annotations
 
@@ -43,42 +45,66 @@ def voice(task: Task) -> dict[str, Any]:
 
 
 def earlier(task: Task, last: int = HISTORY) -> list[Message]:
-    """The last turns of the chat, without markers: those of earlier answers would point to other passages now."""
+    """The last turns of the chat, without markers: those of earlier answers would point to other
+    passages now.
+    """
     turns: list[Message] = []
     for turn in task.history[-last:]:
         text = text_of(turn.get("content"))
-        turns.append({**turn, "content": MARKER.sub("", text) if turn.get("role") == "assistant" else text})
+        turns.append(
+            {**turn, "content": MARKER.sub("", text) if turn.get("role") == "assistant" else text}
+        )
     return turns
 
 
 def opening(task: Task) -> Message:
-    """The question as the message that begins a chat, in the name of the person whoever hands it on."""
+    """The question as the message that begins a chat, in the name of the person whoever hands it
+    on.
+    """
     return {"content": task.question, "name": USER}
 
 
-def remember(agent: ConversableAgent, peer: ConversableAgent, turns: Sequence[Message], name: str) -> None:
-    """Let the agent know earlier turns as if it had had them with the peer; `name` is who answered then."""
+def remember(
+    agent: ConversableAgent, peer: ConversableAgent, turns: Sequence[Message], name: str
+) -> None:
+    """Let the agent know earlier turns as if it had had them with the peer; `name` is who answered
+    then.
+    """
     for turn in turns:
         answered = turn["role"] == "assistant"
         role = "assistant" if answered and agent.name == name else "user"
-        known: Stored = {"content": turn["content"], "role": role, "name": name if answered else USER}
+        known: Stored = {
+            "content": turn["content"],
+            "role": role,
+            "name": name if answered else USER,
+        }
         if is_summary(turn):
             known = {**marked(text_of(turn["content"])), **known}
         agent.chat_messages[peer].append(known)
 
 
-def converse(task: Task, begin: Callable[[], ChatResult], speaker: str, findings: Findings, notes: Sequence[Note] = ()) -> Answer:
-    """Let agents talk, then send what `speaker` said last as the answer; `notes` are for the person who asked.
+def converse(
+    task: Task,
+    begin: Callable[[], ChatResult],
+    speaker: str,
+    findings: Findings,
+    notes: Sequence[Note] = (),
+) -> Answer:
+    """Let agents talk, then send what `speaker` said last as the answer; `notes` are for the person
+    who asked.
 
-    Without such a text the model answers from what was found, without tools, also where it found nothing but used up its
-    steps. Stopped, it sends what the speaker had written by then; raises
-    Stopped when that is nothing, and AgentkitError (LimitReached where a limit is why) when there is no answer at all.
+    Without such a text the model answers from what was found, without tools, also where it found
+    nothing but used up its steps. Stopped, it sends what the speaker had written by then; raises
+    Stopped when that is nothing, and AgentkitError (LimitReached where a limit is why) when there
+    is no answer at all.
     """
     heard = _Heard(speaker)
     try:
         end = _talk(task, begin, heard)
     except Stopped as stopped:
-        text = stopped.partial if heard.writing == speaker and stopped.partial.strip() else heard.text
+        text = (
+            stopped.partial if heard.writing == speaker and stopped.partial.strip() else heard.text
+        )
         if not text:
             raise
         return _say(task, text, findings, STOPPED, "stopped", notes, heard)
@@ -93,7 +119,11 @@ def converse(task: Task, begin: Callable[[], ChatResult], speaker: str, findings
 
 
 def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> EndReason:
-    with IOStream.set_default(Quiet()), telling.following(task.parent_id) as last, bus.listening(heard):
+    with (
+        IOStream.set_default(Quiet()),
+        telling.following(task.parent_id) as last,
+        bus.listening(heard),
+    ):
         try:
             end = begin().end
         finally:
@@ -102,23 +132,36 @@ def _talk(task: Task, begin: Callable[[], ChatResult], heard: _Heard) -> EndReas
 
 
 def _say(
-    task: Task, text: str, findings: Findings, end: EndReason, status: MessageStatus,
-    notes: Sequence[Note], heard: _Heard,
-) -> Answer:  # fmt: skip
+    task: Task,
+    text: str,
+    findings: Findings,
+    end: EndReason,
+    status: MessageStatus,
+    notes: Sequence[Note],
+    heard: _Heard,
+) -> Answer:
     found = task.evidence(text, findings.hits, [one.gave for one in heard.results])
     extra: dict[str, Any] = {**found.to_json(), "model": task.model.id}
     extra |= {"end": end.to_json()} if end != ANSWERED else {}
     extra |= {"notes": list(notes)} if notes else {}
     cut, thinking = (None, heard.latest) if status == "stopped" else (heard.cut, heard.thinking)
     task.say(
-        heard.speaker, "user", text, status=status, final=True, extra=extra, cut=cut,
+        heard.speaker,
+        "user",
+        text,
+        status=status,
+        final=True,
+        extra=extra,
+        cut=cut,
         thinking=thinking,
-    )  # fmt: skip
+    )
     return Answer(text, found.citations, end, cut, thinking, found.checks)
 
 
 class _Heard:
-    """Listens for what the speaker said last to the others; a call of tools shows that it is not done yet."""
+    """Listens for what the speaker said last to the others; a call of tools shows that it is not
+    done yet.
+    """
 
     def __init__(self, speaker: str) -> None:
         self.speaker = speaker
@@ -159,7 +202,9 @@ class _Heard:
 
 
 class Quiet(IOConsole):
-    """Prints nothing: the events tell everything. Questions still reach the person who watches the run."""
+    """Prints nothing: the events tell everything. Questions still reach the person who watches the
+    run.
+    """
 
     def print(self, *objects: object, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
         """Nothing."""

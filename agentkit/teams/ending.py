@@ -1,4 +1,6 @@
-"""TERMINATE at the end of a message says that its sender is done; models dress it up, so it is read with tolerance."""
+"""TERMINATE at the end of a message says that its sender is done; models dress it up, so it is read
+with tolerance.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ _LAST_WORD = re.compile(r"\W*+(\w++)([^\w\n]*+)")
 
 
 def is_ending(text: str) -> bool:
-    """Whether a text says TERMINATE at its end, in whatever dress: bold, quoted, with a full stop."""
+    """Whether a text says TERMINATE at its end, in whatever dress: bold, quoted, with a full
+    stop.
+    """
     return _begin(text) is not None
 
 
@@ -23,7 +27,8 @@ def without_ending(text: str) -> str:
 def _begin(text: str) -> int | None:
     """Where the ending with its dress begins; None for none.
 
-    In capitals, or in any spelling on a last line of its own: "The contract will terminate." ends no chat.
+    In capitals, or in any spelling on a last line of its own: "The contract will terminate." ends
+    no chat.
     """
     last = _LAST_WORD.match(text[::-1])
     word = last[1][::-1] if last else ""

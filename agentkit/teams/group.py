@@ -22,27 +22,41 @@ RESEARCHER, CRITIC, WRITER = "Researcher", "Critic", "Writer"
 GROUP = "Group"
 ROUNDS = 16
 """Messages that one discussion may have, the question and the results of searches included."""
-METHODS = {"auto": "The model decides", "round_robin": "In turn", "random": "By chance", "manual": "You decide"}
+METHODS = {
+    "auto": "The model decides",
+    "round_robin": "In turn",
+    "random": "By chance",
+    "manual": "You decide",
+}
 """How the next speaker is chosen, and its name for people; the usual one first."""
 
-_TOGETHER = """A researcher, a critic and a writer answer a question about the user's documents together; you are the {role}.
-Speak for yourself only. Keep passage numbers such as [1] as they are. Answer in the language of the question.
+_TOGETHER = """A researcher, a critic and a writer answer a question about the user's documents \
+together; you are the {role}.
+Speak for yourself only. Keep passage numbers such as [1] as they are. Answer in the language of \
+the question.
 """
 ROLES = {
     RESEARCHER: (
-        "Looks facts up in the documents. Speaks first, and whenever something has to be looked up.",
-        f"""Look up what the question needs with {findings.SEARCH}, once for each thing that is asked, then report in a few
-sentences what the passages say, and what they do not say. Never guess, and leave the answer itself to the writer.
+        (
+            "Looks facts up in the documents. Speaks first, and whenever something has to be"
+            " looked up."
+        ),
+        f"""Look up what the question needs with {findings.SEARCH}, once for each thing that is \
+asked, then report in a few
+sentences what the passages say, and what they do not say. Never guess, and leave the answer \
+itself to the writer.
 {findings.CITE}""",
     ),
     CRITIC: (
         "Checks what was found and written: what is missing, unsupported or contradictory.",
-        """Check what was found and written so far against the question and the passages. Name at most three points that are
+        """Check what was found and written so far against the question and the passages. Name at \
+most three points that are
 missing, unsupported or wrong, each in one sentence; if there are none, say so in one sentence.""",
     ),
     WRITER: (
         "Writes the answer for the user, once enough was found and checked.",
-        f"""Write the answer for the user from what the researcher reported, with the critic's points heeded, so that it can be
+        f"""Write the answer for the user from what the researcher reported, with the critic's \
+points heeded, so that it can be
 read on its own; do not speak about the group. If something is not in the documents, say so.
 {findings.CITE}
 Put TERMINATE on the last line when nothing has to be looked up any more.""",
@@ -73,16 +87,27 @@ def _member(task: Task, name: str) -> AssistantAgent:
 def _discuss(task: Task, members: list[ConversableAgent], method: str) -> ChatResult:
     turns = earlier(task)
     said: list[Stored] = [
-        {"content": turn["content"], "role": "user", "name": USER if turn["role"] == "user" else WRITER} for turn in turns
+        {
+            "content": turn["content"],
+            "role": "user",
+            "name": USER if turn["role"] == "user" else WRITER,
+        }
+        for turn in turns
     ]
     group = _Group(
-        list(members), said, max_round=ROUNDS, speaker_selection_method=partial(_next, method), allow_repeat_speaker=False
+        list(members),
+        said,
+        max_round=ROUNDS,
+        speaker_selection_method=partial(_next, method),
+        allow_repeat_speaker=False,
     )
     manager = GroupChatManager(group, GROUP, llm_config=voice(task), is_termination_msg=_is_final)
     for member in members:
         remember(member, manager, turns, WRITER)
     user = ConversableAgent(USER, human_input_mode="NEVER", llm_config=False)
-    result: ChatResult = user.initiate_chat(manager, message=opening(task), clear_history=False, summary_method=None)
+    result: ChatResult = user.initiate_chat(
+        manager, message=opening(task), clear_history=False, summary_method=None
+    )
     return result
 
 
@@ -90,7 +115,9 @@ class _Group(GroupChat):
     """Asks the person who watches the run by the names of the agents."""
 
     def manual_select_speaker(self, agents: list[Agent] | None = None) -> Agent | None:
-        """The agent that the person names; raises NoEligibleSpeaker when they want to hear nobody any more."""
+        """The agent that the person names; raises NoEligibleSpeaker when they want to hear nobody
+        any more.
+        """
         candidates = self.agents if agents is None else agents
         names = [agent.name for agent in candidates]
         choice, _ = chosen(runs.ask_human(GROUP, "Who speaks next?", options=[*names, "finish"]))

@@ -1,4 +1,6 @@
-"""A calculator for what models write: arithmetic and a few functions, bounded in time and size; nothing else runs."""
+"""A calculator for what models write: arithmetic and a few functions, bounded in time and size;
+nothing else runs.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,12 @@ _MOST_PLACES = 15
 
 @effects("none")
 def calculate(
-    expression: Annotated[str, "Numbers with operators, parentheses and functions, such as `round(29 * 12 / 7, 2)`."],
+    expression: Annotated[
+        str, "Numbers with operators, parentheses and functions, such as `round(29 * 12 / 7, 2)`."
+    ],
 ) -> str:
-    """The value of an arithmetic expression, with up to 12 significant digits where it is no whole number.
+    """The value of an arithmetic expression, with up to 12 significant digits where it is no whole
+    number.
 
     Raises WrongArgument for everything that is no arithmetic, or too large.
     """
@@ -31,7 +36,9 @@ def calculate(
     try:
         return _shown(_value(ast.parse(text, mode="eval").body))
     except SyntaxError as error:
-        raise _refusal(expression, "it is no arithmetic; write plain numbers without units and separators") from error
+        raise _refusal(
+            expression, "it is no arithmetic; write plain numbers without units and separators"
+        ) from error
     except _Wrong as error:
         raise _refusal(expression, str(error)) from error
     except ZeroDivisionError as error:
@@ -60,7 +67,8 @@ def _value(node: ast.expr) -> Number:
             raise _Wrong("powers are written with **")
         case _:
             raise _Wrong(
-                f"{ast.unparse(node)!r:.80} is not allowed; there are numbers, + - * / // % ** ( ), {', '.join(_FUNCTIONS)}"
+                f"{ast.unparse(node)!r:.80} is not allowed; there are numbers, + - * / // % ** ( ),"
+                f" {', '.join(_FUNCTIONS)}"
             )
 
 
@@ -69,11 +77,19 @@ def _bounded(value: Any) -> Number:
         return value
     if isinstance(value, float) and math.isfinite(value):
         return value
-    raise _Wrong("there is no real number for it" if isinstance(value, complex) else "a number in it is too large")
+    raise _Wrong(
+        "there is no real number for it"
+        if isinstance(value, complex)
+        else "a number in it is too large"
+    )
 
 
 def _power(base: Number, exponent: Number) -> Any:
-    if isinstance(base, int) and isinstance(exponent, int) and base.bit_length() * exponent > _MOST_BITS:
+    if (
+        isinstance(base, int)
+        and isinstance(exponent, int)
+        and base.bit_length() * exponent > _MOST_BITS
+    ):
         raise OverflowError
     return base**exponent
 
@@ -96,11 +112,24 @@ def _refusal(expression: str, problem: str) -> WrongArgument:
 
 _SIGNS = str.maketrans({"×": "*", "·": "*", "÷": "/", "−": "-"})
 _OPERATORS: Mapping[type[ast.operator], Callable[[Number, Number], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: _power,
-}  # fmt: skip
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: _power,
+}
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "abs": abs, "ceil": math.ceil, "exp": math.exp, "floor": math.floor, "log": math.log, "log10": math.log10,
-    "max": lambda *values: max(values), "min": lambda *values: min(values), "round": _round, "sqrt": math.sqrt,
+    "abs": abs,
+    "ceil": math.ceil,
+    "exp": math.exp,
+    "floor": math.floor,
+    "log": math.log,
+    "log10": math.log10,
+    "max": lambda *values: max(values),
+    "min": lambda *values: min(values),
+    "round": _round,
+    "sqrt": math.sqrt,
     "sum": lambda *values: sum(values),
-}  # fmt: skip
+}

@@ -78,12 +78,16 @@ class Question:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, object]) -> Question:
-        """What `to_json` made, now or in an older version; what is none of its fields is left out."""
+        """What `to_json` made, now or in an older version; what is none of its fields is left
+        out.
+        """
         return _adapter().validate_python(_renamed(stored))
 
     @classmethod
     def asked_by(cls, said: StoredMessage | MessageSent, team_id: str = "answer") -> Question:
-        """The question that a message asks; of `team_id` if it is so old that it does not say whom."""
+        """The question that a message asks; of `team_id` if it is so old that it does not say
+        whom.
+        """
         return cls.from_json({"team_id": team_id, **said.extra, "text": said.content})
 
 
@@ -113,7 +117,9 @@ _EARLIER_NAMES = {
 
 
 def _renamed(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """A stored question with the fields that older versions called otherwise under today's names."""
+    """A stored question with the fields that older versions called otherwise under today's
+    names.
+    """
     known = {**stored, **stored.get("choice", {})}
     if "attachments" in known:  # of the oldest ones there are names alone
         known["attachments"] = [_file(one) for one in known["attachments"]]

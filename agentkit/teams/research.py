@@ -1,4 +1,6 @@
-"""The team of two: a researcher looks each part of the question up on its own, a writer answers from what was found."""
+"""The team of two: a researcher looks each part of the question up on its own, a writer answers
+from what was found.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,18 @@ from agentkit.teams.task import Answer, Task, Team, covers
 RESEARCHER, WRITER = "Researcher", "Writer"
 PARTS, PER_PART, PASSAGES = 4, 4, 12
 
-PLAN = """Break the user's question into the separate facts that must be looked up to answer it, at most 4.
-Reply with one short search question per line and nothing else. If it is one simple question, reply with that line alone."""
+PLAN = """Break the user's question into the separate facts that must be looked up to answer it, \
+at most 4.
+Reply with one short search question per line and nothing else. If it is one simple question, \
+reply with that line alone."""
 
 
 def work(task: Task) -> Answer:
     """Split, look up, hand over, write."""
     parts = question_parts(task)
-    found = [task.retrieve(part)[:PER_PART] if len(parts) > 1 else task.retrieve(part) for part in parts]
+    found = [
+        task.retrieve(part)[:PER_PART] if len(parts) > 1 else task.retrieve(part) for part in parts
+    ]
     hits = merge(found)
     lines = [f"{part} ({len(some)} passages)" for part, some in zip(parts, found, strict=True)]
     task.say(RESEARCHER, WRITER, "Looked up:\n" + "\n".join(f"- {line}" for line in lines))
@@ -35,17 +41,23 @@ def question_parts(task: Task) -> list[str]:
     if not task.model.is_language_model:
         return split_question(question)
     reply = call(
-        task.model, [message("system", PLAN), *task.history[-HISTORY:], message("user", question)], agent=RESEARCHER, stream=False
+        task.model,
+        [message("system", PLAN), *task.history[-HISTORY:], message("user", question)],
+        agent=RESEARCHER,
+        stream=False,
     )
     stopping.check()
-    parts = [re.sub(r"^\s*(?:[-*•]|\d+[.)])\s*", "", line).strip() for line in reply.text.splitlines()]
+    parts = [
+        re.sub(r"^\s*(?:[-*•]|\d+[.)])\s*", "", line).strip() for line in reply.text.splitlines()
+    ]
     return [part for part in parts if part][:PARTS] or [question]
 
 
 def split_question(question: str) -> list[str]:
     """Cut at question marks, and before an `and` that begins another question."""
     cut = re.split(
-        r"(?<=\?)\s++|(?:,|(?<![\s,]))\s++and\s++(?=(?:who|what|when|where|why|how|which|does|do|is|are|can|will)\b)",
+        r"(?<=\?)\s++|(?:,|(?<![\s,]))\s++and\s++"
+        r"(?=(?:who|what|when|where|why|how|which|does|do|is|are|can|will)\b)",
         question,
         flags=re.IGNORECASE,
     )

@@ -60,7 +60,9 @@ class Note(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A passage that an answer points to; it keeps its own text, so that it outlives its document."""
+    """A passage that an answer points to; it keeps its own text, so that it outlives its
+    document.
+    """
 
     marker: int
     document_id: str
@@ -87,13 +89,17 @@ class Answer:
     text: str
     citations: tuple[Citation, ...] = ()
     end: EndReason = ANSWERED
-    """Why it works on it no more: `answered`, `no evidence`, `stopped`, or what else ended the chat."""
+    """Why it works on it no more: `answered`, `no evidence`, `stopped`, or what else ended the
+    chat.
+    """
     cut: ReplyEnd | None = None
     """What cut the reply that the text is from; None when it is whole."""
     thinking: Thinking | None = None
     """What the model thought before it wrote the text."""
     checks: tuple[Checked, ...] = ()
-    """What came of comparing each marker's sentence with its passage; empty where nothing was checked."""
+    """What came of comparing each marker's sentence with its passage; empty where nothing was
+    checked.
+    """
 
     @property
     def stopped_because(self) -> str:
@@ -110,7 +116,10 @@ class Evidence:
 
     def to_json(self) -> dict[str, Any]:
         """As it travels with a message."""
-        return {"citations": [one.to_json() for one in self.citations], "checks": [one.to_json() for one in self.checks]}
+        return {
+            "citations": [one.to_json() for one in self.citations],
+            "checks": [one.to_json() for one in self.checks],
+        }
 
 
 @dataclass(slots=True)
@@ -136,9 +145,13 @@ class Task:
     allowed: Allowed = field(default_factory=set[str])
     """Names of tools that run without being asked about; what the person allows is added."""
     shortened: Callable[[], Iterable[tuple[int, Compressed]]] = tuple
-    """Gives what was told of shortening this history for earlier answers, newest first, each with how many turns it had then."""
+    """Gives what was told of shortening this history for earlier answers, newest first, each with
+    how many turns it had then.
+    """
     embed: Embed | None = None
-    """Vectors of a model on this machine, to compare sentences with passages by meaning; without it words alone decide."""
+    """Vectors of a model on this machine, to compare sentences with passages by meaning; without it
+    words alone decide.
+    """
     fallback: Fallback | None = None
     """Why passages were looked up by words alone; None when none were."""
 
@@ -153,42 +166,67 @@ class Task:
             self.fallback = event.fallback
 
     def evidence(self, text: str, hits: Sequence[Hit], computed: Sequence[str] = ()) -> Evidence:
-        """What a finished answer rests on: the hits that it cites, and whether they say what it says.
+        """What a finished answer rests on: the hits that it cites, and whether they say what it
+        says.
 
         Its figures may also be from what was `computed` for it.
         """
-        numbered = {number: (hit.text, source_line(hit)) for number, hit in enumerate(hits, start=1)}
+        numbered = {
+            number: (hit.text, source_line(hit)) for number, hit in enumerate(hits, start=1)
+        }
         return Evidence(cited(text, hits), self.checked(text, numbered, computed))
 
     def checked(
         self, text: str, numbered: Mapping[int, tuple[str, str]], computed: Sequence[str] = ()
     ) -> tuple[Checked, ...]:
-        """What comes of comparing each marker with its passage, by words alone where no vectors can be had."""
+        """What comes of comparing each marker with its passage, by words alone where no vectors can
+        be had.
+        """
         try:
             return tuple(check(text, numbered, None if self.fallback else self.embed, computed))
         except AgentkitError:  # of the embedding model; the answer is there, and is told
             return tuple(check(text, numbered, None, computed))
 
-    def say(self, sender: str, recipient: str, content: str, *, status: MessageStatus = "complete", final: bool = False,
-            extra: Mapping[str, object] | None = None, cut: ReplyEnd | None = None,
-            thinking: Thinking | None = None) -> None:  # fmt: skip
-        """Send a message on: an inner one between agents, or the final answer; `cut` says what cut it."""
+    def say(
+        self,
+        sender: str,
+        recipient: str,
+        content: str,
+        *,
+        status: MessageStatus = "complete",
+        final: bool = False,
+        extra: Mapping[str, object] | None = None,
+        cut: ReplyEnd | None = None,
+        thinking: Thinking | None = None,
+    ) -> None:
+        """Send a message on: an inner one between agents, or the final answer; `cut` says what cut
+        it.
+        """
         message_id = self.answer_id if final else new_id()
         shown = {**(extra or {}), **({"cut": cut} if cut else {}), "inner": not final}
         if final and self.fallback:
             shown["fallback"] = asdict(self.fallback)
         bus.emit(
             MessageSent(
-                message_id, self.parent_id, sender, recipient, "assistant", content, status, shown,
+                message_id,
+                self.parent_id,
+                sender,
+                recipient,
+                "assistant",
+                content,
+                status,
+                shown,
                 thinking,
             )
-        )  # fmt: skip
+        )
         self.parent_id = message_id
 
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """A ready-made team: its name, what it is good for, who is in it, and how it works on a task."""
+    """A ready-made team: its name, what it is good for, who is in it, and how it works on a
+    task.
+    """
 
     id: str
     """Of a team that comes in several variants, `<kind>:<variant>`."""
@@ -210,7 +248,11 @@ class Team:
     @property
     def title(self) -> str:
         """The name, with what sets the variant apart."""
-        return f"{self.name} ({self.variant[0].lower()}{self.variant[1:]})" if self.variant else self.name
+        return (
+            f"{self.name} ({self.variant[0].lower()}{self.variant[1:]})"
+            if self.variant
+            else self.name
+        )
 
     @property
     def kind(self) -> str:
@@ -221,8 +263,9 @@ class Team:
         """Raise ConfigError when the team cannot work with this model."""
         if self.needs_language_model and not model.is_language_model:
             raise ConfigError(
-                f"The team “{self.name}” needs a language model, and {model.label} is none: it only quotes. "
-                "Connect a model in the settings and choose it below, or choose another team."
+                f"The team “{self.name}” needs a language model, and {model.label} is none: it only"
+                " quotes. Connect a model in the settings and choose it below, or choose another"
+                " team."
             )
 
 
@@ -255,8 +298,12 @@ def source_line(hit: Hit) -> str:
 
 
 def covers(known: Hit, hit: Hit) -> bool:
-    """Whether all of a hit stands in a known one: neighbours are merged as each search finds them."""
-    return known.document_id == hit.document_id and known.start <= hit.start and hit.end <= known.end
+    """Whether all of a hit stands in a known one: neighbours are merged as each search finds
+    them.
+    """
+    return (
+        known.document_id == hit.document_id and known.start <= hit.start and hit.end <= known.end
+    )
 
 
 def markers(text: str) -> list[int]:
@@ -265,7 +312,8 @@ def markers(text: str) -> list[int]:
 
 
 def numbered_by_use(text: str, hits: Sequence[Hit]) -> tuple[str, list[Hit]]:
-    """The text with its markers numbered from 1 in the order of their first use, and the hits in that order.
+    """The text with its markers numbered from 1 in the order of their first use, and the hits in
+    that order.
 
     Hits that it does not cite come last; numbers that name no hit are left as they are.
     """
@@ -281,7 +329,9 @@ def numbered_by_use(text: str, hits: Sequence[Hit]) -> tuple[str, list[Hit]]:
 
 
 def cited(text: str, hits: Sequence[Hit]) -> tuple[Citation, ...]:
-    """The citations for the markers `[n]` that occur in `text`, by marker; numbers that name no hit are left out."""
+    """The citations for the markers `[n]` that occur in `text`, by marker; numbers that name no hit
+    are left out.
+    """
     used = markers(text)
     return tuple(
         Citation(

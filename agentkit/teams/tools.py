@@ -1,4 +1,6 @@
-"""The assistant with tools and code: a runner does what it asks for, after the person has approved it."""
+"""The assistant with tools and code: a runner does what it asks for, after the person has approved
+it.
+"""
 
 from __future__ import annotations
 
@@ -33,16 +35,21 @@ LONGEST = 30_000
 RUNNABLE = {"python": "Python", "py": "Python", "sh": "shell", "bash": "shell", "shell": "shell"}
 """Languages of code that is run; code in other blocks is only shown."""
 
-INSTRUCTIONS = f"""You are an assistant who solves tasks with tools and code. The user has a collection of documents.
-- What may stand in the documents you look up with {findings.SEARCH}, once for each thing that is asked.
-- To compute, to transform data or to check something, send one whole program in a block marked python (or sh), and print
-  what you need; its output comes back to you. It runs in isolation, without network. Put code that is only meant to be read
+INSTRUCTIONS = f"""You are an assistant who solves tasks with tools and code. The user has a \
+collection of documents.
+- What may stand in the documents you look up with {findings.SEARCH}, once for each thing that is \
+asked.
+- To compute, to transform data or to check something, send one whole program in a block marked \
+python (or sh), and print
+  what you need; its output comes back to you. It runs in isolation, without network. Put code \
+that is only meant to be read
   into a block marked text.
 - The user sees code, and tools that may change something, before they run, and may change or
   reject them. Take a rejection as it is: do not ask for the same
   again, use the reason, or go on without.
 {findings.CITE}
-When you are done, give the answer in full, without code to run, and write TERMINATE on the last line.
+When you are done, give the answer in full, without code to run, and write TERMINATE on the last \
+line.
 Be brief and exact. Answer in the language of the question."""
 
 
@@ -53,7 +60,8 @@ def todays_date() -> str:
 
 
 class Runner(ConversableAgent):
-    """Executes tool calls and code blocks of others: harmless tools at once, all else once the person has approved it.
+    """Executes tool calls and code blocks of others: harmless tools at once, all else once the
+    person has approved it.
 
     Code runs in isolation only.
     """
@@ -72,14 +80,24 @@ class Runner(ConversableAgent):
         self._approval = Approval(name, allowed)
         self._executor: Any = None
 
-    def execute_function(self, func_call: Mapping[str, object], verbose: bool = False) -> tuple[bool, dict[str, Any]]:
-        """Execute a call when the person agrees, with the arguments that they want; a rejection is the result."""
+    def execute_function(
+        self, func_call: Mapping[str, object], verbose: bool = False
+    ) -> tuple[bool, dict[str, Any]]:
+        """Execute a call when the person agrees, with the arguments that they want; a rejection is
+        the result.
+        """
         name, arguments = str(func_call.get("name") or ""), readable(func_call.get("arguments"))
         if arguments is None or not self.can_execute_function(name):
-            return super().execute_function(func_call, verbose)  # an error for the model to read; nothing runs
+            return super().execute_function(
+                func_call, verbose
+            )  # an error for the model to read; nothing runs
         decision = self._approval.of_call(self._function_map.get(name), name, arguments)
         if not decision.approved:
-            return False, {"name": name, "role": "function", "content": rejected("this call", decision.reason)}
+            return False, {
+                "name": name,
+                "role": "function",
+                "content": rejected("this call", decision.reason),
+            }
         changed = {"arguments": decision.draft} if decision.changed else {}
         ok, result = super().execute_function({**func_call, **changed}, verbose)
         content = _sendable(str(result["content"]))
@@ -88,7 +106,9 @@ class Runner(ConversableAgent):
         return ok, {**result, "content": content}
 
     def execute_code_blocks(self, code_blocks: list[tuple[str, str]]) -> tuple[int, str]:
-        """Run the blocks that can be run, each as the person approves it, until one fails or is rejected."""
+        """Run the blocks that can be run, each as the person approves it, until one fails or is
+        rejected.
+        """
         exit_code, output = 0, ""
         for language, code in _runnable(code_blocks):
             exit_code, said = self._run_approved(language, code)
@@ -99,12 +119,24 @@ class Runner(ConversableAgent):
 
     def _run_approved(self, language: str, code: str) -> tuple[int, str]:
         if not self._isolated():
-            return 1, "No code can be run on this machine, because there is nothing to isolate it. Go on without code.\n"
-        decision = self._approval.of_code(f"May this {RUNNABLE[language]} code run?", code, language)
+            return (
+                1,
+                (
+                    "No code can be run on this machine, because there is nothing to isolate it. Go"
+                    " on without code.\n"
+                ),
+            )
+        decision = self._approval.of_code(
+            f"May this {RUNNABLE[language]} code run?", code, language
+        )
         if not decision.approved:
             return 1, rejected("this code", decision.reason) + "\n"
         exit_code, output = self._run(language, decision.draft)
-        changed = f"The user changed the code to:\n{decision.draft}\nIts output:\n" if decision.changed else ""
+        changed = (
+            f"The user changed the code to:\n{decision.draft}\nIts output:\n"
+            if decision.changed
+            else ""
+        )
         return exit_code, f"{changed}{_sendable(output)}\n"
 
     def _run(self, language: str, code: str) -> tuple[int, str]:
@@ -112,14 +144,21 @@ class Runner(ConversableAgent):
         try:
             with telling_stops(self.name, language, code, where):
                 result = self._executor.execute_code_blocks([coding.CodeBlock(code, language)])
-        except (ExecutionError, WrongArgument) as error:  # such as a file name outside of its folder: for the model to mend
+        except (
+            ExecutionError,
+            WrongArgument,
+        ) as error:  # such as a file name outside of its folder: for the model to mend
             result = coding.CodeResult(1, str(error))
         seconds = time.monotonic() - began
-        bus.emit(CodeRan(self.name, language, code, result.exit_code, result.output, where, seconds))
+        bus.emit(
+            CodeRan(self.name, language, code, result.exit_code, result.output, where, seconds)
+        )
         return result.exit_code, result.output
 
     def _isolated(self) -> bool:
-        """Whether there is a place to run code in, made on first use; if not, the person is told how to get one."""
+        """Whether there is a place to run code in, made on first use; if not, the person is told
+        how to get one.
+        """
         if self._executor is None and not self.notes:
             try:
                 self._executor = coding.isolated_executor(timeout=CODE_S)
@@ -138,18 +177,27 @@ class Runner(ConversableAgent):
 def work(task: Task) -> Answer:
     """Let the assistant and the runner work until there is an answer."""
     found = Findings(task)
-    assistant, runner = AssistantAgent(ASSISTANT, INSTRUCTIONS, voice(task)), Runner(RUNNER, task.allowed)
+    assistant, runner = (
+        AssistantAgent(ASSISTANT, INSTRUCTIONS, voice(task)),
+        Runner(RUNNER, task.allowed),
+    )
     found.offer(assistant, runner)
     long_memory.keep_short(assistant, task.model)
     description = "The date of today with weekday and local time."
-    register_function(todays_date, caller=assistant, executor=runner, name="todays_date", description=description)
+    register_function(
+        todays_date, caller=assistant, executor=runner, name="todays_date", description=description
+    )
     for tool in task.tools:
-        register_function(tool, caller=assistant, executor=runner, description=str(inspect.getdoc(tool)))
+        register_function(
+            tool, caller=assistant, executor=runner, description=str(inspect.getdoc(tool))
+        )
     remember(assistant, runner, earlier(task), ASSISTANT)
     try:
         return converse(
             task,
-            lambda: runner.initiate_chat(assistant, message=opening(task), clear_history=False, summary_method=None),
+            lambda: runner.initiate_chat(
+                assistant, message=opening(task), clear_history=False, summary_method=None
+            ),
             ASSISTANT,
             found,
             runner.notes,
@@ -159,7 +207,9 @@ def work(task: Task) -> Answer:
 
 
 def _is_final(message: AnyMessage) -> bool:
-    """Whether a message leaves nothing to run: the assistant says that it is done, or asks for nothing."""
+    """Whether a message leaves nothing to run: the assistant says that it is done, or asks for
+    nothing.
+    """
     if has_calls(message):
         return False
     text = text_of(message.get("content"))
@@ -174,7 +224,9 @@ def _blocks(text: str) -> list[tuple[str, str]]:
 
 
 def _runnable(blocks: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Those whose language says that they are meant to run; what names no language may be anything, such as an output."""
+    """Those whose language says that they are meant to run; what names no language may be anything,
+    such as an output.
+    """
     return [(language.lower(), code) for language, code in blocks if language.lower() in RUNNABLE]
 
 
@@ -186,7 +238,8 @@ def _sendable(result: str) -> str:
 TEAM = Team(
     "tools",
     "Assistant with tools and code",
-    "Looks things up and runs code in isolation. What may change something you see and approve before it runs.",
+    "Looks things up and runs code in isolation. What may change something you see and approve"
+    " before it runs.",
     (RUNNER, ASSISTANT),
     work,
     needs_language_model=True,

@@ -1,4 +1,6 @@
-"""What a run has written of its answer, read off its events: the text, and the passages behind it."""
+"""What a run has written of its answer, read off its events: the text, and the passages behind
+it.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ def thinking(events: Iterable[Event], agent: str) -> str:
 
 
 def joined(begun: str, more: str) -> str:
-    """A text that broke off and what was written on, of which models repeat the last words at times."""
+    """A text that broke off and what was written on, of which models repeat the last words at
+    times.
+    """
     if not begun:
         return more
     longest = min(len(begun), len(more), _REPEATED)
@@ -97,7 +101,9 @@ def written(events: Iterable[Event], agent: str) -> str:
     said = [
         event
         for event in heard
-        if isinstance(event, MessageSent) and event.sender == agent and not event.extra.get("silent")
+        if isinstance(event, MessageSent)
+        and event.sender == agent
+        and not event.extra.get("silent")
     ]
     return without_ending(said[-1].content) if said and not has_calls(said[-1].extra) else ""
 

@@ -1,5 +1,6 @@
 """One data folder, opened, and everything that app, command line and tests do with it."""
 
-from agentkit.workspace.workspace import DEFAULT_COLLECTION, SAMPLES, Workspace, attachment_collection
+from agentkit.workspace.intake import attachment_collection
+from agentkit.workspace.workspace import DEFAULT_COLLECTION, SAMPLES, Workspace
 
 __all__ = ["DEFAULT_COLLECTION", "SAMPLES", "Workspace", "attachment_collection"]

@@ -1,4 +1,6 @@
-"""What surrounds a team at work on a question: its documents, the turns before, what the chat has used, how a failure is told."""
+"""What surrounds a team at work on a question: its documents, the turns before, what the chat has
+used, how a failure is told.
+"""
 
 from __future__ import annotations
 
@@ -31,19 +33,25 @@ class Stored:
     scope: Scope
 
     def read(self) -> DocumentText:
-        """Its text and sections; raises DocumentError, and NotFound when it was deleted meanwhile."""
+        """Its text and sections; raises DocumentError, and NotFound when it was deleted
+        meanwhile.
+        """
         return self.library.reading(self.owner, self.id, self.scope)
 
 
 def used_in(ledger: Ledger, chat: Chat) -> Used:
     """What the language models have taken in a chat, in all its branches."""
     took = queries.totals(ledger, queries.CallFilter(chat.owner, purpose="chat", chat=chat.id))
-    return Used(took.prompt_tokens + took.completion_tokens, None if took.unpriced else took.cost or 0.0)
+    return Used(
+        took.prompt_tokens + took.completion_tokens, None if took.unpriced else took.cost or 0.0
+    )
 
 
 def advised(error: Exception, run: Run[Any]) -> Exception:
     """The error; of a limit that was reached, with where it can be raised."""
-    told = [one.event for one in run.events() if isinstance(one.event, LimitTold) and one.event.reached]
+    told = [
+        one.event for one in run.events() if isinstance(one.event, LimitTold) and one.event.reached
+    ]
     if not (told and isinstance(error, LimitReached)):
         return error
     instead = "Begin a new chat" if told[-1].scope == "chat" else "Ask for less"
@@ -83,7 +91,9 @@ def say_end(run: Run[Any], task: Task, asked: Team, error: Exception) -> None:
 
 
 def history(thread: Sequence[StoredMessage]) -> list[Message]:
-    """The turns of a chat as a model is told them: what was asked and finally answered, not what agents said among themselves."""
+    """The turns of a chat as a model is told them: what was asked and finally answered, not what
+    agents said among themselves.
+    """
     return [
         message("user" if turn.role == "user" else "assistant", turn.content)
         for turn in thread
@@ -91,10 +101,14 @@ def history(thread: Sequence[StoredMessage]) -> list[Message]:
     ]
 
 
-def shortened(ledger: Ledger, owner: str, thread: Sequence[StoredMessage]) -> Iterator[tuple[int, Compressed]]:
-    """What was told of shortening this branch of a chat, newest first, each with how many turns there were before the question.
+def shortened(
+    ledger: Ledger, owner: str, thread: Sequence[StoredMessage]
+) -> Iterator[tuple[int, Compressed]]:
+    """What was told of shortening this branch of a chat, newest first, each with how many turns
+    there were before the question.
 
-    Only runs count that a message of the branch is from: what they knew are the messages before, which never change.
+    Only runs count that a message of the branch is from: what they knew are the messages before,
+    which never change.
     """
     begins: dict[str, int] = {}
     for place, turn in enumerate(thread):

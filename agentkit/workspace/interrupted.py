@@ -61,15 +61,26 @@ def _reply(begun: Recorded, heard: list[Recorded]) -> ModelReplied:
     delta = begun.event
     assert isinstance(delta, TokenDelta)  # as `Ledger.begun` gives it
     calls = (one for one in reversed(heard) if isinstance(one.event, ModelCalled))
-    asked = next((one for one in calls if one.event.call_id == delta.call_id), None)  # type: ignore[union-attr]
+    asked = next(
+        (one for one in calls if one.event.call_id == delta.call_id),  # type: ignore[union-attr]
+        None,
+    )
     called = asked.event if asked else ModelCalled(delta.call_id, delta.agent, "", "")
     assert isinstance(called, ModelCalled)
     usage = estimated_usage(called.messages, delta.text, called.model, ())
     seconds = max(begun.at - asked.at, 0.0) if asked else 0.0
     return ModelReplied(
-        called.call_id, called.agent, called.provider, called.model, "chat", "stopped",
-        delta.text, usage, seconds, cost=price(called.model, called.provider, usage),
-    )  # fmt: skip
+        called.call_id,
+        called.agent,
+        called.provider,
+        called.model,
+        "chat",
+        "stopped",
+        delta.text,
+        usage,
+        seconds,
+        cost=price(called.model, called.provider, usage),
+    )
 
 
 def _messages(ledger: Ledger, run: RunKey, events: list[Event]) -> list[MessageSent]:
@@ -99,7 +110,13 @@ def _messages(ledger: Ledger, run: RunKey, events: list[Event]) -> list[MessageS
         return []
     return [
         MessageSent(
-            new_id(), said[-1].id, replies[-1].agent, agent, "assistant", replies[-1].text,
-            "interrupted", {"inner": True},
+            new_id(),
+            said[-1].id,
+            replies[-1].agent,
+            agent,
+            "assistant",
+            replies[-1].text,
+            "interrupted",
+            {"inner": True},
         )
-    ]  # fmt: skip
+    ]

@@ -30,14 +30,14 @@ def offered(settings: Settings, default: Embedder) -> tuple[Embedders, Rerankers
         Embedders(
             default, partial(embedder, settings), lambda: [one.name for one in embedders(settings)]
         ),
-        Rerankers(
-            partial(reranker, settings), lambda: [one.name for one in rerankers(settings)]
-        ),
+        Rerankers(partial(reranker, settings), lambda: [one.name for one in rerankers(settings)]),
     )
 
 
 def embedders(settings: Settings) -> Iterator[Embedder]:
-    """Embedding models that can be chosen besides the packaged one: in folders, and on connected servers."""
+    """Embedding models that can be chosen besides the packaged one: in folders, and on connected
+    servers.
+    """
     yield from (_folder_embedder(folder) for folder in _folders(settings.embedding_folders))
     for server in connections(settings):
         provider = provider_to(server)
@@ -51,7 +51,10 @@ def rerankers(settings: Settings) -> Iterator[Reranker]:
     """Rerankers that can be chosen, likewise."""
     yield from (_folder_reranker(folder) for folder in _folders(settings.reranker_folders))
     for server in connections(settings):
-        yield from (ServerReranker(server.base_url, server.api_key, model) for model in server.reranker_models)
+        yield from (
+            ServerReranker(server.base_url, server.api_key, model)
+            for model in server.reranker_models
+        )
 
 
 def embedder(settings: Settings, name: str) -> Embedder | None:
@@ -68,7 +71,8 @@ def _folders(setting: str) -> list[Path]:
     return [Path(part).expanduser() for part in setting.split(os.pathsep) if part.strip()]
 
 
-# One of each in the process: a model is loaded once, a server is asked for its dimension once. Another key makes another one.
+# One of each in the process: a model is loaded once, a server is asked for its dimension once.
+# Another key makes another one.
 @cache
 def _folder_embedder(folder: Path) -> Embedder:
     return FolderEmbedder(folder)
@@ -84,6 +88,10 @@ def _server_embedder(
     base_url: str, api_key: str, model: str, provider: str, api_version: str
 ) -> Embedder:
     return ServerEmbedder(
-        base_url, api_key, model, provider=provider, api_version=api_version,
+        base_url,
+        api_key,
+        model,
+        provider=provider,
+        api_version=api_version,
         price=lambda tokens: price(model, provider, Usage(input=tokens)),
-    )  # fmt: skip
+    )

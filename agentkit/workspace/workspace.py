@@ -1,4 +1,5 @@
-"""One data folder, opened: the store, the ledger, the library and the models, and what is done with them.
+"""One data folder, opened: the store, the ledger, the library and the models, and what is done with
+them.
 
 The app, the command line and the tests work through this; each question or ingest is a `Run`.
 """
@@ -17,14 +18,23 @@ from typing import TypeVar, Unpack
 from agentkit import private, runs
 from agentkit.core import bus
 from agentkit.database import Database
-from agentkit.errors import AgentkitError, ConfigError
+from agentkit.errors import ConfigError
 from agentkit.events import DocumentDone, Purpose
 from agentkit.ledger import CallWriter, Chat, Ledger, StoredMessage
 from agentkit.ledger.figures import Figures
 from agentkit.llm import Model, available_models, model_by_id
 from agentkit.llm.calls.limits import Limit, Used, limited
 from agentkit.llm.tokens.counting import count_text
-from agentkit.retrieval import Collection, Embedder, Hit, Library, MiniLMEmbedder, Source, source_at, sources_from_paths
+from agentkit.retrieval import (
+    Collection,
+    Embedder,
+    Hit,
+    Library,
+    MiniLMEmbedder,
+    Source,
+    source_at,
+    sources_from_paths,
+)
 from agentkit.retrieval.names import shown_name
 from agentkit.retrieval.transfer.bundle import file_name
 from agentkit.retrieval.types import Scope
@@ -35,9 +45,17 @@ from agentkit.teams.allowed import AllowedTools
 from agentkit.teams.own_tools import own_tools
 from agentkit.teams.question import Facts, Whom
 from agentkit.teams.task import Readable
-from agentkit.workspace import offers
-from agentkit.workspace.again import Earlier, begun, earlier, writer_of
-from agentkit.workspace.answering import Stored, advised, history, say_end, say_question, shortened, used_in
+from agentkit.workspace import intake, offers
+from agentkit.workspace.again import begun, earlier, writer_of
+from agentkit.workspace.answering import (
+    Stored,
+    advised,
+    history,
+    say_end,
+    say_question,
+    shortened,
+    used_in,
+)
 from agentkit.workspace.interrupted import interrupt
 
 DEFAULT_COLLECTION = "Documents"
@@ -98,15 +116,21 @@ class Workspace:
         finally:
             self.database.close()
 
-    def counted(self, owner: str, agent: str, purpose: Purpose | None = None) -> AbstractContextManager[None]:
-        """Keep the model calls of the block, which belong to no run, such as those of a search that somebody tries.
+    def counted(
+        self, owner: str, agent: str, purpose: Purpose | None = None
+    ) -> AbstractContextManager[None]:
+        """Keep the model calls of the block, which belong to no run, such as those of a search that
+        somebody tries.
 
-        `agent` is who asked, where a call does not say; `purpose` what all of them are for, if that is not what each says.
+        `agent` is who asked, where a call does not say; `purpose` what all of them are for, if that
+        is not what each says.
         """
         return bus.listening(CallWriter(self.ledger, owner, agent, purpose).write)
 
     def warm(self) -> None:
-        """Load now, in the background, what the first question needs: the embedding model and the table of tokens."""
+        """Load now, in the background, what the first question needs: the embedding model and the
+        table of tokens.
+        """
         self.library.warm()
         count_text("", self.model().name)
 
@@ -118,10 +142,23 @@ class Workspace:
         """The model of that id, else the chosen or first configured one; raises NotFound."""
         return model_by_id(self.settings, model_id, self.library.similarity)
 
-    def ingest(self, owner: str, collection: str, sources: Sequence[Source]) -> Run[list[DocumentDone]]:
-        """Take documents in, in a run of its own; copies in the folder of uploads are removed afterwards."""
-        title = f"{len(sources)} documents into {collection}" if len(sources) != 1 else f"{sources[0].name} into {collection}"
-        return self._intake(title, owner, len(sources), lambda: self._take_in(owner, collection, sources))
+    def ingest(
+        self, owner: str, collection: str, sources: Sequence[Source]
+    ) -> Run[list[DocumentDone]]:
+        """Take documents in, in a run of its own; copies in the folder of uploads are removed
+        afterwards.
+        """
+        title = (
+            f"{len(sources)} documents into {collection}"
+            if len(sources) != 1
+            else f"{sources[0].name} into {collection}"
+        )
+        return self._intake(
+            title,
+            owner,
+            len(sources),
+            lambda: intake.take_in(self.library, owner, collection, sources),
+        )
 
     def ingest_url(self, owner: str, collection: str, url: str) -> Run[list[DocumentDone]]:
         """Fetch what is at a web address and take it in.
@@ -130,7 +167,12 @@ class Workspace:
         """
         title = f"{shown_name(url)} into {collection}"
         return self._intake(
-            title, owner, 1, lambda: self._take_in(owner, collection, [source_at(url, self.settings)])
+            title,
+            owner,
+            1,
+            lambda: intake.take_in(
+                self.library, owner, collection, [source_at(url, self.settings)]
+            ),
         )
 
     def retry(self, owner: str, document_ids: Sequence[str]) -> Run[list[DocumentDone]]:
@@ -141,18 +183,29 @@ class Workspace:
 
     def ingest_samples(self, owner: str) -> Run[list[DocumentDone]]:
         """Take in the sample documents that ship with the project."""
-        sources = sources_from_paths([self.settings.samples]) if self.settings.samples.is_dir() else []
+        sources = (
+            sources_from_paths([self.settings.samples]) if self.settings.samples.is_dir() else []
+        )
         if not sources:
-            raise ConfigError(f"There are no sample documents in {self.settings.samples}; install from the project's folder.")
+            raise ConfigError(
+                f"There are no sample documents in {self.settings.samples}; install from the"
+                " project's folder."
+            )
         return self.ingest(owner, SAMPLES, sources)
 
     def build_version(self, owner: str, version_id: str) -> Run[int]:
         """Build what an index version lacks, in a run of its own; raises NotFound at once."""
-        return self._version_run("index", owner, version_id, lambda: self.library.versions.build(owner, version_id))
+        return self._version_run(
+            "index", owner, version_id, lambda: self.library.versions.build(owner, version_id)
+        )
 
     def promote_version(self, owner: str, version_id: str) -> Run[None]:
-        """Let an index version answer, after building what it lacks, in a run of its own; raises NotFound at once."""
-        return self._version_run("switch", owner, version_id, lambda: self.library.versions.promote(owner, version_id))
+        """Let an index version answer, after building what it lacks, in a run of its own; raises
+        NotFound at once.
+        """
+        return self._version_run(
+            "switch", owner, version_id, lambda: self.library.versions.promote(owner, version_id)
+        )
 
     def export_collection(self, owner: str, collection: str, path: Path | None = None) -> Run[Path]:
         """Write a collection to a file, which is the run's result; raises NotFound at once.
@@ -184,7 +237,7 @@ class Workspace:
             try:
                 return self.library.transfer.load(owner, path, name, called=called)
             finally:
-                _discard(path, self.settings.data / "uploads")
+                intake.discard(path, self.settings.data / "uploads")
 
         return self._transfer(f"Import of {name or called}", owner, work)
 
@@ -203,7 +256,9 @@ class Workspace:
         given = Question(question) if isinstance(question, str) else question
         asked = replace(given, **facts)
         model, limits = self.model(asked.model_id), self._limits(asked.max_tokens)
-        with self._asking:  # of two questions to one chat at the same moment, one must see the other
+        with (
+            self._asking
+        ):  # of two questions to one chat at the same moment, one must see the other
             if asked.chat_id and runs.live(owner, chat_id=asked.chat_id):
                 raise ConfigError(
                     "This chat is still answering; stop it or wait for the end before you ask on."
@@ -228,13 +283,13 @@ class Workspace:
         goes_on = chat_id and parent_id != ""
         thread = self.ledger.thread(owner, chat_id or "", parent_id) if goes_on else []
         chat = self._chat(owner, question, model)
-        attach = partial(self._attach, chat, question, question.attachments)
+        attach = partial(intake.attach, self.library, chat, question, question.attachments)
         return _Asking(chat, question, chosen, chosen.work, thread, attach, {})
 
     def _once_more(self, owner: str, question: Question, model: Model) -> _Asking:
         chat = self.ledger.chat(owner, question.chat_id or "")
         *thread, said = self.ledger.thread(owner, chat.id, question.again)
-        again = earlier(self.library, said, chat, attachment_collection(chat.id))
+        again = earlier(self.library, said, chat, intake.attachment_collection(chat.id))
         first, chosen = again.question, team(question.team_id)
         work: Callable[[Task], Answer] = chosen.work
         text = ""
@@ -251,12 +306,14 @@ class Workspace:
             keep_attachments=first.keep_attachments,
             scope=first.scope,
         )
-        attach = partial(self._attach_again, chat, again)
+        attach = partial(intake.attach_again, self.library, chat, again)
         facts = {"missing": list(again.missing), "begun": text}
         return _Asking(chat, asked, chosen, work, thread, attach, facts)
 
     def _answer(self, asking: _Asking, model: Model, limits: tuple[Limit, Limit]) -> Run[Answer]:
-        """The run that says the question and answers it; `limits` are of the run and of the chat."""
+        """The run that says the question and answers it; `limits` are of the run and of the
+        chat.
+        """
         chat, question, chosen, thread = asking.chat, asking.question, asking.team, asking.thread
         owner, searched = chat.owner, self.library.collection(chat.owner, question.collection)
         tools = own_tools(self.settings.tools) if chosen.calls_tools else ()
@@ -269,8 +326,20 @@ class Workspace:
             asked = say_question(question, thread, {"collection_id": searched.id, **asking.facts})
             look_up, find, documents = self._lookups(chat, question)
             known = partial(shortened, self.ledger, owner, thread)
-            task = Task(question, model, look_up, history(thread), run.message_id, asked, find,
-                        documents, tools, AllowedTools(self.settings.data), known, near)  # fmt: skip
+            task = Task(
+                question,
+                model,
+                look_up,
+                history(thread),
+                run.message_id,
+                asked,
+                find,
+                documents,
+                tools,
+                AllowedTools(self.settings.data),
+                known,
+                near,
+            )
             try:
                 chosen.check(model)
                 asking.attach()
@@ -284,12 +353,18 @@ class Workspace:
                 raise told from error
 
         return runs.start(
-            work, kind="chat", title=question.text[:TITLE], owner=owner, chat_id=chat.id,
+            work,
+            kind="chat",
+            title=question.text[:TITLE],
+            owner=owner,
+            chat_id=chat.id,
             ledger=self.ledger,
-        )  # fmt: skip
+        )
 
     def _is_at_hand(self, searched: Collection) -> bool:
-        """Whether a search there uses our own model, so that it is loaded, here, and asks nobody else."""
+        """Whether a search there uses our own model, so that it is loaded, here, and asks nobody
+        else.
+        """
         return self.embedder.provider == "local" and searched.embedder == self.embedder.name
 
     def _limits(self, max_tokens: int | None) -> tuple[Limit, Limit]:
@@ -304,39 +379,43 @@ class Workspace:
             run.wait(10)
         chat = self.ledger.chat(owner, chat_id)
         self.ledger.delete_chat(owner, chat_id)
-        for name in self._attached(chat):
+        for name in intake.attached(self.library, chat):
             self.library.delete_collection(owner, name)
 
     def _version_run(self, kind: str, owner: str, version_id: str, work: Callable[[], T]) -> Run[T]:
         version = self.library.versions.one(owner, version_id)
-        everything = [found for hidden in (False, True) for found in self.library.collections(owner, hidden)]
+        everything = [
+            found for hidden in (False, True) for found in self.library.collections(owner, hidden)
+        ]
         name = next(found.name for found in everything if found.id == version.collection_id)
-        status = next(one for one in self.library.versions.listed(owner, name) if one.version.id == version_id)
+        status = next(
+            one for one in self.library.versions.listed(owner, name) if one.version.id == version_id
+        )
         title = f"{version.max_tokens} tokens, {version.embedder} for {name}"
-        return runs.start(work, kind=kind, title=title, owner=owner, ledger=self.ledger, size=status.missing)
+        return runs.start(
+            work, kind=kind, title=title, owner=owner, ledger=self.ledger, size=status.missing
+        )
 
     def _transfer(self, title: str, owner: str, work: Callable[[], T]) -> Run[T]:
         return runs.start(work, kind="transfer", title=title, owner=owner, ledger=self.ledger)
 
-    def _intake(self, title: str, owner: str, size: int, work: Callable[[], list[DocumentDone]]) -> Run[list[DocumentDone]]:
-        return runs.start(work, kind="ingest", title=title, owner=owner, ledger=self.ledger, size=size)
-
-    def _take_in(self, owner: str, collection: str, sources: Sequence[Source]) -> list[DocumentDone]:
-        try:
-            return self.library.ingest(owner, collection, sources)
-        finally:  # the library has its own copies
-            for source in sources:
-                for folder in ("uploads", "fetched"):
-                    _discard(source.path, self.settings.data / folder)
+    def _intake(
+        self, title: str, owner: str, size: int, work: Callable[[], list[DocumentDone]]
+    ) -> Run[list[DocumentDone]]:
+        return runs.start(
+            work, kind="ingest", title=title, owner=owner, ledger=self.ledger, size=size
+        )
 
     def _lookups(
         self, chat: Chat, question: Question
     ) -> tuple[LookUp, LookUp, Callable[[], list[Readable]]]:
-        """By meaning and words, and word for word; and the documents: of the collection and what is attached by then."""
+        """By meaning and words, and word for word; and the documents: of the collection and what is
+        attached by then.
+        """
         owner, scope = chat.owner, question.scope
 
         def places() -> tuple[list[str], Scope]:
-            attached = self._attached(chat)
+            attached = intake.attached(self.library, chat)
             if scope.document_ids is None:
                 return [question.collection, *attached], scope
             files = [one.id for name in attached for one in self.library.documents(owner, name)]
@@ -368,31 +447,6 @@ class Workspace:
         shown = title[:TITLE].rstrip() + ("…" if len(title) > TITLE else "")
         return self.ledger.create_chat(owner, shown, team_id, model.id, collection)
 
-    def _attach(self, chat: Chat, question: Question, files: Sequence[Source]) -> None:
-        """Take in these files that go along with a question."""
-        if not files:
-            return
-        target = question.collection
-        if not question.keep_attachments:
-            target = attachment_collection(chat.id)
-            if not self._attached(chat):
-                self.library.create_collection(
-                    chat.owner, target, hidden=True, like=question.collection
-                )
-        _check_read(self._take_in(chat.owner, target, files), len(files))
-
-    def _attach_again(self, chat: Chat, again: Earlier) -> None:
-        """What went along with a question and was not taken in, or not read, when it was asked first."""
-        self._attach(chat, again.question, again.files)
-        if again.unread:
-            done = self.library.retry(chat.owner, again.unread)
-            _check_read(done, len(again.question.attachments))
-
-    def _attached(self, chat: Chat) -> list[str]:
-        """The collection of what is attached to a chat alone, if there is one."""
-        name = attachment_collection(chat.id)
-        return [one.name for one in self.library.collections(chat.owner, hidden=True) if one.name == name]
-
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
@@ -407,28 +461,3 @@ class _Asking:
     attach: Callable[[], None]
     facts: Mapping[str, object]
     """What travels with it when it is asked once more."""
-
-
-def _check_read(done: Sequence[DocumentDone], given: int) -> None:
-    failed = [one for one in done if one.status == "failed"]
-    if len(failed) == given:
-        raise AgentkitError(
-            "None of the attached files could be read. " + " ".join(f"{one.document}: {one.error}" for one in failed)
-        )
-
-
-def _discard(path: Path, folder: Path) -> None:
-    """Remove a file below the folder, with the folders between that are empty then; leave others alone."""
-    path, folder = path.parent.resolve() / path.name, folder.resolve()
-    if not path.is_relative_to(folder):
-        return
-    path.unlink(missing_ok=True)
-    for parent in path.parents:
-        if parent == folder or not parent.is_dir() or any(parent.iterdir()):
-            return
-        parent.rmdir()
-
-
-def attachment_collection(chat_id: str) -> str:
-    """Name of the hidden collection that holds what was attached to a chat alone."""
-    return f"chat:{chat_id}"

@@ -24,7 +24,9 @@ def config(*replies: str) -> tuple[dict[str, Any], ScriptedClient]:
 def society(*replies: str, **settings: Any) -> tuple[SocietyOfMindAgent, ScriptedClient]:
     """Two members who speak in turn; the first message is the society's own."""
     llm_config, client = config(*replies)
-    members: list[Any] = [AssistantAgent(name, llm_config=llm_config) for name in ("writer", "critic")]
+    members: list[Any] = [
+        AssistantAgent(name, llm_config=llm_config) for name in ("writer", "critic")
+    ]
     chat = GroupChat(members, [], max_round=3, speaker_selection_method="round_robin")
     return SocietyOfMindAgent("society", GroupChatManager(chat), **settings), client
 
@@ -33,7 +35,12 @@ def talk(agent: ConversableAgent, *messages: str, face: str = "sync") -> list[st
     """What the agent replies to each message of one chat."""
     user = UserProxyAgent("user", human_input_mode="NEVER", code_execution_config=False)
     for number, message in enumerate(messages):
-        given: dict[str, Any] = {"message": message, "max_turns": 1, "silent": True, "clear_history": not number}
+        given: dict[str, Any] = {
+            "message": message,
+            "max_turns": 1,
+            "silent": True,
+            "clear_history": not number,
+        }
         if face == "sync":
             user.initiate_chat(agent, **given)
         else:
@@ -51,11 +58,17 @@ def test_without_a_model_the_last_words_are_the_reply(face: str) -> None:
 @pytest.mark.parametrize("face", FACES)
 def test_a_model_makes_the_reply_of_what_was_said(face: str) -> None:
     own, asked = config("The answer.")
-    agent, _ = society("A draft.", "Better.", llm_config=own, response_preparer="Say it in one sentence.")
+    agent, _ = society(
+        "A draft.", "Better.", llm_config=own, response_preparer="Say it in one sentence."
+    )
     assert talk(agent, "Write.", face=face) == ["The answer."]
     (request,) = asked.requests
     said = [(m["role"], m.get("name"), m["content"]) for m in request["messages"]]
-    assert said[1:-1] == [("user", "society", "Write."), ("user", "writer", "A draft."), ("user", "critic", "Better.")]
+    assert said[1:-1] == [
+        ("user", "society", "Write."),
+        ("user", "writer", "A draft."),
+        ("user", "critic", "Better."),
+    ]
     assert said[-1] == ("system", None, "Say it in one sentence.")
 
 
@@ -69,7 +82,9 @@ def test_a_callable_makes_the_reply(face: str) -> None:
 
 
 @pytest.mark.parametrize("face", FACES)
-def test_each_message_is_talked_over_anew_by_members_who_know_what_was_said_outside(face: str) -> None:
+def test_each_message_is_talked_over_anew_by_members_who_know_what_was_said_outside(
+    face: str,
+) -> None:
     agent, client = society("a1", "a2", "b1", "b2")
     assert talk(agent, "First?", "Second?", face=face) == ["a2", "b2"]
     said = [m["content"] for m in client.requests[2]["messages"][1:]]

@@ -16,14 +16,24 @@ BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_defaults() -> None:
     made = UserProxyAgent("user")
     assert isinstance(made, ConversableAgent)
-    assert (made.human_input_mode, made.llm_config, made.client, made.system_message) == ("ALWAYS", False, None, "")
+    assert (made.human_input_mode, made.llm_config, made.client, made.system_message) == (
+        "ALWAYS",
+        False,
+        None,
+        "",
+    )
     assert made.use_docker is True  # isolated; what isolates it is looked for when there is code
-    assert "generate_code_execution_reply" in {entry["reply_func"].__name__ for entry in made._reply_func_list}
+    assert "generate_code_execution_reply" in {
+        entry["reply_func"].__name__ for entry in made._reply_func_list
+    }
 
 
 @pytest.mark.parametrize("mode", ["ALWAYS", "TERMINATE", "NEVER"])
 def test_each_mode_has_its_description(mode: Any) -> None:
-    assert UserProxyAgent("user", human_input_mode=mode).description == UserProxyAgent.DEFAULT_USER_PROXY_AGENT_DESCRIPTIONS[mode]
+    assert (
+        UserProxyAgent("user", human_input_mode=mode).description
+        == UserProxyAgent.DEFAULT_USER_PROXY_AGENT_DESCRIPTIONS[mode]
+    )
     assert UserProxyAgent("user", human_input_mode=mode, description="Eva.").description == "Eva."
     assert UserProxyAgent("user", human_input_mode=mode, system_message="s").system_message == "s"
 
@@ -36,11 +46,17 @@ def test_the_default_settings_are_not_shared() -> None:
     assert "work_dir" not in other._code_execution_config
 
 
-@pytest.mark.parametrize(("default", "reply"), [("", ""), ("go on", "go on"), ({"content": "d"}, {"content": "d"}), (None, None)])
+@pytest.mark.parametrize(
+    ("default", "reply"),
+    [("", ""), ("go on", "go on"), ({"content": "d"}, {"content": "d"}), (None, None)],
+)
 def test_what_is_replied_when_the_person_skips(default: Any, reply: Any) -> None:
     user = UserProxyAgent("user", default_auto_reply=default, code_execution_config=False)
     with hearing(Console("")):
-        assert user.generate_reply(messages=[{"content": "x", "role": "user"}], sender=speaker("bob")) == reply
+        assert (
+            user.generate_reply(messages=[{"content": "x", "role": "user"}], sender=speaker("bob"))
+            == reply
+        )
 
 
 @BOTH

@@ -1,4 +1,6 @@
-"""AutoGen's `runtime_logging`: the calls are in a SQLite file with AutoGen's columns, and in the ledger."""
+"""AutoGen's `runtime_logging`: the calls are in a SQLite file with AutoGen's columns, and in the
+ledger.
+"""
 
 from __future__ import annotations
 
@@ -82,18 +84,28 @@ def test_a_second_start_ends_the_first_session(settings: Settings, tmp_path: Pat
     second = runtime_logging.start(config=config, settings=settings)
     chat("One.")
     runtime_logging.stop()
-    assert [row["session_id"] for row in rows(tmp_path / "logs.db", "chat_completions")] == [second] != [first]
+    assert (
+        [row["session_id"] for row in rows(tmp_path / "logs.db", "chat_completions")]
+        == [second]
+        != [first]
+    )
 
 
-def test_a_text_file_has_a_line_for_each_row(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_file_has_a_line_for_each_row(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     runtime_logging.start(logger_type="file", config={"filename": "my.log"}, settings=settings)
     chat("One.")
     runtime_logging.stop()
-    lines = [json.loads(line) for line in (tmp_path / "autogen_logs" / "my.log").read_text().splitlines()]
+    lines = [
+        json.loads(line) for line in (tmp_path / "autogen_logs" / "my.log").read_text().splitlines()
+    ]
     (call,) = [line for line in lines if "response" in line]
     assert (call["source_name"], call["is_cached"]) == ("clerk", 0)
-    assert [json.loads(line["json_state"])["content"] for line in lines if "json_state" in line] == ["Question 0", "One."]
+    assert [
+        json.loads(line["json_state"])["content"] for line in lines if "json_state" in line
+    ] == ["Question 0", "One."]
     assert not (tmp_path / "logs.db").exists()
 
 

@@ -210,8 +210,10 @@ def test_programs_that_start_together_share_the_folder(tmp_path: Path) -> None:
     assert [process.returncode for process in processes] == [0, 0, 0], ends
     workspace = Workspace(Settings(data=tmp_path / "data"), FakeEmbedder())
     assert [(one.name, one.documents) for one in workspace.library.collections(ME)] == [
-        ("A", 3), ("B", 3), ("C", 3),
-    ]  # fmt: skip
+        ("A", 3),
+        ("B", 3),
+        ("C", 3),
+    ]
     assert workspace.library.check() == []
     workspace.close()
 

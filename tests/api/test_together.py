@@ -106,7 +106,8 @@ def test_an_app_that_dies_meanwhile_is_told_in_one_line(app: App) -> None:
         assert server.broken_off.wait(30), "the model is not asked on for nobody"
     runs = command(app, "runs")["runs"]
     assert [(one["kind"], one["state"]) for one in runs] == [
-        ("chat", "interrupted"), ("ingest", "finished"),
-    ]  # fmt: skip
+        ("chat", "interrupted"),
+        ("ingest", "finished"),
+    ]
     found = command(app, "search", "paid leave", "--mode", "lexical")
     assert found["hits"][0]["document"] == "employee-handbook.pdf"

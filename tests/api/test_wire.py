@@ -53,8 +53,10 @@ def test_values_arrive_as_they_were_given() -> None:
 
 def test_what_was_left_out_stays_left_out() -> None:
     assert carried("workspace", "ask", "me", "Why?", collection="A") == {
-        "owner": "me", "question": "Why?", "collection": "A",
-    }  # fmt: skip
+        "owner": "me",
+        "question": "Why?",
+        "collection": "A",
+    }
 
 
 def test_a_question_arrives_whole_and_by_name(
@@ -63,13 +65,21 @@ def test_a_question_arrives_whole_and_by_name(
     monkeypatch.chdir(tmp_path)
     file, scope = Source("tea.txt", Path("tea.txt"), "upload:tea.txt"), Scope(tags=["mild"])
     there = [replace(file, path=tmp_path / "tea.txt")]
-    question = Question("Why?", "A", "plan", "gpt", "c", "", [file], True, scope, 9, "m", go_on=True)
+    question = Question(
+        "Why?", "A", "plan", "gpt", "c", "", [file], True, scope, 9, "m", go_on=True
+    )
     found = carried("workspace", "ask", "me", question)
     assert found == {"owner": "me", "question": replace(question, attachments=there)}
-    by_name = carried("workspace", "ask", "me", "Why?", chat_id="c", attachments=[file], scope=scope)
+    by_name = carried(
+        "workspace", "ask", "me", "Why?", chat_id="c", attachments=[file], scope=scope
+    )
     assert by_name == {
-        "owner": "me", "question": "Why?", "chat_id": "c", "attachments": there, "scope": scope,
-    }  # fmt: skip
+        "owner": "me",
+        "question": "Why?",
+        "chat_id": "c",
+        "attachments": there,
+        "scope": scope,
+    }
 
 
 def test_paths_hold_everywhere_and_names_need_not_be_text(

@@ -23,7 +23,9 @@ from tests.app.driver import OWNER
 
 
 class HaltingClient(ScriptedClient):
-    """Streams `first`, waits until `go_on` is set (or the run is stopped), then streams the rest."""
+    """Streams `first`, waits until `go_on` is set (or the run is stopped), then streams the
+    rest.
+    """
 
     def __init__(self, first: str, rest: str) -> None:
         super().__init__([first + rest])
@@ -113,7 +115,9 @@ def ingest(workspace: ScriptableWorkspace, tmp_path: Path) -> Callable[[str, dic
 
 
 @pytest.fixture
-def kitchen(workspace: ScriptableWorkspace, ingest: Callable[[str, dict[str, str]], None]) -> ScriptableWorkspace:
+def kitchen(
+    workspace: ScriptableWorkspace, ingest: Callable[[str, dict[str, str]], None]
+) -> ScriptableWorkspace:
     """The workspace with a collection of one document."""
     ingest("Kitchen", {"tea.txt": "Green tea is steeped at 80 degrees."})
     return workspace

@@ -15,7 +15,9 @@ OWNER = "local"
 
 
 def open_page(name: str, **address: str) -> AppTest:
-    """The app at a page of the navigation (`chat`, `documents`, ...), with these values in its address, run once."""
+    """The app at a page of the navigation (`chat`, `documents`, ...), with these values in its
+    address, run once.
+    """
     app = AppTest.from_file(str(ROOT / "agentkit/ui/shell/router.py"), default_timeout=30)
     for key, value in address.items():
         app.query_params[key] = value
@@ -37,7 +39,9 @@ def settle(app: AppTest) -> AppTest:
 
 
 def until_asked(app: AppTest, run: Run[Any], earlier: str = "") -> str:
-    """Wait until the run asks something (else than before), draw the page, and give the id of the question."""
+    """Wait until the run asks something (else than before), draw the page, and give the id of the
+    question.
+    """
     for _ in range(600):
         if (request := run.waiting_for) and request.request_id != earlier:
             app.run()
@@ -56,4 +60,6 @@ def press(app: AppTest, what: str, request: str) -> None:
 def texts(app: AppTest) -> str:
     """All that the page says, without the signs that keep it from being Markdown."""
     shown = (app.markdown, app.caption, app.success, app.warning, app.error, app.info, app.text)
-    return "\n".join(str(element.value) for elements in shown for element in elements).replace("\\", "")
+    return "\n".join(str(element.value) for elements in shown for element in elements).replace(
+        "\\", ""
+    )

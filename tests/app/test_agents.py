@@ -1,4 +1,6 @@
-"""Teams of conversing agents on the chat page: chosen, asked, approved, and shown as far as one wants to see."""
+"""Teams of conversing agents on the chat page: chosen, asked, approved, and shown as far as one
+wants to see.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def texts(app: AppTest) -> list[str]:
 def begin(team: str) -> tuple[AppTest, Run[Answer]]:
     """Choose the team for a new chat and ask; gives the page and the run."""
     app = open_page("chat")
-    app.selectbox(key="team-new").set_value("group:auto" if team.startswith("group:") else team).run()
+    app.selectbox(key="team-new").set_value(
+        "group:auto" if team.startswith("group:") else team
+    ).run()
     if team.startswith("group:"):
         app.selectbox(key="variant-new").set_value(team).run()
     app.chat_input[0].set_value(QUESTION).run()
@@ -81,10 +85,14 @@ def test_the_assistant_cites_what_it_looked_up(kitchen: ScriptableWorkspace) -> 
     scripted(kitchen, call("search_documents", query="green tea"), "80 degrees [1].\nTERMINATE")
     app, run = begin("assistant")
     settle(app)
-    assert f"80 degrees [\\[1\\]](#cite-{run.message_id}-1)." in [shown.value for shown in app.markdown]
+    assert f"80 degrees [\\[1\\]](#cite-{run.message_id}-1)." in [
+        shown.value for shown in app.markdown
+    ]
     assert not any("Ended:" in text for text in texts(app)), "an ordinary end goes without saying"
     open_steps(app, run)
-    assert any(label.startswith('`search_documents("query": "green tea")` ·') for label in labels(app))
+    assert any(
+        label.startswith('`search_documents("query": "green tea")` ·') for label in labels(app)
+    )
     assert any("[1] tea.txt" in text for text in texts(app))
 
 
@@ -105,7 +113,9 @@ def test_how_much_is_shown_is_a_choice(kitchen: ScriptableWorkspace) -> None:
     assert any("80 degrees" in text for text in texts(app))
 
 
-@pytest.mark.skipif(not (coding.bubblewrap_works() or coding.docker_works()), reason="nothing to isolate code with")
+@pytest.mark.skipif(
+    not (coding.bubblewrap_works() or coding.docker_works()), reason="nothing to isolate code with"
+)
 def test_code_is_shown_approved_and_shown_with_its_output(kitchen: ScriptableWorkspace) -> None:
     scripted(kitchen, f"I compute it.\n{CODE}", "It is 42.\nTERMINATE")
     app, run = begin("tools")
@@ -118,15 +128,23 @@ def test_code_is_shown_approved_and_shown_with_its_output(kitchen: ScriptableWor
     open_steps(app, run)
     assert any(label.startswith("Ran Python · exit code 0") for label in labels(app))
     assert {"print(6 * 7)", "42"} <= {code.value for code in app.code}
-    assert any("Runner asked: May this Python code run? **You:** yes" in text for text in texts(app))
+    assert any(
+        "Runner asked: May this Python code run? **You:** yes" in text for text in texts(app)
+    )
     assert "It is 42." in texts(app)
 
 
-HIDDEN = "level = 'user\u202e \u2066# is checked\u2069'\nprint(len(level))\n" + "\n" * 20 + "print('below')"
+HIDDEN = (
+    "level = 'user\u202e \u2066# is checked\u2069'\nprint(len(level))\n"
+    + "\n" * 20
+    + "print('below')"
+)
 ESCAPED = "level = 'user⟨U+202E⟩ ⟨U+2066⟩# is checked⟨U+2069⟩'"
 
 
-@pytest.mark.skipif(not (coding.bubblewrap_works() or coding.docker_works()), reason="nothing to isolate code with")
+@pytest.mark.skipif(
+    not (coding.bubblewrap_works() or coding.docker_works()), reason="nothing to isolate code with"
+)
 def test_what_hides_in_code_is_shown_before_and_after_it_ran(kitchen: ScriptableWorkspace) -> None:
     scripted(kitchen, f"```python\n{HIDDEN}\n```", "Done.\nTERMINATE")
     app, run = begin("tools")
@@ -192,8 +210,12 @@ def test_a_rejection_takes_a_reason_to_the_model(kitchen: ScriptableWorkspace) -
     settle(app)
     assert "I drink no coffee" in heard[0]
     open_steps(app, run)
-    assert any("**You:** no: I drink no coffee" in re.sub(r"\\(.)", r"\1", label) for label in labels(app))
-    assert any('"drink": "coffee"' in code.value for code in app.code), "what did not run is still to be seen"
+    assert any(
+        "**You:** no: I drink no coffee" in re.sub(r"\\(.)", r"\1", label) for label in labels(app)
+    )
+    assert any('"drink": "coffee"' in code.value for code in app.code), (
+        "what did not run is still to be seen"
+    )
 
 
 def test_all_of_a_kind_are_approved_at_once(kitchen: ScriptableWorkspace) -> None:
@@ -204,7 +226,9 @@ def test_all_of_a_kind_are_approved_at_once(kitchen: ScriptableWorkspace) -> Non
     assert any("80 degrees" in text for text in texts(app))
 
 
-def test_a_tool_is_allowed_for_always_and_the_settings_take_that_back(kitchen: ScriptableWorkspace) -> None:
+def test_a_tool_is_allowed_for_always_and_the_settings_take_that_back(
+    kitchen: ScriptableWorkspace,
+) -> None:
     tea = call("brew", drink="tea")
     scripted(kitchen, tea, tea, "There is tea.", tea)
     app, run = begin("tools")
@@ -213,13 +237,17 @@ def test_a_tool_is_allowed_for_always_and_the_settings_take_that_back(kitchen: S
     open_steps(app, run)
     assert any("**You:** yes, and always" in text for text in texts(app))
     settings = open_page("settings")
-    assert any("brew** runs without asking: you always allow it." in text for text in texts(settings))
+    assert any(
+        "brew** runs without asking: you always allow it." in text for text in texts(settings)
+    )
     settings.button(key="ask-again-brew").click().run()
     assert any("brew** asks before it runs." in text for text in texts(settings))
     until_asked(*begin("tools"))
 
 
-def test_the_settings_say_when_there_are_no_tools_and_when_they_cannot_be_used(workspace: ScriptableWorkspace) -> None:
+def test_the_settings_say_when_there_are_no_tools_and_when_they_cannot_be_used(
+    workspace: ScriptableWorkspace,
+) -> None:
     assert any("AGENTKIT_TOOLS" in text for text in texts(open_page("settings")))
     workspace.settings = dataclasses.replace(workspace.settings, tools="nowhere.py")
     page = open_page("settings")
@@ -278,7 +306,11 @@ def test_in_a_group_one_picks_the_next_speaker_by_buttons(kitchen: ScriptableWor
     request = until_asked(app, run, request)
     assert "Green tea: 80 degrees." in texts(app)
     assert QUESTION in texts(app)
-    assert [app.button(key=f"option-{number}-{request}").label for number in range(3)] == ["Critic", "Writer", "Finish here"]
+    assert [app.button(key=f"option-{number}-{request}").label for number in range(3)] == [
+        "Critic",
+        "Writer",
+        "Finish here",
+    ]
     press(app, "option-1", request)
     press(app, "option-2", until_asked(app, run, request))
     settle(app)
@@ -289,18 +321,26 @@ def test_in_a_group_one_picks_the_next_speaker_by_buttons(kitchen: ScriptableWor
 
 
 @pytest.mark.parametrize("team", ["tools", "group:auto"])
-def test_without_a_language_model_a_team_says_so_and_leads_to_the_settings(kitchen: ScriptableWorkspace, team: str) -> None:
+def test_without_a_language_model_a_team_says_so_and_leads_to_the_settings(
+    kitchen: ScriptableWorkspace, team: str
+) -> None:
     app, run = begin(team)
     settle(app)
-    assert any("needs a language model" in text for text in texts(app) if text.startswith("No answer."))
+    assert any(
+        "needs a language model" in text for text in texts(app) if text.startswith("No answer.")
+    )
     assert any("Choose one below, or connect one first." in text for text in texts(app))
     options = app.selectbox(key=f"team-{run.chat_id}").options
     assert [option for option in options if option.endswith("(needs a language model)")] == [
-        "Assistant with tools and code (needs a language model)", "Group of three (needs a language model)",
+        "Assistant with tools and code (needs a language model)",
+        "Group of three (needs a language model)",
         "Werewolf (six players) (needs a language model)",
-    ]  # fmt: skip
+    ]
     stored = kitchen.ledger.thread(OWNER, str(run.chat_id))
-    assert [(said.role, said.status) for said in stored] == [("user", "complete"), ("assistant", "failed")]
+    assert [(said.role, said.status) for said in stored] == [
+        ("user", "complete"),
+        ("assistant", "failed"),
+    ]
 
 
 def test_with_a_language_model_no_team_says_that_it_needs_one(kitchen: ScriptableWorkspace) -> None:
@@ -316,17 +356,32 @@ def test_an_error_in_the_middle_keeps_what_was_said_before(kitchen: ScriptableWo
     settle(app)
     assert any(text.startswith("No answer.") for text in texts(app))
     stored = kitchen.ledger.thread(OWNER, str(run.chat_id))
-    assert [said.sender for said in stored] == ["user", "Library", "Assistant", "Library", "Assistant"]
+    assert [said.sender for said in stored] == [
+        "user",
+        "Library",
+        "Assistant",
+        "Library",
+        "Assistant",
+    ]
 
 
-def test_an_attached_file_that_cannot_be_read_is_told_beside_the_answer(kitchen: ScriptableWorkspace, tmp_path: Path) -> None:
+def test_an_attached_file_that_cannot_be_read_is_told_beside_the_answer(
+    kitchen: ScriptableWorkspace, tmp_path: Path
+) -> None:
     scripted(kitchen, "The kettle is blue.")
     sources = []
     for name, text in (("kettle.txt", "The kettle is blue."), ("broken.pdf", "no PDF")):
         (tmp_path / name).write_text(text)
         sources.append(Source(name, tmp_path / name, name))
     model = kitchen.added[0].id
-    run = kitchen.ask(OWNER, "Which colour?", collection="Kitchen", team_id="assistant", model_id=model, attachments=sources)
+    run = kitchen.ask(
+        OWNER,
+        "Which colour?",
+        collection="Kitchen",
+        team_id="assistant",
+        model_id=model,
+        attachments=sources,
+    )
     run.result()
     app = open_page("chat", chat=str(run.chat_id))
     (told,) = [re.sub(r"\\(.)", r"\1", warning.value) for warning in app.warning]

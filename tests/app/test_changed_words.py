@@ -1,4 +1,6 @@
-"""With every wording changed, teams decide the same, and the pages show and offer the same: nobody reads sentences."""
+"""With every wording changed, teams decide the same, and the pages show and offer the same: nobody
+reads sentences.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ LONG = "The river rises in the Black Forest and flows through ten countries to t
 def tables(module: ModuleType) -> list[dict[Any, str]]:
     """Its tables of words."""
     found = [each for each in vars(module).values() if isinstance(each, dict)]
-    return [each for each in found if each and all(isinstance(value, str) for value in each.values())]
+    return [
+        each for each in found if each and all(isinstance(value, str) for value in each.values())
+    ]
 
 
 def change_all_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,22 +64,40 @@ def book(place: str) -> str:
 
 SCENES: dict[str, Callable[[], Played]] = {
     "done": lambda: play("assistant", scripted_model([SEARCH, "2,850 km [1].\nTERMINATE"])),
-    "steps": lambda: play("assistant", scripted_model([SEARCH] * (assistant.SEARCHES + 1) + ["2,850 km [1]."])),
+    "steps": lambda: play(
+        "assistant", scripted_model([SEARCH] * (assistant.SEARCHES + 1) + ["2,850 km [1]."])
+    ),
     "nothing found": lambda: play(
         "assistant",
-        scripted_model([call("search_documents", query="-")] * (assistant.SEARCHES + 1) + ["Not there."]),
+        scripted_model(
+            [call("search_documents", query="-")] * (assistant.SEARCHES + 1) + ["Not there."]
+        ),
     ),
-    "rounds": lambda: play("group:round_robin", scripted_model(lambda request: "And another thing.")),
-    "finished": lambda: play("group:manual", scripted_model(["A draft."]), answers=["Writer", "finish"]),
-    "allowance": lambda: under(1_600, "assistant", scripted_model([{**SEARCH, "content": LONG}, "2,850 km [1]."])),
+    "rounds": lambda: play(
+        "group:round_robin", scripted_model(lambda request: "And another thing.")
+    ),
+    "finished": lambda: play(
+        "group:manual", scripted_model(["A draft."]), answers=["Writer", "finish"]
+    ),
+    "allowance": lambda: under(
+        1_600, "assistant", scripted_model([{**SEARCH, "content": LONG}, "2,850 km [1]."])
+    ),
     "approved": lambda: play(
-        "tools", scripted_model([call("book", place="Riga"), "Booked."]), answers=["approve"], tools=[book]
+        "tools",
+        scripted_model([call("book", place="Riga"), "Booked."]),
+        answers=["approve"],
+        tools=[book],
     ),
     "rejected": lambda: play(
-        "tools", scripted_model([call("book", place="Riga"), "Then not."]), answers=["reject\ntoo far"], tools=[book]
+        "tools",
+        scripted_model([call("book", place="Riga"), "Then not."]),
+        answers=["reject\ntoo far"],
+        tools=[book],
     ),
-    "plan": lambda: play("plan", scripted_model(["Plan: look\n#E1 = search_documents[Danube]", "2,850 km [1]."])),
-}  # fmt: skip
+    "plan": lambda: play(
+        "plan", scripted_model(["Plan: look\n#E1 = search_documents[Danube]", "2,850 km [1]."])
+    ),
+}
 
 
 def facts(played: Played) -> dict[str, Any]:
@@ -83,11 +105,15 @@ def facts(played: Played) -> dict[str, Any]:
     final, result = played.final, played.result
     assert result is not None
     return {
-        "status": final.status, "sender": final.sender, "text": final.content, "end": result.end,
-        "stored": final.extra.get("end"), "citations": [one.marker for one in result.citations],
+        "status": final.status,
+        "sender": final.sender,
+        "text": final.content,
+        "end": result.end,
+        "stored": final.extra.get("end"),
+        "citations": [one.marker for one in result.citations],
         "ran": [event.ok for event in played.of(ToolReturned)],
         "kinds": [type(event).__name__ for event in played.events],
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("scene", SCENES)
@@ -110,7 +136,9 @@ def shown(app: AppTest) -> dict[str, Any]:
         "buttons": [button.key for button in app.button],
         "marks": icons,
         "folds": [(fold.icon, len(fold.children)) for fold in app.expander],
-        "boxes": [(box.type, box.icon) for box in [*app.warning, *app.error, *app.info, *app.success]],
+        "boxes": [
+            (box.type, box.icon) for box in [*app.warning, *app.error, *app.info, *app.success]
+        ],
         "said": [message.name for message in app.chat_message],
     }
 
@@ -128,7 +156,9 @@ def test_a_chat_shows_and_offers_the_same(
 ) -> None:
     ingest("Kitchen", {"tea.txt": "Green tea is steeped at 80 degrees."})
     looked_up = call("search_documents", query="green tea")
-    workspace.added.insert(0, scripted_model([looked_up] * (assistant.SEARCHES + 1) + ["80 degrees [1]."]))
+    workspace.added.insert(
+        0, scripted_model([looked_up] * (assistant.SEARCHES + 1) + ["80 degrees [1]."])
+    )
     app = open_page("chat")
     app.selectbox(key="team-new").set_value("assistant").run()
     settle(app.chat_input[0].set_value("How hot is green tea?").run())
@@ -173,8 +203,14 @@ def test_a_run_that_waits_goes_on_by_its_buttons(
     press(app, "run", request)
     press(app, "option-1", until_asked(app, run, request))  # approves all
     settle(app)
-    ran = [recorded.event.content for recorded in run.events() if isinstance(recorded.event, ToolReturned)]
-    assert [one.rpartition("\n")[2] for one in ran] == [f"booked for {to}" for to in ("Riga", "Bergen", "Oslo")]
+    ran = [
+        recorded.event.content
+        for recorded in run.events()
+        if isinstance(recorded.event, ToolReturned)
+    ]
+    assert [one.rpartition("\n")[2] for one in ran] == [
+        f"booked for {to}" for to in ("Riga", "Bergen", "Oslo")
+    ]
 
 
 def test_a_person_ends_a_discussion_by_its_button(
@@ -189,7 +225,9 @@ def test_a_person_ends_a_discussion_by_its_button(
     app.chat_input[0].set_value("How hot?").run()
     (run,) = [run for run in runs._registry.values() if run.chat_id == app.query_params["chat"]]
     request = until_asked(app, run)
-    assert [app.button(key=f"option-{number}-{request}").label for number in range(3)] == list(ROLES)
+    assert [app.button(key=f"option-{number}-{request}").label for number in range(3)] == list(
+        ROLES
+    )
     press(app, "option-2", request)
     press(app, "option-2", until_asked(app, run, request))  # two are left, then what ends it
     settle(app)
@@ -198,11 +236,15 @@ def test_a_person_ends_a_discussion_by_its_button(
 
 @pytest.mark.parametrize("words", [wording.OPTIONS, of_cli.OPTIONS], ids=["ui", "cli"])
 def test_every_option_has_its_words(words: dict[str, str]) -> None:
-    left_out = {"edit"} if words is of_cli.OPTIONS else set()  # more than a line, so not at the terminal
+    left_out = (
+        {"edit"} if words is of_cli.OPTIONS else set()
+    )  # more than a line, so not at the terminal
     assert set(words) == set(get_args(OptionKey)) - left_out
 
 
-def test_an_end_that_an_older_version_stored_in_words_is_shown(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_an_end_that_an_older_version_stored_in_words_is_shown(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": "Green tea is steeped at 80 degrees."})
     workspace.script("It is 80 degrees [1].")
     app = settle(open_page("chat").chat_input[0].set_value("How hot?").run())
@@ -212,20 +254,29 @@ def test_an_end_that_an_older_version_stored_in_words_is_shown(workspace: Script
             [json.dumps({"ended": "the limit of 12 steps was reached"})],
         )
     app.run()
-    assert ":material/flag: Ended: the limit of 12 steps was reached." in [text.value for text in app.caption]
+    assert ":material/flag: Ended: the limit of 12 steps was reached." in [
+        text.value for text in app.caption
+    ]
 
 
-@pytest.mark.parametrize("note", [
-    {"text": "No code was run.", "detail": "Install bubblewrap:\nit isolates."},
-    "No code was run.\nInstall bubblewrap:\nit isolates.",
-], ids=["now", "older version"])  # fmt: skip
-def test_a_note_is_shown_with_its_detail_folded(note: object, workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+@pytest.mark.parametrize(
+    "note",
+    [
+        {"text": "No code was run.", "detail": "Install bubblewrap:\nit isolates."},
+        "No code was run.\nInstall bubblewrap:\nit isolates.",
+    ],
+    ids=["now", "older version"],
+)
+def test_a_note_is_shown_with_its_detail_folded(
+    note: object, workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": "Green tea is steeped at 80 degrees."})
     workspace.script("It is 80 degrees [1].")
     app = settle(open_page("chat").chat_input[0].set_value("How hot?").run())
     with workspace.database.transaction():
         workspace.database.execute(
-            "update messages set extra = json_merge_patch(extra, ?) where role = 'assistant'", [json.dumps({"notes": [note]})]
+            "update messages set extra = json_merge_patch(extra, ?) where role = 'assistant'",
+            [json.dumps({"notes": [note]})],
         )
     app.run()
     (fold,) = [fold for fold in app.expander if fold.icon == ":material/info:"]
@@ -233,7 +284,9 @@ def test_a_note_is_shown_with_its_detail_folded(note: object, workspace: Scripta
     assert [code.value for code in fold.code] == ["Install bubblewrap:\nit isolates."]
 
 
-def test_scripts_get_the_reason_as_a_value_whatever_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scripts_get_the_reason_as_a_value_whatever_the_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     end = EndReason("rounds", limit=16)
     assert of_cli.ended(end) == "the limit of 16 messages was reached"
     change_all_words(monkeypatch)

@@ -13,7 +13,8 @@ from streamlit.testing.v1 import AppTest
 from agentkit import runs
 from agentkit.core import bus
 from agentkit.errors import ModelAuthFailed
-from agentkit.events import MessageSent, from_json
+from agentkit.event_json import from_json
+from agentkit.events import MessageSent
 from agentkit.ledger import Chat, StoredMessage
 from agentkit.ledger.store import utc_now
 from agentkit.teams import Citation, Question
@@ -27,7 +28,10 @@ QUESTION = "How hot for green tea?"
 
 def texts(app: AppTest) -> list[str]:
     """All prose and captions on the page, without their escapes."""
-    return [re.sub(r"\\(.)", r"\1", shown.value) for shown in [*app.markdown, *app.caption, *app.error, *app.info]]
+    return [
+        re.sub(r"\\(.)", r"\1", shown.value)
+        for shown in [*app.markdown, *app.caption, *app.error, *app.info]
+    ]
 
 
 def keys(app: AppTest, start: str) -> list[str]:
@@ -49,12 +53,16 @@ def thread(workspace: ScriptableWorkspace) -> list[StoredMessage]:
     return workspace.ledger.thread(OWNER, only_chat(workspace).id)
 
 
-def test_an_empty_store_leads_to_the_samples_and_to_a_first_question(workspace: ScriptableWorkspace) -> None:
+def test_an_empty_store_leads_to_the_samples_and_to_a_first_question(
+    workspace: ScriptableWorkspace,
+) -> None:
     app = open_page("chat")
     app.button(key="load-samples").click().run()
     assert [run.kind for run in runs.live(OWNER)] == ["ingest"]
     settle(app)
-    assert {document.status for document in workspace.library.documents(OWNER, "Samples")} == {"indexed"}
+    assert {document.status for document in workspace.library.documents(OWNER, "Samples")} == {
+        "indexed"
+    }
     suggested = keys(app, "ask-")
     app.button(key=suggested[0]).click().run()
     settle(app)
@@ -62,7 +70,9 @@ def test_an_empty_store_leads_to_the_samples_and_to_a_first_question(workspace: 
     assert suggested[0].removeprefix("ask-") in texts(app)
 
 
-def test_questions_over_the_samples_are_suggested_when_all_of_them_are_in(workspace: ScriptableWorkspace) -> None:
+def test_questions_over_the_samples_are_suggested_when_all_of_them_are_in(
+    workspace: ScriptableWorkspace,
+) -> None:
     workspace.ingest_samples(OWNER).result()
     go_on = threading.Event()
     loading = runs.start(lambda: go_on.wait(60), kind="ingest", title="Samples", owner=OWNER)
@@ -74,16 +84,23 @@ def test_questions_over_the_samples_are_suggested_when_all_of_them_are_in(worksp
     assert keys(app, "ask-")
 
 
-def test_an_answer_links_to_its_sources_and_says_what_it_took(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_an_answer_links_to_its_sources_and_says_what_it_took(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
     model = workspace.script("Green tea takes 80 degrees [1]. It costs $5, see `[1]` and [9].")
     app = settle(ask(open_page("chat")))
     answer = thread(workspace)[-1]
     assert app.query_params["chat"] == only_chat(workspace).id
     link = f"[\\[1\\]](#cite-{answer.id}-1)"
-    assert f"Green tea takes 80 degrees {link}. It costs \\$5, see `[1]` and \\[9?\\]." in [shown.value for shown in app.markdown]
+    assert f"Green tea takes 80 degrees {link}. It costs \\$5, see `[1]` and \\[9?\\]." in [
+        shown.value for shown in app.markdown
+    ]
     (took,) = [text for text in texts(app) if "tokens in" in text]
-    what = rf"{model.label}\s+[\d,]+ tokens in, [\d,]+ out\s+free, on this machine\s+[\d.]+ s\s+first word after"
+    what = (
+        rf"{model.label}\s+[\d,]+ tokens in, [\d,]+ out\s+free, on this machine\s+[\d.]+ s\s+first"
+        r" word after"
+    )
     assert re.match(what, took)
     assert not keys(app, "stop-")
 
@@ -95,13 +112,18 @@ def test_a_marker_that_its_passage_does_not_bear_out_looks_like_none(
     workspace.script("Green tea takes 80 degrees [1]. Green tea takes 61 degrees [1], or less [7].")
     app = settle(ask(open_page("chat")))
     answer = thread(workspace)[-1]
-    told = [(one["marker"], one["verdict"], one["kind"], one["what"]) for one in answer.extra["checks"]]
+    told = [
+        (one["marker"], one["verdict"], one["kind"], one["what"]) for one in answer.extra["checks"]
+    ]
     assert told[:2] == [(1, "supported", None, ""), (1, "doubtful", "number", "61 degrees")]
     assert [one["verdict"] for one in answer.extra["checks"] if one["marker"] == 7] == ["missing"]
-    for page in (app, open_page("chat", chat=app.query_params["chat"])):  # also when it is read again
+    for page in (
+        app,
+        open_page("chat", chat=app.query_params["chat"]),
+    ):  # also when it is read again
         shown = next(one.value for one in page.markdown if one.value.startswith("Green tea takes"))
         assert f"80 degrees [\\[1\\]](#cite-{answer.id}-1)." in shown
-        assert f'61 degrees [\\[1?\\]](#cite-{answer.id}-1?)' in shown
+        assert f"61 degrees [\\[1?\\]](#cite-{answer.id}-1?)" in shown
         assert "or less \\[7?\\]." in shown
         (legend,) = [text for text in texts(page) if "Check before you rely on it" in text]
         assert "does not say “61 degrees”" in legend
@@ -172,10 +194,15 @@ def test_stop_keeps_what_was_written(workspace: ScriptableWorkspace, ingest: Ing
     settle(app)
     assert "It is 80 degrees." in texts(app)
     assert any("Stopped" in text for text in texts(app))
-    assert [(said.content, said.status) for said in thread(workspace)][-1] == ("It is 80 degrees.", "stopped")
+    assert [(said.content, said.status) for said in thread(workspace)][-1] == (
+        "It is 80 degrees.",
+        "stopped",
+    )
 
 
-def test_what_is_asked_meanwhile_waits_its_turn_and_can_be_taken_back(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_what_is_asked_meanwhile_waits_its_turn_and_can_be_taken_back(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
     client = workspace.halting("It is", " 80 degrees [1].")
     app = ask(open_page("chat"))
@@ -189,10 +216,16 @@ def test_what_is_asked_meanwhile_waits_its_turn_and_can_be_taken_back(workspace:
     client.go_on.set()
     for _ in range(3):
         settle(app)
-    assert [said.content for said in thread(workspace) if said.role == "user"] == [QUESTION, "And black tea?", "And white tea?"]
+    assert [said.content for said in thread(workspace) if said.role == "user"] == [
+        QUESTION,
+        "And black tea?",
+        "And white tea?",
+    ]
 
 
-def test_what_waits_belongs_to_the_chat_and_is_asked_once(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_what_waits_belongs_to_the_chat_and_is_asked_once(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
     client = workspace.halting("It is", " 80 degrees [1].")
     app = ask(open_page("chat"))
@@ -206,12 +239,21 @@ def test_what_waits_belongs_to_the_chat_and_is_asked_once(workspace: ScriptableW
     client.go_on.set()
     for tab in (*tabs, *tabs):
         settle(tab)
-    assert [said.content for said in thread(workspace) if said.role == "user"] == [QUESTION, "And coffee?"]
-    assert [one.name for one in Question.asked_by(thread(workspace)[2]).attachments] == ["coffee.txt"]
-    assert [one.name for one in workspace.library.documents(OWNER, f"chat:{chat}")] == ["coffee.txt"]
+    assert [said.content for said in thread(workspace) if said.role == "user"] == [
+        QUESTION,
+        "And coffee?",
+    ]
+    assert [one.name for one in Question.asked_by(thread(workspace)[2]).attachments] == [
+        "coffee.txt"
+    ]
+    assert [one.name for one in workspace.library.documents(OWNER, f"chat:{chat}")] == [
+        "coffee.txt"
+    ]
 
 
-def test_after_a_closed_app_what_waits_is_asked_when_the_person_says_so(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_after_a_closed_app_what_waits_is_asked_when_the_person_says_so(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
     client = workspace.halting("It is", " 80 degrees [1].")
     app = ask(open_page("chat"))
@@ -230,7 +272,9 @@ def test_after_a_closed_app_what_waits_is_asked_when_the_person_says_so(workspac
     assert not any("Still to be asked" in text for text in texts(later))
 
 
-def test_how_much_of_the_steps_is_shown_belongs_to_the_chat(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_how_much_of_the_steps_is_shown_belongs_to_the_chat(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
     app = settle(ask(open_page("chat")))
     first = app.query_params["chat"]
@@ -243,25 +287,33 @@ def test_how_much_of_the_steps_is_shown_belongs_to_the_chat(workspace: Scriptabl
     assert open_page("chat", chat=first).segmented_control(key="level-choice").value == "everything"
 
 
-def test_a_question_that_could_not_be_asked_is_there_after_a_refresh(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_a_question_that_could_not_be_asked_is_there_after_a_refresh(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
     app = settle(ask(open_page("chat")))
     chat = only_chat(workspace)
     question = Question("And coffee?", "Kitchen", "answer", "no such model", chat.id)
-    workspace.ledger.set(OWNER, chat.id, "not_asked", {**question.to_json(), "problem": "There is no such model."})
+    workspace.ledger.set(
+        OWNER, chat.id, "not_asked", {**question.to_json(), "problem": "There is no such model."}
+    )
     app = open_page("chat", chat=chat.id)
     assert any("Not asked: And coffee?" in text.replace("*", "") for text in texts(app))
     app.button(key="forget-question").click().run()
     assert not any("And coffee?" in text for text in texts(open_page("chat", chat=chat.id)))
 
 
-def test_a_source_opens_beside_the_answer_and_outlives_its_document(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_a_source_opens_beside_the_answer_and_outlives_its_document(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
     workspace.script("Green tea is steeped at 80 degrees [1].")
     app = settle(ask(open_page("chat")))
     answer = thread(workspace)[-1]
     chips = app.button_group(key=f"sources-{answer.id}")
-    assert [re.sub(r"\\(.)", r"\1", option) for option in chips.options] == ["[1] tea.txt, lines 1-3"]
+    assert [re.sub(r"\\(.)", r"\1", option) for option in chips.options] == [
+        "[1] tea.txt, lines 1-3"
+    ]
     chips.set_value(1).run()
     assert not app.exception, app.exception[0].stack_trace
     assert [button.label for button in app.download_button] == ["Download the original"]
@@ -273,9 +325,14 @@ def test_a_source_opens_beside_the_answer_and_outlives_its_document(workspace: S
     assert not any(text.startswith("This document was deleted.") for text in texts(app))
 
 
-def test_a_failed_answer_says_why_and_can_be_tried_again(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_a_failed_answer_says_why_and_can_be_tried_again(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
-    workspace.script(ModelAuthFailed("The server refuses the key; enter another in the settings."), "It is 80 degrees [1].")
+    workspace.script(
+        ModelAuthFailed("The server refuses the key; enter another in the settings."),
+        "It is 80 degrees [1].",
+    )
     app = settle(ask(open_page("chat")))
     assert any("refuses the key" in text for text in texts(app))
     app.button(key=keys(app, "again-")[0]).click().run()
@@ -284,7 +341,9 @@ def test_a_failed_answer_says_why_and_can_be_tried_again(workspace: ScriptableWo
     assert not any("refuses the key" in text for text in texts(app))
 
 
-def test_an_answer_that_is_not_whole_says_so_also_after_a_refresh(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_an_answer_that_is_not_whole_says_so_also_after_a_refresh(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
     cut = {"content": "It is 80 degrees [1] and then", "reply_end": "broken_off"}
     workspace.script(cut, "It is 80 degrees [1].")
@@ -292,13 +351,18 @@ def test_an_answer_that_is_not_whole_says_so_also_after_a_refresh(workspace: Scr
     for shown in (app, open_page("chat", chat=app.query_params["chat"])):
         assert "It is 80 degrees" in " ".join(texts(shown))
         (warning,) = shown.warning
-        assert warning.value == "The answer is not whole: the server ended it without saying that this was all."
+        assert (
+            warning.value
+            == "The answer is not whole: the server ended it without saying that this was all."
+        )
     settle(app.button(key=keys(app, "again-")[0]).click().run())
     assert not app.warning
     assert not keys(app, "again-")
 
 
-def test_an_unknown_chat_and_one_of_somebody_else_are_told_kindly(workspace: ScriptableWorkspace) -> None:
+def test_an_unknown_chat_and_one_of_somebody_else_are_told_kindly(
+    workspace: ScriptableWorkspace,
+) -> None:
     other = workspace.ledger.create_chat("somebody else", "Secret", "answer", "offline", "Kitchen")
     for chat_id in ("no-such-chat", other.id):
         app = open_page("chat", chat=chat_id)
@@ -309,7 +373,10 @@ def test_an_unknown_chat_and_one_of_somebody_else_are_told_kindly(workspace: Scr
 
 
 def test_chats_are_found_opened_renamed_and_deleted(workspace: ScriptableWorkspace) -> None:
-    made = [workspace.ledger.create_chat(OWNER, f"Chat *{n}*", "answer", "offline", "Kitchen") for n in range(23)]
+    made = [
+        workspace.ledger.create_chat(OWNER, f"Chat *{n}*", "answer", "offline", "Kitchen")
+        for n in range(23)
+    ]
     app = open_page("chat")
     assert keys(app, "chat-") == [f"chat-{chat.id}" for chat in reversed(made[3:])]
     app.text_input(key="chat-search").set_value("*22*").run()
@@ -337,22 +404,35 @@ def test_a_long_chat_shows_its_end_first(workspace: ScriptableWorkspace) -> None
     assert len(app.chat_message) == 60
 
 
-def test_files_go_along_for_this_chat_alone_or_into_the_collection(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_files_go_along_for_this_chat_alone_or_into_the_collection(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
     workspace.script("It is brewed cold [1].", "It is brewed cold [1].")
     app = open_page("chat")
-    app.chat_input[0].upload("coffee.txt", b"Cold brew coffee is brewed cold for a night.", "text/plain")
+    app.chat_input[0].upload(
+        "coffee.txt", b"Cold brew coffee is brewed cold for a night.", "text/plain"
+    )
     settle(ask(app, "How is cold brew coffee made?"))
     assert any("coffee.txt (for this chat only)" in text for text in texts(app))
-    assert [document.name for document in workspace.library.documents(OWNER, "Kitchen")] == ["tea.txt"]
-    assert "coffee.txt" in {citation["document"] for citation in thread(workspace)[-1].extra["citations"]}
+    assert [document.name for document in workspace.library.documents(OWNER, "Kitchen")] == [
+        "tea.txt"
+    ]
+    assert "coffee.txt" in {
+        citation["document"] for citation in thread(workspace)[-1].extra["citations"]
+    }
     app.toggle(key="keep-files").set_value(True).run()
     app.chat_input[0].upload("milk.txt", b"Milk is boiled.", "text/plain")
     settle(ask(app, "And milk?"))
-    assert {document.name for document in workspace.library.documents(OWNER, "Kitchen")} == {"tea.txt", "milk.txt"}
+    assert {document.name for document in workspace.library.documents(OWNER, "Kitchen")} == {
+        "tea.txt",
+        "milk.txt",
+    }
 
 
-def test_a_chat_keeps_its_collection_team_and_model(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_a_chat_keeps_its_collection_team_and_model(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": TEA, "milk.txt": "Milk is boiled."})
     ingest("Garden", {"beans.txt": "Beans are sown in May."})
     app = settle(ask(open_page("chat")))
@@ -389,7 +469,9 @@ def test_a_new_chat_begins_with_the_default_team_not_that_of_the_last_one(
     assert app.selectbox(key="team-new").value == "answer"
 
 
-def test_a_question_that_a_dead_process_left_can_be_asked_again(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_a_question_that_a_dead_process_left_can_be_asked_again(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
     workspace.script("It is 80 degrees [1].")
     chat = workspace.ledger.create_chat(OWNER, QUESTION, "answer", "scripted", "Kitchen")
@@ -465,7 +547,9 @@ def test_after_a_stop_what_waits_is_asked_when_the_person_says_so(
     client.go_on.set()
     settle(ask(app, "And coffee?"))  # another question lets none of them go
     settle(app)
-    assert [said.content for said in thread(workspace) if said.role == "user"][1:] == ["And coffee?"]
+    assert [said.content for said in thread(workspace) if said.role == "user"][1:] == [
+        "And coffee?"
+    ]
     assert sum("Still to be asked: " in text for text in texts(app)) == 2
     settle(app.button(key="ask-now-1").click().run())
     settle(app)
@@ -475,14 +559,20 @@ def test_after_a_stop_what_waits_is_asked_when_the_person_says_so(
     ]
 
 
-def test_text_of_an_answer_that_failed_stays_and_can_be_gone_on_with(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_text_of_an_answer_that_failed_stays_and_can_be_gone_on_with(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
-    client = workspace.breaking("Green tea is steeped at 80 degrees [1]. The pot is", "80 degrees [1].")
+    client = workspace.breaking(
+        "Green tea is steeped at 80 degrees [1]. The pot is", "80 degrees [1]."
+    )
     app = settle(ask(open_page("chat")))
     for shown in (app, open_page("chat", chat=app.query_params["chat"])):
         assert any(text.startswith("Green tea is steeped at 80 degrees") for text in texts(shown))
         (error,) = shown.error
-        assert error.value.startswith("The answer broke off. What had been written by then is kept. ")
+        assert error.value.startswith(
+            "The answer broke off. What had been written by then is kept. "
+        )
         assert "the server went away" in error.value
         assert len(keys(shown, "go-on-")) == len(keys(shown, "again-")) == 1
     client.whole = True
@@ -492,7 +582,9 @@ def test_text_of_an_answer_that_failed_stays_and_can_be_gone_on_with(workspace: 
     assert not [*app.error, *keys(app, "go-on-"), *keys(app, "again-")]
 
 
-def test_while_an_answer_is_gone_on_with_what_there_was_stays_on_the_page(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_while_an_answer_is_gone_on_with_what_there_was_stays_on_the_page(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
     workspace.breaking("Green tea is steeped at 80 degrees. ", "never said")
     app = settle(ask(open_page("chat")))
@@ -505,19 +597,28 @@ def test_while_an_answer_is_gone_on_with_what_there_was_stays_on_the_page(worksp
     assert any("80 degrees. The pot" in text for text in texts(app))
     client.go_on.set()
     settle(app)
-    assert thread(workspace)[-1].content == "Green tea is steeped at 80 degrees. The pot is warmed first."
+    assert (
+        thread(workspace)[-1].content
+        == "Green tea is steeped at 80 degrees. The pot is warmed first."
+    )
 
 
-def test_trying_again_keeps_the_files_that_went_along(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_trying_again_keeps_the_files_that_went_along(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
     workspace.script(ModelAuthFailed("The server refuses the key."), "It is brewed cold [1].")
     app = open_page("chat")
-    app.chat_input[0].upload("coffee.txt", b"Cold brew coffee is brewed cold for a night.", "text/plain")
+    app.chat_input[0].upload(
+        "coffee.txt", b"Cold brew coffee is brewed cold for a night.", "text/plain"
+    )
     settle(ask(app, "How is cold brew coffee made?"))
     (document,) = workspace.library.documents(OWNER, f"chat:{only_chat(workspace).id}")
     settle(app.button(key=keys(app, "again-")[0]).click().run())
     assert any("coffee.txt (for this chat only)" in text for text in texts(app))
-    assert "coffee.txt" in {citation["document"] for citation in thread(workspace)[-1].extra["citations"]}
+    assert "coffee.txt" in {
+        citation["document"] for citation in thread(workspace)[-1].extra["citations"]
+    }
     workspace.script(ModelAuthFailed("The server refuses the key."), "It is brewed cold [1].")
     settle(ask(app, "And for how long?"))
     workspace.library.delete_documents(OWNER, [document.id])
@@ -525,12 +626,20 @@ def test_trying_again_keeps_the_files_that_went_along(workspace: ScriptableWorks
     assert not app.warning  # this question had no files of its own
 
 
-def test_what_a_newer_version_noted_is_shown_as_such(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_what_a_newer_version_noted_is_shown_as_such(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
     workspace.script("It is 80 degrees [1].")
     app = settle(ask(open_page("chat")))
     run_id = thread(workspace)[0].run_id
-    row = {"run_id": run_id, "seq": 1000, "happened_at": utc_now(), "kind": "DreamDreamt", "data": '{"of": "tea"}'}
+    row = {
+        "run_id": run_id,
+        "seq": 1000,
+        "happened_at": utc_now(),
+        "kind": "DreamDreamt",
+        "data": '{"of": "tea"}',
+    }
     with workspace.database.transaction():
         workspace.database.insert("events", row)
         workspace.database.insert("events", {**row, "seq": 1001, "kind": "Noted", "data": "{}"})
@@ -538,11 +647,15 @@ def test_what_a_newer_version_noted_is_shown_as_such(workspace: ScriptableWorksp
     app.run()
     assert not app.exception
     shown = " ".join(texts(app))
-    assert "Something of a newer version of agentkit that this one cannot show: DreamDreamt" in shown
+    assert (
+        "Something of a newer version of agentkit that this one cannot show: DreamDreamt" in shown
+    )
     assert "that this one cannot show: Noted" in shown
 
 
-def test_an_answer_without_passages_costs_no_decoding_of_its_events(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_an_answer_without_passages_costs_no_decoding_of_its_events(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
     workspace.script("Hello.")
     app = settle(ask(open_page("chat")))
@@ -573,19 +686,32 @@ def long_chat(workspace: ScriptableWorkspace, messages: int) -> Chat:
     chat = workspace.ledger.create_chat(OWNER, "Long", "answer", "offline", "Kitchen")
     parent = None
     for n in range(messages):
-        role, text = ("assistant", f"Answer {n // 2} [1]. {'word ' * 140}") if n % 2 else ("user", f"Question {n // 2}")
+        role, text = (
+            ("assistant", f"Answer {n // 2} [1]. {'word ' * 140}")
+            if n % 2
+            else ("user", f"Question {n // 2}")
+        )
         parent = say(workspace, chat, f"{n:03}", parent, role, text)
     return chat
 
 
-def say(workspace: ScriptableWorkspace, chat: Chat, key: str, parent: str | None, role: str, text: str) -> str:
+def say(
+    workspace: ScriptableWorkspace, chat: Chat, key: str, parent: str | None, role: str, text: str
+) -> str:
     """Store a message, as a run of another process did."""
     citation = Citation(1, "gone", "tea.txt", 1, None, "", "", 0, 5, "Green", 1.0)
     extra = {} if role == "user" else {"citations": [citation.to_json()], "model": "offline"}
-    row: dict[str, object] = {"id": f"{chat.id}-{key}", "chat_id": chat.id, "parent_id": parent, "run_id": f"run-{key}"}
+    row: dict[str, object] = {
+        "id": f"{chat.id}-{key}",
+        "chat_id": chat.id,
+        "parent_id": parent,
+        "run_id": f"run-{key}",
+    }
     row |= {"sender": role, "recipient": "", "role": role, "content": text, "status": "complete"}
     row |= {"extra": json.dumps(extra), "created_at": utc_now()}
     with workspace.database.transaction():
         workspace.database.insert("messages", row)
-        workspace.database.execute("update chats set head_id = ? where id = ?", [row["id"], chat.id])
+        workspace.database.execute(
+            "update chats set head_id = ? where id = ?", [row["id"], chat.id]
+        )
     return str(row["id"])

@@ -21,7 +21,11 @@ def _label(app: AppTest, chat: Chat) -> str:
 def test_the_list_tells_who_waits_and_who_has_finished(workspace: ScriptableWorkspace) -> None:
     asking, other = _begun(workspace, "Letter"), _begun(workspace, "Other")
     run = runs.start(
-        lambda: runs.ask_human("Writer", "Send it?"), kind="chat", title="Letter", owner=OWNER, chat_id=asking.id
+        lambda: runs.ask_human("Writer", "Send it?"),
+        kind="chat",
+        title="Letter",
+        owner=OWNER,
+        chat_id=asking.id,
     )
     app = open_page("chat", chat=other.id)
     until_asked(app, run)
@@ -47,7 +51,9 @@ def test_chat_in_the_navigation_leads_back_to_the_open_chat(workspace: Scriptabl
     assert app.title[0].value == "Chat"
 
 
-def test_a_chat_that_was_deleted_meanwhile_is_not_gone_back_to(workspace: ScriptableWorkspace) -> None:
+def test_a_chat_that_was_deleted_meanwhile_is_not_gone_back_to(
+    workspace: ScriptableWorkspace,
+) -> None:
     chat = _begun(workspace, "Letter")
     app = _to(open_page("chat", chat=chat.id), "documents")
     workspace.delete_chat(OWNER, chat.id)

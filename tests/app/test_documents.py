@@ -26,7 +26,9 @@ def documents(workspace: ScriptableWorkspace, collection: str) -> dict[str, Stor
 
 def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
     """Put files into the uploader and press the button below it."""
-    app.file_uploader[0].set_value([(name, data, "application/octet-stream") for name, data in files]).run()
+    app.file_uploader[0].set_value(
+        [(name, data, "application/octet-stream") for name, data in files]
+    ).run()
     app.button(key="add-files").click().run()
     return settle(app)
 
@@ -56,7 +58,9 @@ def copies(workspace: ScriptableWorkspace) -> list[Path]:
 def test_odd_names_of_uploads_cost_nobody_anything(workspace: ScriptableWorkspace) -> None:
     app = open_page("documents")
     names = ["報" * 300 + ".txt", "a\0b.txt", "..", "x\u202efdp.txt", "../up.txt"]
-    upload(app, *((name, f"This is number {number}.".encode()) for number, name in enumerate(names)))
+    upload(
+        app, *((name, f"This is number {number}.".encode()) for number, name in enumerate(names))
+    )
     found = documents(workspace, "Documents")
     assert {one.status for one in found.values()} == {"indexed"}
     assert set(found) == {"報" * 300 + ".txt", "ab.txt", "..", "xfdp.txt", "../up.txt"}
@@ -75,7 +79,9 @@ def test_a_host_without_a_dot_is_not_refused_by_the_browser(workspace: Scriptabl
     assert (field.validate_regex, field.validate_message) == ("", "")
 
 
-def test_uploaded_files_are_taken_in_and_summed_up_with_reasons(workspace: ScriptableWorkspace) -> None:
+def test_uploaded_files_are_taken_in_and_summed_up_with_reasons(
+    workspace: ScriptableWorkspace,
+) -> None:
     app = open_page("documents")
     upload(app, ("tea.md", TEA.encode()), ("empty.txt", b""), ("copy.md", TEA.encode()))
     found = documents(workspace, "Documents")
@@ -84,10 +90,14 @@ def test_uploaded_files_are_taken_in_and_summed_up_with_reasons(workspace: Scrip
     assert "2 added, 1 failed" in texts(app)
     assert found["empty.txt"].error in texts(app)
     assert "copy.md: Same content as tea.md" in texts(app).replace("\\", "")
-    notes = dict(zip(app.dataframe[0].value["Document"], app.dataframe[0].value["Note"], strict=True))
+    notes = dict(
+        zip(app.dataframe[0].value["Document"], app.dataframe[0].value["Note"], strict=True)
+    )
     assert (notes["tea.md"], notes["copy.md"]) == ("", "Same content as tea.md.")
     assert not copies(workspace), "the copies must go once they are taken in"
-    assert not app.session_state[f"upload-files-{app.session_state['adding-round']}"], "the uploader must be empty again"
+    assert not app.session_state[f"upload-files-{app.session_state['adding-round']}"], (
+        "the uploader must be empty again"
+    )
 
 
 def test_the_size_limit_is_told_before_the_upload(workspace: ScriptableWorkspace) -> None:
@@ -125,7 +135,12 @@ def test_the_table_tells_all_and_filters(workspace: ScriptableWorkspace, ingest:
     assert set(shown["Document"]) == {"tea.md", "coffee.md", "empty.txt"}
     row = shown[shown["Document"] == "tea.md"].iloc[0]
     stored = documents(workspace, "Kitchen")["tea.md"]
-    assert (row.Status, row.Chunks, row.Tokens, row.Size) == ("indexed", stored.chunks, stored.tokens, len(TEA))
+    assert (row.Status, row.Chunks, row.Tokens, row.Size) == (
+        "indexed",
+        stored.chunks,
+        stored.tokens,
+        len(TEA),
+    )
     assert "empty" in shown[shown["Document"] == "empty.txt"].iloc[0].Note
     app.segmented_control(key="document-status").set_value("Failed").run()
     assert list(app.dataframe[0].value["Document"]) == ["empty.txt"]
@@ -150,7 +165,14 @@ def test_one_selected_document_shows_its_chunks_as_they_stand(ingest: Ingest) ->
 
 
 def test_long_documents_are_paged(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
-    ingest("Kitchen", {"long.txt": "\n\n".join(f"Paragraph {n} " + "says so much about nothing " * 30 for n in range(40))})
+    ingest(
+        "Kitchen",
+        {
+            "long.txt": "\n\n".join(
+                f"Paragraph {n} " + "says so much about nothing " * 30 for n in range(40)
+            )
+        },
+    )
     app = select(open_page("documents"), "long.txt")
     stored = documents(workspace, "Kitchen")["long.txt"]
     assert stored.chunks > 10
@@ -159,7 +181,9 @@ def test_long_documents_are_paged(workspace: ScriptableWorkspace, ingest: Ingest
     assert any(one.value.startswith("Chunk 11 ") for one in app.caption)
 
 
-def test_deleting_asks_first_and_then_they_are_gone_from_answers(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_deleting_asks_first_and_then_they_are_gone_from_answers(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.md": TEA, "coffee.md": "Coffee is brewed at 92 degrees."})
     app = select(open_page("documents"), "tea.md", "coffee.md")
     app.button(key="delete-selected").click().run()
@@ -170,7 +194,9 @@ def test_deleting_asks_first_and_then_they_are_gone_from_answers(workspace: Scri
     assert not workspace.library.retrieve(OWNER, "Kitchen", "How is green tea brewed?")
 
 
-def test_a_selection_moves_with_its_document_when_rows_come(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_a_selection_moves_with_its_document_when_rows_come(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.md": TEA, "coffee.md": "Coffee is brewed at 92 degrees."})
     app = select(open_page("documents"), "tea.md")
     ingest("Kitchen", {"cocoa.md": "Cocoa needs milk.", "water.md": "Water boils at 100 degrees."})
@@ -191,13 +217,32 @@ def test_what_failed_can_be_retried(workspace: ScriptableWorkspace) -> None:
     assert "1 document once more" in texts(app)
     assert documents(workspace, "Documents")["bad.pdf"].updated_at > failed.updated_at
     app = select(app, "tea.md")
-    assert not [one for one in app.button if one.key == "retry-selected"], "what is indexed needs no retry"
+    assert not [one for one in app.button if one.key == "retry-selected"], (
+        "what is indexed needs no retry"
+    )
 
 
 def test_the_export_is_the_table_and_no_formula() -> None:
     now = datetime(2026, 11, 20, 21, 5)  # noqa: DTZ001 (as the database has it)
     evil = StoredDocument(
-        "1", "c", "=SUM(A1)", "upload:x", "", 5, "", "failed", "It is empty.", "", 0, 0, 0.5, None, "", now, now, ("=a", "b")
+        "1",
+        "c",
+        "=SUM(A1)",
+        "upload:x",
+        "",
+        5,
+        "",
+        "failed",
+        "It is empty.",
+        "",
+        0,
+        0,
+        0.5,
+        None,
+        "",
+        now,
+        now,
+        ("=a", "b"),
     )
     lines = table_csv(table([evil], {})).splitlines()
     assert lines[0] == "Document,Status,Note,Tags,Chunks,Tokens,Size,Time,Added,Source"
@@ -209,7 +254,9 @@ def menu(app: AppTest, action: str) -> AppTest:
     return app
 
 
-def test_collections_are_made_renamed_and_deleted(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_collections_are_made_renamed_and_deleted(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.md": TEA})
     app = menu(open_page("documents"), "New collection")
     app.text_input(key="collection-name").set_value("Kitchen")
@@ -233,8 +280,13 @@ def test_collections_are_made_renamed_and_deleted(workspace: ScriptableWorkspace
         workspace.library.collection(OWNER, "Kitchen")
 
 
-def test_documents_get_tags_that_the_table_shows_and_filters_by(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
-    ingest("Kitchen", {"tea.md": TEA, "coffee.md": "Coffee is brewed at 92 degrees.", "water.md": "Water boils."})
+def test_documents_get_tags_that_the_table_shows_and_filters_by(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
+    ingest(
+        "Kitchen",
+        {"tea.md": TEA, "coffee.md": "Coffee is brewed at 92 degrees.", "water.md": "Water boils."},
+    )
     app = select(open_page("documents"), "tea.md", "coffee.md")
     assert "Tags" not in app.dataframe[0].value, "a column that nobody uses is not shown"
     assert not [one for one in app.multiselect if one.label == "Tags"]
@@ -243,8 +295,10 @@ def test_documents_get_tags_that_the_table_shows_and_filters_by(workspace: Scrip
     app.multiselect(key="tags-to-add").set_value(["hot drinks", " 2026 "])
     app.button(key="save-tags").click().run()
     assert {name: one.tags for name, one in documents(workspace, "Kitchen").items()} == {
-        "tea.md": ("2026", "hot drinks"), "coffee.md": ("2026", "hot drinks"), "water.md": (),
-    }  # fmt: skip
+        "tea.md": ("2026", "hot drinks"),
+        "coffee.md": ("2026", "hot drinks"),
+        "water.md": (),
+    }
     shown = app.dataframe[0].value
     assert list(shown[shown["Document"] == "tea.md"].iloc[0].Tags) == ["2026", "hot drinks"]
     app = select(app, "coffee.md")
@@ -281,7 +335,9 @@ def test_a_collection_goes_out_and_comes_in(workspace: ScriptableWorkspace, inge
     menu(app, "Import")
     app.button(key="import").click().run()
     assert "No file is chosen" in texts(app)
-    app.file_uploader(key="import-file").set_value((file.name, file.read_bytes(), "application/zip")).run()
+    app.file_uploader(key="import-file").set_value(
+        (file.name, file.read_bytes(), "application/zip")
+    ).run()
     app.text_input(key="import-name").set_value("Copy").run()
     app.button(key="import").click().run()
     settle(app)
@@ -299,7 +355,9 @@ def test_a_collection_goes_out_and_comes_in(workspace: ScriptableWorkspace, inge
 def test_a_file_that_is_no_collection_says_why(workspace: ScriptableWorkspace) -> None:
     app = open_page("documents")
     app.button(key="import-first").click().run()
-    app.file_uploader(key="import-file").set_value(("holiday.zip", b"PK nothing", "application/zip")).run()
+    app.file_uploader(key="import-file").set_value(
+        ("holiday.zip", b"PK nothing", "application/zip")
+    ).run()
     app.button(key="import").click().run()
     settle(app)
     assert "holiday.zip is no exported collection, or is damaged" in texts(app)
@@ -318,4 +376,6 @@ def test_the_address_names_the_collection(ingest: Ingest) -> None:
     assert open_page("documents").selectbox(key="collection").value == "Kitchen"
     app = open_page("documents", collection="Cellar")
     assert list(app.dataframe[0].value["Document"]) == ["wine.md"]
-    assert open_page("documents", collection="Nowhere").selectbox(key="collection").value == "Kitchen"
+    assert (
+        open_page("documents", collection="Nowhere").selectbox(key="collection").value == "Kitchen"
+    )

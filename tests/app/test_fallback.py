@@ -16,7 +16,10 @@ from tests.app.conftest import ScriptableWorkspace
 from tests.app.driver import OWNER, open_page, settle
 
 Ingest = Callable[[str, dict[str, str]], None]
-REASON = "far at http://192.0.2.1/v1 cannot be reached (refused); check that it runs and that the address is right."
+REASON = (
+    "far at http://192.0.2.1/v1 cannot be reached (refused); check that it runs and that the"
+    " address is right."
+)
 SAID = f"Passages were looked up by their words alone, not by meaning: {REASON}"
 
 
@@ -66,5 +69,14 @@ def test_the_lab_says_so_beside_what_it_found(kitchen: ScriptableWorkspace) -> N
 
 
 def test_the_step_names_the_model() -> None:
-    told = Retrieved("tea", "Kitchen", "lexical", [], 0.04, fallback=Fallback("hybrid", "far_*", REASON, "ModelUnreachable"))
-    assert draw.describe(told).endswith(r"0 passages, 40 ms; by words alone, as far\_\* is out of reach")
+    told = Retrieved(
+        "tea",
+        "Kitchen",
+        "lexical",
+        [],
+        0.04,
+        fallback=Fallback("hybrid", "far_*", REASON, "ModelUnreachable"),
+    )
+    assert draw.describe(told).endswith(
+        r"0 passages, 40 ms; by words alone, as far\_\* is out of reach"
+    )

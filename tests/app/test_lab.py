@@ -1,4 +1,6 @@
-"""The Retrieval lab page on a real workspace: a query tried, compared, narrowed, and its settings taken over by the chats."""
+"""The Retrieval lab page on a real workspace: a query tried, compared, narrowed, and its settings
+taken over by the chats.
+"""
 
 from __future__ import annotations
 
@@ -46,17 +48,23 @@ def options(workspace: ScriptableWorkspace) -> SearchOptions:
 
 
 def found(app: AppTest, side: str = "A") -> list[str]:
-    """The documents of the passages shown on a side, in their order, as the table of all scores has them."""
+    """The documents of the passages shown on a side, in their order, as the table of all scores has
+    them.
+    """
     number = "AB".index(side)
     return list(app.dataframe[number].value["Document"]) if number < len(app.dataframe) else []
 
 
-def test_a_search_with_a_servers_embedder_is_counted_each_time(workspace: ScriptableWorkspace, kitchen: str) -> None:
+def test_a_search_with_a_servers_embedder_is_counted_each_time(
+    workspace: ScriptableWorkspace, kitchen: str
+) -> None:
     with OpenAIServer(models=("embedder",)) as server:
         server.embed = lambda body: FakeEmbedder().embed(body["input"]).tolist()
         theirs = Connection("Ours", server.base_url, "", ("tiny",), embedding_models=("embedder",))
         save_connection(workspace.settings, theirs)
-        version = workspace.library.versions.add(OWNER, "Kitchen", embedder=f"embedder at {server.base_url}", max_tokens=100)
+        version = workspace.library.versions.add(
+            OWNER, "Kitchen", embedder=f"embedder at {server.base_url}", max_tokens=100
+        )
         workspace.promote_version(OWNER, version.id).result()
         workspace.database.execute("delete from llm_calls")
         server.requests.clear()
@@ -67,7 +75,9 @@ def test_a_search_with_a_servers_embedder_is_counted_each_time(workspace: Script
         server.embed = lambda body: Answer(status=401)
         app.run()
         assert app.error
-    rows = workspace.database.rows("select purpose, status, agent, run_id, provider, cost from llm_calls order by finished_at")
+    rows = workspace.database.rows(
+        "select purpose, status, agent, run_id, provider, cost from llm_calls order by finished_at"
+    )
     assert [row.pop("status") for row in rows] == ["ok"] * asked + ["failed"]
     assert asked >= 2
     booked = {"purpose": "embedding", "agent": "Retrieval lab", "run_id": None, "cost": 0.0}
@@ -98,7 +108,8 @@ def test_an_empty_collection_leads_to_the_documents(workspace: ScriptableWorkspa
 def test_examples_are_named_after_the_documents_and_run_at_a_click(kitchen: str) -> None:
     app = open_page("retrieval_lab")
     assert {"Tea", "Coffee", "Soup"} <= set(labels(app))
-    app.button(key=f"example-{[one for one in labels(app) if one in ('Tea', 'Coffee', 'Soup')].index('Tea')}").click().run()
+    examples = [label for label in labels(app) if label in ("Tea", "Coffee", "Soup")]
+    app.button(key=f"example-{examples.index('Tea')}").click().run()
     assert app.text_input(key="q").value == "Tea"
     assert found(app)[0] == "tea.md"
 
@@ -127,7 +138,10 @@ def test_the_address_holds_collection_query_and_view(kitchen: str, ingest: Inges
     app = open_page("retrieval_lab", collection="Cellar", q="wine", view="Index")
     assert app.segmented_control(key="view").value == "Index"
     assert not [one for one in app.text_input if one.key == "q"], "only the open view is drawn"
-    assert open_page("retrieval_lab", collection="Nowhere").selectbox(key="collection").value == "Kitchen"
+    assert (
+        open_page("retrieval_lab", collection="Nowhere").selectbox(key="collection").value
+        == "Kitchen"
+    )
 
 
 def test_it_finds_what_the_chats_find(workspace: ScriptableWorkspace, kitchen: str) -> None:
@@ -138,7 +152,9 @@ def test_it_finds_what_the_chats_find(workspace: ScriptableWorkspace, kitchen: s
     assert app.dataframe[0].value["Score"].tolist() == pytest.approx([hit.score for hit in hits])
 
 
-def test_settings_are_tried_without_touching_the_chats_and_can_be_reset(workspace: ScriptableWorkspace, kitchen: str) -> None:
+def test_settings_are_tried_without_touching_the_chats_and_can_be_reset(
+    workspace: ScriptableWorkspace, kitchen: str
+) -> None:
     app = open_page("retrieval_lab", q=QUERY)
     key = f"try-{kitchen}-A"
     assert app.button(key=f"{key}-adopt").disabled
@@ -162,7 +178,9 @@ def test_settings_become_those_of_the_chats(workspace: ScriptableWorkspace, kitc
     app.slider(key=f"{key}-collapse").set_value(0.9)
     app.slider(key=f"{key}-diversity").set_value(0.3).run()
     app.button(key=f"{key}-adopt").click().run()
-    assert options(workspace) == replace(DEFAULT, mode="lexical", depth=70, merge=False, collapse=0.9, diversity=0.3)
+    assert options(workspace) == replace(
+        DEFAULT, mode="lexical", depth=70, merge=False, collapse=0.9, diversity=0.3
+    )
     assert "Kitchen with these settings from now on" in app.toast[0].value
     assert "Chats search like this." in texts(app)
     assert app.button(key=f"{key}-adopt").disabled
@@ -197,25 +215,33 @@ def test_two_settings_side_by_side(workspace: ScriptableWorkspace, kitchen: str)
 def test_another_index_version_can_be_tried(workspace: ScriptableWorkspace, kitchen: str) -> None:
     app = open_page("retrieval_lab", q=QUERY)
     assert not [one for one in app.selectbox if str(one.key).endswith("-version")]
-    made = workspace.library.versions.add(OWNER, "Kitchen", embedder=workspace.embedder.name, max_tokens=12)
+    made = workspace.library.versions.add(
+        OWNER, "Kitchen", embedder=workspace.embedder.name, max_tokens=12
+    )
     workspace.library.versions.build(OWNER, made.id)
     app = open_page("retrieval_lab", q=QUERY)
     app.toggle(key=f"try-{kitchen}-A-merge").set_value(False)
     app.selectbox(key=f"try-{kitchen}-A-version").set_value(made.id).run()
     assert "promote this one under Index" in texts(app)
-    small = workspace.library.retrieve(OWNER, "Kitchen", QUERY, options=replace(DEFAULT, merge=False), version_id=made.id)
+    small = workspace.library.retrieve(
+        OWNER, "Kitchen", QUERY, options=replace(DEFAULT, merge=False), version_id=made.id
+    )
     assert found(app) == [hit.document for hit in small]
     app.button(key=f"try-{kitchen}-A-reset").click().run()
     assert app.selectbox(key=f"try-{kitchen}-A-version").value != made.id
     assert "promote this one under Index" not in texts(app)
 
 
-def test_filters_narrow_and_are_counted_and_cleared(workspace: ScriptableWorkspace, kitchen: str) -> None:
+def test_filters_narrow_and_are_counted_and_cleared(
+    workspace: ScriptableWorkspace, kitchen: str
+) -> None:
     documents = {one.name: one.id for one in workspace.library.documents(OWNER, "Kitchen")}
     workspace.library.tag_documents(OWNER, [documents["tea.md"], documents["soup.md"]], add=["old"])
     app = open_page("retrieval_lab", q="degrees")
     key = f"filter-{kitchen}"
-    app.multiselect(key=f"{key}-documents").set_value([documents["tea.md"], documents["coffee.md"]]).run()
+    app.multiselect(key=f"{key}-documents").set_value(
+        [documents["tea.md"], documents["coffee.md"]]
+    ).run()
     assert set(found(app)) == {"tea.md", "coffee.md"}
     app.multiselect(key=f"{key}-tags").set_value(["old"]).run()
     assert set(found(app)) == {"tea.md"}
@@ -252,7 +278,9 @@ def test_filters_show_names_and_tags_as_they_are(
     workspace: ScriptableWorkspace, kitchen: str, ingest: Ingest
 ) -> None:
     ingest("Kitchen", {"a_*b*-1.md": "Tea has 80 degrees."})
-    odd = next(one.id for one in workspace.library.documents(OWNER, "Kitchen") if one.name == "a_*b*-1.md")
+    odd = next(
+        one.id for one in workspace.library.documents(OWNER, "Kitchen") if one.name == "a_*b*-1.md"
+    )
     workspace.library.tag_documents(OWNER, [odd], add=["to-do_*now*"])
     app = open_page("retrieval_lab", q="degrees")
     assert "a_*b*-1.md" in app.multiselect(key=f"filter-{kitchen}-documents").options
@@ -261,7 +289,13 @@ def test_filters_show_names_and_tags_as_they_are(
 
 @pytest.mark.parametrize(
     "address",
-    [{"first": "-1"}, {"first": "x"}, {"from": "31.12.2026"}, {"documents": "gone"}, {"tags": "<b>"}],
+    [
+        {"first": "-1"},
+        {"first": "x"},
+        {"from": "31.12.2026"},
+        {"documents": "gone"},
+        {"tags": "<b>"},
+    ],
 )
 def test_filters_in_an_address_that_make_no_sense_are_left_out(
     kitchen: str, address: dict[str, str]
@@ -271,7 +305,9 @@ def test_filters_in_an_address_that_make_no_sense_are_left_out(
     assert not set(address) & set(app.query_params)
 
 
-def test_a_filter_forgets_a_document_that_is_deleted(workspace: ScriptableWorkspace, kitchen: str) -> None:
+def test_a_filter_forgets_a_document_that_is_deleted(
+    workspace: ScriptableWorkspace, kitchen: str
+) -> None:
     documents = {one.name: one.id for one in workspace.library.documents(OWNER, "Kitchen")}
     app = open_page("retrieval_lab", q="degrees")
     app.multiselect(key=f"filter-{kitchen}-documents").set_value([documents["tea.md"]]).run()
@@ -281,7 +317,9 @@ def test_a_filter_forgets_a_document_that_is_deleted(workspace: ScriptableWorksp
     assert set(found(app)) == {"coffee.md", "soup.md"}
 
 
-def test_of_very_many_documents_a_part_of_the_name_is_asked_for(workspace: ScriptableWorkspace, kitchen: str) -> None:
+def test_of_very_many_documents_a_part_of_the_name_is_asked_for(
+    workspace: ScriptableWorkspace, kitchen: str
+) -> None:
     def script() -> None:
         import dataclasses
 
@@ -349,7 +387,11 @@ def test_exact_text_is_shown_where_it_stands(kitchen: str) -> None:
     app = open_page("retrieval_lab", q="is BREWED at", find="Exact text")
     places: Any = app.table[0].value
     assert "**3 places**, in 2 documents" in texts(app)
-    assert [where.replace("\\", "").split(",")[0] for where in places["Where"]] == ["coffee.md", "tea.md", "tea.md"]
+    assert [where.replace("\\", "").split(",")[0] for where in places["Where"]] == [
+        "coffee.md",
+        "tea.md",
+        "tea.md",
+    ]
     assert all(":primary-background[is brewed at]" in text for text in places["Text"])
     assert "Green tea :primary-background[is brewed at] 70 degrees" in places["Text"].iloc[1]
     assert "Black tea :primary-background[is brewed at] 95 degrees" in places["Text"].iloc[2]
@@ -367,11 +409,15 @@ def test_exact_text_is_shown_where_it_stands(kitchen: str) -> None:
 
 
 def test_without_a_query_exact_search_says_what_it_is_for(kitchen: str) -> None:
-    assert "every place where it stands is shown" in texts(open_page("retrieval_lab", find="Exact text"))
+    assert "every place where it stands is shown" in texts(
+        open_page("retrieval_lab", find="Exact text")
+    )
 
 
 def test_long_lists_are_paged(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
-    ingest("Notes", {f"note-{n:02}.txt": f"Note {n} is about the number {n * 7}." for n in range(14)})
+    ingest(
+        "Notes", {f"note-{n:02}.txt": f"Note {n} is about the number {n * 7}." for n in range(14)}
+    )
     key = f"try-{workspace.library.collection(OWNER, 'Notes').id}-A"
     app = open_page("retrieval_lab", q="note about the number")
     app.number_input(key=f"{key}-top_k").set_value(14)
@@ -392,7 +438,9 @@ def test_ranks_are_compared_by_place_not_by_chunk() -> None:
     assert shift(hit(1, "a", 150, 400), others) == 2
     assert shift(hit(4, "b", 0, 10), others) == -2
     assert shift(hit(1, "a", 0, 20), others) == 0
-    assert shift(hit(1, "a", 200, 300), others) is None, "where one ends the next begins: no text in common"
+    assert shift(hit(1, "a", 200, 300), others) is None, (
+        "where one ends the next begins: no text in common"
+    )
 
 
 @pytest.mark.parametrize(
@@ -429,9 +477,16 @@ def test_measurements_are_named_by_what_differs() -> None:
 
 
 def test_settings_in_words() -> None:
-    assert lab.in_words(DEFAULT) == (
-        f"Meaning and words · 8 passages · of {DEFAULT.depth} candidates · neighbours merged · near-duplicates from 0.95"
+    assert (
+        lab.in_words(DEFAULT)
+        == f"Meaning and words · 8 passages · of {DEFAULT.depth} candidates · neighbours merged ·"
+        " near-duplicates from 0.95"
     )
-    bare = SearchOptions(mode="dense", top_k=1, merge=False, collapse=1.0, reranker="best_one", min_score=0.2)
-    words = f"Meaning · 1 passage · of {DEFAULT.depth} candidates · 30 reranked by best_one · weak below 0.2"
+    bare = SearchOptions(
+        mode="dense", top_k=1, merge=False, collapse=1.0, reranker="best_one", min_score=0.2
+    )
+    words = (
+        f"Meaning · 1 passage · of {DEFAULT.depth} candidates · 30 reranked by best_one · weak"
+        " below 0.2"
+    )
     assert lab.in_words(bare) == words

@@ -1,4 +1,6 @@
-"""The Index view of the retrieval lab: what answers, versions beside it, and a cut tried before anything is built."""
+"""The Index view of the retrieval lab: what answers, versions beside it, and a cut tried before
+anything is built.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from agentkit.workspace import Workspace
 from tests.app.driver import OWNER, open_page, settle, texts
 
 NAME = "Kitchen"
-TEA = "# Brewing\n\n" + " ".join(f"Tea number {number} is brewed at {60 + number} degrees." for number in range(24))
+TEA = "# Brewing\n\n" + " ".join(
+    f"Tea number {number} is brewed at {60 + number} degrees." for number in range(24)
+)
 Ingest = Callable[[str], None]
 
 
@@ -28,7 +32,11 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
     """An empty workspace with two embedding models of different dimension, served to the pages."""
     opened = Workspace(Settings(data=tmp_path / "data"), FakeEmbedder())
     others = {"wide": FakeEmbedder(96, "wide")}
-    opened.library = Library(opened.database, opened.settings, Embedders(FakeEmbedder(), others.get, lambda: list(others)))
+    opened.library = Library(
+        opened.database,
+        opened.settings,
+        Embedders(FakeEmbedder(), others.get, lambda: list(others)),
+    )
     state.use(opened)
     yield opened
     state.close()
@@ -55,7 +63,9 @@ def listed(workspace: Workspace) -> list[VersionStatus]:
     return workspace.library.versions.listed(OWNER, NAME)
 
 
-def choose(app: AppTest, workspace: Workspace, *, tokens: int, overlap: int = 0, model: str = "fake") -> AppTest:
+def choose(
+    app: AppTest, workspace: Workspace, *, tokens: int, overlap: int = 0, model: str = "fake"
+) -> AppTest:
     """Choose another cut."""
     collection = workspace.library.collection(OWNER, NAME).id
     app.selectbox(key=f"cut-model-{collection}").set_value(model).run()
@@ -120,7 +130,10 @@ def test_a_model_of_another_dimension_is_built_beside(workspace: Workspace, inge
     app = choose(opened(), workspace, tokens=100, model="wide")
     app.button(key="build-cut").click().run()
     settle(app)
-    assert [(one.version.embedder, one.version.dimension) for one in listed(workspace)] == [("fake", 64), ("wide", 96)]
+    assert [(one.version.embedder, one.version.dimension) for one in listed(workspace)] == [
+        ("fake", 64),
+        ("wide", 96),
+    ]
     app.button(key=f"use-{listed(workspace)[1].version.id}").click().run()
     app.button(key="use-version").click().run()
     settle(app)
@@ -144,7 +157,9 @@ def test_a_version_that_is_behind_says_so_and_goes_on(workspace: Workspace, inge
     assert "1 document still missing in it will be built first" in texts(app)
     app.button(key="use-version").click().run()
     settle(app)
-    assert [(one.version.id == made.id, one.documents, one.missing) for one in listed(workspace)] == [(True, 2, 0), (False, 2, 0)]
+    assert [
+        (one.version.id == made.id, one.documents, one.missing) for one in listed(workspace)
+    ] == [(True, 2, 0), (False, 2, 0)]
 
 
 def test_a_version_is_discarded_only_after_a_question(workspace: Workspace, ingest: Ingest) -> None:
@@ -164,7 +179,9 @@ def test_while_one_is_built_nothing_else_is_begun(workspace: Workspace, ingest: 
     ingest("tea.md")
     made = workspace.library.versions.add(OWNER, NAME, embedder="fake", max_tokens=32)
     go_on = threading.Event()
-    run = runs.start(lambda: go_on.wait(30), kind="index", title="32 tokens for Kitchen", owner=OWNER, size=1)
+    run = runs.start(
+        lambda: go_on.wait(30), kind="index", title="32 tokens for Kitchen", owner=OWNER, size=1
+    )
     app = choose(opened(), workspace, tokens=40)
     assert "Building 32 tokens for Kitchen" in texts(app)
     keys = ("build-cut", f"build-{made.id}", f"use-{made.id}", f"discard-{made.id}")
@@ -175,7 +192,9 @@ def test_while_one_is_built_nothing_else_is_begun(workspace: Workspace, ingest: 
     assert not app.button(key="build-cut").disabled
 
 
-def test_a_model_that_is_gone_is_told_with_the_way_out(workspace: Workspace, ingest: Ingest, tmp_path: Path) -> None:
+def test_a_model_that_is_gone_is_told_with_the_way_out(
+    workspace: Workspace, ingest: Ingest, tmp_path: Path
+) -> None:
     ingest("tea.md")
     state.close()
     state.use(Workspace(Settings(data=tmp_path / "data"), FakeEmbedder(96, "wide")))

@@ -1,4 +1,6 @@
-"""Measuring in the retrieval lab: question sets are made, edited and imported, measured and compared."""
+"""Measuring in the retrieval lab: question sets are made, edited and imported, measured and
+compared.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ TEXTS = {
     "coffee.md": "Coffee is brewed at 92 degrees.",
     "cocoa.md": "Cocoa needs hot milk and sugar.",
 }
-QUESTIONS = [Question("What needs milk?", {"cocoa.md": 1}), Question("At which heat is green tea brewed?", {"tea.md": 2})]
+QUESTIONS = [
+    Question("What needs milk?", {"cocoa.md": 1}),
+    Question("At which heat is green tea brewed?", {"tea.md": 2}),
+]
 
 
 @pytest.fixture
@@ -49,18 +54,26 @@ def test_the_first_set_is_led_to_and_filled(kitchen: ScriptableWorkspace) -> Non
     assert "This set has no questions yet" in texts(app)
     made = kitchen.library.questions.named(OWNER, "Drinks")
     app.session_state[f"questions-{made.id}-0"] = {
-        "added_rows": [{"question": "What needs milk?", "expected": ["cocoa.md=3"]}, {"question": "Why?"}],
-        "edited_rows": {}, "deleted_rows": [],
-    }  # fmt: skip
+        "added_rows": [
+            {"question": "What needs milk?", "expected": ["cocoa.md=3"]},
+            {"question": "Why?"},
+        ],
+        "edited_rows": {},
+        "deleted_rows": [],
+    }
     app.run()
     app.button(key="save-questions").click().run()
     assert "Row 2: The question 'Why?' has no expected document" in texts(app)
     app.session_state[f"questions-{made.id}-0"] = {
-        "added_rows": [{"question": "What needs milk?", "expected": ["cocoa.md=3"]}, {}], "edited_rows": {}, "deleted_rows": [],
-    }  # fmt: skip
+        "added_rows": [{"question": "What needs milk?", "expected": ["cocoa.md=3"]}, {}],
+        "edited_rows": {},
+        "deleted_rows": [],
+    }
     app.run()
     app.button(key="save-questions").click().run()
-    assert kitchen.library.questions.questions(OWNER, made.id) == [Question("What needs milk?", {"cocoa.md": 3})]
+    assert kitchen.library.questions.questions(OWNER, made.id) == [
+        Question("What needs milk?", {"cocoa.md": 3})
+    ]
     assert not app.button(key="measure").disabled
     assert "Nothing was measured with this set yet" in texts(app)
 
@@ -78,21 +91,33 @@ def test_two_settings_are_measured_and_compared(kitchen: ScriptableWorkspace) ->
     assert app.selectbox(key="measurement-base").value == history[1].id
     assert app.selectbox(key="measurement-other").value == history[0].id
     assert labels(app)["MRR@10"] == f"{history[0].figures['mrr_10']:.3f}"
-    shown = next(frame.value for frame in app.dataframe if "nDCG@10" in frame.value and "Settings" in frame.value)
+    shown = next(
+        frame.value
+        for frame in app.dataframe
+        if "nDCG@10" in frame.value and "Settings" in frame.value
+    )
     assert list(shown["No."]) == [2, 1]
     assert list(shown["Collection"]) == ["Kitchen", "Kitchen"]
-    assert shown["Change"].iloc[0] == pytest.approx(history[0].figures["ndcg_10"] - history[1].figures["ndcg_10"])
+    assert shown["Change"].iloc[0] == pytest.approx(
+        history[0].figures["ndcg_10"] - history[1].figures["ndcg_10"]
+    )
     rows = next(frame.value for frame in app.dataframe if "Rank before" in frame.value)
     assert list(rows["Question"]) == [one.text for one in QUESTIONS]
     app.selectbox(key="measurement-base").set_value(history[0].id).run()
     assert not app.exception
-    assert not [frame for frame in app.dataframe if "Rank before" in frame.value], "one is not compared with itself"
+    assert not [frame for frame in app.dataframe if "Rank before" in frame.value], (
+        "one is not compared with itself"
+    )
 
 
-def test_the_address_names_the_set_and_others_are_one_step_away(kitchen: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_the_address_names_the_set_and_others_are_one_step_away(
+    kitchen: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Cellar", {"wine.md": "Wine is kept at 12 degrees."})
     kitchen.library.questions.create(OWNER, "Drinks", "Kitchen", QUESTIONS)
-    kitchen.library.questions.create(OWNER, "Bottles", "Cellar", [Question("How cold is wine kept?", {"wine.md": 1})])
+    kitchen.library.questions.create(
+        OWNER, "Bottles", "Cellar", [Question("How cold is wine kept?", {"wine.md": 1})]
+    )
     app = lab(set="Drinks", collection="Cellar")
     assert app.selectbox(key="set").value == "Drinks"
     assert "2 expected documents not in Cellar: cocoa.md, tea.md" in texts(app)
@@ -111,18 +136,27 @@ def test_a_file_is_imported_and_a_bad_one_is_told(kitchen: ScriptableWorkspace) 
     app.button(key="import-set").click().run()
     assert "drinks.csv line 2 has 1 cells" in texts(app)
     uploader = next(one for one in app.file_uploader if one.key == "set-file-0")
-    uploader.set_value([("drinks.csv", b"question,expected\nWhat needs milk?,cocoa.md|tea.md=2\n", "text/csv")]).run()
+    uploader.set_value(
+        [("drinks.csv", b"question,expected\nWhat needs milk?,cocoa.md|tea.md=2\n", "text/csv")]
+    ).run()
     app.button(key="import-set").click().run()
     made = kitchen.library.questions.named(OWNER, "drinks")
-    assert kitchen.library.questions.questions(OWNER, made.id) == [Question("What needs milk?", {"cocoa.md": 1, "tea.md": 2})]
+    assert kitchen.library.questions.questions(OWNER, made.id) == [
+        Question("What needs milk?", {"cocoa.md": 1, "tea.md": 2})
+    ]
     assert "line 2" not in texts(app)
     assert {one.label for one in app.download_button} >= {"Export CSV", "Export JSON lines"}
 
 
-def test_a_data_set_is_loaded_with_its_questions(kitchen: ScriptableWorkspace, tmp_path: Path) -> None:
+def test_a_data_set_is_loaded_with_its_questions(
+    kitchen: ScriptableWorkspace, tmp_path: Path
+) -> None:
     folder = tmp_path / "topics"
     folder.mkdir()
-    corpus = [{"_id": f"d{number}", "title": "", "text": text} for number, text in enumerate(TEXTS.values())]
+    corpus = [
+        {"_id": f"d{number}", "title": "", "text": text}
+        for number, text in enumerate(TEXTS.values())
+    ]
     (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in corpus))
     (folder / "queries.jsonl").write_text('{"_id": "q", "text": "What needs milk?"}\n')
     (folder / "qrels.tsv").write_text("q\td2\t1\n")
@@ -139,8 +173,12 @@ def test_a_data_set_is_loaded_with_its_questions(kitchen: ScriptableWorkspace, t
     assert {one.name for one in kitchen.library.documents(OWNER, "topics")} == {"d0", "d1", "d2"}
 
 
-def test_a_data_set_can_be_the_first_thing_here(workspace: ScriptableWorkspace, tmp_path: Path) -> None:
-    (tmp_path / "corpus.jsonl").write_text('{"_id": "d", "title": "", "text": "Tea needs water."}\n')
+def test_a_data_set_can_be_the_first_thing_here(
+    workspace: ScriptableWorkspace, tmp_path: Path
+) -> None:
+    (tmp_path / "corpus.jsonl").write_text(
+        '{"_id": "d", "title": "", "text": "Tea needs water."}\n'
+    )
     (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "What needs water?"}\n')
     (tmp_path / "qrels.tsv").write_text("q\td\t1\n")
     app = lab()
@@ -183,7 +221,10 @@ def test_sets_are_renamed_and_deleted(kitchen: ScriptableWorkspace) -> None:
 
 
 def test_a_cancelled_measurement_is_told(kitchen: ScriptableWorkspace) -> None:
-    many = [Question(f"What needs milk, for the {number}th time?", {"cocoa.md": 1}) for number in range(3_000)]
+    many = [
+        Question(f"What needs milk, for the {number}th time?", {"cocoa.md": 1})
+        for number in range(3_000)
+    ]
     made = kitchen.library.questions.create(OWNER, "Drinks", "Kitchen", many)
     app = lab()
     app.button(key="measure").click().run()
@@ -200,7 +241,9 @@ def test_the_table_of_the_editor_and_back() -> None:
     assert list(shown["expected"]) == [["cocoa.md"], ["tea.md=2"]]
     assert questions_of(shown) == QUESTIONS
     assert questions_of(table([])) == []
-    empty = pandas.DataFrame({"question": [None, float("nan"), " "], "expected": [None, float("nan"), []]}, dtype=object)
+    empty = pandas.DataFrame(
+        {"question": [None, float("nan"), " "], "expected": [None, float("nan"), []]}, dtype=object
+    )
     assert questions_of(empty) == []
     with pytest.raises(ConfigError, match="Row 1: A question is empty"):
         questions_of(pandas.DataFrame({"question": [None], "expected": [["tea.md"]]}))
@@ -217,10 +260,19 @@ def test_what_became_of_each_question() -> None:
         result("lost", 20, 0.0),
         result("gone", 1, 1.0),
     ]
-    now = [result("up", 1, 1.0), result("down", 2, 0.6), result("far", 12, 0.0), result("lost", None, 0.0), result("new", 1, 1.0)]
+    now = [
+        result("up", 1, 1.0),
+        result("down", 2, 0.6),
+        result("far", 12, 0.0),
+        result("lost", None, 0.0),
+        result("new", 1, 1.0),
+    ]
     found = by_question(before, now)
     assert dict(zip(found["Question"], found["Change"], strict=True)) == {
-        "up": "better", "down": "worse", "far": "better", "lost": "worse",
-    }  # fmt: skip
+        "up": "better",
+        "down": "worse",
+        "far": "better",
+        "lost": "worse",
+    }
     assert set(by_question(before, before)["Change"]) == {"same"}
     assert list(by_question((), now)["Rank"].fillna(0)) == [1, 2, 12, 0, 1]

@@ -1,4 +1,6 @@
-"""Long chats on the chat page: what was shortened and which limits were told stands among the steps, in words."""
+"""Long chats on the chat page: what was shortened and which limits were told stands among the
+steps, in words.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,11 @@ def taking_notes(workspace: ScriptableWorkspace, summary: str | Exception) -> No
     """Add a model of a small window that summarises like this."""
 
     def reply(params: Mapping[str, Any]) -> str | Exception:
-        return summary if "You shorten conversations." in params["messages"][0]["content"] else "It was the kettle."
+        return (
+            summary
+            if "You shorten conversations." in params["messages"][0]["content"]
+            else "It was the kettle."
+        )
 
     workspace.added.insert(0, replace(scripted_model(reply), context_window=3_000))
 
@@ -42,7 +48,9 @@ def stored_chat(workspace: ScriptableWorkspace, topic: str) -> Chat:
     with workspace.database.transaction():
         for number in range(120):
             role, text = (
-                ("assistant", f"The {topic} no. {number} is made of copper [1].") if number % 2 else ("user", f"{topic}?")
+                ("assistant", f"The {topic} no. {number} is made of copper [1].")
+                if number % 2
+                else ("user", f"{topic}?")
             )
             row: dict[str, object] = {
                 "id": new_id(),
@@ -51,7 +59,14 @@ def stored_chat(workspace: ScriptableWorkspace, topic: str) -> Chat:
                 "run_id": f"run-{number // 2}",
                 "sender": role,
             }
-            row |= {"recipient": "", "role": role, "content": text, "status": "complete", "extra": "{}", "created_at": utc_now()}
+            row |= {
+                "recipient": "",
+                "role": role,
+                "content": text,
+                "status": "complete",
+                "extra": "{}",
+                "created_at": utc_now(),
+            }
             workspace.database.insert("messages", row)
             parent = row["id"]
         workspace.database.execute("update chats set head_id = ? where id = ?", [parent, chat.id])
@@ -63,7 +78,9 @@ def asked(app: AppTest, chat: Chat, question: str) -> Run[Any]:
     before = set(runs._registry)
     app.chat_input[0].set_value(question).run()
     settle(app)
-    (run,) = [run for run in runs._registry.values() if run.chat_id == chat.id and run.id not in before]
+    (run,) = [
+        run for run in runs._registry.values() if run.chat_id == chat.id and run.id not in before
+    ]
     app.session_state[f"steps-{run.id}"] = True  # what a click on the expander does
     app.run()
     assert not app.exception, app.exception[0].stack_trace
@@ -74,15 +91,18 @@ def labels(app: AppTest) -> list[str]:
     return [re.sub(r"\\(.)", r"\1", expander.label) for expander in app.expander]
 
 
-def test_a_shortened_chat_is_a_step_with_its_summary_and_the_next_question_takes_no_other(kitchen: ScriptableWorkspace) -> None:
+def test_a_shortened_chat_is_a_step_with_its_summary_and_the_next_question_takes_no_other(
+    kitchen: ScriptableWorkspace,
+) -> None:
     taking_notes(kitchen, "##USER## asked about pots.")
     chat = stored_chat(kitchen, "pot")
     app = open_page("chat", chat=chat.id)
     first = asked(app, chat, "What was the first?")
     (event,) = [one.event for one in first.events() if isinstance(one.event, Compressed)]
     line = (
-        f":material/compress: Shortened the chat: 120 messages to {event.messages_after}, "
-        f"about {event.tokens_before:,} to {event.tokens_after:,} tokens; {event.tokens_spent:,} tokens spent"
+        f":material/compress: Shortened the chat: 120 messages to {event.messages_after}, about"
+        f" {event.tokens_before:,} to {event.tokens_after:,} tokens; {event.tokens_spent:,} tokens"
+        " spent"
     )
     assert line in labels(app)
     assert any("##USER## asked about pots." in block.value for block in app.code)
@@ -90,7 +110,9 @@ def test_a_shortened_chat_is_a_step_with_its_summary_and_the_next_question_takes
     app.segmented_control(key="level-choice").set_value("answer").run()
     assert line not in labels(app)
     second = asked(app, chat, "And the last?")
-    assert {one.event.agent for one in second.events() if isinstance(one.event, ModelReplied)} == {"Assistant"}
+    assert {one.event.agent for one in second.events() if isinstance(one.event, ModelReplied)} == {
+        "Assistant"
+    }
 
 
 def test_a_summary_that_fails_is_told_with_its_reason(kitchen: ScriptableWorkspace) -> None:
@@ -99,17 +121,27 @@ def test_a_summary_that_fails_is_told_with_its_reason(kitchen: ScriptableWorkspa
     app = open_page("chat", chat=chat.id)
     asked(app, chat, "What was the first?")
     assert any(
-        caption.value == r":material/error: The chat was not shortened: the key costs \$5 too much" for caption in app.caption
+        caption.value == r":material/error: The chat was not shortened: the key costs \$5 too much"
+        for caption in app.caption
     )
-    assert any(label.startswith(":material/compress: Shortened the chat: 120 messages to ") for label in labels(app))
+    assert any(
+        label.startswith(":material/compress: Shortened the chat: 120 messages to ")
+        for label in labels(app)
+    )
 
 
-def test_a_limit_that_is_nearly_used_up_is_told_among_the_steps(kitchen: ScriptableWorkspace) -> None:
+def test_a_limit_that_is_nearly_used_up_is_told_among_the_steps(
+    kitchen: ScriptableWorkspace,
+) -> None:
     taking_notes(kitchen, "##USER## asked about lids.")
-    free = kitchen.ask(OWNER, "What was the first?", collection="Kitchen", team_id="assistant", model_id="scripted")
+    free = kitchen.ask(
+        OWNER, "What was the first?", collection="Kitchen", team_id="assistant", model_id="scripted"
+    )
     free.wait(30)
     (needed,) = [
-        one.event.usage.total for one in free.events() if isinstance(one.event, ModelReplied) and one.event.purpose == "chat"
+        one.event.usage.total
+        for one in free.events()
+        if isinstance(one.event, ModelReplied) and one.event.purpose == "chat"
     ]
     kitchen.settings = replace(kitchen.settings, run_tokens=needed + 10)
     chat = kitchen.ledger.create_chat(OWNER, "Short", "assistant", "scripted", "Kitchen")
@@ -119,24 +151,38 @@ def test_a_limit_that_is_nearly_used_up_is_told_among_the_steps(kitchen: Scripta
     assert not told.reached
     shown = [re.sub(r"\\(.)", r"\1", caption.value) for caption in app.caption]
     limit, used = f"{needed + 10:,} tokens", f"{told.used:,} tokens"
-    line = f"The run has nearly used up the limit of {limit}: {used} with the call that is made now."
+    line = (
+        f"The run has nearly used up the limit of {limit}: {used} with the call that is made now."
+    )
     assert f":material/data_usage: {line}" in shown
 
 
 @pytest.mark.parametrize(
     ("event", "line"),
     [
-        (Compressed("a", "s", True, 84, 12, 12_300, 3_100, 310),
-         ":material/compress: Shortened the chat: 84 messages to 12, 12,300 to 3,100 tokens; 310 tokens spent"),
-        (Compressed("a", "s", True, 2, 1, 90, 1, estimated=True),
-         ":material/compress: Shortened the chat: 2 messages to 1, about 90 to 1 token"),
-        (Compressed("a", "s", False, 84, 84, 12_300, 12_300, 1, error="no room"),
-         ":material/error: The chat was not shortened: no room; 1 token spent"),
-        (LimitTold("a", "chat", "tokens", 12_000, 10_000, True),
-         r":material/block: The limit of 10,000 tokens was reached\: with the next call of a, the chat would take at least "
-         r"12,000 tokens\."),
+        (
+            Compressed("a", "s", True, 84, 12, 12_300, 3_100, 310),
+            (
+                ":material/compress: Shortened the chat: 84 messages to 12, 12,300 to 3,100 tokens;"
+                " 310 tokens spent"
+            ),
+        ),
+        (
+            Compressed("a", "s", True, 2, 1, 90, 1, estimated=True),
+            ":material/compress: Shortened the chat: 2 messages to 1, about 90 to 1 token",
+        ),
+        (
+            Compressed("a", "s", False, 84, 84, 12_300, 12_300, 1, error="no room"),
+            ":material/error: The chat was not shortened: no room; 1 token spent",
+        ),
+        (
+            LimitTold("a", "chat", "tokens", 12_000, 10_000, True),
+            r":material/block: The limit of 10,000 tokens was reached\: with the next call of a,"
+            r" the chat would take at least "
+            r"12,000 tokens\.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_lines_in_words(event: Compressed | LimitTold, line: str) -> None:
     (step,) = steps([Recorded(1, 0.0, event)])
     assert describe(step) == line

@@ -1,4 +1,6 @@
-"""Chats that look only into a part of a collection, and what they say when nothing of it counts as evidence."""
+"""Chats that look only into a part of a collection, and what they say when nothing of it counts as
+evidence.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,16 @@ QUESTION = "At how many degrees is tea brewed?"
 @pytest.fixture
 def kitchen(workspace: ScriptableWorkspace, ingest: Callable[[str, dict[str, str]], None]) -> str:
     """The id of a collection in which two documents answer the question, one of them tagged."""
-    ingest("Kitchen", {"green.md": "Green tea is brewed at 70 degrees.", "black.md": "Black tea is brewed at 95 degrees."})
-    green = next(one for one in workspace.library.documents(OWNER, "Kitchen") if one.name == "green.md")
+    ingest(
+        "Kitchen",
+        {
+            "green.md": "Green tea is brewed at 70 degrees.",
+            "black.md": "Black tea is brewed at 95 degrees.",
+        },
+    )
+    green = next(
+        one for one in workspace.library.documents(OWNER, "Kitchen") if one.name == "green.md"
+    )
     workspace.library.tag_documents(OWNER, [green.id], add=["mild"])
     return workspace.library.collection(OWNER, "Kitchen").id
 
@@ -59,7 +69,9 @@ def links(app: AppTest) -> list[Any]:
     return list(found)
 
 
-def test_a_chat_stays_narrowed_until_it_is_cleared(workspace: ScriptableWorkspace, kitchen: str) -> None:
+def test_a_chat_stays_narrowed_until_it_is_cleared(
+    workspace: ScriptableWorkspace, kitchen: str
+) -> None:
     app = narrowed(kitchen)
     assert "Only: tag mild" in texts(app)
     ask(app)
@@ -75,7 +87,9 @@ def test_a_chat_stays_narrowed_until_it_is_cleared(workspace: ScriptableWorkspac
     assert "Only:" not in texts(open_page("chat"))
 
 
-def test_what_a_chat_is_narrowed_to_belongs_to_the_chat(workspace: ScriptableWorkspace, kitchen: str) -> None:
+def test_what_a_chat_is_narrowed_to_belongs_to_the_chat(
+    workspace: ScriptableWorkspace, kitchen: str
+) -> None:
     narrowed(kitchen)
     app = open_page("chat")  # refreshed before the first question
     assert "Only: tag mild" in texts(app)
@@ -97,8 +111,12 @@ def test_what_a_chat_is_narrowed_to_belongs_to_the_chat(workspace: ScriptableWor
     assert "tag mild, added from" not in texts(open_page("chat", chat=chat))
 
 
-def test_attached_files_belong_to_the_chosen_documents(workspace: ScriptableWorkspace, kitchen: str) -> None:
-    green = next(one for one in workspace.library.documents(OWNER, "Kitchen") if one.name == "green.md")
+def test_attached_files_belong_to_the_chosen_documents(
+    workspace: ScriptableWorkspace, kitchen: str
+) -> None:
+    green = next(
+        one for one in workspace.library.documents(OWNER, "Kitchen") if one.name == "green.md"
+    )
     app = open_page("chat")
     app.button(key="narrow").click().run()
     app.multiselect(key=f"narrow-new-{kitchen}-documents").set_value([green.id]).run()
@@ -118,13 +136,18 @@ def test_what_a_chat_looks_into_is_named(workspace: ScriptableWorkspace, kitchen
         for name in ("green.md", "black.md")
     )
     assert filters.in_words(Scope([green])) == "green\\.md"
-    assert filters.in_words(Scope([black, green, "x"], tags=["mild"])) == "black\\.md and 2 more, tag mild"
+    assert (
+        filters.in_words(Scope([black, green, "x"], tags=["mild"]))
+        == "black\\.md and 2 more, tag mild"
+    )
     workspace.library.delete_documents(OWNER, [black])
     assert filters.in_words(Scope([black, green])) == "2 documents"
     assert filters.in_words(Scope([])) == "0 documents"
 
 
-def test_weak_evidence_is_told_with_a_way_to_see_it(workspace: ScriptableWorkspace, kitchen: str) -> None:
+def test_weak_evidence_is_told_with_a_way_to_see_it(
+    workspace: ScriptableWorkspace, kitchen: str
+) -> None:
     workspace.library.set_options(OWNER, "Kitchen", replace(DEFAULT, min_score=1.0))
     app = ask(narrowed(kitchen))
     shown = texts(app)
@@ -135,7 +158,9 @@ def test_weak_evidence_is_told_with_a_way_to_see_it(workspace: ScriptableWorkspa
     assert "collection=Kitchen" in link.proto.query_string
 
 
-def test_nothing_found_is_told_and_an_answer_with_sources_is_left_alone(workspace: ScriptableWorkspace, kitchen: str) -> None:
+def test_nothing_found_is_told_and_an_answer_with_sources_is_left_alone(
+    workspace: ScriptableWorkspace, kitchen: str
+) -> None:
     workspace.library.set_options(OWNER, "Kitchen", replace(DEFAULT, mode="lexical"))
     assert "No passage was found." in texts(ask(open_page("chat"), "zebra"))
     app = ask(open_page("chat"))
@@ -143,9 +168,15 @@ def test_nothing_found_is_told_and_an_answer_with_sources_is_left_alone(workspac
     assert "Weak evidence" not in texts(app)
 
 
-def test_agents_look_for_exact_words_in_the_scope(workspace: ScriptableWorkspace, kitchen: str) -> None:
+def test_agents_look_for_exact_words_in_the_scope(
+    workspace: ScriptableWorkspace, kitchen: str
+) -> None:
     calls = [
-        {"id": text, "type": "function", "function": {"name": "find_exact", "arguments": json.dumps({"text": text})}}
+        {
+            "id": text,
+            "type": "function",
+            "function": {"name": "find_exact", "arguments": json.dumps({"text": text})},
+        }
         for text in ("95 degrees", "70 degrees")
     ]
     script: list[str | dict[str, Any]] = [
@@ -154,14 +185,23 @@ def test_agents_look_for_exact_words_in_the_scope(workspace: ScriptableWorkspace
     ]
     model = scripted_model(script)
     workspace.added.insert(0, model)
-    run = workspace.ask(OWNER, QUESTION, collection="Kitchen", team_id="assistant", model_id=model.id, scope=Scope(tags=["mild"]))
+    run = workspace.ask(
+        OWNER,
+        QUESTION,
+        collection="Kitchen",
+        team_id="assistant",
+        model_id=model.id,
+        scope=Scope(tags=["mild"]),
+    )
     assert [citation.document for citation in run.result().citations] == ["green.md"]
     first, second = [one.event for one in run.events() if isinstance(one.event, Retrieved)]
     assert (first.query, first.hits) == ("95 degrees", [])
     assert [hit["document"] for hit in second.hits] == ["green.md"]
 
 
-def test_what_is_narrowed_survives_the_way_through_the_ledger(workspace: ScriptableWorkspace) -> None:
+def test_what_is_narrowed_survives_the_way_through_the_ledger(
+    workspace: ScriptableWorkspace,
+) -> None:
     scope = Scope(
         ["a", "b"],
         ["application/pdf"],
@@ -171,11 +211,15 @@ def test_what_is_narrowed_survives_the_way_through_the_ledger(workspace: Scripta
         2,
         9,
     )
-    said = MessageSent("1", None, "user", "team", "user", "?", extra={"scope": scope_to_json(scope)})
+    said = MessageSent(
+        "1", None, "user", "team", "user", "?", extra={"scope": scope_to_json(scope)}
+    )
     assert Question.asked_by(said).scope == scope
     assert scope_to_json(EVERYTHING) == {}
-    assert filters.in_words(scope) == (
-        "2 documents, PDF, tag \\*x\\*, added from 2 Jan 2026, added to 3 Jan 2026, from page 2, to page 9"
+    assert (
+        filters.in_words(scope)
+        == "2 documents, PDF, tag \\*x\\*, added from 2 Jan 2026, added to 3 Jan 2026, from page 2,"
+        " to page 9"
     )
     assert filters.in_words(EVERYTHING) == ""
 
@@ -184,11 +228,23 @@ def test_what_is_narrowed_survives_the_way_through_the_ledger(workspace: Scripta
     ("left_out", "mode", "seconds", "line"),
     [
         ({}, "hybrid", 0.0041, "Looked up “tea”: 0 passages, 4.1 ms"),
-        ({"weak": 3, "duplicate": 1}, "hybrid", 0.04, "Looked up “tea”: 0 passages, 40 ms; 3 weak and 1 duplicate left out"),
-        ({"duplicate": 2}, "dense", 0.4, "Looked up “tea”: 0 passages, 0.40 s; 2 duplicates left out"),
+        (
+            {"weak": 3, "duplicate": 1},
+            "hybrid",
+            0.04,
+            "Looked up “tea”: 0 passages, 40 ms; 3 weak and 1 duplicate left out",
+        ),
+        (
+            {"duplicate": 2},
+            "dense",
+            0.4,
+            "Looked up “tea”: 0 passages, 0.40 s; 2 duplicates left out",
+        ),
         ({}, "exact", 3.0, "Looked for exactly “tea”: 0 passages, 3.0 s"),
     ],
 )
-def test_the_line_of_a_search_tells_what_was_left_out(left_out: dict[str, int], mode: str, seconds: float, line: str) -> None:
+def test_the_line_of_a_search_tells_what_was_left_out(
+    left_out: dict[str, int], mode: str, seconds: float, line: str
+) -> None:
     found = Retrieved("tea", "Kitchen", mode, [], seconds, left_out=left_out)
     assert draw.describe(found) == f":material/search: {line}"

@@ -1,4 +1,6 @@
-"""A plan on the chat page: its steps as they are carried out, and later the same from what is stored."""
+"""A plan on the chat page: its steps as they are carried out, and later the same from what is
+stored.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +38,19 @@ def begin() -> tuple[AppTest, Run[Answer]]:
 
 def steps(app: AppTest) -> list[str]:
     """The labels of the plan's steps, without their seconds."""
-    return [one.label.replace("\\", "").split(" · ")[0] for one in app.expander if one.label.startswith("\\#E")]
+    return [
+        one.label.replace("\\", "").split(" · ")[0]
+        for one in app.expander
+        if one.label.startswith("\\#E")
+    ]
 
 
 def states(app: AppTest) -> list[str]:
     """Icon and the words behind the last dot."""
     return [
-        f"{one.icon.strip(':').removeprefix('material/')} {one.label.rpartition(' · ')[2]}".replace("\\", "")
+        f"{one.icon.strip(':').removeprefix('material/')} {one.label.rpartition(' · ')[2]}".replace(
+            "\\", ""
+        )
         for one in app.expander
         if one.label.startswith("\\#E")
     ]
@@ -71,14 +79,18 @@ def said(app: AppTest) -> str:
     return "\n".join(one.value.replace("\\", "") for one in [*app.markdown, *app.caption])
 
 
-def test_steps_are_seen_waiting_running_and_done_and_look_the_same_when_stored(kitchen: ScriptableWorkspace) -> None:
+def test_steps_are_seen_waiting_running_and_done_and_look_the_same_when_stored(
+    kitchen: ScriptableWorkspace,
+) -> None:
     go_on = threading.Event()
 
     def read(request: Mapping[str, Any]) -> str:
         assert go_on.wait(30)
         return "80"
 
-    kitchen.added.insert(0, scripted_model([PLAN, read, "It is 40 degrees; green tea needs 80 [1]."]))
+    kitchen.added.insert(
+        0, scripted_model([PLAN, read, "It is 40 degrees; green tea needs 80 [1]."])
+    )
     app, run = begin()
     until(app, lambda: any(state.startswith("check") for state in states(app)))
     assert steps(app) == ["#E1 find the temperature", "#E2 read it", "#E3 halve it"]
@@ -97,11 +109,17 @@ def test_steps_are_seen_waiting_running_and_done_and_look_the_same_when_stored(k
     assert "**Planner** planned 3 steps]" in said(app)
     assert {"80", "40"} <= {code.value for code in app.code}
     assert "With the evidence: 80 / 2" in said(app)
-    assert not any("search_documents(" in one.label for one in app.expander), "no call is shown twice"
-    assert f"It is 40 degrees; green tea needs 80 [\\[1\\]](#cite-{run.message_id}-1)." in [one.value for one in app.markdown]
+    assert not any("search_documents(" in one.label for one in app.expander), (
+        "no call is shown twice"
+    )
+    assert f"It is 40 degrees; green tea needs 80 [\\[1\\]](#cite-{run.message_id}-1)." in [
+        one.value for one in app.markdown
+    ]
 
 
-def test_a_plan_that_was_sent_back_a_failed_step_and_another_plan(kitchen: ScriptableWorkspace) -> None:
+def test_a_plan_that_was_sent_back_a_failed_step_and_another_plan(
+    kitchen: ScriptableWorkspace,
+) -> None:
     replies = [
         "#E1 = look_around[tea]",
         "Plan: halve it\n#E1 = calculate[80 degrees / 2]",

@@ -1,4 +1,6 @@
-"""The progress of documents that are taken in or indexed: what is counted from events, and what pages show meanwhile."""
+"""The progress of documents that are taken in or indexed: what is counted from events, and what
+pages show meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,14 @@ from streamlit.testing.v1 import AppTest
 from agentkit import runs
 from agentkit.core import bus
 from agentkit.errors import FetchFailed
-from agentkit.events import CallStatus, DocumentDone, DocumentProgress, Event, ModelReplied, Recorded
+from agentkit.events import (
+    CallStatus,
+    DocumentDone,
+    DocumentProgress,
+    Event,
+    ModelReplied,
+    Recorded,
+)
 from agentkit.runs import Run
 from agentkit.ui.documents.tally import Tally, summary
 from tests.app.conftest import ScriptableWorkspace
@@ -40,12 +49,15 @@ def tally_of(size: int, *events: Event, error: Exception | None = None) -> Tally
 def test_counts_each_document_once_by_how_it_ended() -> None:
     tally = tally_of(
         5,
-        DocumentProgress("1", "a.md", "parse"), DocumentProgress("1", "a.md", "embed"), DocumentDone("1", "a.md", "indexed"),
-        DocumentProgress("2", "b.md", "parse"), DocumentDone("2", "b.md", "failed", error="It is empty."),
+        DocumentProgress("1", "a.md", "parse"),
+        DocumentProgress("1", "a.md", "embed"),
+        DocumentDone("1", "a.md", "indexed"),
+        DocumentProgress("2", "b.md", "parse"),
+        DocumentDone("2", "b.md", "failed", error="It is empty."),
         DocumentDone("1", "a.md", "unchanged", note="Not changed."),
         DocumentDone("5", "copy.md", "indexed", same_as="a.md"),
         DocumentProgress("4", "d.md", "embed", 3, 4),
-    )  # fmt: skip
+    )
     assert tally.counts == {"indexed": 2, "failed": 1, "unchanged": 1}
     assert [one.document for one in tally.copies] == ["copy.md"]
     assert list(tally.under_way) == ["4"]
@@ -56,7 +68,12 @@ def test_counts_each_document_once_by_how_it_ended() -> None:
 
 
 def test_following_again_counts_only_what_is_new() -> None:
-    run = runs.start(lambda: bus.emit(DocumentDone("1", "a.md", "indexed")), kind="test", owner="somebody else", size=1)
+    run = runs.start(
+        lambda: bus.emit(DocumentDone("1", "a.md", "indexed")),
+        kind="test",
+        owner="somebody else",
+        size=1,
+    )
     assert run.wait(60)
     tally = Tally(1)
     tally.follow(run)
@@ -122,19 +139,38 @@ def test_a_run_that_fails_as_a_whole_says_why() -> None:
 class HaltedIngest:
     """A run that is done with one document of three and waits with the second."""
 
-    def __init__(self, workspace: ScriptableWorkspace, kind: str = "ingest", title: str = "3 documents into Kitchen") -> None:
+    def __init__(
+        self,
+        workspace: ScriptableWorkspace,
+        kind: str = "ingest",
+        title: str = "3 documents into Kitchen",
+    ) -> None:
         self.go_on = threading.Event()
         self.half = threading.Event()
-        self.run: Run[None] = runs.start(self.work, kind=kind, title=title, owner=OWNER, ledger=workspace.ledger, size=3)
+        self.run: Run[None] = runs.start(
+            self.work, kind=kind, title=title, owner=OWNER, ledger=workspace.ledger, size=3
+        )
         assert self.half.wait(60)
 
     def work(self) -> None:
         bus.emit(DocumentDone("1", "a.md", "failed", error="a.md is damaged."))
         bus.emit(DocumentProgress("2", "b_c.md", "embed", 1, 2))
-        bus.emit(ModelReplied("1", "", "p", "m", "embedding", "failed", error_type="RateLimited", retry_in_s=9000.0))
+        bus.emit(
+            ModelReplied(
+                "1",
+                "",
+                "p",
+                "m",
+                "embedding",
+                "failed",
+                error_type="RateLimited",
+                retry_in_s=9000.0,
+            )
+        )
         self.half.set()
         while not self.go_on.wait(0.01):
-            if runs.current().stopping:  # type: ignore[union-attr]  # there is one: this is its work
+            # There is one: this is its work.
+            if runs.current().stopping:  # type: ignore[union-attr]
                 return
 
     def end(self) -> None:
@@ -142,10 +178,14 @@ class HaltedIngest:
         assert self.run.wait(60)
 
 
-def test_progress_is_shown_in_any_session_and_can_be_cancelled(workspace: ScriptableWorkspace) -> None:
+def test_progress_is_shown_in_any_session_and_can_be_cancelled(
+    workspace: ScriptableWorkspace,
+) -> None:
     halted = HaltedIngest(workspace)
     for app in (open_page("documents"), open_page("documents")):  # a refresh is a new session
-        assert any("1 of 3 documents · 1 failed" in str(bar.proto.text) for bar in app.get("progress"))
+        assert any(
+            "1 of 3 documents · 1 failed" in str(bar.proto.text) for bar in app.get("progress")
+        )
         assert any("b\\_c\\.md is being embedded, 50%" in one.value for one in app.caption)
         assert any("Rate limited, next try in " in one.value for one in app.caption)
         assert not [one for one in app.button if one.key == "load-samples"]
@@ -166,7 +206,9 @@ def test_the_summary_comes_by_itself_when_the_run_ends(workspace: ScriptableWork
 
 
 def fast_following() -> None:
-    """The script of a page that says how often it was drawn; nothing has come when it is drawn first."""
+    """The script of a page that says how often it was drawn; nothing has come when it is drawn
+    first.
+    """
     import streamlit as st
 
     from agentkit.events import DocumentProgress
@@ -187,7 +229,9 @@ def test_the_page_follows_at_once_when_the_first_document_comes() -> None:
 
 
 def ending_between() -> None:
-    """The script of a page that reads what it shows just before a run ends that is watched further down."""
+    """The script of a page that reads what it shows just before a run ends that is watched further
+    down.
+    """
     import streamlit as st
 
     from agentkit.ui.documents import progress
@@ -217,12 +261,21 @@ def index_view() -> None:
     progress.draw_progress("index")
 
 
-def test_an_index_that_is_built_is_shown_in_its_own_place_and_words(workspace: ScriptableWorkspace) -> None:
+def test_an_index_that_is_built_is_shown_in_its_own_place_and_words(
+    workspace: ScriptableWorkspace,
+) -> None:
     halted = HaltedIngest(workspace, "index", "200 tokens for Kitchen")
-    assert not open_page("documents").get("progress"), "the page of the documents is about taking in"
-    for app in (AppTest.from_function(index_view).run(), AppTest.from_function(index_view).run()):  # a refresh is a new session
+    assert not open_page("documents").get("progress"), (
+        "the page of the documents is about taking in"
+    )
+    for app in (
+        AppTest.from_function(index_view).run(),
+        AppTest.from_function(index_view).run(),
+    ):  # a refresh is a new session
         assert any("Building 200 tokens for Kitchen" in one.value for one in app.markdown)
-        assert any("1 of 3 documents · 1 failed" in str(bar.proto.text) for bar in app.get("progress"))
+        assert any(
+            "1 of 3 documents · 1 failed" in str(bar.proto.text) for bar in app.get("progress")
+        )
     app.button(key=f"stop-{halted.run.id}").click().run()
     settle(app)
     assert "1 failed, 2 not built, as you cancelled" in app.warning[0].value
@@ -231,7 +284,10 @@ def test_an_index_that_is_built_is_shown_in_its_own_place_and_words(workspace: S
 
 
 def test_an_index_that_only_takes_the_place_of_another_counts_nothing() -> None:
-    assert summary("B instead of A", tally_of(0), "index") == "**B instead of A:** nothing was missing."
+    assert (
+        summary("B instead of A", tally_of(0), "index")
+        == "**B instead of A:** nothing was missing."
+    )
     built = tally_of(2, DocumentDone("1", "a.md", "indexed"), DocumentDone("2", "b.md", "indexed"))
     assert summary("B instead of A", built, "index").startswith("**B instead of A:** 2 built, in ")
 
@@ -239,7 +295,9 @@ def test_an_index_that_only_takes_the_place_of_another_counts_nothing() -> None:
 def test_a_server_that_is_asked_again_is_told_until_it_answers() -> None:
     def told(error_type: str, retry_in_s: float | None) -> ModelReplied:
         status: CallStatus = "failed" if retry_in_s else "ok"
-        return ModelReplied("1", "", "p", "m", "embedding", status, error_type=error_type, retry_in_s=retry_in_s)
+        return ModelReplied(
+            "1", "", "p", "m", "embedding", status, error_type=error_type, retry_in_s=retry_in_s
+        )
 
     progress = DocumentProgress("1", "a.md", "embed", 0, 4)
     waiting = tally_of(1, progress, told("RateLimited", 8.0)).waits

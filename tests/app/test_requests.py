@@ -1,4 +1,6 @@
-"""What was sent to a model, on the chat page: below its call, at the level that shows everything."""
+"""What was sent to a model, on the chat page: below its call, at the level that shows
+everything.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +42,17 @@ def labels(app: AppTest) -> list[str]:
     return [one.label for one in app.expander]
 
 
-def test_a_stored_call_shows_its_request_when_it_is_unfolded(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_a_stored_call_shows_its_request_when_it_is_unfolded(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
     workspace.script("At 80 degrees [1].")
     app = settle(ask(open_page("chat"), "How hot is green tea?"))
-    (answer,) = [one for one in workspace.ledger.thread(OWNER, app.query_params["chat"]) if one.role == "assistant"]
+    (answer,) = [
+        one
+        for one in workspace.ledger.thread(OWNER, app.query_params["chat"])
+        if one.role == "assistant"
+    ]
     heard = [one.event for one in queries.events(workspace.ledger, OWNER, answer.run_id or "")]
     (called,) = [one for one in heard if isinstance(one, ModelCalled) and one.purpose == "chat"]
     steps = f"steps-{answer.run_id}"
@@ -60,10 +68,14 @@ def test_a_stored_call_shows_its_request_when_it_is_unfolded(workspace: Scriptab
     assert any(TEA in one for one in shown)
     assert '"model": "scripted"' in shown[-1]
     said = [one.value for one in app.caption]
-    assert [f"**{one['role']}**" for one in called.messages] == [one for one in said if one in ("**system**", "**user**")]
+    assert [f"**{one['role']}**" for one in called.messages] == [
+        one for one in said if one in ("**system**", "**user**")
+    ]
     assert any("of JSON" in one and "0 tools" in one for one in said)
     assert "**Parameters**" in said
-    (link,) = [one.proto.url for one in app.get("link_button") if one.proto.label == "Download the request"]
+    (link,) = [
+        one.proto.url for one in app.get("link_button") if one.proto.label == "Download the request"
+    ]
     file = TestClient(Starlette(routes=[downloads.ROUTE])).get(f"/{link}")
     request = workspace.ledger.request_of(OWNER, called.call_id)
     assert file.content.decode() == request.json
@@ -72,13 +84,19 @@ def test_a_stored_call_shows_its_request_when_it_is_unfolded(workspace: Scriptab
     assert any("is kept" in one.value for one in app.run().caption)
 
 
-def test_a_call_that_goes_on_shows_its_request(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_a_call_that_goes_on_shows_its_request(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.txt": TEA})
     client = workspace.halting("At 80", " degrees [1].")
     app = ask(open_page("chat"), "How hot is green tea?")
     assert client.halted.wait(30)
     (run,) = runs.live(OWNER)
-    (called,) = [one.event for one in run.events() if isinstance(one.event, ModelCalled) and one.event.purpose == "chat"]
+    (called,) = [
+        one.event
+        for one in run.events()
+        if isinstance(one.event, ModelCalled) and one.event.purpose == "chat"
+    ]
     unfolded(app, f"request-{called.call_id}")
     assert any(TEA in one.value for one in app.code)
     client.go_on.set()

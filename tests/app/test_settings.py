@@ -1,4 +1,6 @@
-"""The Settings page: connections and their test against a real server, the store's health, limits; no secret on the page."""
+"""The Settings page: connections and their test against a real server, the store's health, limits;
+no secret on the page.
+"""
 
 from __future__ import annotations
 
@@ -129,11 +131,16 @@ def test_what_a_test_of_a_connection_takes_is_counted(workspace: ScriptableWorks
         app.button(key="test-Ours").click().run()
         settle(app)
         posted = [asked for asked in server.requests if asked.body]
-    sql = "select model, purpose, status, agent, run_id, cost, input_tokens + cache_read_tokens as tokens from llm_calls"
+    sql = (
+        "select model, purpose, status, agent, run_id, cost, input_tokens + cache_read_tokens as"
+        " tokens from llm_calls"
+    )
     rows = workspace.database.rows(f"{sql} order by finished_at")
     assert [row["model"] for row in rows] == ["tiny", "embedder"]
     assert len(rows) == len(posted)
-    assert {(row["purpose"], row["status"], row["agent"]) for row in rows} == {("test", "ok", "Connection test")}
+    assert {(row["purpose"], row["status"], row["agent"]) for row in rows} == {
+        ("test", "ok", "Connection test")
+    }
     assert {(row["run_id"], row["cost"]) for row in rows} == {(None, 0.0)}
     assert min(row["tokens"] for row in rows) > 0
 
@@ -390,9 +397,9 @@ def test_the_model_of_new_chats_is_chosen(workspace: ScriptableWorkspace, ingest
     fill(app, models="other")
     assert [one.name for one in saved(workspace)] == ["One", "Two"]
     app.menu_button(key="menu-Two").click("Delete").run()
-    assert "New chats begin with large; after that, with other." in app.warning[
-        0
-    ].value.replace("\\", "")
+    assert "New chats begin with large; after that, with other." in app.warning[0].value.replace(
+        "\\", ""
+    )
     app.button(key="delete-connection").click().run()
     assert workspace.settings.default_model == ""
     assert workspace.model().id == "One/other"

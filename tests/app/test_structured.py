@@ -1,4 +1,6 @@
-"""Teams that answer in structures, on the chat page: tables out of documents, and the game that one watches."""
+"""Teams that answer in structures, on the chat page: tables out of documents, and the game that one
+watches.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def steps(app: AppTest, run: Run[Answer], level: str) -> list[str]:
     return texts(app)
 
 
-def test_a_table_of_what_stands_literally_in_the_documents(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_a_table_of_what_stands_literally_in_the_documents(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Bills", BILLS)
     app, run = begin("table", WANTED)
     settle(app)
@@ -60,7 +64,10 @@ def test_a_table_of_what_stands_literally_in_the_documents(workspace: Scriptable
     assert table.splitlines()[:4] == [
         "| Document | total | date |",
         "| --- | --- | --- |",
-        f"| a.txt | 12.5\u00a0[\\[1\\]](#cite-{run.message_id}-1) | 2025-03-03\u00a0[\\[2\\]](#cite-{run.message_id}-2) |",
+        (
+            f"| a.txt | 12.5\u00a0[\\[1\\]](#cite-{run.message_id}-1) |"
+            f" 2025-03-03\u00a0[\\[2\\]](#cite-{run.message_id}-2) |"
+        ),
         f"| b.txt | 7\u00a0[\\[3\\]](#cite-{run.message_id}-3) |  |",
     ]
     below = [pills.key for pills in app.pills if pills.key != "warm-sources"]
@@ -75,10 +82,17 @@ def test_a_table_of_what_stands_literally_in_the_documents(workspace: Scriptable
 
 @pytest.mark.parametrize(
     ("documents", "question", "told"),
-    [(BILLS, "How is the weather?", "The question names no fields."), ({}, WANTED, "There are no documents")],
+    [
+        (BILLS, "How is the weather?", "The question names no fields."),
+        ({}, WANTED, "There are no documents"),
+    ],
 )
 def test_without_fields_or_documents_it_says_what_to_do(
-    workspace: ScriptableWorkspace, ingest: Ingest, documents: dict[str, str], question: str, told: str
+    workspace: ScriptableWorkspace,
+    ingest: Ingest,
+    documents: dict[str, str],
+    question: str,
+    told: str,
 ) -> None:
     ingest("Bills", documents)
     app, _ = begin("table", question)
@@ -107,7 +121,10 @@ def test_thoughts_are_shown_only_with_everything(workspace: ScriptableWorkspace)
     workspace.added.insert(0, scripted_model(players()))
     app, run = begin("werewolf", "Play!")
     settle(app)
-    assert any("The werewolves win: they are at least as many as the others." in text for text in texts(app))
+    assert any(
+        "The werewolves win: they are at least as many as the others." in text
+        for text in texts(app)
+    )
     calls = steps(app, run, "calls")
     assert any("**Moderator** to everyone" in text for text in calls)
     assert any(text.endswith(" speaks") for text in calls), "what a player says to all"
@@ -118,13 +135,18 @@ def test_thoughts_are_shown_only_with_everything(workspace: ScriptableWorkspace)
     assert not any("Night 1" in text or "Secretly" in text for text in steps(app, run, "answer"))
 
 
-def test_nights_and_days_of_a_game_are_headings_among_its_steps(workspace: ScriptableWorkspace) -> None:
+def test_nights_and_days_of_a_game_are_headings_among_its_steps(
+    workspace: ScriptableWorkspace,
+) -> None:
     workspace.added.insert(0, scripted_model(players()))
     app, run = begin("werewolf", "Play!")
     settle(app)
     calls = steps(app, run, "calls")
     headings = [text for text in calls if text.startswith("###### ")]
-    assert headings[:2] == ["###### :material/bedtime: Night 1", "###### :material/light_mode: Day 1"]
+    assert headings[:2] == [
+        "###### :material/bedtime: Night 1",
+        "###### :material/light_mode: Day 1",
+    ]
     assert len(headings) == len(set(headings)), "each once"
     assert any(text.startswith("Alive: Player1") for text in calls)
     assert not any("begins" in text for text in calls), "said by the heading"
@@ -166,10 +188,14 @@ def watched(workspace: ScriptableWorkspace) -> Iterator[Watched]:
 def test_a_game_is_watched_while_it_goes_on_and_after_a_refresh(watched: Watched) -> None:
     app, _, script = watched
     for page in (app, open_page("chat", chat=app.query_params["chat"])):
-        (unfolded,) = [expander for expander in page.expander if expander.label.endswith("is thinking")]
+        (unfolded,) = [
+            expander for expander in page.expander if expander.label.endswith("is thinking")
+        ]
         assert unfolded.proto.expanded
         assert any("Talk about who may be a werewolf." in said.value for said in unfolded.markdown)
-        assert unfolded.label in texts(page), "told beside Stop, too: the label is out of sight by then"
+        assert unfolded.label in texts(page), (
+            "told beside Stop, too: the label is out of sight by then"
+        )
         assert not any("Secretly" in text for text in texts(page))
     script.go_on.set()
     settle(app)

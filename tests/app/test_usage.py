@@ -1,4 +1,6 @@
-"""The Usage page: its figures are those of the ledger and of the answers, filters narrow them, days are the viewer's."""
+"""The Usage page: its figures are those of the ledger and of the answers, filters narrow them, days
+are the viewer's.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +34,28 @@ Ingest = Callable[[str, dict[str, str]], None]
 def add_call(workspace: ScriptableWorkspace, **given: Any) -> None:
     """One row of `llm_calls`, a chat call of a model with a known price unless told otherwise."""
     row: dict[str, Any] = {
-        "id": new_id(), "attempt": 1, "owner": OWNER, "agent": "Writer", "provider": "openai", "model": "gpt-5-mini",
-        "purpose": "chat", "status": "ok",
-        "error": "", "error_type": "", "input_tokens": 100, "cache_read_tokens": 20, "cache_write_tokens": 0,
-        "output_tokens": 30, "reasoning_tokens": 5, "estimated": False, "cost": 0.25, "seconds": 2.0, "first_token_s": 0.5,
-        "raw_usage": "{}", "finished_at": datetime.now(UTC).replace(tzinfo=None),
-    }  # fmt: skip
+        "id": new_id(),
+        "attempt": 1,
+        "owner": OWNER,
+        "agent": "Writer",
+        "provider": "openai",
+        "model": "gpt-5-mini",
+        "purpose": "chat",
+        "status": "ok",
+        "error": "",
+        "error_type": "",
+        "input_tokens": 100,
+        "cache_read_tokens": 20,
+        "cache_write_tokens": 0,
+        "output_tokens": 30,
+        "reasoning_tokens": 5,
+        "estimated": False,
+        "cost": 0.25,
+        "seconds": 2.0,
+        "first_token_s": 0.5,
+        "raw_usage": "{}",
+        "finished_at": datetime.now(UTC).replace(tzinfo=None),
+    }
     workspace.database.insert("llm_calls", {**row, **given})
 
 
@@ -57,7 +75,9 @@ def test_an_empty_ledger_leads_to_the_chat(workspace: ScriptableWorkspace) -> No
     assert not app.metric
 
 
-def test_the_figures_are_those_under_the_answer(workspace: ScriptableWorkspace, ingest: Ingest) -> None:
+def test_the_figures_are_those_under_the_answer(
+    workspace: ScriptableWorkspace, ingest: Ingest
+) -> None:
     ingest("Kitchen", {"tea.md": "Green tea is brewed at 70 degrees."})
     workspace.database.execute("delete from llm_calls")  # those of the ingest belong to no answer
     workspace.script("At 70 degrees [1].")
@@ -85,8 +105,17 @@ def test_an_unknown_price_is_unknown(workspace: ScriptableWorkspace) -> None:
     assert metrics(app)["Known cost"] == "$0.2500"
 
 
-def test_costs_are_numbers_that_sort_and_are_read_however_small(workspace: ScriptableWorkspace) -> None:
-    for model, cost in [("a", 5.05), ("b", 15.65), ("c", 4.99), ("d", 0.00004), ("e", None), ("f", 0.0)]:
+def test_costs_are_numbers_that_sort_and_are_read_however_small(
+    workspace: ScriptableWorkspace,
+) -> None:
+    for model, cost in [
+        ("a", 5.05),
+        ("b", 15.65),
+        ("c", 4.99),
+        ("d", 0.00004),
+        ("e", None),
+        ("f", 0.0),
+    ]:
         add_call(workspace, model=model, cost=cost)
     app = open_page("usage")
     for name in ("By model", "Calls"):
@@ -98,29 +127,45 @@ def test_costs_are_numbers_that_sort_and_are_read_however_small(workspace: Scrip
         columns = json.loads(app.dataframe[0].proto.columns)
         assert columns["cost"]["type_config"] == {"type": "number"}, name
         read = arrow(app.dataframe[0].proto.arrow_data.styler.display_values)
-        assert {"$5.05", "$15.65", "$4.99", "$0.00004", "$0.00"} < set(read["cost"].astype(str)), name
+        assert {"$5.05", "$15.65", "$4.99", "$0.00004", "$0.00"} < set(read["cost"].astype(str)), (
+            name
+        )
 
 
 @pytest.mark.soak
 def test_all_calls_can_be_taken_away(workspace: ScriptableWorkspace) -> None:
     many = 120_000 * TIMES
     workspace.database.execute(
-        """insert into llm_calls select 'c' || i, 1, ?, null, null, null, '=Agent', 'openai', 'gpt', 'chat', 'ok', '', '',
-        i, 0, 0, 0, 0, false, 0.5, 1, null, '{}', timestamp '2026-03-01' + interval (i) second from range(?) r(i)""",
+        """insert into llm_calls select 'c' || i, 1, ?, null, null, null, '=Agent', 'openai',
+        'gpt', 'chat', 'ok', '', '',
+        i, 0, 0, 0, 0, false, 0.5, 1, null, '{}', timestamp '2026-03-01' + interval (i) second
+        from range(?) r(i)""",
         [OWNER, many],
     )
     add_call(workspace, owner="somebody else")
     app = open_page("usage", days="All")
     links: Any = app.get("link_button")
-    assert [link.proto.label for link in links] == ["Export the calls as CSV", "Export the calls as Parquet"]
+    assert [link.proto.label for link in links] == [
+        "Export the calls as CSV",
+        "Export the calls as Parquet",
+    ]
     client = TestClient(Starlette(routes=server.ROUTES))
     text, parquet = (client.get(f"/{link.proto.url}") for link in links)
     assert (text.status_code, text.headers["content-type"]) == (200, "text/csv; charset=utf-8")
     rows = pandas.read_csv(io.BytesIO(text.content))
-    assert (len(rows), rows.id.nunique(), rows.id[0], set(rows.agent)) == (many, many, f"c{many - 1}", {"'=Agent"})
+    assert (len(rows), rows.id.nunique(), rows.id[0], set(rows.agent)) == (
+        many,
+        many,
+        f"c{many - 1}",
+        {"'=Agent"},
+    )
     assert text.headers["content-disposition"].startswith("attachment; filename*=UTF-8''calls-2")
     whole = pandas.read_parquet(io.BytesIO(parquet.content))
-    assert (len(whole), whole.input_tokens.sum(), set(whole.agent)) == (many, rows.input_tokens.sum(), {"=Agent"})
+    assert (len(whole), whole.input_tokens.sum(), set(whole.agent)) == (
+        many,
+        rows.input_tokens.sum(),
+        {"=Agent"},
+    )
     assert whole.cost.dtype.kind == "f"
     assert not list((workspace.settings.data / "exports").iterdir()), "nothing stays on the disk"
     assert client.get("/base/path/" + links[0].proto.url).status_code == 200
@@ -129,9 +174,18 @@ def test_all_calls_can_be_taken_away(workspace: ScriptableWorkspace) -> None:
     assert not app.get("link_button")  # no calls today
 
 
-def test_filters_narrow_every_figure_and_come_from_the_address(workspace: ScriptableWorkspace) -> None:
+def test_filters_narrow_every_figure_and_come_from_the_address(
+    workspace: ScriptableWorkspace,
+) -> None:
     add_call(workspace)
-    add_call(workspace, model="llama3", agent="Critic", status="failed", output_tokens=0, reasoning_tokens=0)
+    add_call(
+        workspace,
+        model="llama3",
+        agent="Critic",
+        status="failed",
+        output_tokens=0,
+        reasoning_tokens=0,
+    )
     add_call(
         workspace,
         model="minilm",
@@ -144,7 +198,11 @@ def test_filters_narrow_every_figure_and_come_from_the_address(workspace: Script
     )
     add_call(workspace, finished_at=datetime.now(UTC).replace(tzinfo=None) - timedelta(days=40))
     app = open_page("usage")
-    assert (metrics(app)["Calls"], metrics(app)["Failed"], metrics(app)["Median time"]) == ("3", "1", "2.0 s")
+    assert (metrics(app)["Calls"], metrics(app)["Failed"], metrics(app)["Median time"]) == (
+        "3",
+        "1",
+        "2.0 s",
+    )
     app.segmented_control(key="days").set_value("All").run()
     assert metrics(app)["Calls"] == "4"
     app.segmented_control(key="purpose").set_value("Embedding").run()
@@ -162,7 +220,9 @@ def test_a_custom_range_has_both_its_ends(workspace: ScriptableWorkspace) -> Non
         add_call(workspace, finished_at=now - timedelta(days=days))
     app = open_page("usage", days="Custom")
     today = datetime.now(UTC).date()
-    app.date_input(key="between").set_value((today - timedelta(days=2), today - timedelta(days=1))).run()
+    app.date_input(key="between").set_value(
+        (today - timedelta(days=2), today - timedelta(days=1))
+    ).run()
     assert metrics(app)["Calls"] == "2"
 
 
@@ -170,7 +230,12 @@ def test_each_table_sums_up_to_the_total(workspace: ScriptableWorkspace) -> None
     chat = workspace.ledger.create_chat(OWNER, "Tea *for* two", "answer", "offline", "Kitchen")
     for number in range(6):
         chat_id = chat.id if number % 2 else None
-        add_call(workspace, model=f"m{number % 3}", agent=("Writer", "Critic")[number % 2], chat_id=chat_id)
+        add_call(
+            workspace,
+            model=f"m{number % 3}",
+            agent=("Writer", "Critic")[number % 2],
+            chat_id=chat_id,
+        )
     app = open_page("usage")
     for name in ("By model", "By agent", "By chat", "By day"):
         app.session_state["usage-tables"] = name
@@ -208,13 +273,28 @@ def test_a_chat_may_be_called_as_deleted_ones_are(workspace: ScriptableWorkspace
 
 
 def test_days_without_calls_are_there_and_empty() -> None:
-    frame = pandas.DataFrame({
-        "key": ["2026-03-01", "2026-03-04"], "prompt_tokens": [5, 7], "completion_tokens": [1, 2], "unpriced": [0, 1],
-        "cost": [0.5, None], "p50_s": [1.0, 2.0], "p95_s": [1.5, 2.5],
-    })  # fmt: skip
-    chosen = CallFilter(OWNER, since=datetime(2026, 2, 28), until=datetime(2026, 3, 6))  # noqa: DTZ001 (UTC without zone)
+    frame = pandas.DataFrame(
+        {
+            "key": ["2026-03-01", "2026-03-04"],
+            "prompt_tokens": [5, 7],
+            "completion_tokens": [1, 2],
+            "unpriced": [0, 1],
+            "cost": [0.5, None],
+            "p50_s": [1.0, 2.0],
+            "p95_s": [1.5, 2.5],
+        }
+    )
+    # UTC without zone.
+    chosen = CallFilter(OWNER, since=datetime(2026, 2, 28), until=datetime(2026, 3, 6))  # noqa: DTZ001
     days = usage.fill_days(frame, chosen)
-    assert list(days.day) == ["2026-02-28", "2026-03-01", "2026-03-02", "2026-03-03", "2026-03-04", "2026-03-05"]
+    assert list(days.day) == [
+        "2026-02-28",
+        "2026-03-01",
+        "2026-03-02",
+        "2026-03-03",
+        "2026-03-04",
+        "2026-03-05",
+    ]
     assert list(days.prompt_tokens) == [0, 5, 0, 0, 7, 0]
     assert days.cost.isna().sum() == 5
 
@@ -232,7 +312,9 @@ def test_charts_say_in_words_what_they_show(draw: Callable[[pandas.DataFrame], N
             "completion_tokens": [20, 0],
             "cost": [0.5, None],
         }
-        getattr(charts, name)(pandas.DataFrame({**days, "p50_s": [1.0, None], "p95_s": [2.5, None]}))
+        getattr(charts, name)(
+            pandas.DataFrame({**days, "p50_s": [1.0, None], "p95_s": [2.5, None]})
+        )
 
     app = AppTest.from_function(page, args=(draw.__name__,)).run()
     assert not app.exception

@@ -1,11 +1,14 @@
-"""Our index against Chroma's PersistentClient, on the same vectors and texts: `python tests/bench/bench_index.py`.
+"""Our index against Chroma's PersistentClient, on the same vectors and texts:
+`python tests/bench/bench_index.py`.
 
-By default 50,000 chunks of 384 dimensions, synthetic: hundreds of clusters on 50 latent dimensions and noise, whose graph
-needs about the same effort as that of sentence embeddings; texts of 40 words by Zipf's law, and questions of 10 without the 50
-most frequent words, which are stop words in a language. Embedding takes no time here.
+By default 50,000 chunks of 384 dimensions, synthetic: hundreds of clusters on 50 latent dimensions
+and noise, whose graph needs about the same effort as that of sentence embeddings; texts of 40 words
+by Zipf's law, and questions of 10 without the 50 most frequent words, which are stop words in a
+language. Embedding takes no time here.
 
 --chunks N     so many chunks
---million [N]  only the vector index, of 1,000,000 (or N) chunks in a DuckDB file: memory, build, p50, size
+--million [N]  only the vector index, of 1,000,000 (or N) chunks in a DuckDB file: memory, build,
+               p50, size
 """
 
 from __future__ import annotations
@@ -28,7 +31,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from agentkit.database import Database  # noqa: E402 - the project is run from its folder, not installed
+# The project is run from its folder, it is not installed.
+from agentkit.database import Database  # noqa: E402
 from agentkit.documents import Piece  # noqa: E402
 from agentkit.retrieval import Library  # noqa: E402
 from agentkit.retrieval.index.indexes import CollectionIndex, VersionChanges  # noqa: E402
@@ -56,7 +60,11 @@ class Given:
         self.other = vectors(1, 0)[0]
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        return np.stack([self.known.get(text, self.other) for text in texts]) if texts else np.empty((0, DIMENSION), np.float32)
+        return (
+            np.stack([self.known.get(text, self.other) for text in texts])
+            if texts
+            else np.empty((0, DIMENSION), np.float32)
+        )
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         return []
@@ -68,12 +76,17 @@ class Given:
 def vectors(count: int, seed: int) -> np.ndarray:
     """Vectors (count, 384) of length 1, of the same clusters for every seed."""
     world, chance = np.random.default_rng(1), np.random.default_rng([2, seed])
-    axes = world.normal(size=(LATENT, DIMENSION)).astype(np.float32) * (np.arange(1, LATENT + 1) ** -0.35)[:, None]
+    axes = (
+        world.normal(size=(LATENT, DIMENSION)).astype(np.float32)
+        * (np.arange(1, LATENT + 1) ** -0.35)[:, None]
+    )
     centres = world.normal(size=(CLUSTERS, LATENT)).astype(np.float32)
     found = np.empty((count, DIMENSION), dtype=np.float32)
     for start in range(0, count, 50_000):
         size = min(50_000, count - start)
-        latent = centres[chance.zipf(1.3, size) % CLUSTERS] + chance.normal(size=(size, LATENT)).astype(np.float32)
+        latent = centres[chance.zipf(1.3, size) % CLUSTERS] + chance.normal(
+            size=(size, LATENT)
+        ).astype(np.float32)
         part = latent @ axes + 0.35 * chance.normal(size=(size, DIMENSION)).astype(np.float32)
         found[start : start + size] = part / np.linalg.norm(part, axis=1, keepdims=True)
     return found
@@ -82,13 +95,18 @@ def vectors(count: int, seed: int) -> np.ndarray:
 def texts(count: int, seed: int) -> list[str]:
     chance = np.random.default_rng([3, seed])
     numbers = np.minimum(chance.zipf(1.15, (count, WORDS)), VOCABULARY)
-    return [f"n{seed}x{row} " + " ".join(f"word{number}" for number in line) for row, line in enumerate(numbers)]
+    return [
+        f"n{seed}x{row} " + " ".join(f"word{number}" for number in line)
+        for row, line in enumerate(numbers)
+    ]
 
 
 def questions(count: int) -> list[str]:
     chance = np.random.default_rng(4)
     words = chance.zipf(1.15, 200 * count)
-    words = words[(words > STOP_WORDS) & (words <= VOCABULARY)][: ASKED * count].reshape(count, ASKED)
+    words = words[(words > STOP_WORDS) & (words <= VOCABULARY)][: ASKED * count].reshape(
+        count, ASKED
+    )
     return [" ".join(f"word{number}" for number in line) for line in words]
 
 
@@ -97,8 +115,12 @@ def nearest(base: np.ndarray, queries: np.ndarray, k: int = 10) -> list[set[int]
     return [set(np.argpartition(-(base @ query), k)[:k].tolist()) for query in queries]
 
 
-def timed(*works: Callable[[int], Any], count: int = QUERIES) -> list[tuple[float, list[list[int]]]]:
-    """For each the median of the milliseconds, and what was found; they take turns, so that all meet the same machine."""
+def timed(
+    *works: Callable[[int], Any], count: int = QUERIES
+) -> list[tuple[float, list[list[int]]]]:
+    """For each the median of the milliseconds, and what was found; they take turns, so that all
+    meet the same machine.
+    """
     took: list[list[float]] = [[] for _ in works]
     found: list[list[list[int]]] = [[] for _ in works]
     for number in range(count):
@@ -110,7 +132,9 @@ def timed(*works: Callable[[int], Any], count: int = QUERIES) -> list[tuple[floa
 
 
 def recall(found: list[list[int]], right: list[set[int]]) -> float:
-    return sum(len(set(one) & best) for one, best in zip(found, right, strict=True)) / sum(map(len, right))
+    return sum(len(set(one) & best) for one, best in zip(found, right, strict=True)) / sum(
+        map(len, right)
+    )
 
 
 class Ours:
@@ -134,8 +158,14 @@ class Ours:
         version = store.version(self.library.collection(OWNER, NAME).id)
         writer = GroupWriter(store, self.library.indexes, self.embedder, version, threading.Lock())
         for batch in range(0, len(contents), BATCH):
-            group = [ready(version, f"{seed}-{batch + start}", contents[batch + start : batch + start + PIECES])
-                     for start in range(0, min(BATCH, len(contents) - batch), PIECES)]  # fmt: skip
+            group = [
+                ready(
+                    version,
+                    f"{seed}-{batch + start}",
+                    contents[batch + start : batch + start + PIECES],
+                )
+                for start in range(0, min(BATCH, len(contents) - batch), PIECES)
+            ]
             with self.database.transaction():
                 store.register(version, [one.document for one in group], [])
             writer.write(group)
@@ -153,13 +183,19 @@ class Ours:
 
     @property
     def index(self) -> CollectionIndex:
-        return self.library.indexes.of(self.library.store.version(self.library.collection(OWNER, NAME).id))
+        return self.library.indexes.of(
+            self.library.store.version(self.library.collection(OWNER, NAME).id)
+        )
 
 
 def ready(version: IndexVersion, name: str, contents: Sequence[str]) -> Ready:
-    document = StoredDocument(name, version.collection_id, name, f"memory:{name}", "", sum(map(len, contents)))
+    document = StoredDocument(
+        name, version.collection_id, name, f"memory:{name}", "", sum(map(len, contents))
+    )
     text, pieces = "\n".join(contents), []
-    for start, content in zip(np.cumsum([0] + [len(one) + 1 for one in contents]).tolist(), contents, strict=False):
+    for start, content in zip(
+        np.cumsum([0] + [len(one) + 1 for one in contents]).tolist(), contents, strict=False
+    ):
         pieces.append(Piece(content, start, start + len(content), "", None, "", WORDS))
     return Ready(document, text, pieces, 0.0)
 
@@ -174,10 +210,16 @@ class Comparison:
         self.more, self.more_contents = vectors(MORE, 2), texts(MORE, 2)
         self.queries, self.asked = vectors(QUERIES, 3), questions(QUERIES)
         embedder = Given()
-        for block, rows in ((self.contents, self.base), (self.more_contents, self.more), (self.asked, self.queries)):
+        for block, rows in (
+            (self.contents, self.base),
+            (self.more_contents, self.more),
+            (self.asked, self.queries),
+        ):
             embedder.known.update(zip(block, rows, strict=True))
         client = chromadb.PersistentClient(f"{folder}/chroma")
-        self.theirs = client.create_collection(NAME, metadata={"hnsw:space": "cosine"}, embedding_function=None)
+        self.theirs = client.create_collection(
+            NAME, metadata={"hnsw:space": "cosine"}, embedding_function=None
+        )
         self.ours = Ours(folder / "ours", embedder)
         self.ours.library.create_collection(OWNER, NAME)
 
@@ -186,7 +228,12 @@ class Comparison:
         line("adding, until searchable, s", seconds(self.add_to_ours), seconds(self.add_to_theirs))
         right = nearest(self.base, self.queries)
         self.ask_ours("hybrid")(0)  # the first of each loads what it needs
-        ways = (self.ask_theirs, self.ask_index(None), self.ask_ours("dense"), self.ask_ours("hybrid"))
+        ways = (
+            self.ask_theirs,
+            self.ask_index(None),
+            self.ask_ours("dense"),
+            self.ask_ours("hybrid"),
+        )
         (p50, found), (index_p50, index_found), (dense_p50, _), (hybrid_p50, _) = timed(*ways)
         line("recall@10", recall(index_found, right), recall(found, right))
         line("vector index alone, p50 ms", index_p50, p50)
@@ -218,23 +265,38 @@ class Comparison:
         return lambda number: self.ours.query(self.asked[number], mode)
 
     def ask_theirs(self, number: int) -> list[int]:
-        found: Any = self.theirs.query(query_embeddings=self.queries[number : number + 1], n_results=10)
+        found: Any = self.theirs.query(
+            query_embeddings=self.queries[number : number + 1], n_results=10
+        )
         return [int(one) for one in found["ids"][0]]
 
     def ask_index(self, allowed: np.ndarray | None) -> Callable[[int], list[int]]:
         index = self.ours.index
-        return lambda number: [self.ours.row(one) for one in index.nearest(self.queries[number], 10, allowed)[0]]
+        return lambda number: [
+            self.ours.row(one) for one in index.nearest(self.queries[number], 10, allowed)[0]
+        ]
 
     def among(self) -> None:
         """Among a random part of the chunks, as a filter leaves it."""
         for share in (0.001, 0.01, 0.1, 0.5):
-            rows = np.sort(np.random.default_rng(5).choice(len(self.base), max(20, int(share * len(self.base))), replace=False))
+            rows = np.sort(
+                np.random.default_rng(5).choice(
+                    len(self.base), max(20, int(share * len(self.base))), replace=False
+                )
+            )
             [(p50, found)] = timed(self.ask_index(self.ours.ids[rows]))
-            right = [set(rows[list(one)].tolist()) for one in nearest(self.base[rows], self.queries)]
-            print(f"  among {share:6.1%} of them: p50 {p50:.2f} ms, recall@10 {recall(found, right):.4f}")
+            right = [
+                set(rows[list(one)].tolist()) for one in nearest(self.base[rows], self.queries)
+            ]
+            print(
+                f"  among {share:6.1%} of them: p50 {p50:.2f} ms, recall@10"
+                f" {recall(found, right):.4f}"
+            )
 
     def catch_up(self) -> float:
-        """The seconds that a start needs after so many chunks were stored that the files do not have."""
+        """The seconds that a start needs after so many chunks were stored that the files do not
+        have.
+        """
         self.ours.close()
         saved = self.ours.settings.data / "saved"
         shutil.copytree(self.ours.settings.data / "indexes", saved)
@@ -260,7 +322,10 @@ def million(count: int) -> None:
         started = time.perf_counter()
         for seed, start in enumerate(range(0, count, 10 * BATCH)):
             rows = vectors(min(10 * BATCH, count - start), 10 + seed)
-            pieces = [(f"document-{start + row}", 0, Piece("", 0, 0, "", None, "", 0)) for row in range(len(rows))]
+            pieces = [
+                (f"document-{start + row}", 0, Piece("", 0, 0, "", None, "", 0))
+                for row in range(len(rows))
+            ]
             with database.transaction():
                 store.chunk_table.insert(version, pieces, rows)
         line(f"storing {count:,} chunks in DuckDB, s", time.perf_counter() - started)
@@ -276,16 +341,23 @@ def million(count: int) -> None:
         right = [set(index._vectors.nearest(query, 10)[0].tolist()) for query in queries]
         line("recall@10", recall(answers, right))
         for share in (0.001, 0.01, 0.1, 0.5):
-            some = np.sort(np.random.default_rng(5).choice(everything, int(share * count), replace=False))
+            some = np.sort(
+                np.random.default_rng(5).choice(everything, int(share * count), replace=False)
+            )
             line(f"among {share:.1%}, p50 ms", timed(partial(searched, index, queries, some))[0][0])
         line("database, GB", (folder / "agentkit.duckdb").stat().st_size / 2**30)
         line("index files, GB", index.figures().bytes / 2**30)
         print(index.figures())
-        line("opening, s", seconds(lambda: VectorIndex(changes, DIMENSION, "cosine", folder / "index").refresh()))
+        line(
+            "opening, s",
+            seconds(lambda: VectorIndex(changes, DIMENSION, "cosine", folder / "index").refresh()),
+        )
         database.close()
 
 
-def searched(index: VectorIndex, queries: np.ndarray, allowed: np.ndarray | None, number: int) -> list[int]:
+def searched(
+    index: VectorIndex, queries: np.ndarray, allowed: np.ndarray | None, number: int
+) -> list[int]:
     found: list[int] = index.search(queries[number], 10, allowed)[0].tolist()
     return found
 
@@ -297,7 +369,11 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def line(what: str, ours: float, theirs: float | None = None) -> None:
-    print(f"{what:36}{ours:9.3f}" + (f"{theirs:11.3f}{theirs / ours:7.2f}x" if theirs is not None else ""), flush=True)
+    print(
+        f"{what:36}{ours:9.3f}"
+        + (f"{theirs:11.3f}{theirs / ours:7.2f}x" if theirs is not None else ""),
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

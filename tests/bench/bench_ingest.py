@@ -1,6 +1,9 @@
-"""Speed and size of taking documents in. `python tests/bench/bench_ingest.py [share|embedding|memory]`, by default all three.
+"""Speed and size of taking documents in.
 
-share      how much of an ingest's wall time is not embedding: 1,398 abstracts as text files, PDFs of 100 pages
+`python tests/bench/bench_ingest.py [share|embedding|memory]`, by default all three:
+
+share      how much of an ingest's wall time is not embedding: 1,398 abstracts as text files, and
+           PDFs of 100 pages
 embedding  our embedder against sentence-transformers' default on the same texts, in turns
 memory     peak memory of processes that take in 1,000 and 10,000 documents
 """
@@ -23,8 +26,14 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from agentkit.database import Database  # noqa: E402 - the project is run from its folder, not installed
-from agentkit.retrieval import FakeEmbedder, Library, MiniLMEmbedder, sources_from_paths  # noqa: E402
+# The project is run from its folder, it is not installed.
+from agentkit.database import Database  # noqa: E402
+from agentkit.retrieval import (  # noqa: E402
+    FakeEmbedder,
+    Library,
+    MiniLMEmbedder,
+    sources_from_paths,
+)
 from agentkit.settings import Settings  # noqa: E402
 
 CRANFIELD = ROOT.parent / "shared" / "datasets" / "cranfield" / "corpus.jsonl"
@@ -45,10 +54,14 @@ class Timed(MiniLMEmbedder):
 
 
 def abstracts() -> list[str]:
-    """The Cranfield abstracts where they are at hand, else as many texts out of the sample documents' sentences."""
+    """The Cranfield abstracts where they are at hand, else as many texts out of the sample
+    documents' sentences.
+    """
     if not CRANFIELD.is_file():
         samples = (ROOT / "data" / "samples").glob("*.[mth][dxt]*")
-        sentences = [part for path in samples for part in path.read_text(encoding="utf-8").split(". ")]
+        sentences = [
+            part for path in samples for part in path.read_text(encoding="utf-8").split(". ")
+        ]
         return [". ".join(random.Random(number).sample(sentences, 8)) for number in range(1_398)]
     with CRANFIELD.open(encoding="utf-8") as lines:
         return [text for line in lines if (text := json.loads(line)["text"]).strip()]
@@ -85,7 +98,11 @@ def write_pdf(path: Path, texts: list[str]) -> None:
 
 def share() -> None:
     print("documents            docs  chunks   tokens  wall s  embedding s  rest  tokens/s")
-    corpora = (("abstracts as .txt", write_files), ("6 PDFs, 600 pages", write_pdfs), ("1 PDF, 100 pages", write_one_pdf))
+    corpora = (
+        ("abstracts as .txt", write_files),
+        ("6 PDFs, 600 pages", write_pdfs),
+        ("1 PDF, 100 pages", write_one_pdf),
+    )
     for name, write in corpora:
         with tempfile.TemporaryDirectory() as temporary:
             files, settings = Path(temporary) / "files", Settings(data=Path(temporary) / "data")
@@ -129,8 +146,8 @@ def embedding() -> None:
     fast, slow = (statistics.median(times[name]) for name in ("ours", "default"))
     alike = (vectors * expected).sum(1)
     print(
-        f"{len(texts)} texts ({ours.dtype}): ours {fast:.2f} s, sentence-transformers {slow:.2f} s, "
-        f"{slow / fast:.2f} times as fast; ",
+        f"{len(texts)} texts ({ours.dtype}): ours {fast:.2f} s, sentence-transformers {slow:.2f} s,"
+        f" {slow / fast:.2f} times as fast; ",
         end="",
     )
     print(f"cosine between both {alike.min():.5f} at least, {alike.mean():.5f} on average")
@@ -140,7 +157,12 @@ def memory() -> None:
     print("documents  peak MB  seconds")
     for count in (1_000, 10_000):
         print(
-            subprocess.run([sys.executable, __file__, "one", str(count)], check=True, capture_output=True, text=True).stdout,
+            subprocess.run(
+                [sys.executable, __file__, "one", str(count)],
+                check=True,
+                capture_output=True,
+                text=True,
+            ).stdout,
             end="",
         )
 
@@ -150,13 +172,16 @@ def one(count: int) -> None:
         files, settings = Path(temporary) / "files", Settings(data=Path(temporary) / "data")
         files.mkdir()
         for number in range(count):
-            (files / f"{number}.txt").write_text(f"Document {number} tells of thing {number * 7919}. " * 12, encoding="utf-8")
+            (files / f"{number}.txt").write_text(
+                f"Document {number} tells of thing {number * 7919}. " * 12, encoding="utf-8"
+            )
         database = Database(settings.data / "agentkit.duckdb")
         library = Library(database, settings, FakeEmbedder(384))
         started = time.perf_counter()
         library.ingest("local", "Bench", sources_from_paths([files]))
         seconds = time.perf_counter() - started
-        print(f"{count:9,}{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:9,.0f}{seconds:9.1f}")
+        size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"{count:9,}{size:9,.0f}{seconds:9.1f}")
         library.close()
         database.close()
 
@@ -166,7 +191,8 @@ if __name__ == "__main__":
     if arguments[:1] == ["one"]:
         one(int(arguments[1]))
     else:
-        # A child's peak counts from its parent's size: memory comes first, before this process has loaded the model.
+        # A child's peak counts from its parent's size: memory comes first, before this process has
+        # loaded the model.
         for command in (memory, share, embedding):
             if not arguments or command.__name__ in arguments:
                 command()

@@ -1,7 +1,9 @@
-"""Milliseconds that the parsers take for long replies: `python -m tests.bench.bench_parsers [--runs N]`.
+"""Milliseconds that the parsers take for long replies: `python -m tests.bench.bench_parsers [--runs
+N]`.
 
-First what models write, 1 MB of it for each parser. Then what they do not write: texts made to be slow, at 250 KB and at 1 MB;
-four times the text should take about four times as long, whether it is parsed or refused.
+First what models write, 1 MB of it for each parser. Then what they do not write: texts made to be
+slow, at 250 KB and at 1 MB; four times the text should take about four times as long, whether it is
+parsed or refused.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ def filled(size: int, part: str) -> str:
 
 
 def records(size: int) -> str:
-    """JSON of that size: an object with a list of nested objects, and texts with quotes, braces and fences in them."""
+    """JSON of that size: an object with a list of nested objects, and texts with quotes, braces and
+    fences in them.
+    """
     record = {
         "id": 1,
         "said": 'He wrote: "{a}" and ```json {} ```',
@@ -46,20 +50,35 @@ def records(size: int) -> str:
 def usual() -> dict[str, tuple[ParserBase, str]]:
     """What is parsed -> the parser and 1 MB of text for it."""
     text, code = filled(WHOLE, PROSE + "\n"), filled(WHOLE, "x = {'a': [1, 2]}  # `x`\n")
-    loose = "[" + "{'name': 'Ann Lee', 'said': 'I am \"fine\" {a}', 'age': 3, 'ok': True,},\n" * (WHOLE // 71) + "]"
+    loose = (
+        "["
+        + "{'name': 'Ann Lee', 'said': 'I am \"fine\" {a}', 'age': 3, 'ok': True,},\n"
+        * (WHOLE // 71)
+        + "]"
+    )
     tagged = MultiTaggedContentParser(
-        TaggedContent("speak", "<speak>", "", "</speak>"), TaggedContent("json", "<json>", "", "</json>", parse_json=True)
+        TaggedContent("speak", "<speak>", "", "</speak>"),
+        TaggedContent("json", "<json>", "", "</json>", parse_json=True),
     )
     fields = "".join(f"<field{number}>{PROSE}</field{number}>\n" for number in range(WHOLE // 120))
     return {
         "dict, bare": (MarkdownJsonDictParser(), records(WHOLE)),
-        "dict, in a fence": (MarkdownJsonDictParser(required_keys=["speak"]), f"Sure.\n```json\n{records(WHOLE)}\n```\nDone."),
+        "dict, in a fence": (
+            MarkdownJsonDictParser(required_keys=["speak"]),
+            f"Sure.\n```json\n{records(WHOLE)}\n```\nDone.",
+        ),
         "dict, behind an example": (
             MarkdownJsonDictParser(),
             '```json\n{"speak": "like this"}\n```\n' + f"```json\n{records(WHOLE)}\n```",
         ),
-        "dict, behind reasoning": (MarkdownJsonDictParser(), f"<think>{text}</think>" + '{"speak": 1}'),
-        "dict, at the end of prose": (MarkdownJsonDictParser(), text + '```json\n{"speak": 1}\n```'),
+        "dict, behind reasoning": (
+            MarkdownJsonDictParser(),
+            f"<think>{text}</think>" + '{"speak": 1}',
+        ),
+        "dict, at the end of prose": (
+            MarkdownJsonDictParser(),
+            text + '```json\n{"speak": 1}\n```',
+        ),
         "object, repaired": (MarkdownJsonObjectParser(), loose),
         "code block": (MarkdownCodeBlockParser("python"), f"Here:\n```python\n{code}\n```"),
         "tags": (tagged, f"<speak>{text[: WHOLE // 2]}</speak><json>{records(WHOLE // 2)}</json>"),
@@ -99,7 +118,9 @@ def parsers() -> dict[str, ParserBase]:
     return {
         "dict": MarkdownJsonDictParser(required_keys=["speak"]),
         "code": MarkdownCodeBlockParser("python"),
-        "tags": MultiTaggedContentParser(TaggedContent("json", "<json>", "", "</json>", parse_json=True)),
+        "tags": MultiTaggedContentParser(
+            TaggedContent("json", "<json>", "", "</json>", parse_json=True)
+        ),
         "regex": RegexTaggedContentParser(required_keys=["speak"]),
     }
 
@@ -116,7 +137,9 @@ def milliseconds(parser: ParserBase, text: str, runs: int) -> float:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description="Milliseconds that the parsers take for long replies.")
+    options = argparse.ArgumentParser(
+        description="Milliseconds that the parsers take for long replies."
+    )
     options.add_argument("--runs", type=int, default=5, help="of these the fastest counts")
     runs = options.parse_args().runs
     print(f"1 MB of                          ms   of the {LIMIT_MS:.0f} ms")
@@ -127,7 +150,9 @@ def main() -> None:
     print(f"\n{'hostile':30}{'parser':8}{'250 KB, ms':>12}{'1 MB, ms':>12}{'ratio':>8}")
     for kind, part in HOSTILE.items():
         for name, parser in parsers().items():
-            small, large = (milliseconds(parser, filled(size, part), min(runs, 3)) for size in (QUARTER, WHOLE))
+            small, large = (
+                milliseconds(parser, filled(size, part), min(runs, 3)) for size in (QUARTER, WHOLE)
+            )
             print(f"{kind:30}{name:8}{small:12.1f}{large:12.1f}{large / max(small, 0.1):8.1f}")
 
 

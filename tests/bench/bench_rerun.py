@@ -1,4 +1,6 @@
-"""How long the chat page takes to run again, by the length of the chat: `pytest -s tests/bench/bench_rerun.py`."""
+"""How long the chat page takes to run again, by the length of the chat: `pytest -s
+tests/bench/bench_rerun.py`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from tests.app.test_chat import long_chat
 
 @pytest.mark.parametrize("messages", [20, 200, 1_000])
 def test_rerun(tmp_path: Path, messages: int) -> None:
-    """Median of 15 reruns of the whole page, without a browser, among 20 other chats of that length."""
+    """Median of 15 reruns of the whole page, without a browser, among 20 other chats of that
+    length.
+    """
     workspace = ScriptableWorkspace(Settings(data=tmp_path / "data"))
     state.use(workspace)
     try:
@@ -30,6 +34,8 @@ def test_rerun(tmp_path: Path, messages: int) -> None:
             began = time.perf_counter()
             app.run()
             took.append(time.perf_counter() - began)
-        sys.stdout.write(f"\n{messages:>5,} messages: rerun {statistics.median(took) * 1000:.0f} ms\n")
+        sys.stdout.write(
+            f"\n{messages:>5,} messages: rerun {statistics.median(took) * 1000:.0f} ms\n"
+        )
     finally:
         state.close()

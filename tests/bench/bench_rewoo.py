@@ -1,6 +1,7 @@
 """Seconds that a plan's steps take as a graph: `python -m tests.bench.bench_rewoo`.
 
-Ten independent steps of 0.2 s, a chain of ten, and what the graph itself takes for a step that does nothing.
+Ten independent steps of 0.2 s, a chain of ten, and what the graph itself takes for a step that does
+nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +26,12 @@ def independent(count: int) -> Plan:
 
 def chain(count: int) -> Plan:
     """Every step needs the one before."""
-    return Plan(tuple(Step(f"#E{n}", "", "wait", f"{n} #E{n - 1}" if n > 1 else "1") for n in range(1, count + 1)))
+    return Plan(
+        tuple(
+            Step(f"#E{n}", "", "wait", f"{n} #E{n - 1}" if n > 1 else "1")
+            for n in range(1, count + 1)
+        )
+    )
 
 
 def wait(tool: str, arguments: Any) -> str:
@@ -50,9 +56,16 @@ def seconds(plan: Plan, call: Callable[[str, Any], str], rounds: int = 1) -> flo
 
 def main() -> int:
     """Print the figures; 1 when a limit is exceeded."""
-    nothing_each = max(seconds(make(MANY), nothing, ROUNDS) / MANY * 1000 for make in (independent, chain))
+    nothing_each = max(
+        seconds(make(MANY), nothing, ROUNDS) / MANY * 1000 for make in (independent, chain)
+    )
     found = [
-        ("ten independent steps of 0.2 s", seconds(independent(10), wait), INDEPENDENT_LIMIT_S, "s"),
+        (
+            "ten independent steps of 0.2 s",
+            seconds(independent(10), wait),
+            INDEPENDENT_LIMIT_S,
+            "s",
+        ),
         ("a chain of ten steps of 0.2 s", seconds(chain(10), wait), CHAIN_LIMIT_S, "s"),
         (f"overhead for a step ({MANY} steps)", nothing_each, OVERHEAD_LIMIT_MS, "ms"),
     ]

@@ -1,4 +1,6 @@
-"""How fast things start: `import agentkit`, the command line, the app's first page: `python tests/bench/bench_start.py`."""
+"""How fast things start: `import agentkit`, the command line, the app's first page: `python
+tests/bench/bench_start.py`.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,22 @@ def first_page() -> float:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"]
+    command = [
+        sys.executable,
+        "-m",
+        "streamlit",
+        "run",
+        "app.py",
+        f"--server.port={port}",
+        "--server.headless=true",
+    ]
     path = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium")
     with tempfile.TemporaryDirectory() as data, sync_playwright() as playwright:
         page = playwright.chromium.launch(executable_path=path).new_page()
         started = time.perf_counter()
-        server = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "AGENTKIT_DATA": data}, stdout=subprocess.DEVNULL)
+        server = subprocess.Popen(
+            command, cwd=ROOT, env={**os.environ, "AGENTKIT_DATA": data}, stdout=subprocess.DEVNULL
+        )
         try:
             while time.perf_counter() - started < 60:
                 try:
@@ -56,7 +68,13 @@ def first_page() -> float:
 
 if __name__ == "__main__":
     bare = median([sys.executable, "-c", "pass"])
-    print(f"import agentkit          {median([sys.executable, '-c', 'import agentkit']) - bare:6.3f} s beyond Python's own start")
+    print(
+        f"import agentkit          {median([sys.executable, '-c', 'import agentkit']) - bare:6.3f}"
+        " s beyond Python's own start"
+    )
     print(f"agentkit --help          {median([sys.executable, '-m', 'agentkit', '--help']):6.3f} s")
     first_page()
-    print(f"app: first page drawn    {statistics.median(first_page() for _ in range(3)):6.2f} s after starting the server")
+    print(
+        f"app: first page drawn    {statistics.median(first_page() for _ in range(3)):6.2f} s after"
+        " starting the server"
+    )

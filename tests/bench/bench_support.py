@@ -1,10 +1,11 @@
 """How well doubtful citations are told from good ones: `python -m tests.bench.bench_support`.
 
-Sixty pairs of a sentence and a passage (`support/pairs.json`), by which the settings were chosen; forty
-held out (`held_out.json`): when they were first measured, 20 of 20 unsupported and 3 of 20 supported ones
-were marked, after which the faults were mended; forty more, written then (`second_held_out.json`), of which
-again 20 of 20 and 3 of 20 were marked at first; and some in German and French (`other_languages.json`).
-It also takes the time.
+Sixty pairs of a sentence and a passage (`support/pairs.json`), by which the settings were chosen;
+forty
+held out (`held_out.json`): when they were first measured, 20 of 20 unsupported and 3 of 20
+supported ones were marked, after which the faults were mended; forty more, written then
+(`second_held_out.json`), of which again 20 of 20 and 3 of 20 were marked at first; and some in
+German and French (`other_languages.json`). It also takes the time.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ class Pair:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How many pairs were marked as doubtful: those that should be, by their kind, and those that should not."""
+    """How many pairs were marked as doubtful: those that should be, by their kind, and those that
+    should not.
+    """
 
     marked: Counter[str]
     unsupported: Counter[str]
@@ -95,7 +98,9 @@ def processor() -> str:
 
 
 def timed(embed: Embed | None) -> tuple[float, float]:
-    """Seconds of the processor and of the clock for an answer of so many cited sentences, passages never seen before."""
+    """Seconds of the processor and of the clock for an answer of so many cited sentences, passages
+    never seen before.
+    """
     measured = [one for one in pairs("pairs") if one.supported][:SENTENCES]
     spent = []
     for turn in range(ROUNDS):
@@ -112,9 +117,16 @@ def show(name: str, how: str, found: Outcome) -> None:
     """The table of one set."""
     unsupported, supported = found.unsupported.total(), found.supported
     print(f"\n{name}, {how}              marked   not marked")
-    print(f"  not supported ({unsupported:2})   {found.marked.total():6}   {unsupported - found.marked.total():6}")
-    print(f"  supported     ({supported:2})   {len(found.false):6}   {supported - len(found.false):6}")
-    kinds = ", ".join(f"{kind} {found.marked[kind]}/{count}" for kind, count in found.unsupported.items())
+    print(
+        f"  not supported ({unsupported:2})   {found.marked.total():6}  "
+        f" {unsupported - found.marked.total():6}"
+    )
+    print(
+        f"  supported     ({supported:2})   {len(found.false):6}   {supported - len(found.false):6}"
+    )
+    kinds = ", ".join(
+        f"{kind} {found.marked[kind]}/{count}" for kind, count in found.unsupported.items()
+    )
     print(f"  {found.marked_share:.0%} marked, {found.false_share:.0%} marked wrongly ({kinds})")
     for one in found.false:
         print(f"  wrongly: {one.sentence}")
@@ -130,8 +142,8 @@ def main() -> None:
     for how, near in (("words and meaning", embed.embed), ("words alone", None)):
         cpu, clock = timed(near)
         print(
-            f"\nan answer of {SENTENCES} cited sentences, {how}: {cpu * 1e3:.0f} ms of the processor, {clock * 1e3:.0f} ms;"
-            f" {cpu * 1e3 / SENTENCES:.1f} ms a sentence"
+            f"\nan answer of {SENTENCES} cited sentences, {how}: {cpu * 1e3:.0f} ms of the"
+            f" processor, {clock * 1e3:.0f} ms; {cpu * 1e3 / SENTENCES:.1f} ms a sentence"
         )
         if cpu > LIMIT_S:
             print(f"  longer than {LIMIT_S} s")

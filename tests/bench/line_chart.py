@@ -1,4 +1,6 @@
-"""A line chart as an SVG that reads in light and dark, labels its lines where they end, and needs no library."""
+"""A line chart as an SVG that reads in light and dark, labels its lines where they end, and needs
+no library.
+"""
 
 from __future__ import annotations
 
@@ -40,24 +42,43 @@ def svg(title: str, across: str, unit: str, lines: Sequence[Line]) -> str:
     def y(value: float) -> float:
         return HEIGHT - BOTTOM - value / highest * (HEIGHT - TOP - BOTTOM)
 
-    parts = [f'<text class="title" x="{LEFT}" y="24">{escape(title)}</text>', f'<text x="{LEFT}" y="{TOP - 10}">{unit}</text>']
+    parts = [
+        f'<text class="title" x="{LEFT}" y="24">{escape(title)}</text>',
+        f'<text x="{LEFT}" y="{TOP - 10}">{unit}</text>',
+    ]
     for value in range(0, int(highest) + 1, int(step)):
-        parts.append(f'<line class="grid" x1="{LEFT}" x2="{x(count):.0f}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>')
-        parts.append(f'<text x="{LEFT - 8}" y="{y(value) + 4:.1f}" text-anchor="end">{value:,}</text>')
-    parts += [f'<text x="{x(at):.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{at}</text>' for at in range(1, count + 1)]
-    parts.append(f'<text x="{(LEFT + x(count)) / 2:.0f}" y="{HEIGHT - 14}" text-anchor="middle">{escape(across)}</text>')
+        parts.append(
+            f'<line class="grid" x1="{LEFT}" x2="{x(count):.0f}" y1="{y(value):.1f}"'
+            f' y2="{y(value):.1f}"/>'
+        )
+        parts.append(
+            f'<text x="{LEFT - 8}" y="{y(value) + 4:.1f}" text-anchor="end">{value:,}</text>'
+        )
+    parts += [
+        f'<text x="{x(at):.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{at}</text>'
+        for at in range(1, count + 1)
+    ]
+    parts.append(
+        f'<text x="{(LEFT + x(count)) / 2:.0f}" y="{HEIGHT - 14}"'
+        f' text-anchor="middle">{escape(across)}</text>'
+    )
     for line in lines:
         kind = "line" + " accent" * line.accent + " dashed" * line.dashed
-        points = " ".join(f"{x(at):.1f},{y(value):.1f}" for at, value in enumerate(line.values, start=1))
+        points = " ".join(
+            f"{x(at):.1f},{y(value):.1f}" for at, value in enumerate(line.values, start=1)
+        )
         parts.append(f'<polyline class="{kind}" points="{points}"/>')
     for line, height in zip(lines, _apart([y(line.values[-1]) for line in lines]), strict=True):
-        parts.append(f'<text x="{x(count) + 8:.0f}" y="{height + 4:.1f}">{escape(line.label)}</text>')
-    told = "; ".join(f"{line.label}: {line.values[0]:,.0f} to {line.values[-1]:,.0f}" for line in lines)
+        parts.append(
+            f'<text x="{x(count) + 8:.0f}" y="{height + 4:.1f}">{escape(line.label)}</text>'
+        )
+    told = "; ".join(
+        f"{line.label}: {line.values[0]:,.0f} to {line.values[-1]:,.0f}" for line in lines
+    )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">\n'
-        f"<title>{escape(title)}</title><desc>{escape(told)} {escape(unit)}</desc>\n<style>{_STYLE}</style>\n"
-        + "\n".join(parts)
-        + "\n</svg>\n"
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}"'
+        f' role="img">\n<title>{escape(title)}</title><desc>{escape(told)}'
+        f" {escape(unit)}</desc>\n<style>{_STYLE}</style>\n" + "\n".join(parts) + "\n</svg>\n"
     )
 
 

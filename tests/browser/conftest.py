@@ -1,4 +1,6 @@
-"""The real app in a real browser: driven through Debian's Chromium, or the one that CHROMIUM_PATH names."""
+"""The real app in a real browser: driven through Debian's Chromium, or the one that CHROMIUM_PATH
+names.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,22 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 from tests.browser.serving import App, serving
 from tests.servers.openai_server import OpenAIServer
 
-PATIENCE_MS = 120_000  # for machines with few and busy cores; nothing waits that long where all is well
+PATIENCE_MS = (
+    120_000  # for machines with few and busy cores; nothing waits that long where all is well
+)
 expect.set_options(timeout=PATIENCE_MS)
 
 
 def chromium() -> str:
     """Where the browser is; fails with what to do when there is none."""
-    path = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium") or shutil.which("google-chrome")
+    path = (
+        os.environ.get("CHROMIUM_PATH") or shutil.which("chromium") or shutil.which("google-chrome")
+    )
     if path is None:
-        pytest.fail("These tests need Chromium: install it (Debian: apt-get install chromium) or name it in CHROMIUM_PATH.")
+        pytest.fail(
+            "These tests need Chromium: install it (Debian: apt-get install chromium) or name it in"
+            " CHROMIUM_PATH."
+        )
     return path
 
 
@@ -44,7 +53,8 @@ def app(tmp_path: Path, server: OpenAIServer | None) -> Iterator[App]:
 def browser() -> Iterator[Browser]:
     """One Chromium for the tests of a file; each test has a fresh profile in it.
 
-    Not for the whole session: as long as Playwright is open its event loop runs here, and no test of async code could.
+    Not for the whole session: as long as Playwright is open its event loop runs here, and no test
+    of async code could.
     """
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=chromium())

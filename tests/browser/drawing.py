@@ -1,4 +1,6 @@
-"""A page for tests that draws given texts as those of a model: `streamlit run` it with TEXTS set to a file of JSON."""
+"""A page for tests that draws given texts as those of a model: `streamlit run` it with TEXTS set to
+a file of JSON.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ for number, text in enumerate(json.loads(Path(os.environ["TEXTS"]).read_text(enc
     with st.container(key=f"prose-{number}"):
         st.markdown(markdown.prose(text))
     with st.container(key=f"answer-{number}"):
-        for part in (markdown.answer(text, "m", {1}), *map(markdown.prose, markdown.finished(text))):
+        for part in (
+            markdown.answer(text, "m", {1}),
+            *map(markdown.prose, markdown.finished(text)),
+        ):
             st.markdown(part)
     st.caption(markdown.literal(text))
 st.text("All are drawn.")

@@ -1,4 +1,6 @@
-"""What a person does in the app, step by step, and what can be read off the page. Each step waits for its effect."""
+"""What a person does in the app, step by step, and what can be read off the page. Each step waits
+for its effect.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,8 @@ def settled(page: Page) -> None:
 
 def ask(page: Page, question: str) -> Locator:
     """Send a question; gives the turn that it begins on the page."""
-    # The heading of a page is there before its composer: a robot is fast enough to write into the one of the page before.
+    # The heading of a page is there before its composer: a robot is fast enough to write into the
+    # one of the page before.
     settled(page)
     box = page.get_by_test_id("stChatInputTextArea")
     box.fill(question)
@@ -67,7 +70,9 @@ def ask(page: Page, question: str) -> Locator:
 
 def answered(page: Page, turn: Locator) -> Locator:
     """Wait until the turn has ended; gives the line that tells in short what it took."""
-    caption = turn.locator("[class*='st-key-took-'] button:visible").filter(has_text=re.compile(r"· [\d.]+ s"))
+    caption = turn.locator("[class*='st-key-took-'] button:visible").filter(
+        has_text=re.compile(r"· [\d.]+ s")
+    )
     expect(caption).to_be_visible()
     expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
     return caption
@@ -86,7 +91,9 @@ def what_it_took(page: Page, turn: Locator) -> str:
 
 
 def unfold(part: Locator, label: str) -> None:
-    """Open the expander with this label, however often that takes: it moves under the click while one above it unfolds."""
+    """Open the expander with this label, however often that takes: it moves under the click while
+    one above it unfolds.
+    """
     summary = part.locator("summary").filter(has_text=label).first
     expect(summary).to_be_visible()
     settled(part.page)
@@ -114,10 +121,14 @@ def add_files(page: Page, files: Iterable[FilePayload]) -> None:
 
 
 def table(page: Page) -> list[list[str]]:
-    """The cells of the first table on the page, row by row (the canvas keeps them in a table for screen readers)."""
+    """The cells of the first table on the page, row by row (the canvas keeps them in a table for
+    screen readers).
+    """
     body = page.get_by_test_id("stDataFrame").first.locator("tbody tr")
     expect(body.first).to_be_attached()
-    rows: list[list[str]] = body.evaluate_all("rows => rows.map(row => [...row.cells].map(cell => cell.textContent))")
+    rows: list[list[str]] = body.evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
+    )
     return rows
 
 
@@ -126,7 +137,9 @@ def select_row(page: Page, document: str) -> None:
     canvas = page.get_by_test_id("stDataFrame").first.get_by_test_id("data-grid-canvas")
     canvas.scroll_into_view_if_needed()
     row = [cells[0] for cells in table(page)].index(document)
-    canvas.click(position={"x": 16, "y": ROW * (row + 1) + ROW // 2}, force=True)  # what takes the click lies above the canvas
+    canvas.click(
+        position={"x": 16, "y": ROW * (row + 1) + ROW // 2}, force=True
+    )  # what takes the click lies above the canvas
 
 
 def metric(page: Page, name: str) -> str:

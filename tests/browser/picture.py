@@ -20,7 +20,9 @@ QUERY = "How long is parental leave?"
 
 
 def take_chat(page: Page, url: str) -> None:
-    """The chat page with the samples loaded, a question answered with two citations, and one of them opened."""
+    """The chat page with the samples loaded, a question answered with two citations, and one of
+    them opened.
+    """
     page.goto(url)
     page.get_by_role("button", name="Load the sample documents").click()
     page.get_by_text("Ask the sample documents").wait_for(timeout=120_000)
@@ -32,7 +34,9 @@ def take_chat(page: Page, url: str) -> None:
     turn.get_by_role("radio", name="employee-handbook.pdf, p. 3").click()
     expect(page.locator(".st-key-source img")).to_be_visible()
     driver.settled(page)
-    page.locator("#stMain").evaluate("main => main.scrollTo({ top: 100 })")  # to the page's picture, past the empty top
+    page.locator("#stMain").evaluate(
+        "main => main.scrollTo({ top: 100 })"
+    )  # to the page's picture, past the empty top
     _save(page, "chat.png")
 
 
@@ -45,7 +49,9 @@ def take_lab(page: Page, url: str) -> None:
     page.keyboard.press("Escape")
     expect(page.locator("[class*='st-key-hit-B-']").first).to_be_visible()
     driver.settled(page)
-    page.locator("#stMain").evaluate("main => main.scrollTo({ top: 190 })")  # past the title, to the passages
+    page.locator("#stMain").evaluate(
+        "main => main.scrollTo({ top: 190 })"
+    )  # past the title, to the passages
     _save(page, "lab.png")
 
 
@@ -58,7 +64,11 @@ def _save(page: Page, name: str) -> None:
 def main() -> None:
     """Serve the app over an empty folder and take the pictures."""
     IMAGES.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder), {}) as app, sync_playwright() as playwright:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serving(Path(folder), {}) as app,
+        sync_playwright() as playwright,
+    ):
         browser = playwright.chromium.launch(executable_path=chromium())
         for take in (take_chat, take_lab):
             take(browser.new_page(viewport={"width": 1400, "height": 850}), app.url)

@@ -1,4 +1,6 @@
-"""The app as people start it: `streamlit run app.py`, here on a free port over a folder of the test."""
+"""The app as people start it: `streamlit run app.py`, here on a free port over a folder of the
+test.
+"""
 
 from __future__ import annotations
 
@@ -36,19 +38,28 @@ def serving(
     options: Sequence[str] = (),
     port: int = 0,
 ) -> Iterator[App]:
-    """Serve the app while the block runs; fails with its log when it does not come up in two minutes.
+    """Serve the app while the block runs; fails with its log when it does not come up in two
+    minutes.
 
     `options` are further ones of `streamlit run`; another `script` is served instead of the app.
     0 is any free `port`.
     """
     port, data = port or free_port(), folder / "data"
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "AGENTKIT_", "STREAMLIT_"))}
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("OPENAI_", "AGENTKIT_", "STREAMLIT_"))
+    }
     command = [sys.executable, "-m", "streamlit", "run", script, f"--server.port={port}"]
     command += ["--server.headless=true", "--server.address=127.0.0.1", *options]
     health = "/healthz" if script == "app.py" else "/_stcore/health"
     with (folder / "app.log").open("wb") as log:
         process = subprocess.Popen(
-            command, cwd=ROOT, env={**clean, "AGENTKIT_DATA": str(data), **environment}, stdout=log, stderr=log
+            command,
+            cwd=ROOT,
+            env={**clean, "AGENTKIT_DATA": str(data), **environment},
+            stdout=log,
+            stderr=log,
         )
         try:
             url = f"http://127.0.0.1:{port}"

@@ -1,4 +1,6 @@
-"""Every page under axe, light and dark, wide and narrow; a question, its source and back by keyboard alone."""
+"""Every page under axe, light and dark, wide and narrow; a question, its source and back by
+keyboard alone.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +23,23 @@ ALLOWED: dict[tuple[str, str], str] = {}
 
 CUT = """() => {
     const shown = (part) => part.getClientRects().length > 0;
-    const figures = [...document.querySelectorAll('#stMain [data-testid="stMetric"] *')].filter(shown)
-        .filter((part) => getComputedStyle(part).overflowX !== "visible" && part.scrollWidth > part.clientWidth + 1)
+    const figures = [...document.querySelectorAll('#stMain [data-testid="stMetric"] *')]
+        .filter(shown)
+        .filter((part) => getComputedStyle(part).overflowX !== "visible" && part.scrollWidth >
+            part.clientWidth + 1)
         .map((part) => part.textContent);
-    const drawn = [...document.querySelectorAll('#stMain [data-testid="stVegaLiteChart"] svg.marks')].filter(shown);
+    const drawn = [
+        ...document.querySelectorAll('#stMain [data-testid="stVegaLiteChart"] svg.marks'),
+    ].filter(shown);
     const cut = drawn.flatMap((chart) => {
         const box = chart.getBoundingClientRect();
         const over = (part) => {
             const { left, right, top, bottom } = part.getBoundingClientRect();
-            return left < box.left - 2 || right > box.right + 2 || top < box.top - 9 || bottom > box.bottom + 2;
+            return left < box.left - 2 || right > box.right + 2 || top < box.top - 9 || bottom >
+                box.bottom + 2;
         };
-        const words = [...chart.querySelectorAll("text")].filter((part) => part.textContent && over(part));
+        const words = [...chart.querySelectorAll("text")].filter((part) => part.textContent
+            && over(part));
         return box.left < 0 || box.right > window.innerWidth ? [chart, ...words] : words;
     });
     return [...figures, ...cut.map((part) => `chart: ${part.textContent}`)];
@@ -128,7 +136,8 @@ def _violations(page: Page, where: str) -> list[str]:
     """What is serious or critical on the page as it is now, but for what Streamlit does wrong."""
     results = Axe().run(page, options=OPTIONS).response["violations"]
     return [
-        f"{where}: {one['id']} ({one['impact']}) {node['target']} {node['html'][:300]} {node.get('failureSummary', '')}"
+        f"{where}: {one['id']} ({one['impact']}) {node['target']} {node['html'][:300]}"
+        f" {node.get('failureSummary', '')}"
         for one in results
         if one["impact"] in ("serious", "critical")
         for node in one["nodes"]

@@ -1,4 +1,6 @@
-"""The assistant with tools and code in the browser: what is to run is seen, survives a reload, and is approved or rejected."""
+"""The assistant with tools and code in the browser: what is to run is seen, survives a reload, and
+is approved or rejected.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,11 @@ from tests.browser import driver, papers
 from tests.browser.serving import App, serving
 from tests.servers.openai_server import Answer, OpenAIServer
 
-CODE = "fares = [4.5, 6.0, 9.5]\n" + "".join(f"# remark {number}\n" for number in range(200)) + "print('total', sum(fares))"
+CODE = (
+    "fares = [4.5, 6.0, 9.5]\n"
+    + "".join(f"# remark {number}\n" for number in range(200))
+    + "print('total', sum(fares))"
+)
 QUESTION = "When does the last ferry leave, and what do the three tickets cost together?"
 TOOLS = """
 def reserve(place: str) -> str:
@@ -24,8 +30,13 @@ def reserve(place: str) -> str:
     return f"Reserved: {place}."
 """
 REASON = "count it in your head"
-TABLE = f"| Ticket | Remark | Price |\n|---|---|---|\n| Skarholm | {'Fahrkartenautomat' * 2} {'Hafenverwaltung' * 2} | $4.50 |"
-pytestmark = pytest.mark.skipif(not (coding.bubblewrap_works() or coding.docker_works()), reason="nothing to isolate code with")
+TABLE = (
+    f"| Ticket | Remark | Price |\n|---|---|---|\n| Skarholm | {'Fahrkartenautomat' * 2}"
+    f" {'Hafenverwaltung' * 2} | $4.50 |"
+)
+pytestmark = pytest.mark.skipif(
+    not (coding.bubblewrap_works() or coding.docker_works()), reason="nothing to isolate code with"
+)
 
 
 def _play(body: dict[str, Any]) -> Answer:
@@ -39,10 +50,17 @@ def _play(body: dict[str, Any]) -> Answer:
         return Answer(f"The last ferry leaves at 21:40 [1]; output was: {output}.\n\nTERMINATE")
     if "rejected" in text:
         reason = text.rpartition("They say: ")[2].strip()
-        return Answer(f"As you wish ({reason}): about 20 euros, with \\(x = 3^2\\).\n\n{TABLE}\n\nTERMINATE")
-    wanted = {"search_documents": {"query": "last ferry to Skarholm"}, "reserve": {"place": "Skarholm"}}
+        return Answer(
+            f"As you wish ({reason}): about 20 euros, with \\(x = 3^2\\).\n\n{TABLE}\n\nTERMINATE"
+        )
+    wanted = {
+        "search_documents": {"query": "last ferry to Skarholm"},
+        "reserve": {"place": "Skarholm"},
+    }
     functions = [{"name": name, "arguments": json.dumps(given)} for name, given in wanted.items()]
-    return Answer(tool_calls=[{"id": one["name"], "type": "function", "function": one} for one in functions])
+    return Answer(
+        tool_calls=[{"id": one["name"], "type": "function", "function": one} for one in functions]
+    )
 
 
 @pytest.fixture
@@ -91,7 +109,9 @@ def _approved(page: Page) -> None:
     _press(page, "Approve")
     expect(_waits(page, "May this Python code run?")).to_contain_text("sum(fares)")
     expect(turn).to_contain_text("Now the sum of the fares:")
-    expect(_waits(page, "May this Python code run?")).to_be_in_viewport(ratio=1)  # long code scrolls in itself
+    expect(_waits(page, "May this Python code run?")).to_be_in_viewport(
+        ratio=1
+    )  # long code scrolls in itself
     _press(page, "Approve")
     driver.answered(page, turn)
     expect(turn).to_contain_text("output was: total 20.0")
@@ -137,7 +157,9 @@ def _rejected(page: Page, server: OpenAIServer) -> None:
     page.set_viewport_size({"width": 400, "height": 850})
     expect(turn.locator("table")).to_contain_text("$4.50")
     driver.settled(page)
-    assert turn.locator("table").evaluate("table => table.scrollWidth > table.clientWidth"), "too narrow to show anything"
+    assert turn.locator("table").evaluate("table => table.scrollWidth > table.clientWidth"), (
+        "too narrow to show anything"
+    )
     assert page.locator("#stMain").evaluate("main => main.scrollWidth <= main.clientWidth"), (
         "a table makes the page scroll sideways"
     )

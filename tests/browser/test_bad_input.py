@@ -1,4 +1,6 @@
-"""What cannot be taken in says why, and never takes the rest with it; files of a chat stay in that chat."""
+"""What cannot be taken in says why, and never takes the rest with it; files of a chat stay in that
+chat.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,15 @@ FAILED = {
 
 def test_bad_files_fail_with_a_reason_and_good_ones_are_indexed(app: App, page: Page) -> None:
     page.goto(f"{app.url}/documents")
-    driver.add_files(page, [
-        driver.file("locked.pdf", pdf(["Nobody reads this."], password="secret")),
-        driver.file("empty.txt", b""),
-        driver.file("photo.png", b"\x89PNG\r\n\x1a\n and then nothing that a picture has"),
-        driver.file("ferry.docx", papers.ferry_docx()),
-    ])  # fmt: skip
+    driver.add_files(
+        page,
+        [
+            driver.file("locked.pdf", pdf(["Nobody reads this."], password="secret")),
+            driver.file("empty.txt", b""),
+            driver.file("photo.png", b"\x89PNG\r\n\x1a\n and then nothing that a picture has"),
+            driver.file("ferry.docx", papers.ferry_docx()),
+        ],
+    )
     summary = page.locator("[class*='st-key-ingested-']")
     expect(summary).to_contain_text("1 added, 3 failed")
     _reasons_are_told(page)
@@ -55,7 +60,9 @@ def _a_loopback_address_is_refused(page: Page) -> None:
     address = f"http://127.0.0.1:{free_port()}/secret.html"
     page.get_by_role("textbox", name="Web address").fill(address)
     folded.locator(".st-key-add-web button").click()
-    refusal = page.locator("#stMain [data-testid='stAlert'], #stMain li").filter(has_text="AGENTKIT_ALLOW_PRIVATE_URLS")
+    refusal = page.locator("#stMain [data-testid='stAlert'], #stMain li").filter(
+        has_text="AGENTKIT_ALLOW_PRIVATE_URLS"
+    )
     expect(refusal.first).to_contain_text("127.0.0.1")
 
 

@@ -1,4 +1,6 @@
-"""A model server is connected on the Settings page, tested, and asked; its key is never shown again."""
+"""A model server is connected on the Settings page, tested, and asked; its key is never shown
+again.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def test_a_connection_is_added_tested_and_asked(app: App, page: Page) -> None:
         expect(steps.last).to_contain_text("refused", ignore_case=True)
         expect(steps.last).to_contain_text(dead)
         steps = _test(page, "Our server")
-        expect(page.locator(".st-key-connection-Our-server")).to_contain_text("The server offers 1 model")
+        expect(page.locator(".st-key-connection-Our-server")).to_contain_text(
+            "The server offers 1 model"
+        )
         assert steps.count() >= 2
         assert all("error" not in text for text in steps.all_inner_texts())
 
@@ -84,7 +88,10 @@ def _sent_by_the_server(page: Page) -> list[bytes]:
     frames: list[bytes] = []
 
     def opened(socket: WebSocket) -> None:
-        socket.on("framereceived", lambda frame: frames.append(frame if isinstance(frame, bytes) else frame.encode()))
+        socket.on(
+            "framereceived",
+            lambda frame: frames.append(frame if isinstance(frame, bytes) else frame.encode()),
+        )
 
     page.on("websocket", opened)
     return frames
@@ -132,5 +139,7 @@ def _ask_it(page: Page, server: OpenAIServer) -> None:
     turn = driver.ask(page, papers.FERRY_QUESTION)
     caption = driver.answered(page, turn)
     assert caption.inner_text().startswith("test-model (Our server)")
-    assert [asked.headers["authorization"] for asked in server.requests] == [f"Bearer {KEY}"] * len(server.requests)
+    assert [asked.headers["authorization"] for asked in server.requests] == [f"Bearer {KEY}"] * len(
+        server.requests
+    )
     assert server.chats[-1]["stream"]

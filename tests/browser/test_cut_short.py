@@ -1,4 +1,6 @@
-"""An app that is killed in the middle of an answer: the person finds again all that was on the page."""
+"""An app that is killed in the middle of an answer: the person finds again all that was on the
+page.
+"""
 
 from __future__ import annotations
 

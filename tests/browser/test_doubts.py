@@ -1,4 +1,6 @@
-"""Citations that their passages do not bear out: seen as such, told in words, and still to be opened."""
+"""Citations that their passages do not bear out: seen as such, told in words, and still to be
+opened.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def server() -> Iterator[OpenAIServer]:
         yield running
 
 
-def test_a_doubtful_citation_looks_like_none_says_why_and_opens_its_passage(app: App, page: Page) -> None:
+def test_a_doubtful_citation_looks_like_none_says_why_and_opens_its_passage(
+    app: App, page: Page
+) -> None:
     asked = driver.foreign(page, app)
     page.goto(f"{app.url}/documents")
     driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
@@ -30,7 +34,10 @@ def test_a_doubtful_citation_looks_like_none_says_why_and_opens_its_passage(app:
     driver.answered(page, turn)
     page.reload()
     turn = page.locator("[class*='st-key-turn-']").last
-    sure, doubtful = turn.get_by_role("link", name="[1]", exact=True), turn.get_by_role("link", name="[1?]", exact=True)
+    sure, doubtful = (
+        turn.get_by_role("link", name="[1]", exact=True),
+        turn.get_by_role("link", name="[1?]", exact=True),
+    )
     expect(sure).to_have_text("[1]")
     expect(doubtful).to_have_text("[1?]")
     colours = [link.evaluate("link => getComputedStyle(link).color") for link in (sure, doubtful)]
@@ -43,6 +50,8 @@ def test_a_doubtful_citation_looks_like_none_says_why_and_opens_its_passage(app:
     expect(source).to_contain_text("[1] ferry.docx")
     expect(source).to_contain_text("The passage does not say “1899”.")
     sure.click()
-    expect(source.get_by_text("The passage does not say")).to_have_count(0)  # the other marker's doubt
+    expect(source.get_by_text("The passage does not say")).to_have_count(
+        0
+    )  # the other marker's doubt
     assert page.locator("img[src*='pictures.invalid']").count() == 0
     assert asked == []

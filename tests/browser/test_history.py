@@ -1,4 +1,6 @@
-"""The chats in the sidebar: found by what was said, renamed, opened, left by the browser's back button, deleted."""
+"""The chats in the sidebar: found by what was said, renamed, opened, left by the browser's back
+button, deleted.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,14 @@ def test_chats_are_found_renamed_opened_and_deleted(app: App, page: Page) -> Non
     page.goto(f"{app.url}/documents")
     driver.add_files(page, [driver.file("notes.txt", NOTES)])
     driver.go(page, "Chat")
-    addresses = [_ask_in_new_chat(page, question, said) for question, said in (
-        ("When does the bakery open?", "six in the morning"),
-        ("On which day is the museum closed?", "closed on Tuesdays"),
-        ("What does the tram cost?", "three crowns"),
-    )]  # fmt: skip
+    addresses = [
+        _ask_in_new_chat(page, question, said)
+        for question, said in (
+            ("When does the bakery open?", "six in the morning"),
+            ("On which day is the museum closed?", "closed on Tuesdays"),
+            ("What does the tram cost?", "three crowns"),
+        )
+    ]
     chats = page.locator("[class*='st-key-chat-row-']")
     expect(chats).to_have_count(3)
 

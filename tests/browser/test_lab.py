@@ -1,4 +1,6 @@
-"""The retrieval lab in the browser: a search tried, compared, adopted and measured, another cut promoted, a collection moved."""
+"""The retrieval lab in the browser: a search tried, compared, adopted and measured, another cut
+promoted, a collection moved.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ QUESTION = "How many days of annual leave are there?"
 
 @pytest.fixture(scope="module")
 def samples(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """The app with the sample documents, which were loaded in the lab, where a newcomer finds nothing to search."""
+    """The app with the sample documents, which were loaded in the lab, where a newcomer finds
+    nothing to search.
+    """
     with serving(tmp_path_factory.mktemp("lab"), {}) as app:
         page = browser.new_page()
         page.set_default_timeout(PATIENCE_MS)
@@ -38,7 +42,9 @@ def test_settings_are_compared_and_chats_take_them_over(samples: App, page: Page
     _set_side_b(page)
     expect(page.get_by_text(re.compile("of A are also among those of B"))).to_be_visible()
     expect(page.locator("[class*='st-key-hit-B-']")).to_have_count(2)
-    expect(page.locator("[class*='st-key-hit-B-']").first).to_contain_text(re.compile("same rank|▲|▼|new"))
+    expect(page.locator("[class*='st-key-hit-B-']").first).to_contain_text(
+        re.compile("same rank|▲|▼|new")
+    )
     page.get_by_role("button", name="Use these settings in chat").last.click()
     expect(page.get_by_text("Chats search Samples with these settings from now on")).to_be_visible()
     driver.go(page, "Chat")
@@ -74,7 +80,9 @@ def test_another_cut_is_built_and_promoted(samples: App, page: Page) -> None:
     expect(page.locator(".st-key-index-now")).to_contain_text("≤ 100")
 
 
-def test_a_collection_is_exported_and_imported_under_another_name(samples: App, page: Page, tmp_path: Path) -> None:
+def test_a_collection_is_exported_and_imported_under_another_name(
+    samples: App, page: Page, tmp_path: Path
+) -> None:
     page.goto(f"{samples.url}/documents")
     _manage(page, "Export")
     page.get_by_role("dialog").get_by_role("button", name="Export").click()
@@ -95,7 +103,9 @@ def test_a_collection_is_exported_and_imported_under_another_name(samples: App, 
     page.get_by_role("link", name="Try it in the retrieval lab").click()
     page.get_by_role("textbox", name="Query").fill(QUESTION)
     page.get_by_role("button", name="Search").click()
-    expect(page.locator("[class*='st-key-hit-A-']").first).to_contain_text("employee-handbook.pdf, p. 2")
+    expect(page.locator("[class*='st-key-hit-A-']").first).to_contain_text(
+        "employee-handbook.pdf, p. 2"
+    )
 
 
 def test_a_question_looks_only_into_what_is_chosen(samples: App, page: Page) -> None:

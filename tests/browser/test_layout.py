@@ -1,4 +1,6 @@
-"""Every page with real content on a narrow and a wide screen, light and dark: nothing sticks out, breaks or calls home."""
+"""Every page with real content on a narrow and a wide screen, light and dark: nothing sticks out,
+breaks or calls home.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,10 @@ from tests.browser.serving import App, serving
 
 QUESTION = "Which code opens the hatch of the Donaudampfschifffahrtsgesellschaft?"
 SECOND = "\n\n# Birds\n\n" + "Gulls rest on the rail before the weather turns. " * 60
-LONG = f"The code of the hatch is {'0123456789abcdef' * 8}, says the Donaudampfschifffahrtsgesellschaft.\n"
+LONG = (
+    f"The code of the hatch is {'0123456789abcdef' * 8}, says the"
+    " Donaudampfschifffahrtsgesellschaft.\n"
+)
 NAME = f"minutes-{'of-the-board-' * 9}2026.txt"
 WIDER = """() => [document.scrollingElement, document.getElementById("stMain")].map(
     (shown) => [shown.scrollWidth, shown.clientWidth]).filter(([needs, has]) => needs > has)"""
@@ -33,13 +38,18 @@ EACH_FRAME = """(() => {
 
 STANDS_OUT = """(part) => {
     const parse = (colour) => colour.match(/[\\d.]+/g).map(Number);
-    const over = ([r, g, b, a = 1], ground) => [r, g, b].map((value, i) => value * a + ground[i] * (1 - a));
-    const light = (rgb) => rgb.map((value) => value / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    const over = ([r, g, b, a = 1], ground) => [r, g, b].map((value, i) =>
+        value * a + ground[i] * (1 - a));
+    const light = (rgb) => rgb.map((value) => value / 255).map((v) =>
+        (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
         .reduce((sum, value, i) => sum + value * [0.2126, 0.7152, 0.0722][i], 0);
     const grounds = [];
-    for (let box = part; box; box = box.parentElement) grounds.push(parse(getComputedStyle(box).backgroundColor));
+    for (let box = part; box; box = box.parentElement) {
+        grounds.push(parse(getComputedStyle(box).backgroundColor));
+    }
     const ground = grounds.reduceRight((below, colour) => over(colour, below), [255, 255, 255]);
-    const [dim, bright] = [light(over(parse(getComputedStyle(part).color), ground)), light(ground)].sort((a, b) => a - b);
+    const [dim, bright] = [light(over(parse(getComputedStyle(part).color), ground)),
+        light(ground)].sort((a, b) => a - b);
     return (bright + 0.05) / (dim + 0.05) >= 4.5;
 }"""
 
@@ -51,7 +61,9 @@ def filled(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         page = browser.new_page()
         page.goto(f"{app.url}/documents")
         kettle = driver.file("kettle.pdf", papers.kettle_pdf())
-        driver.add_files(page, [kettle, driver.file(NAME, LONG + SECOND), driver.file("empty.txt", b"")])
+        driver.add_files(
+            page, [kettle, driver.file(NAME, LONG + SECOND), driver.file("empty.txt", b"")]
+        )
         driver.go(page, "Chat")
         for question in (QUESTION, papers.WARRANTY_QUESTION):
             driver.answered(page, driver.ask(page, question))
@@ -61,8 +73,12 @@ def filled(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield app, chat
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(400, "light"), (1400, "dark")])  # colours take no room: each once
-def test_pages_fit_the_screen(filled: tuple[App, str], browser: Browser, width: int, scheme: Literal["light", "dark"]) -> None:
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(400, "light"), (1400, "dark")]
+)  # colours take no room: each once
+def test_pages_fit_the_screen(
+    filled: tuple[App, str], browser: Browser, width: int, scheme: Literal["light", "dark"]
+) -> None:
     app, chat = filled
     context = browser.new_context(viewport={"width": width, "height": 850}, color_scheme=scheme)
     context.set_default_timeout(PATIENCE_MS)
@@ -70,7 +86,9 @@ def test_pages_fit_the_screen(filled: tuple[App, str], browser: Browser, width: 
     gone_out, complaints = driver.foreign(page, app), _complaints(page)
     page.add_init_script(EACH_FRAME)
     page.goto(app.url)
-    expect(page.get_by_text("Every answer cites its sources; open one to see its place.")).to_be_visible()
+    expect(
+        page.get_by_text("Every answer cites its sources; open one to see its place.")
+    ).to_be_visible()
     assert _is_dark(page) == (scheme == "dark")
     _fits(page)
     assert page.evaluate("window.wider") == 0, "wider than the screen while it was drawn"
@@ -78,7 +96,11 @@ def test_pages_fit_the_screen(filled: tuple[App, str], browser: Browser, width: 
     _documents_fit(page, app)
     _lab_fits(page, app)
     page.goto(f"{app.url}/usage")
-    expect(page.locator("[data-testid='stVegaLiteChart'] canvas, [data-testid='stVegaLiteChart'] svg").first).to_be_visible()
+    expect(
+        page.locator(
+            "[data-testid='stVegaLiteChart'] canvas, [data-testid='stVegaLiteChart'] svg"
+        ).first
+    ).to_be_visible()
     _fits(page)
     page.goto(f"{app.url}/settings")
     expect(page.get_by_text("The database, the indexes and the originals agree.")).to_be_visible()
@@ -91,7 +113,8 @@ def test_pages_fit_the_screen(filled: tuple[App, str], browser: Browser, width: 
 ONE_LINE = """width => {
     const parts = [".st-key-choice", ".st-key-narrow"].map((part) => document.querySelector(part));
     const [choice, narrow] = parts.map((part) => part?.getBoundingClientRect());
-    return choice && narrow && Math.abs(choice.y - narrow.y) < 1 && choice.right <= narrow.x && narrow.right <= width;
+    return choice && narrow && Math.abs(choice.y - narrow.y) < 1 && choice.right <= narrow.x
+        && narrow.right <= width;
 }"""
 
 
@@ -120,7 +143,9 @@ def _chat_fits(page: Page, chat: str) -> None:
     page.keyboard.press("Escape")  # on a narrow screen the source lies over the answers
     expect(page.locator(".st-key-source")).to_have_count(0)
     links.first.click()
-    expect(page.locator(".st-key-source mark").first).to_contain_text("Donaudampfschifffahrtsgesellschaft")
+    expect(page.locator(".st-key-source mark").first).to_contain_text(
+        "Donaudampfschifffahrtsgesellschaft"
+    )
     _fits(page)
 
 
@@ -134,16 +159,22 @@ def _documents_fit(page: Page, app: App) -> None:
 
 def _lab_fits(page: Page, app: App) -> None:
     page.goto(f"{app.url}/retrieval_lab?q={QUESTION}")
-    expect(page.locator("[class*='st-key-hit-A-']").first).to_contain_text("Donaudampfschifffahrtsgesellschaft")
+    expect(page.locator("[class*='st-key-hit-A-']").first).to_contain_text(
+        "Donaudampfschifffahrtsgesellschaft"
+    )
     page.get_by_text("Compare with other settings").click()
-    expect(page.locator("[class*='st-key-hit-B-']").first).to_contain_text("Donaudampfschifffahrtsgesellschaft")
+    expect(page.locator("[class*='st-key-hit-B-']").first).to_contain_text(
+        "Donaudampfschifffahrtsgesellschaft"
+    )
     _fits(page)
     page.goto(f"{app.url}/retrieval_lab?q=Donaudampfschifffahrtsgesellschaft&find=Exact text")
     expect(page.get_by_test_id("stTable")).to_be_visible()
     _fits(page)
     page.goto(f"{app.url}/retrieval_lab?view=Measure")
     expect(page.get_by_role("heading", name="Results")).to_be_visible()
-    expect(page.get_by_test_id("stDataFrame").filter(visible=True).first.locator("tbody tr")).to_have_count(1)
+    expect(
+        page.get_by_test_id("stDataFrame").filter(visible=True).first.locator("tbody tr")
+    ).to_have_count(1)
     _fits(page)
     page.goto(f"{app.url}/retrieval_lab?view=Index")
     expect(page.get_by_test_id("stVegaLiteChart")).to_be_visible()
@@ -155,7 +186,9 @@ def _measured(page: Page, app: App) -> None:
     page.goto(f"{app.url}/retrieval_lab?view=Measure")
     page.get_by_role("tab", name="From a file").click()
     line = json.dumps({"question": QUESTION, "expected": [NAME]})
-    page.locator(".st-key-add-first-set input[type=file]").first.set_input_files(driver.file("board.jsonl", line))
+    page.locator(".st-key-add-first-set input[type=file]").first.set_input_files(
+        driver.file("board.jsonl", line)
+    )
     page.get_by_role("button", name="Import", exact=True).click()
     page.get_by_role("button", name="Measure with 1 question").click()
     expect(page.get_by_role("heading", name="Results")).to_be_visible()
@@ -170,7 +203,9 @@ def _fits(page: Page) -> None:
 
 
 def _complaints(page: Page) -> list[str]:
-    """Collects the browser's errors and warnings, but for the app's server being looked for below a page's path first."""
+    """Collects the browser's errors and warnings, but for the app's server being looked for below a
+    page's path first.
+    """
     found: list[str] = []
 
     def said(message: ConsoleMessage) -> None:
@@ -183,10 +218,16 @@ def _complaints(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_ground(filled: tuple[App, str], browser: Browser, scheme: Literal["light", "dark"]) -> None:
-    """WCAG AA, 4.5 to 1: captions, what is chosen (also under the mouse), and the button of what is unfolded."""
+def test_text_stands_out_from_its_ground(
+    filled: tuple[App, str], browser: Browser, scheme: Literal["light", "dark"]
+) -> None:
+    """WCAG AA, 4.5 to 1: captions, what is chosen (also under the mouse), and the button of what is
+    unfolded.
+    """
     app, chat = filled
-    context = browser.new_context(viewport={"width": 1400, "height": 850}, color_scheme=scheme, reduced_motion="reduce")
+    context = browser.new_context(
+        viewport={"width": 1400, "height": 850}, color_scheme=scheme, reduced_motion="reduce"
+    )
     context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     page.goto(chat)

@@ -1,4 +1,6 @@
-"""An answer while it is being written: the page follows its end, nothing flashes, and its markers lead to sources."""
+"""An answer while it is being written: the page follows its end, nothing flashes, and its markers
+lead to sources.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ WATCH = """() => {
         seen.frames += 1;
         if (turn) {
             const has = turn.textContent.includes("The quay lies");
-            if (begun && !has) seen.lost.push([turn.className, turn.innerText.slice(0, 300), turns.length]);
+            if (begun && !has) seen.lost.push([turn.className, turn.innerText.slice(0, 300),
+                turns.length]);
             begun ||= has;
             if (begun) {
                 for (const one of turn.querySelectorAll("[data-testid='stSkeleton']")) {
@@ -36,7 +39,8 @@ WATCH = """() => {
                     seen.skeletons.push(`${part?.dataset.testid} ${part?.className}`);
                 }
                 const texts = [...turn.querySelectorAll("[data-testid='stMarkdownContainer']")];
-                const now = texts.find(text => text.textContent.includes("The quay lies"))?.getBoundingClientRect().height ?? 0;
+                const line = texts.find(text => text.textContent.includes("The quay lies"));
+                const now = line?.getBoundingClientRect().height ?? 0;
                 seen.fell = Math.max(seen.fell, height - now);
                 height = now;
             }
@@ -49,7 +53,8 @@ ONE_BY_ONE = """() => {  // what the server sends comes apart, as over a slow li
     const real = Object.getOwnPropertyDescriptor(WebSocket.prototype, "onmessage");
     const slowly = (deliver) => {
         let last = Promise.resolve();
-        return (event) => { last = last.then(() => deliver(event)).then(() => new Promise(done => setTimeout(done, 25))); };
+        return (event) => { last = last.then(() => deliver(event)).then(() => new Promise(done =>
+            setTimeout(done, 25))); };
     };
     Object.defineProperty(WebSocket.prototype, "onmessage", {
         ...real, set(deliver) { real.set.call(this, deliver && slowly(deliver)); },
@@ -69,7 +74,10 @@ LISTENERS = """() => {
         };
     }
 }"""
-BELOW = "() => { const m = document.getElementById('stMain'); return m.scrollHeight - m.scrollTop - m.clientHeight; }"
+BELOW = (
+    "() => { const m = document.getElementById('stMain'); return m.scrollHeight - m.scrollTop -"
+    " m.clientHeight; }"
+)
 
 
 @pytest.fixture
@@ -95,7 +103,9 @@ def _at_the_end(page: Page) -> None:
     page.wait_for_function(f"() => ({BELOW})() < 3")
 
 
-def test_the_page_follows_an_answer_and_nothing_of_it_flashes(chat: Page, server: OpenAIServer) -> None:
+def test_the_page_follows_an_answer_and_nothing_of_it_flashes(
+    chat: Page, server: OpenAIServer
+) -> None:
     page = chat
     page.evaluate(WATCH)
     turn = driver.ask(page, papers.FERRY_QUESTION)
@@ -111,7 +121,9 @@ def test_the_page_follows_an_answer_and_nothing_of_it_flashes(chat: Page, server
     assert seen["fell"] < 3, "no line of the text goes, not for a frame"
 
 
-def test_a_stored_answer_takes_the_place_of_the_live_one_over_a_slow_line(app: App, page: Page, server: OpenAIServer) -> None:
+def test_a_stored_answer_takes_the_place_of_the_live_one_over_a_slow_line(
+    app: App, page: Page, server: OpenAIServer
+) -> None:
     server.script = lambda body: Answer(TEXT, delay_s=0.004)
     page.add_init_script(f"({ONE_BY_ONE})()")
     page.goto(app.url)
@@ -124,7 +136,9 @@ def test_a_stored_answer_takes_the_place_of_the_live_one_over_a_slow_line(app: A
     assert seen["lost"] == []
 
 
-def test_who_scrolls_up_is_left_alone_and_can_jump_to_the_end(chat: Page, server: OpenAIServer) -> None:
+def test_who_scrolls_up_is_left_alone_and_can_jump_to_the_end(
+    chat: Page, server: OpenAIServer
+) -> None:
     page = chat
     turn = driver.ask(page, papers.FERRY_QUESTION)
     expect(turn).to_contain_text("Then the pier")
@@ -141,11 +155,15 @@ def test_who_scrolls_up_is_left_alone_and_can_jump_to_the_end(chat: Page, server
     expect(turn).to_contain_text(LAST)
     driver.answered(page, turn)
     after = line.evaluate("part => part.getBoundingClientRect().top")
-    assert after == pytest.approx(before, abs=60), "the steps above it fold to one line when the answer is there"
+    assert after == pytest.approx(before, abs=60), (
+        "the steps above it fold to one line when the answer is there"
+    )
     expect(jump).to_be_hidden()
 
 
-def test_the_button_leads_to_the_end_and_the_page_follows_again(chat: Page, server: OpenAIServer) -> None:
+def test_the_button_leads_to_the_end_and_the_page_follows_again(
+    chat: Page, server: OpenAIServer
+) -> None:
     page = chat
     turn = driver.ask(page, papers.FERRY_QUESTION)
     expect(turn).to_contain_text("Then the pier")
@@ -161,7 +179,9 @@ def test_the_button_leads_to_the_end_and_the_page_follows_again(chat: Page, serv
     _at_the_end(page)
 
 
-def test_a_marker_leads_to_its_source_while_the_answer_is_being_written(chat: Page, server: OpenAIServer) -> None:
+def test_a_marker_leads_to_its_source_while_the_answer_is_being_written(
+    chat: Page, server: OpenAIServer
+) -> None:
     page = chat
     turn = driver.ask(page, papers.FERRY_QUESTION)
     expect(turn).to_contain_text("Then the pier")
@@ -181,7 +201,9 @@ def test_a_marker_leads_to_its_source_while_the_answer_is_being_written(chat: Pa
     expect(source).to_have_count(0)
 
 
-def test_the_page_listens_no_more_often_after_an_answer_than_before(chat: Page, server: OpenAIServer) -> None:
+def test_the_page_listens_no_more_often_after_an_answer_than_before(
+    chat: Page, server: OpenAIServer
+) -> None:
     page = chat
     server.script = lambda body: Answer("The pier is empty.")
     driver.answered(page, driver.ask(page, papers.FERRY_QUESTION))

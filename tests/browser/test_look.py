@@ -1,4 +1,6 @@
-"""A chat is one calm column: nothing is said twice, nothing stands there that does not matter now."""
+"""A chat is one calm column: nothing is said twice, nothing stands there that does not matter
+now.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,10 @@ def _box(part: Locator) -> FloatRect:
 
 def _column(page: Page) -> list[FloatRect]:
     """Where a turn and the composer stand."""
-    return [_box(page.locator("[class*='st-key-turn-']").first), _box(page.get_by_test_id("stChatInput"))]
+    return [
+        _box(page.locator("[class*='st-key-turn-']").first),
+        _box(page.get_by_test_id("stChatInput")),
+    ]
 
 
 def test_a_chat_stands_in_the_middle(wide: Page) -> None:
@@ -78,16 +83,22 @@ def test_a_source_covers_nothing_and_moves_no_more_than_it_has_to(wide: Page) ->
         assert 0 <= before - box["x"] < 110
 
 
-def test_the_first_question_is_not_said_a_second_time_above_itself(asked: tuple[App, str], page: Page) -> None:
+def test_the_first_question_is_not_said_a_second_time_above_itself(
+    asked: tuple[App, str], page: Page
+) -> None:
     page.goto(asked[1])
     heading = page.get_by_role("heading", level=1)
     expect(heading).to_have_text(papers.WARRANTY_QUESTION)
     expect(page).to_have_title(f"{papers.WARRANTY_QUESTION} · agentkit")
     driver.settled(page)
-    page.wait_for_function("() => document.querySelector('.st-key-head-unseen')?.getBoundingClientRect().height <= 1")
+    page.wait_for_function(
+        "() => document.querySelector('.st-key-head-unseen')?.getBoundingClientRect().height <= 1"
+    )
     question = page.locator("#stMain").get_by_text(papers.WARRANTY_QUESTION, exact=True)
     expect(question).to_have_count(2)  # one of them for screen readers
-    page.wait_for_function("question => question.getBoundingClientRect().top < 200", arg=question.last.element_handle())
+    page.wait_for_function(
+        "question => question.getBoundingClientRect().top < 200", arg=question.last.element_handle()
+    )
     driver.settled(page)
     page.locator("[class*='st-key-chat-menu-'] button:visible").click()
     page.get_by_role("menuitem", name="Rename").click()
@@ -96,17 +107,23 @@ def test_the_first_question_is_not_said_a_second_time_above_itself(asked: tuple[
     dialog.get_by_role("button", name="Rename", exact=True).click()
     expect(heading).to_have_text("Kettles")
     # Nothing else on the page says that.
-    page.wait_for_function("() => document.querySelector('h1')?.getBoundingClientRect().height > 20")
+    page.wait_for_function(
+        "() => document.querySelector('h1')?.getBoundingClientRect().height > 20"
+    )
 
 
-def test_files_are_kept_by_a_switch_that_is_there_with_them(asked: tuple[App, str], page: Page) -> None:
+def test_files_are_kept_by_a_switch_that_is_there_with_them(
+    asked: tuple[App, str], page: Page
+) -> None:
     page.goto(asked[1])
     box, switch = page.get_by_test_id("stChatInput"), page.locator(".st-key-keep-files")
     expect(box).to_be_visible()
     driver.settled(page)
     expect(switch).to_be_attached()
     expect(switch).to_be_hidden()
-    box.locator("input[type=file]").first.set_input_files([driver.file("lid.txt", "The lid is of oak.")])
+    box.locator("input[type=file]").first.set_input_files(
+        [driver.file("lid.txt", "The lid is of oak.")]
+    )
     expect(box.get_by_text("lid.txt")).to_be_visible()
     expect(switch).to_be_visible()
     page.get_by_role("button", name="Narrow").focus()
@@ -118,7 +135,9 @@ def test_files_are_kept_by_a_switch_that_is_there_with_them(asked: tuple[App, st
     expect(switch).to_be_hidden()
 
 
-def test_what_agents_say_is_text_and_their_names_are_quieter(asked: tuple[App, str], page: Page) -> None:
+def test_what_agents_say_is_text_and_their_names_are_quieter(
+    asked: tuple[App, str], page: Page
+) -> None:
     page.goto(asked[1])
     turn = page.locator("[class*='st-key-turn-']").first
     driver.unfold(turn, "Steps")

@@ -1,4 +1,6 @@
-"""The main job without any model server: documents in, questions, citations at their place, deletion, what it took."""
+"""The main job without any model server: documents in, questions, citations at their place,
+deletion, what it took.
+"""
 
 from __future__ import annotations
 
@@ -48,16 +50,22 @@ def test_documents_are_asked_cited_deleted_and_counted(app: App, page: Page) -> 
 
 
 def _add_two_documents(page: Page) -> None:
-    page.locator(".st-key-add-first input[type=file]").first.set_input_files([
-        driver.file("kettle.pdf", papers.kettle_pdf()), driver.file("ferry.docx", papers.ferry_docx()),
-    ])  # fmt: skip
+    page.locator(".st-key-add-first input[type=file]").first.set_input_files(
+        [
+            driver.file("kettle.pdf", papers.kettle_pdf()),
+            driver.file("ferry.docx", papers.ferry_docx()),
+        ]
+    )
     page.get_by_role("button", name="Add 2 documents to Documents").click()
     page.get_by_text("Taking in 2 documents into Documents").wait_for()
     page.get_by_role("progressbar").wait_for()
     expect(page.locator("[class*='st-key-ingested-']")).to_contain_text("2 added")
     rows = page.get_by_test_id("stDataFrame").first.locator("tbody tr")
     expect(rows.filter(has_text="indexed")).to_have_count(2)
-    assert {(cells[0], cells[1]) for cells in driver.table(page)} == {("kettle.pdf", "indexed"), ("ferry.docx", "indexed")}
+    assert {(cells[0], cells[1]) for cells in driver.table(page)} == {
+        ("kettle.pdf", "indexed"),
+        ("ferry.docx", "indexed"),
+    }
 
 
 def _first_answer_opens_its_page(page: Page) -> None:

@@ -20,10 +20,14 @@ def test_a_dead_server_is_told_in_our_words(app: App, page: Page, host: str) -> 
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("agentkit does not answer")
     expect(dialog).to_contain_text("What was asked and answered is kept.")
-    expect(dialog.get_by_text(re.compile("streamlit|yourscript", re.IGNORECASE)).filter(visible=True)).to_have_count(0)
+    expect(
+        dialog.get_by_text(re.compile("streamlit|yourscript", re.IGNORECASE)).filter(visible=True)
+    ).to_have_count(0)
 
 
-def test_what_is_asked_first_when_the_server_is_back_is_answered(tmp_path: Path, page: Page) -> None:
+def test_what_is_asked_first_when_the_server_is_back_is_answered(
+    tmp_path: Path, page: Page
+) -> None:
     with serving(tmp_path, {}) as app:
         page.goto(app.url)
         driver.go(page, "Documents")

@@ -1,4 +1,6 @@
-"""A plan in the browser: a wrong one, a step that fails, planning again, steps seen while they run, a reload, a stop."""
+"""A plan in the browser: a wrong one, a step that fails, planning again, steps seen while they run,
+a reload, a stop.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,13 @@ from tests.servers.openai_server import Answer, OpenAIServer
 QUESTION = "How many minutes before midnight does the last ferry leave?"
 WRONG = "Plan: look around\n#E1 = look_around[last ferry]"
 FAILING = (
-    "Plan: Find out when the last ferry leaves\n#E1 = search_documents[When does the last ferry to Skarholm leave?]\n"
-    "Plan: Count the minutes until midnight\n#E2 = calculate[midnight minus the time]"
+    "Plan: Find out when the last ferry leaves\n#E1 = search_documents[When does the last ferry to"
+    " Skarholm leave?]\nPlan: Count the minutes until midnight\n#E2 = calculate[midnight minus the"
+    " time]"
 )
 AGAIN = (
-    "Plan: Read the minutes of the day at which it leaves\n#E3 = read_result[Minutes since midnight? #E1]\n"
-    "Plan: Count the minutes until midnight\n#E4 = calculate[24 * 60 - #E3]"
+    "Plan: Read the minutes of the day at which it leaves\n#E3 = read_result[Minutes since"
+    " midnight? #E1]\nPlan: Count the minutes until midnight\n#E4 = calculate[24 * 60 - #E3]"
 )
 
 
@@ -44,7 +47,9 @@ def server() -> Iterator[OpenAIServer]:
         yield running
 
 
-def test_a_plan_is_watched_reloaded_stored_and_stopped(app: App, page: Page, server: OpenAIServer) -> None:
+def test_a_plan_is_watched_reloaded_stored_and_stopped(
+    app: App, page: Page, server: OpenAIServer
+) -> None:
     page.goto(f"{app.url}/documents")
     driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
     driver.go(page, "Chat")
@@ -63,7 +68,9 @@ def test_a_plan_is_watched_reloaded_stored_and_stopped(app: App, page: Page, ser
 
 def _runs(turn: Locator) -> None:
     """The reader halts: what was done before is there, what comes after waits."""
-    expect(turn).to_contain_text("Planner's plan was sent back: #E1 uses the unknown tool 'look_around'")
+    expect(turn).to_contain_text(
+        "Planner's plan was sent back: #E1 uses the unknown tool 'look_around'"
+    )
     expect(turn).to_contain_text("#E2 Count the minutes until midnight · 0.")
     expect(turn).to_contain_text("#E3 Read the minutes of the day at which it leaves · running")
     expect(turn).to_contain_text("#E4 Count the minutes until midnight · waits for #E3")
@@ -73,7 +80,9 @@ def _is_stored(page: Page, turn: Locator) -> None:
     """The same steps from the ledger; the passage unfolds, and the citation opens it."""
     driver.unfold(turn, "Steps")
     expect(turn).to_contain_text("Planner's plan was sent back:")
-    expect(turn.get_by_test_id("stGraphVizChart").locator("svg .node text")).to_have_text(["#E3", "#E4", "#E1"])
+    expect(turn.get_by_test_id("stGraphVizChart").locator("svg .node text")).to_have_text(
+        ["#E3", "#E4", "#E1"]
+    )
     driver.unfold(turn, "#E1 Find out when the last ferry leaves")
     expect(turn.get_by_text(f"Tickets are sold on board. {papers.FERRY}")).to_be_visible()
     driver.unfold(turn, "#E4 Count the minutes until midnight")

@@ -77,10 +77,42 @@ HIDDEN = [
     "\n\n".join(f"{'  ' * depth}- ```" for depth in range(12)) + f"\n{PICTURE}",
 ]
 PIECES = [
-    PICTURE, PICTURE, "```", "~~~", "`", "``", "\n", "\n", "\n\n", "\n    ", "\n  ", "> ", "- ", "1. ", "$$", "$", ":::", ":::a",
-    "\\", "\\[", "\\]", "\\(", "\\)", "a^2", "<!--", "-->", "<pre>", "</pre>", "<div>", "|", "\n|---|\n", "[^1]",
-    "[^1]: ", "# ", "\t",
-]  # fmt: skip
+    PICTURE,
+    PICTURE,
+    "```",
+    "~~~",
+    "`",
+    "``",
+    "\n",
+    "\n",
+    "\n\n",
+    "\n    ",
+    "\n  ",
+    "> ",
+    "- ",
+    "1. ",
+    "$$",
+    "$",
+    ":::",
+    ":::a",
+    "\\",
+    "\\[",
+    "\\]",
+    "\\(",
+    "\\)",
+    "a^2",
+    "<!--",
+    "-->",
+    "<pre>",
+    "</pre>",
+    "<div>",
+    "|",
+    "\n|---|\n",
+    "[^1]",
+    "[^1]: ",
+    "# ",
+    "\t",
+]
 
 
 def _made_up(number: int) -> str:
@@ -104,7 +136,8 @@ def test_no_text_of_a_model_makes_the_browser_fetch_a_picture(page: Page, tmp_pa
         expect(page.get_by_text("All are drawn.")).to_be_visible()
         driver.settled(page)
         shown = page.locator("[class*='st-key-'] img").evaluate_all(
-            "all => all.map(one => one.closest('[class*=st-key-]').className.match(/st-key-([a-z0-9-]+)/)[1])"
+            "all => all.map(one =>"
+            " one.closest('[class*=st-key-]').className.match(/st-key-([a-z0-9-]+)/)[1])"
         )
     assert shown == []
     assert asked == []
@@ -118,11 +151,13 @@ def test_a_page_loads_nothing_from_elsewhere(app: App, browser: Browser) -> None
     stopped = page.evaluate("""async () => {
         const stopped = new Set();
         const wanted = ["img-src", "script-src-elem", "frame-src", "object-src", "connect-src"];
-        const all = new Promise((done) => document.addEventListener("securitypolicyviolation", (event) => {
+        const all = new Promise((done) => document.addEventListener("securitypolicyviolation",
+            (event) => {
             stopped.add(event.effectiveDirective);
             if (wanted.every((one) => stopped.has(one))) done();
         }));
-        const add = (name, values) => document.body.append(Object.assign(document.createElement(name), values));
+        const add = (name, values) =>
+            document.body.append(Object.assign(document.createElement(name), values));
         add("img", { src: "http://pictures.invalid/p.png" });
         add("script", { src: "http://pictures.invalid/p.js" });
         add("script", { textContent: "window.got_in = true" });
@@ -161,7 +196,9 @@ def _foreign_site(body: str) -> Iterator[str]:
 
 
 def test_a_foreign_page_cannot_frame_the_app(app: App, browser: Browser) -> None:
-    with _foreign_site(f'<iframe src="{app.url}/" onload="document.title = 1"></iframe>') as address:
+    with _foreign_site(
+        f'<iframe src="{app.url}/" onload="document.title = 1"></iframe>'
+    ) as address:
         page = browser.new_page()
         page.goto(address)
         page.wait_for_function("() => document.title === '1'")
@@ -214,8 +251,12 @@ def test_a_name_that_was_turned_to_this_machine_gets_nothing(app: App, browser: 
     rebound.close()
 
 
-def test_other_machines_are_refused_unless_the_app_is_open(tmp_path: Path, browser: Browser) -> None:
-    """Every address listens, as when none is set; a request over this machine's own address is from elsewhere."""
+def test_other_machines_are_refused_unless_the_app_is_open(
+    tmp_path: Path, browser: Browser
+) -> None:
+    """Every address listens, as when none is set; a request over this machine's own address is from
+    elsewhere.
+    """
     everywhere = ["--server.address=0.0.0.0"]
     for number, (environment, status) in enumerate([({}, 403), ({"AGENTKIT_OPEN": "1"}, 200)]):
         folder = tmp_path / str(number)
@@ -233,7 +274,9 @@ def test_other_machines_are_refused_unless_the_app_is_open(tmp_path: Path, brows
 
 
 def _own_address() -> str:
-    """An address of this machine that is not loopback; without a network a second loopback would not do."""
+    """An address of this machine that is not loopback; without a network a second loopback would
+    not do.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.1", 9))  # sends nothing
         address: str = probe.getsockname()[0]

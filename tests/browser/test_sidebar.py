@@ -1,4 +1,6 @@
-"""The sidebar of the chats: what stands out of each, how it is told, and how it gives way on a phone."""
+"""The sidebar of the chats: what stands out of each, how it is told, and how it gives way on a
+phone.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def _with_ferry(app: App, page: Page) -> None:
     driver.go(page, "Chat")
 
 
-def test_marks_tell_what_goes_on_without_being_asked(app: App, page: Page, server: OpenAIServer) -> None:
+def test_marks_tell_what_goes_on_without_being_asked(
+    app: App, page: Page, server: OpenAIServer
+) -> None:
     _with_ferry(app, page)
     first = papers.FERRY_QUESTION
     _half_written(page, first)
@@ -54,10 +58,14 @@ def test_marks_tell_what_goes_on_without_being_asked(app: App, page: Page, serve
     expect(_open_button(page, first, "has finished")).to_be_visible()
     _open_button(page, first, "has finished").click()
     expect(_open_button(page, first)).to_be_visible()
-    expect(_row(page, first).get_by_role("button", name=f"Rename or delete {first}")).to_be_visible()
+    expect(
+        _row(page, first).get_by_role("button", name=f"Rename or delete {first}")
+    ).to_be_visible()
 
 
-def test_a_chat_of_another_tab_is_listed_when_one_comes_back(app: App, page: Page, server: OpenAIServer) -> None:
+def test_a_chat_of_another_tab_is_listed_when_one_comes_back(
+    app: App, page: Page, server: OpenAIServer
+) -> None:
     server.go_on.set()
     _with_ferry(app, page)
     expect(page.locator("[class*='st-key-chat-row-']")).to_have_count(0)
@@ -65,7 +73,9 @@ def test_a_chat_of_another_tab_is_listed_when_one_comes_back(app: App, page: Pag
     other.goto(app.url)
     driver.answered(other, driver.ask(other, papers.FERRY_QUESTION))
     page.bring_to_front()
-    page.evaluate("window.dispatchEvent(new Event('focus'))")  # a browser without a screen tells no page that it is in front
+    page.evaluate(
+        "window.dispatchEvent(new Event('focus'))"
+    )  # a browser without a screen tells no page that it is in front
     expect(_open_button(page, papers.FERRY_QUESTION)).to_be_visible()
 
 
@@ -92,7 +102,9 @@ def test_chat_in_the_navigation_leads_to_the_open_chat_and_back_leads_out_of_it(
     expect(heading).to_have_text("Chat")
 
 
-def test_on_a_phone_the_sidebar_closes_after_a_choice(app: App, page: Page, server: OpenAIServer) -> None:
+def test_on_a_phone_the_sidebar_closes_after_a_choice(
+    app: App, page: Page, server: OpenAIServer
+) -> None:
     server.go_on.set()
     page.set_viewport_size({"width": 400, "height": 850})
     page.goto(app.url)

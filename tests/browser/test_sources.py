@@ -1,4 +1,6 @@
-"""Opening a source does not move the reader: it stands beside the answer, has the focus, and closes back to it."""
+"""Opening a source does not move the reader: it stands beside the answer, has the focus, and closes
+back to it.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from tests.documents.makers import pdf
 LID = "The lid of the Copperline kettle locks at ninety degrees."
 CORD = "The cord of the Copperline kettle is two metres long."
 NOTES = f"Chapter of the kitchen. {LID} It has a round handle of oak. {CORD} Keep both of them dry."
-FILLER = "What follows here says nothing about it, but takes its place on the page all the same. " * 8
+FILLER = (
+    "What follows here says nothing about it, but takes its place on the page all the same. " * 8
+)
 ANSWER = f"{LID} [1]\n\n{FILLER}\n\n{FILLER}\n\n{CORD} [1]\n\n{FILLER}\n\n{FILLER}"
 QUESTIONS = 24
 TOP = "part => part.getBoundingClientRect().top"
@@ -96,7 +100,9 @@ def opened(chats: Chats, browser: Browser, request: pytest.FixtureRequest) -> It
 
 
 def _put(page: Page, part: Locator, below: int = 420) -> float:
-    """Scroll as with a wheel until `part` stands so far below the top of the window; gives where it is."""
+    """Scroll as with a wheel until `part` stands so far below the top of the window; gives where it
+    is.
+    """
     page.mouse.move(700 if page.viewport_size and page.viewport_size["width"] > 900 else 200, 300)
     for _ in range(50):
         if abs(_top(part) - below) < 30:
@@ -134,7 +140,9 @@ def test_the_reader_stays_while_a_source_opens_changes_and_closes(opened: Page) 
     before = _put(page, second)
     second.click()
     expect(source.locator("img")).to_be_visible()
-    expect(source.locator("mark.sentence")).to_have_text(CORD)  # what the clicked marker stands for, not the first
+    expect(source.locator("mark.sentence")).to_have_text(
+        CORD
+    )  # what the clicked marker stands for, not the first
     assert _top(second) == pytest.approx(before, abs=PIXEL)
     _focused(page, source)
     box = source.locator("..").bounding_box()
@@ -202,7 +210,9 @@ def test_earlier_messages_keep_the_line(opened: Page) -> None:
     assert first < last - 1000
 
 
-def test_a_marker_that_is_clicked_before_the_page_listens_opens_and_closes_all_the_same(chats: Chats, page: Page) -> None:
+def test_a_marker_that_is_clicked_before_the_page_listens_opens_and_closes_all_the_same(
+    chats: Chats, page: Page
+) -> None:
     page.goto(chats.address)
     links = page.locator("a[href^='#cite-']")
     expect(links.last).to_be_visible()

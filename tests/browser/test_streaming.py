@@ -1,4 +1,6 @@
-"""Answers that a model server streams: seen while they grow, not lost by a reload, stopped, counted."""
+"""Answers that a model server streams: seen while they grow, not lost by a reload, stopped,
+counted.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,21 @@ from tests.browser.serving import App
 from tests.servers.openai_server import Answer, OpenAIServer, usage, words
 
 BEGUN = f"{papers.FERRY} [1] Then the pier"
-WHOLE = Answer(f"{BEGUN} is empty, and only the gulls stay until the morning.", halt_after=len(words(BEGUN)))
+WHOLE = Answer(
+    f"{BEGUN} is empty, and only the gulls stay until the morning.", halt_after=len(words(BEGUN))
+)
 END = "gulls stay until the morning."
 
 
 def _halfway(body: dict[str, Any]) -> Answer:
-    """The answer that halts; at once, the question of the agent that rewrites follow-ups: it gets no passages."""
-    return WHOLE if any(parse_passages(text_of(said["content"])) for said in body["messages"]) else Answer(papers.FERRY_QUESTION)
+    """The answer that halts; at once, the question of the agent that rewrites follow-ups: it gets
+    no passages.
+    """
+    return (
+        WHOLE
+        if any(parse_passages(text_of(said["content"])) for said in body["messages"])
+        else Answer(papers.FERRY_QUESTION)
+    )
 
 
 @pytest.fixture
@@ -31,7 +41,9 @@ def server() -> Iterator[OpenAIServer]:
         yield running
 
 
-def test_an_answer_survives_a_reload_and_another_is_stopped(app: App, page: Page, server: OpenAIServer) -> None:
+def test_an_answer_survives_a_reload_and_another_is_stopped(
+    app: App, page: Page, server: OpenAIServer
+) -> None:
     page.goto(f"{app.url}/documents")
     driver.add_files(page, [driver.file("ferry.docx", papers.ferry_docx())])
     driver.go(page, "Chat")
@@ -58,8 +70,13 @@ def _reloaded_in_the_middle(page: Page, server: OpenAIServer) -> None:
     server.go_on.set()
     driver.answered(page, turn)
     _is_there_once(page, WHOLE.text.replace(" [1]", ""))
-    tokens_out = usage(WHOLE.text)["completion_tokens"]  # tokens in are those of the server and of the question's embedding
-    took = rf"· 1[2-4]\d tokens in, {tokens_out} out · free, on this machine · [\d.]+ s · first word after"
+    tokens_out = usage(WHOLE.text)[
+        "completion_tokens"
+    ]  # tokens in are those of the server and of the question's embedding
+    took = (
+        rf"· 1[2-4]\d tokens in, {tokens_out} out · free, on this machine · [\d.]+ s · first word"
+        r" after"
+    )
     assert re.search(took, driver.what_it_took(page, turn))
     page.reload()
     driver.answered(page, turn)
@@ -98,7 +115,10 @@ def _is_there_once(page: Page, text: str) -> None:
     assert text in " ".join(shown.replace("[1]", "").split())
 
 
-THOUGHT = "The question is about the ferry.\n\n- The **timetable** names the last boat.\n- Page 1 says when."
+THOUGHT = (
+    "The question is about the ferry.\n\n- The **timetable** names the last boat.\n- Page 1 says"
+    " when."
+)
 
 
 def test_thinking_is_seen_while_it_grows_and_folded_above_the_answer(

@@ -1,4 +1,6 @@
-"""Answers in structures, in the browser: a table with its sources and downloads, and a game that is watched and stopped."""
+"""Answers in structures, in the browser: a table with its sources and downloads, and a game that is
+watched and stopped.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ from tests.servers.openai_server import Answer, OpenAIServer
 from tests.teams.werewolf.table import Turn, players, thought, turn_of
 
 BILLS = {
-    "harbour.txt": "Invoice No: INV-2025-014\nCustomer: Port of Sandvik Bay\nTotal: 1,486.90 EUR\nDate: 2025-03-14",
+    "harbour.txt": (
+        "Invoice No: INV-2025-014\nCustomer: Port of Sandvik Bay\nTotal: 1,486.90 EUR\nDate:"
+        " 2025-03-14"
+    ),
     "cable.txt": "Customer: =Larkmoor Instruments of the Northern Isles\nTotal: 182.50 EUR",
 }
 WANTED = "table of: invoice number, customer, total (number), date (date)"
@@ -45,13 +50,19 @@ def test_a_table_shows_its_sources_and_is_taken_away(server: None, app: App, pag
     page.set_viewport_size({"width": 400, "height": 850})
     expect(turn.locator("table")).to_contain_text("INV-2025-014")
     driver.settled(page)
-    assert turn.locator("table").evaluate("table => table.scrollWidth > table.clientWidth"), "too narrow to show anything"
-    assert page.locator("#stMain").evaluate("main => main.scrollWidth <= main.clientWidth"), "the page scrolls sideways"
+    assert turn.locator("table").evaluate("table => table.scrollWidth > table.clientWidth"), (
+        "too narrow to show anything"
+    )
+    assert page.locator("#stMain").evaluate("main => main.scrollWidth <= main.clientWidth"), (
+        "the page scrolls sideways"
+    )
     _names_stay_in_sight(turn)
 
 
 def _names_stay_in_sight(turn: Locator) -> None:
-    """Scrolled to its end, the table still shows whose row it is, and the links beside that can be clicked."""
+    """Scrolled to its end, the table still shows whose row it is, and the links beside that can be
+    clicked.
+    """
     table = turn.locator("table")
     table.evaluate("table => { table.scrollLeft = table.scrollWidth; }")
     name, edge = turn.locator("tbody td").first.bounding_box(), table.bounding_box()
@@ -66,8 +77,16 @@ def _three_files_say_the_same(page: Page, turn: Locator) -> None:
     rows = list(csv.DictReader(io.StringIO(_file(page, turn, "CSV").decode("utf-8-sig"))))
     columns = parquet.read_table(io.BytesIO(_file(page, turn, "Parquet"))).to_pylist()
     whole = json.loads(_file(page, turn, "JSON"))["rows"]
-    assert [row["document"] for row in rows] == [row["document"] for row in columns] == [row["document"] for row in whole]
-    assert {float(row["total"]) for row in rows} == {row["total"] for row in columns} == {1486.9, 182.5}
+    assert (
+        [row["document"] for row in rows]
+        == [row["document"] for row in columns]
+        == [row["document"] for row in whole]
+    )
+    assert (
+        {float(row["total"]) for row in rows}
+        == {row["total"] for row in columns}
+        == {1486.9, 182.5}
+    )
     assert {row["values"]["total"] for row in whole} == {1486.9, 182.5}
     (harbour,) = [row for row in rows if row["document"] == "harbour.txt"]
     assert harbour["total_source"].startswith("harbour.txt, line")
@@ -85,7 +104,9 @@ def _file(page: Page, turn: Locator, name: str) -> bytes:
 
 
 class Play:
-    """A game in which each first word by day is prose, and the last who talks halts until the server may go on."""
+    """A game in which each first word by day is prose, and the last who talks halts until the
+    server may go on.
+    """
 
     def __init__(self) -> None:
         self._reply = players(talk=self._talk)
@@ -106,7 +127,9 @@ def server() -> Iterator[OpenAIServer]:
         yield running
 
 
-def test_a_game_is_watched_over_a_reload_and_stopped(app: App, page: Page, server: OpenAIServer) -> None:
+def test_a_game_is_watched_over_a_reload_and_stopped(
+    app: App, page: Page, server: OpenAIServer
+) -> None:
     page.goto(app.url)
     driver.choose_team(page, "Werewolf (six players)")
     turn = driver.ask(page, "Play, please!")

@@ -1,4 +1,6 @@
-"""Looking on while a team works: its steps stay as the person left them, the composer says what Enter does."""
+"""Looking on while a team works: its steps stay as the person left them, the composer says what
+Enter does.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,11 @@ class Talk:
         system = text_of(body["messages"][0]["content"])
         if "You moderate" in system:
             return Answer(next(self.chosen), halt_after=0)
-        said = "Nothing is missing." if "you are the critic" in system else f"{papers.FERRY}\n\nTERMINATE"
+        said = (
+            "Nothing is missing."
+            if "you are the critic" in system
+            else f"{papers.FERRY}\n\nTERMINATE"
+        )
         return Answer(said, halt_after=0)
 
 

@@ -97,10 +97,12 @@ def papers(tmp_path: Path) -> Path:
     """A folder with three documents that can be read and one that cannot."""
     folder = tmp_path / "papers"
     (folder / "deep").mkdir(parents=True)
-    (folder / "rivers.md").write_text("# Rivers\n\nThe Danube is 2,850 kilometres long and ends in the Black Sea.\n")
+    (folder / "rivers.md").write_text(
+        "# Rivers\n\nThe Danube is 2,850 kilometres long and ends in the Black Sea.\n"
+    )
     (folder / "deep" / "pump.txt").write_text("The warranty of the pump lasts three years.")
-    (folder / "deep" / "tea.html").write_text("<h1>Tea</h1><p>Green tea is brewed at 80 degrees.</p>")
+    (folder / "deep" / "tea.html").write_text(
+        "<h1>Tea</h1><p>Green tea is brewed at 80 degrees.</p>"
+    )
     (folder / "broken.pdf").write_bytes(b"%PDF-1.7 and nothing else")
     return folder
-
-

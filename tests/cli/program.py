@@ -1,4 +1,5 @@
-"""The command line over the stand-in embedder, as a program of its own: `python -m tests.cli.program ingest ...`.
+"""The command line over the stand-in embedder, as a program of its own: `python -m
+tests.cli.program ingest ...`.
 
 `EMBEDDING_DELAY_S` makes every embedding take so long, for tests that interrupt an ingest.
 """

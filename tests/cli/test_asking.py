@@ -22,7 +22,9 @@ def _typing(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 
 @pytest.fixture
-def server(shared_server: OpenAIServer, data: Path, monkeypatch: pytest.MonkeyPatch) -> OpenAIServer:
+def server(
+    shared_server: OpenAIServer, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> OpenAIServer:
     """A model that writes a program, then says how it went."""
     monkeypatch.setenv("OPENAI_BASE_URL", shared_server.base_url)
     monkeypatch.setenv("OPENAI_MODEL", "test-model")
@@ -38,10 +40,16 @@ def server(shared_server: OpenAIServer, data: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("typed", "answer"), [("1\n", "It is 42."), ("no\n1\n", "It is 42."), ("3 too dear\n", "You did not want it.")]
+    ("typed", "answer"),
+    [("1\n", "It is 42."), ("no\n1\n", "It is 42."), ("3 too dear\n", "You did not want it.")],
 )
 def test_code_runs_when_the_person_agrees(
-    cli: Cli, papers: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, typed: str, answer: str
+    cli: Cli,
+    papers: Path,
+    server: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    typed: str,
+    answer: str,
 ) -> None:
     assert cli("ingest", papers / "rivers.md").code == 0
     _typing(monkeypatch, typed)
@@ -67,14 +75,22 @@ def test_a_question_without_options_takes_a_line(monkeypatch: pytest.MonkeyPatch
     assert asked(HumanInputRequested("1", "Clerk", "Shall I?")) == "as you like"
 
 
-@pytest.mark.parametrize(("approve", "edit", "reject"), [("approve", "edit", "reject"), ("Approve", "Edit", "Reject")])
+@pytest.mark.parametrize(
+    ("approve", "edit", "reject"), [("approve", "edit", "reject"), ("Approve", "Edit", "Reject")]
+)
 def test_an_option_is_answered_as_it_was_asked_and_called_by_our_words(
-    approve: str, edit: str, reject: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    approve: str,
+    edit: str,
+    reject: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     for key in ("approve", "reject"):
         monkeypatch.setitem(OPTIONS, key, f"zzz {key}")
     _typing(monkeypatch, "2 too dear\n")
-    request = HumanInputRequested("1", "Runner", "May this code run?", [approve, edit, reject], "print(1)\n", "python")
+    request = HumanInputRequested(
+        "1", "Runner", "May this code run?", [approve, edit, reject], "print(1)\n", "python"
+    )
     assert asked(request) == f"{reject}\ntoo dear"
     assert "  1: zzz approve\n  2: zzz reject\n" in capsys.readouterr().err
 
@@ -83,17 +99,26 @@ def test_a_name_among_the_options_stands_for_itself(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _typing(monkeypatch, "1\n")
-    assert asked(HumanInputRequested("1", "Group", "Who speaks next?", ["Writer", "finish"])) == "Writer"
+    assert (
+        asked(HumanInputRequested("1", "Group", "Who speaks next?", ["Writer", "finish"]))
+        == "Writer"
+    )
     assert "  1: Writer\n  2: Finish here\n" in capsys.readouterr().err
 
 
-def test_the_terminal_shows_what_hides_in_code(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_terminal_shows_what_hides_in_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     _typing(monkeypatch, "1\n")
     code = "a = 1  # \u202eb = 2\nprint(a)\rprint(b)\x1b[2A\n\n"
-    request = HumanInputRequested("1", "Runner", "May this code run?", ["approve", "reject"], code, "python")
+    request = HumanInputRequested(
+        "1", "Runner", "May this code run?", ["approve", "reject"], code, "python"
+    )
     assert asked(request) == "approve"
     shown = capsys.readouterr().err
-    assert "    a = 1  # ⟨U+202E⟩b = 2\n    print(a)⟨U+000D⟩print(b)⟨U+001B⟩[2A\n  2 lines\n" in shown
+    assert (
+        "    a = 1  # ⟨U+202E⟩b = 2\n    print(a)⟨U+000D⟩print(b)⟨U+001B⟩[2A\n  2 lines\n" in shown
+    )
     assert "contains 3 invisible characters" in shown
 
 
@@ -101,7 +126,11 @@ def test_the_terminal_counts_the_lines_of_harmless_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _typing(monkeypatch, "1\n")
-    asked(HumanInputRequested("1", "Runner", "May this code run?", ["approve", "reject"], "print(1)\n", "python"))
+    asked(
+        HumanInputRequested(
+            "1", "Runner", "May this code run?", ["approve", "reject"], "print(1)\n", "python"
+        )
+    )
     shown = capsys.readouterr().err
     assert "    print(1)\n  1 line\n" in shown
     assert "invisible" not in shown
@@ -123,7 +152,10 @@ def test_what_is_silent_among_the_agents_is_not_told(
 
 
 def test_the_wait_for_another_try_is_told(cli: Cli, papers: Path, server: OpenAIServer) -> None:
-    replies = [Answer(status=429, error={"message": "slow down"}), Answer("It is 1,236 km long [1].")]
+    replies = [
+        Answer(status=429, error={"message": "slow down"}),
+        Answer("It is 1,236 km long [1]."),
+    ]
     server.script = lambda body: replies.pop(0)
     assert cli("ingest", papers / "rivers.md").code == 0
     ended = cli("ask", "How long is it?", "--json")

@@ -22,11 +22,15 @@ QUESTION = "How long is the Danube?"
 COMMANDS = (("search", QUESTION), ("ask", QUESTION), ("usage",), ("runs",), ("doctor",))
 Damage = Callable[[Path], None]
 DAMAGES: dict[str, Damage] = {
-    **{f"cut to {share:.0%}": lambda file, share=share: cut(file, share)  # type: ignore[misc]
-       for share in (0.001, 0.2, 0.6, 0.95)},
-    **{f"changed at {share:.0%}": lambda file, share=share: flip(file, share, 4_096)  # type: ignore[misc]
-       for share in (0, 0.1, 0.3, 0.5, 0.7, 0.9)},
-}  # fmt: skip
+    **{
+        f"cut to {share:.0%}": lambda file, share=share: cut(file, share)  # type: ignore[misc]
+        for share in (0.001, 0.2, 0.6, 0.95)
+    },
+    **{
+        f"changed at {share:.0%}": lambda file, share=share: flip(file, share, 4_096)  # type: ignore[misc]
+        for share in (0, 0.1, 0.3, 0.5, 0.7, 0.9)
+    },
+}
 
 
 @pytest.fixture

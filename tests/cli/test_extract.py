@@ -1,4 +1,6 @@
-"""`extract`: a table for people, a file for programs, JSON for scripts; one bad document is one bad row."""
+"""`extract`: a table for people, a file for programs, JSON for scripts; one bad document is one bad
+row.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +47,28 @@ def test_json_has_the_citations(cli: Cli, bills: Path) -> None:
     first, second = ended.json["rows"]
     assert first["values"] == {"total": 12.5, "date": "2025-03-03", "paid": False}
     assert first["citations"]["total"] == {
-        "document": "a.txt", "page": None, "place": "line 1", "heading": "", "span": [0, 16], "text": "Total: 12.50 EUR",
-    }  # fmt: skip
+        "document": "a.txt",
+        "page": None,
+        "place": "line 1",
+        "heading": "",
+        "span": [0, 16],
+        "text": "Total: 12.50 EUR",
+    }
     assert second["values"] == {"total": 7, "date": None, "paid": None}
 
 
 def test_a_schema_file_and_files_for_programs(cli: Cli, bills: Path, tmp_path: Path) -> None:
     schema = tmp_path / "bill.json"
-    schema.write_text(json.dumps({"properties": {"total": {"type": "number"}, "date": {"type": "string", "format": "date"}}}))
+    schema.write_text(
+        json.dumps(
+            {
+                "properties": {
+                    "total": {"type": "number"},
+                    "date": {"type": "string", "format": "date"},
+                }
+            }
+        )
+    )
     (bills / "broken.pdf").unlink()
     for kind in ("csv", "parquet", "json"):
         ended = cli("extract", schema, bills, "--out", tmp_path / f"t.{kind}")
@@ -75,9 +91,15 @@ def test_a_schema_file_and_files_for_programs(cli: Cli, bills: Path, tmp_path: P
         ([FIELDS, "{bills}", "--model", "nothing"], "There is no model 'nothing'"),
     ],
 )
-def test_what_cannot_be_is_told_in_one_line(cli: Cli, bills: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_what_cannot_be_is_told_in_one_line(
+    cli: Cli, bills: Path, tmp_path: Path, arguments: list[str], message: str
+) -> None:
     (tmp_path / "empty").mkdir()
-    ended = cli("extract", *(each.format(bills=bills, empty=tmp_path / "empty") for each in arguments), "--json")
+    ended = cli(
+        "extract",
+        *(each.format(bills=bills, empty=tmp_path / "empty") for each in arguments),
+        "--json",
+    )
     assert ended.code == 1
     assert message in ended.json["error"]
     assert ended.err.count("\n") == 1
@@ -94,7 +116,11 @@ def test_with_a_model_the_calls_are_counted(
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", shared_server.base_url)
     monkeypatch.setenv("OPENAI_MODEL", "test-model")
-    said = {"total": {"value": 12.5, "quote": "Total: 12.50"}, "date": {"value": "2025-03-03", "quote": "in March"}, "paid": None}
+    said = {
+        "total": {"value": 12.5, "quote": "Total: 12.50"},
+        "date": {"value": "2025-03-03", "quote": "in March"},
+        "paid": None,
+    }
     shared_server.script = lambda body: Answer(json.dumps(said))
     ended = cli("extract", FIELDS, bills / "a.txt")
     assert ended.code == 0

@@ -19,7 +19,8 @@ Unplug = Callable[[], None]
 
 
 def hashed(body: dict[str, Any]) -> list[list[float]]:
-    return FakeEmbedder().embed(body["input"]).tolist()  # type: ignore[no-any-return]  # lists of numbers
+    # Lists of numbers.
+    return FakeEmbedder().embed(body["input"]).tolist()  # type: ignore[no-any-return]
 
 
 @pytest.fixture
@@ -54,7 +55,10 @@ def test_a_search_goes_by_words_and_says_so(filled: Cli, server: OpenAIServer) -
     told = ended.json["fallback"]
     assert (told["wanted"], told["error_type"]) == ("dense", "ModelUnreachable")
     assert told["embedder"] == f"nomic at {server.base_url}"
-    assert ended.err == f"Passages are looked up by their words alone, not by meaning: {told['error']}\n"
+    assert (
+        ended.err
+        == f"Passages are looked up by their words alone, not by meaning: {told['error']}\n"
+    )
     ended = filled("search", "How long is the Danube?", "--mode", "lexical")
     assert ended.err == ""
 

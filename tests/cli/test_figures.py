@@ -35,7 +35,12 @@ def chat(data: Path) -> Chat:
     ledger = Ledger(database)
     chat = ledger.create_chat("local", "=Rivers", "answer", "offline", "Documents")
     record(ledger, [call(Usage(100, output=20), cost=0.25)], owner="local", chat_id=chat.id)
-    record(ledger, [call(Usage(10, output=2, estimated=True), model="secret")], owner="local", chat_id=chat.id)
+    record(
+        ledger,
+        [call(Usage(10, output=2, estimated=True), model="secret")],
+        owner="local",
+        chat_id=chat.id,
+    )
     record(ledger, [call(cost=0.5)], owner="somebody else")
     database.close()
     return chat
@@ -48,17 +53,25 @@ def test_usage_as_an_object(cli: Cli, chat: Chat) -> None:
         assert sum(row["calls"] for row in found["rows"]) == found["totals"]["calls"] == 2
         assert found["totals"]["cost"] == 0.25
         assert found["totals"]["unpriced"] == 1
-    assert [row["key"] for row in cli("usage", "--by", "day", "--zone", "UTC", "--json").json["rows"]] == ["2026-03-01"]
-    costs = {row["key"]: row["cost"] for row in cli("usage", "--by", "model", "--json").json["rows"]}
+    assert [
+        row["key"] for row in cli("usage", "--by", "day", "--zone", "UTC", "--json").json["rows"]
+    ] == ["2026-03-01"]
+    costs = {
+        row["key"]: row["cost"] for row in cli("usage", "--by", "model", "--json").json["rows"]
+    }
     assert costs == {"small": 0.25, "secret": None}
 
 
 def test_usage_for_people(cli: Cli, chat: Chat) -> None:
     lines = cli("usage").out.splitlines()
-    assert " ".join(lines[0].split()) == "model calls failed tokens in tokens out cost unpriced median s 95 % s"
+    assert (
+        " ".join(lines[0].split())
+        == "model calls failed tokens in tokens out cost unpriced median s 95 % s"
+    )
     assert [line.split()[:7] for line in lines if line.startswith(("small", "secret"))] == [
-        ["small", "1", "0", "100", "20", "$0.2500", "0"], ["secret", "1", "0", "~10", "~2", "unknown", "1"],
-    ]  # fmt: skip
+        ["small", "1", "0", "100", "20", "$0.2500", "0"],
+        ["secret", "1", "0", "~10", "~2", "unknown", "1"],
+    ]
     assert lines[-1].split()[5:7] == ["$0.2500", "1"]
 
 
@@ -76,7 +89,10 @@ def test_calls_as_csv(cli: Cli, chat: Chat, tmp_path: Path) -> None:
     assert cli("usage", "--csv", path).code == 0
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [(row["model"], row["cost"], row["input_tokens"]) for row in rows] == [("small", "0.25", "100"), ("secret", "", "10")]
+    assert [(row["model"], row["cost"], row["input_tokens"]) for row in rows] == [
+        ("small", "0.25", "100"),
+        ("secret", "", "10"),
+    ]
     assert {row["chat"] for row in rows} == {"'=Rivers"}  # a spreadsheet must not run it
     parquet = tmp_path / "calls.parquet"
     assert cli("usage", "--parquet", parquet).code == 0
@@ -114,11 +130,20 @@ def test_runs(cli: Cli, chat: Chat) -> None:
 def dataset(tmp_path: Path) -> Path:
     folder = tmp_path / "dataset"
     folder.mkdir()
-    texts = {"r": "The Danube ends in the Black Sea.", "p": "The warranty of the pump is long.", "t": "Green tea is brewed."}
+    texts = {
+        "r": "The Danube ends in the Black Sea.",
+        "p": "The warranty of the pump is long.",
+        "t": "Green tea is brewed.",
+    }
     (folder / "corpus.jsonl").write_text(
-        "".join(json.dumps({"_id": key, "title": "", "text": text}) + "\n" for key, text in texts.items())
+        "".join(
+            json.dumps({"_id": key, "title": "", "text": text}) + "\n"
+            for key, text in texts.items()
+        )
     )
-    (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "warranty pump"}\n{"_id": "q2", "text": "green tea"}\n')
+    (folder / "queries.jsonl").write_text(
+        '{"_id": "q1", "text": "warranty pump"}\n{"_id": "q2", "text": "green tea"}\n'
+    )
     (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\tp\t1\nq2\tt\t1\n")
     return folder
 
@@ -141,7 +166,9 @@ def test_eval(cli: Cli, dataset: Path, data: Path, mode: str) -> None:
         "queries",
         "documents",
     }
-    assert [found[name] for name in ("mode", "ndcg@10", "recall@100", "mrr@10", "queries", "documents")] == [mode, 1, 1, 1, 2, 3]
+    assert [
+        found[name] for name in ("mode", "ndcg@10", "recall@100", "mrr@10", "queries", "documents")
+    ] == [mode, 1, 1, 1, 2, 3]
     assert not data.exists()  # the user's own store is not touched
 
 
@@ -154,8 +181,13 @@ def test_eval_for_people_and_of_nothing(cli: Cli, dataset: Path, tmp_path: Path)
 def test_eval_of_a_set_in_the_store(cli: Cli, papers: Path) -> None:
     cli("ingest", papers)
     with opened_store() as workspace:
-        expected = {document.name: 1 for document in workspace.library.documents("local", "Documents", "pump")}
-        workspace.library.questions.create("local", "Pumps", "Documents", [Question("warranty of the pump", expected)])
+        expected = {
+            document.name: 1
+            for document in workspace.library.documents("local", "Documents", "pump")
+        }
+        workspace.library.questions.create(
+            "local", "Pumps", "Documents", [Question("warranty of the pump", expected)]
+        )
     ended = cli("eval", "--set", "Pumps", "--mode", "lexical", "--json")
     assert (ended.code, ended.err) == (0, "")
     assert [ended.json[name] for name in ("set", "collection", "mode", "mrr@10", "queries")] == [
@@ -165,9 +197,13 @@ def test_eval_of_a_set_in_the_store(cli: Cli, papers: Path) -> None:
         1,
         1,
     ]
-    assert "recall@100     1.0000\n" in cli("eval", "--set", "Pumps", "--collection", "Documents").out
+    assert (
+        "recall@100     1.0000\n" in cli("eval", "--set", "Pumps", "--collection", "Documents").out
+    )
     with opened_store() as workspace:
-        kept = workspace.library.questions.history("local", workspace.library.questions.named("local", "Pumps").id)
+        kept = workspace.library.questions.history(
+            "local", workspace.library.questions.named("local", "Pumps").id
+        )
     assert [one.options.mode for one in kept] == ["hybrid", "lexical"]
     assert cli("eval", "--set", "None", "--json").json["error_type"] == "NotFound"
     assert cli("eval").code == cli("eval", papers, "--set", "Pumps").code == 2
@@ -192,11 +228,19 @@ def test_doctor_finds_all_well(cli: Cli, papers: Path) -> None:
     assert ended.json["ok"] is True
     assert checks(ended.json) == dict.fromkeys(
         [
-            "packages", "data folder", "privacy", "database", "store and indexes", "originals",
-            "embedding model", "backups", "model", "sandbox",
+            "packages",
+            "data folder",
+            "privacy",
+            "database",
+            "store and indexes",
+            "originals",
+            "embedding model",
+            "backups",
+            "model",
+            "sandbox",
         ],
         True,
-    )  # fmt: skip
+    )
     assert cli("doctor").out.count("ok  ") == 10
 
 
@@ -210,15 +254,22 @@ def test_doctor_finds_originals_that_changed_or_are_gone(cli: Cli, papers: Path)
     assert ended.code == 1
     found = next(check for check in ended.json["checks"] if check["name"] == "originals")
     assert not found["ok"]
-    assert f"The original of {one.name} in Documents is not whole: its content has changed" in found["detail"]
+    assert (
+        f"The original of {one.name} in Documents is not whole: its content has changed"
+        in found["detail"]
+    )
     assert f"The original of {two.name} in Documents is not whole: it is missing" in found["detail"]
     assert "Take these files in once more" in found["advice"]
     cli("ingest", papers)
     assert cli("doctor").code == 0
 
 
-def test_doctor_says_where_code_of_agents_runs(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = "ok   sandbox: code that agents write runs in bubblewrap; documents are read in bubblewrap"
+def test_doctor_says_where_code_of_agents_runs(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = (
+        "ok   sandbox: code that agents write runs in bubblewrap; documents are read in bubblewrap"
+    )
     assert told in cli("doctor").out
     monkeypatch.setenv("PATH", str(tmp_path))
     bubblewrap_works.cache_clear()
@@ -230,7 +281,9 @@ def test_doctor_says_where_code_of_agents_runs(cli: Cli, tmp_path: Path, monkeyp
     assert "apt-get install bubblewrap" in ended.out
 
 
-def test_doctor_says_which_model_answers(cli: Cli, shared_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_says_which_model_answers(
+    cli: Cli, shared_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", shared_server.base_url)
     monkeypatch.setenv("OPENAI_MODEL", "test-model")
     shared_server.script = lambda body: Answer("ready")
@@ -286,7 +339,9 @@ def test_help_names_every_command_and_loads_nothing_heavy() -> None:
         "heavy = {'torch', 'duckdb', 'pandas', 'openai', 'numpy', 'streamlit'} & set(sys.modules);"
         "sys.exit(code or (str(heavy) if heavy else 0))"
     )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=PROJECT)
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=PROJECT
+    )
     assert (ended.returncode, ended.stderr) == (0, "")
     for command in ("ingest", "search", "ask", "usage", "runs", "eval", "doctor"):
         assert command in ended.stdout
@@ -294,7 +349,11 @@ def test_help_names_every_command_and_loads_nothing_heavy() -> None:
 
 def test_the_module_runs(data: Path) -> None:
     ended = subprocess.run(
-        [sys.executable, "-m", "agentkit", "runs", "--json"], capture_output=True, text=True, check=False, cwd=PROJECT
+        [sys.executable, "-m", "agentkit", "runs", "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=PROJECT,
     )
     assert json.loads(ended.stdout) == {"runs": []}
     assert ended.stderr == ""

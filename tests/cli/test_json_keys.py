@@ -25,7 +25,9 @@ def judged(tmp_path: Path) -> Path:
     """A data set of one document and one question."""
     folder = tmp_path / "judged"
     folder.mkdir()
-    (folder / "corpus.jsonl").write_text(json.dumps({"_id": "t", "title": "", "text": "Green tea is brewed."}))
+    (folder / "corpus.jsonl").write_text(
+        json.dumps({"_id": "t", "title": "", "text": "Green tea is brewed."})
+    )
     (folder / "queries.jsonl").write_text('{"_id": "q", "text": "green tea"}\n')
     (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\tt\t1\n")
     return folder
@@ -35,13 +37,17 @@ def judged(tmp_path: Path) -> Path:
 def model(shared_server: OpenAIServer, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", shared_server.base_url)
     monkeypatch.setenv("OPENAI_MODEL", "test-model")
-    shared_server.script = lambda body: Answer("It is 2,850 kilometres long [1].", thinking="Rivers are long.")
+    shared_server.script = lambda body: Answer(
+        "It is 2,850 kilometres long [1].", thinking="Rivers are long."
+    )
 
 
 def ask_for_questions() -> None:
     """A question set on the collection Documents."""
     workspace = open_with_fake(load_settings())
-    workspace.library.questions.create("local", "Ours", "Documents", [Question("pump", {"deep/pump.txt": 1})])
+    workspace.library.questions.create(
+        "local", "Ours", "Documents", [Question("pump", {"deep/pump.txt": 1})]
+    )
     workspace.close()
 
 
@@ -71,7 +77,9 @@ def written(cli: Cli, papers: Path, judged: Path) -> Iterator[tuple[str, list[An
 
 @pytest.mark.usefixtures("model")
 @pytest.mark.parametrize("held", [False], indirect=True)
-def test_the_keys_of_every_command_are_those_of_the_list(cli: Cli, papers: Path, judged: Path) -> None:
+def test_the_keys_of_every_command_are_those_of_the_list(
+    cli: Cli, papers: Path, judged: Path
+) -> None:
     found = defaultdict(set)
     for name, values in written(cli, papers, judged):
         found[name] = {key for value in values for key in public.keys(value)}

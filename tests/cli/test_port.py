@@ -1,4 +1,6 @@
-"""`port`: imports of AutoGen, AgentScope and Lagent become agentkit's; nothing else changes, and no file is damaged."""
+"""`port`: imports of AutoGen, AgentScope and Lagent become agentkit's; nothing else changes, and no
+file is damaged.
+"""
 
 from __future__ import annotations
 
@@ -53,13 +55,25 @@ def left(source: str) -> list[str]:
         ),
         ("import autogen.oai.client", "import agentkit.autogen as autogen"),
         ("import autogen . oai", "import agentkit.autogen as autogen"),
-        ("from autogen import (\n    AssistantAgent,  # one\n)", "from agentkit.autogen import (\n    AssistantAgent,  # one\n)"),
-        ("from \\\n    autogen.coding import CodeBlock", "from \\\n    agentkit.autogen.coding import CodeBlock"),
+        (
+            "from autogen import (\n    AssistantAgent,  # one\n)",
+            "from agentkit.autogen import (\n    AssistantAgent,  # one\n)",
+        ),
+        (
+            "from \\\n    autogen.coding import CodeBlock",
+            "from \\\n    agentkit.autogen.coding import CodeBlock",
+        ),
         ("if 1:\r\n\tfrom autogen import *\r\n", "if 1:\r\n\tfrom agentkit.autogen import *\r\n"),
-        ("import agentscope\rimport lagent\r", "import agentkit.agentscope as agentscope\rimport agentkit.lagent as lagent\r"),
+        (
+            "import agentscope\rimport lagent\r",
+            "import agentkit.agentscope as agentscope\rimport agentkit.lagent as lagent\r",
+        ),
         ("from agentscope.msghub import msghub", "from agentkit.agentscope.msghub import msghub"),
         ("from lagent.actions import tool_api", "from agentkit.lagent.actions import tool_api"),
-        ("try: import autogen\nexcept ImportError: pass", "try: import agentkit.autogen as autogen\nexcept ImportError: pass"),
+        (
+            "try: import autogen\nexcept ImportError: pass",
+            "try: import agentkit.autogen as autogen\nexcept ImportError: pass",
+        ),
     ],
 )
 def test_the_two_rules(before: str, after: str) -> None:
@@ -87,9 +101,18 @@ def test_what_only_looks_like_it_stays(source: str) -> None:
     ("source", "told"),
     [
         ("from autogen import Completion", "autogen.Completion is not in agentkit"),
-        ("from autogen.agentchat.contrib.capabilities import teachability", "which leaves out teachability"),
-        ("import autogen\nautogen.oai.Completion.create()", "autogen.oai.Completion is not in agentkit"),
-        ("import autogen as a\na.agentchat.contrib.web_surfer.X()", "which leaves out the web surfer"),
+        (
+            "from autogen.agentchat.contrib.capabilities import teachability",
+            "which leaves out teachability",
+        ),
+        (
+            "import autogen\nautogen.oai.Completion.create()",
+            "autogen.oai.Completion is not in agentkit",
+        ),
+        (
+            "import autogen as a\na.agentchat.contrib.web_surfer.X()",
+            "which leaves out the web surfer",
+        ),
         ("import importlib as i\ni.import_module('autogen')", "'autogen' stands in a text"),
         ("patch('autogen.oai.client.OpenAIWrapper')", "stands in a text"),
         ("from autogen_agentchat.agents import X", "is of AutoGen 0.4"),
@@ -102,7 +125,12 @@ def test_what_is_not_there_is_told(source: str, told: str) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["agentchat.contrib.gpt_assistant_agent", "agentchat.contrib.agent_builder", "io.websockets", "extensions"],
+    [
+        "agentchat.contrib.gpt_assistant_agent",
+        "agentchat.contrib.agent_builder",
+        "io.websockets",
+        "extensions",
+    ],
 )
 def test_an_import_of_a_module_that_is_not_there_stays(module: str) -> None:
     for source in (f"import autogen.{module}", f"from autogen.{module} import X"):
@@ -142,7 +170,10 @@ def test_files_are_written_at_once_with_their_rights(cli: Cli, tmp_path: Path) -
         f"{link}:2: import autogen -> import agentkit.autogen as autogen",
         "Files that changed: 1 of 1. Places left to you: 0.",
     ]
-    expected = codecs.BOM_UTF8 + b"#!/usr/bin/env python\r\nimport agentkit.autogen as autogen  # \xc3\xa9\r\n"
+    expected = (
+        codecs.BOM_UTF8
+        + b"#!/usr/bin/env python\r\nimport agentkit.autogen as autogen  # \xc3\xa9\r\n"
+    )
     assert script.read_bytes() == expected
     assert script.stat().st_mode & 0o777 == 0o750
     assert link.is_symlink()
@@ -178,10 +209,16 @@ def test_check_writes_nothing(cli: Cli, tmp_path: Path) -> None:
         ("a.txt", b"import autogen\n", "neither a .py nor an .ipynb"),
         ("a.ipynb", b"import autogen\n", "Expecting value"),
         ("a.ipynb", b'{"cells": 3}', "no notebook of format 4"),
-        ("a.ipynb", b'{"nbformat": 4, "cells": [], "metadata": {"kernelspec": {"language": "R"}}}', "a notebook in R"),
+        (
+            "a.ipynb",
+            b'{"nbformat": 4, "cells": [], "metadata": {"kernelspec": {"language": "R"}}}',
+            "a notebook in R",
+        ),
     ],
 )
-def test_what_cannot_be_read_stays_as_it_is(cli: Cli, tmp_path: Path, name: str, data: bytes, why: str) -> None:
+def test_what_cannot_be_read_stays_as_it_is(
+    cli: Cli, tmp_path: Path, name: str, data: bytes, why: str
+) -> None:
     file, good = tmp_path / name, tmp_path / "good.py"
     file.write_bytes(data)
     good.write_text("import autogen\n")
@@ -204,7 +241,17 @@ def test_missing_files_and_folders_are_told(cli: Cli, tmp_path: Path) -> None:
 
 CELLS: list[tuple[str, Any]] = [
     ("markdown", "import autogen in words"),
-    ("code", ["%pip install pyautogen \\\n", "  --quiet\n", "!ls\n", "import os\n", "import autogen, re\n", "autogen?"]),
+    (
+        "code",
+        [
+            "%pip install pyautogen \\\n",
+            "  --quiet\n",
+            "!ls\n",
+            "import os\n",
+            "import autogen, re\n",
+            "autogen?",
+        ],
+    ),
     ("code", "%%time\nfrom autogen import AssistantAgent\nfiles = !ls\nawait x"),
     ("code", "%%writefile tool.py\nimport autogen\n"),
     ("code", ["x = '\u00fc \\ \U0001f600'; import autogen as ag\n"]),
@@ -217,12 +264,25 @@ CELLS: list[tuple[str, Any]] = [
 
 def notebook(cells: list[tuple[str, Any]], **more: Any) -> dict[str, Any]:
     outputs = [{"output_type": "stream", "text": ["import autogen\n"]}]
-    made = [{"cell_type": kind, "metadata": {}, "source": source, "outputs": outputs} for kind, source in cells]
-    return {"cells": made, "metadata": {"kernelspec": {"language": "python"}}, "nbformat": 4, "nbformat_minor": 5, **more}
+    made = [
+        {"cell_type": kind, "metadata": {}, "source": source, "outputs": outputs}
+        for kind, source in cells
+    ]
+    return {
+        "cells": made,
+        "metadata": {"kernelspec": {"language": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        **more,
+    }
 
 
-@pytest.mark.parametrize("style", [{"indent": 1, "ensure_ascii": False}, {"indent": "\t"}, {"separators": (",", ":")}])
-def test_a_notebook_changes_in_its_code_alone(cli: Cli, tmp_path: Path, style: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "style", [{"indent": 1, "ensure_ascii": False}, {"indent": "\t"}, {"separators": (",", ":")}]
+)
+def test_a_notebook_changes_in_its_code_alone(
+    cli: Cli, tmp_path: Path, style: dict[str, Any]
+) -> None:
     file = tmp_path / "chat.ipynb"
     file.write_text(json.dumps(notebook(CELLS), **style) + "\n", encoding="utf-8")
     ended = cli("port", file)
@@ -269,9 +329,12 @@ print("Summary:", result.summary)
 
 def run(*command: str, folder: Path) -> str:
     done = subprocess.run(
-        [sys.executable, *command], cwd=folder, env={**os.environ, "PYTHONPATH": str(PROJECT), "PYTHONWARNINGS": "error"},
-        capture_output=True, text=True,
-    )  # fmt: skip
+        [sys.executable, *command],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(PROJECT), "PYTHONWARNINGS": "error"},
+        capture_output=True,
+        text=True,
+    )
     assert not done.returncode, done.stderr
     return done.stdout
 
@@ -289,14 +352,24 @@ def test_a_ported_notebook_runs(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "chat.ipynb"
     with OpenAIServer(lambda _: Answer("2,850 km")) as server:
         lines = (SCRIPT % server.base_url).splitlines(keepends=True)
-        file.write_text(json.dumps(notebook([("code", ["%pip --version\n", *lines[:4]]), ("code", lines[4:])]), indent=1))
+        file.write_text(
+            json.dumps(
+                notebook([("code", ["%pip --version\n", *lines[:4]]), ("code", lines[4:])]),
+                indent=1,
+            )
+        )
         assert cli("port", file).code == 0
-        runner = "import json, sys; from IPython.core.interactiveshell import InteractiveShell as S; shell = S()\n" \
-            "for cell in json.load(open(sys.argv[1]))['cells']:\n" \
-            "    shell.run_cell(''.join(cell['source'])).raise_error()\n"  # fmt: skip
+        runner = (
+            "import json, sys; from IPython.core.interactiveshell import InteractiveShell as S;"
+            " shell = S()\nfor cell in json.load(open(sys.argv[1]))['cells']:\n   "
+            " shell.run_cell(''.join(cell['source'])).raise_error()\n"
+        )
         done = subprocess.run(
-            [sys.executable, "-c", runner, str(file)], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(PROJECT)},
-            capture_output=True, text=True,
-        )  # fmt: skip
+            [sys.executable, "-c", runner, str(file)],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(PROJECT)},
+            capture_output=True,
+            text=True,
+        )
         assert not done.returncode, done.stdout + done.stderr
         assert "Summary: 2,850 km" in done.stdout

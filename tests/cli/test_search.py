@@ -28,7 +28,10 @@ def names(found: Any) -> set[str]:
     [
         (["--type", "pdf"], {"employee-handbook.pdf"}),
         (["--type", ".TXT", "--type", "text/html"], {"deep/pump.txt", "deep/tea.html"}),
-        (["--document", "rivers.md", "--document", "deep/pump.txt"], {"rivers.md", "deep/pump.txt"}),
+        (
+            ["--document", "rivers.md", "--document", "deep/pump.txt"],
+            {"rivers.md", "deep/pump.txt"},
+        ),
         (["--tag", "none"], set()),
         (["--page", "1-2"], {"employee-handbook.pdf"}),
         (["--since", "2000-01-01", "--type", "md"], {"rivers.md"}),
@@ -36,16 +39,21 @@ def names(found: Any) -> set[str]:
         (["--until", "2000-01-01T12:30"], set()),
         (["--min-score", "1"], set()),
     ],
-)  # fmt: skip
+)
 def test_only_a_part_is_searched(filled: Cli, arguments: list[str], documents: set[str]) -> None:
-    assert names(filled("search", LEAVE, "--mode", "dense", "-k", 20, "--json", *arguments).json) == documents
+    assert (
+        names(filled("search", LEAVE, "--mode", "dense", "-k", 20, "--json", *arguments).json)
+        == documents
+    )
 
 
 def test_until_today_holds_what_was_added_today(filled: Cli) -> None:
     from datetime import datetime
 
     today = f"{datetime.now().astimezone():%Y-%m-%d}"
-    assert len(names(filled("search", LEAVE, "--until", today, "--mode", "dense", "--json").json)) > 1
+    assert (
+        len(names(filled("search", LEAVE, "--until", today, "--mode", "dense", "--json").json)) > 1
+    )
 
 
 def test_pages_of_hits_are_those_asked_for(filled: Cli) -> None:
@@ -68,7 +76,10 @@ def test_exact_words_and_expressions(filled: Cli) -> None:
     found = filled("search", "DANUBE is 2,850", "--exact", "--json").json
     (match,) = found["matches"]
     assert set(match) == {"document", "chunk", "page", "place", "heading", "line", "span"}
-    assert (match["document"], match["line"]) == ("rivers.md", "The Danube is 2,850 kilometres long and ends in the Black Sea.")
+    assert (match["document"], match["line"]) == (
+        "rivers.md",
+        "The Danube is 2,850 kilometres long and ends in the Black Sea.",
+    )
     expression = filled("search", r"\d+ degrees", "--regex")
     assert expression.out == "deep/tea.html, Tea\n   Green tea is brewed at 80 degrees.\n\n"
     assert filled("search", r"\d+ degrees", "--exact").err == "It stands nowhere in Documents.\n"
@@ -83,7 +94,10 @@ def test_exact_words_and_expressions(filled: Cli) -> None:
         (["--document", "river"], "There is no document 'river' in Documents"),
         (
             ["--type", "video"],
-            "There is no kind of file 'video'; give an ending such as pdf, or a media type (the collection has",
+            (
+                "There is no kind of file 'video'; give an ending such as pdf, or a media type (the"
+                " collection has"
+            ),
         ),
         (["--reranker", "best"], "There is no reranker 'best' here"),
         (["--regex"], "')' is no regular expression"),

@@ -29,7 +29,9 @@ def filled(cli: Cli, papers: Path) -> Cli:
 
 
 @pytest.fixture
-def server(shared_server: OpenAIServer, data: Path, monkeypatch: pytest.MonkeyPatch) -> OpenAIServer:
+def server(
+    shared_server: OpenAIServer, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> OpenAIServer:
     monkeypatch.setenv("OPENAI_BASE_URL", shared_server.base_url)
     monkeypatch.setenv("OPENAI_MODEL", "test-model")
     shared_server.script = lambda body: Answer(WRITTEN)
@@ -39,10 +41,26 @@ def server(shared_server: OpenAIServer, data: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
 def test_hits_say_where_they_are(filled: Cli, papers: Path, mode: str) -> None:
     found = filled("search", "warranty of the pump", "--mode", mode, "-k", 2, "--json").json
-    assert (found["query"], found["mode"], found["collection"]) == ("warranty of the pump", mode, "Documents")
+    assert (found["query"], found["mode"], found["collection"]) == (
+        "warranty of the pump",
+        mode,
+        "Documents",
+    )
     assert 1 <= len(found["hits"]) <= 2
     first = found["hits"][0]
-    assert set(first) == {"rank", "score", "document", "chunk", "page", "span", "text", "scores", "heading", "place", "also_in"}
+    assert set(first) == {
+        "rank",
+        "score",
+        "document",
+        "chunk",
+        "page",
+        "span",
+        "text",
+        "scores",
+        "heading",
+        "place",
+        "also_in",
+    }
     assert (first["rank"], first["document"], first["page"]) == (1, "deep/pump.txt", None)
     start, end = first["span"]
     assert (papers / "deep" / "pump.txt").read_text()[start:end] == first["text"]
@@ -66,12 +84,17 @@ def test_without_documents_both_say_what_to_do(cli: Cli) -> None:
         assert ended.err == f"Error: {ended.json['error']}\n"
 
 
-def test_the_only_collection_is_taken_and_of_several_one_must_be_named(cli: Cli, papers: Path) -> None:
+def test_the_only_collection_is_taken_and_of_several_one_must_be_named(
+    cli: Cli, papers: Path
+) -> None:
     cli("ingest", papers / "rivers.md", "--collection", "Rivers")
     assert cli("search", "Danube", "--json").json["collection"] == "Rivers"
     cli("ingest", papers / "deep", "--collection", "Pumps")
     ended = cli("search", "Danube", "--json")
-    assert ended.json["error"] == "There are several collections; choose one with --collection: Pumps, Rivers."
+    assert (
+        ended.json["error"]
+        == "There are several collections; choose one with --collection: Pumps, Rivers."
+    )
     assert cli("search", "Danube", "--collection", "Pumps", "--json").json["collection"] == "Pumps"
     cli("ingest", papers / "rivers.md")
     assert cli("search", "Danube", "--json").json["collection"] == "Documents"
@@ -85,20 +108,41 @@ def test_an_answer_as_an_object(filled: Cli, server: OpenAIServer) -> None:
     assert ended.err == ""
     answer = ended.json
     assert set(answer) == {
-        "answer", "citations", "checks", "usage", "stopped_because", "end", "cut", "thinking", "fallback", "chat", "run",
-    }  # fmt: skip
+        "answer",
+        "citations",
+        "checks",
+        "usage",
+        "stopped_because",
+        "end",
+        "cut",
+        "thinking",
+        "fallback",
+        "chat",
+        "run",
+    }
     assert answer["answer"] == WRITTEN
     (citation,) = answer["citations"]
     assert set(citation) == {
-        "marker", "document_id", "document", "chunk", "page", "place", "heading", "span", "text", "score",
-    }  # fmt: skip
+        "marker",
+        "document_id",
+        "document",
+        "chunk",
+        "page",
+        "place",
+        "heading",
+        "span",
+        "text",
+        "score",
+    }
     assert (citation["marker"], citation["document"]) == (1, "rivers.md")
     usage = answer["usage"]
     assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"] > 100
     assert (usage["cost"], usage["unpriced"]) == (0.0, 0)  # the server is on this machine
     assert usage["seconds"] > 0
     assert (answer["stopped_because"], answer["cut"]) == ("answered", None)
-    assert [run["id"] for run in filled("runs", "--limit", 1, "--json").json["runs"]] == [answer["run"]]
+    assert [run["id"] for run in filled("runs", "--limit", 1, "--json").json["runs"]] == [
+        answer["run"]
+    ]
 
 
 def test_people_see_the_answer_then_its_sources(filled: Cli, server: OpenAIServer) -> None:
@@ -122,8 +166,9 @@ def test_a_doubtful_citation_says_why(filled: Cli, server: OpenAIServer) -> None
     ]
     checks = filled("ask", QUESTION, "--json").json["checks"]
     assert [(one["marker"], one["verdict"], one["kind"]) for one in checks] == [
-        (1, "doubtful", "number"), (9, "missing", None),
-    ]  # fmt: skip
+        (1, "doubtful", "number"),
+        (9, "missing", None),
+    ]
 
 
 def test_an_answer_that_is_not_whole_says_so(filled: Cli, server: OpenAIServer) -> None:
@@ -135,8 +180,12 @@ def test_an_answer_that_is_not_whole_says_so(filled: Cli, server: OpenAIServer) 
     assert filled("ask", QUESTION, "--json").json["cut"] == "broken_off"
 
 
-def test_the_team_of_two_talks_on_stderr_and_answers_on_stdout(filled: Cli, server: OpenAIServer) -> None:
-    server.script = lambda body: Answer("Danube" if "Break the" in body["messages"][0]["content"] else WRITTEN)
+def test_the_team_of_two_talks_on_stderr_and_answers_on_stdout(
+    filled: Cli, server: OpenAIServer
+) -> None:
+    server.script = lambda body: Answer(
+        "Danube" if "Break the" in body["messages"][0]["content"] else WRITTEN
+    )
     ended = filled("ask", QUESTION, "--team", "research")
     assert ended.out.startswith(f"{WRITTEN}\n\n[1] ")
     assert "Researcher: Looked up:\n- Danube (" in ended.err
@@ -153,7 +202,9 @@ def _says_a_word_first(body: dict[str, Any]) -> Answer:
     return Answer(WORD, [{"id": "call_1", "type": "function", "function": function}])
 
 
-def test_a_word_beside_a_tool_call_is_no_part_of_the_answer(filled: Cli, server: OpenAIServer) -> None:
+def test_a_word_beside_a_tool_call_is_no_part_of_the_answer(
+    filled: Cli, server: OpenAIServer
+) -> None:
     server.script = _says_a_word_first
     ended = filled("ask", QUESTION, "--team", "assistant")
     assert ended.out == f"{WRITTEN}\n\n[1] rivers.md, lines 1-3, Rivers\n"
@@ -182,7 +233,9 @@ def test_at_a_terminal_the_sign_that_ends_a_chat_repeats_no_answer(
     assert filled("ask", QUESTION, "--team", "tools").out == whole
 
 
-def test_what_the_model_thought_is_counted_and_not_printed(filled: Cli, server: OpenAIServer) -> None:
+def test_what_the_model_thought_is_counted_and_not_printed(
+    filled: Cli, server: OpenAIServer
+) -> None:
     server.script = lambda body: Answer(WRITTEN, thinking="Rivers are long [9].")
     ended = filled("ask", QUESTION)
     assert ended.out == f"{WRITTEN}\n\n[1] rivers.md, lines 1-3, Rivers\n"
@@ -206,7 +259,12 @@ def test_a_chat_goes_on_in_its_own_collection(cli: Cli, papers: Path, server: Op
     second = cli("ask", "Where does the Danube end?", "--chat", first["chat"], "--json").json
     assert second["chat"] == first["chat"]
     assert second["citations"][0]["document"] == "rivers.md"
-    assert [run["kind"] for run in cli("runs", "--json").json["runs"]] == ["chat", "ingest", "chat", "ingest"]
+    assert [run["kind"] for run in cli("runs", "--json").json["runs"]] == [
+        "chat",
+        "ingest",
+        "chat",
+        "ingest",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -218,14 +276,18 @@ def test_a_chat_goes_on_in_its_own_collection(cli: Cli, papers: Path, server: Op
         (["--collection", "Lakes"], "There is no collection 'Lakes'"),
     ],
 )
-def test_what_is_not_there_is_told_in_one_line(filled: Cli, arguments: list[str], message: str) -> None:
+def test_what_is_not_there_is_told_in_one_line(
+    filled: Cli, arguments: list[str], message: str
+) -> None:
     ended = filled("ask", QUESTION, *arguments, "--json")
     assert ended.code == 1
     assert ended.json["error"].startswith(message)
     assert ended.err.count("\n") == 1
 
 
-def test_a_model_that_fails_is_told_in_one_line_without_a_traceback(filled: Cli, server: OpenAIServer) -> None:
+def test_a_model_that_fails_is_told_in_one_line_without_a_traceback(
+    filled: Cli, server: OpenAIServer
+) -> None:
     server.script = lambda body: Answer(status=401, error={"message": "wrong key"})
     with program("ask", QUESTION, "--json") as running:
         out, err = running.communicate()

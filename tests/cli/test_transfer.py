@@ -18,7 +18,9 @@ def filled(cli: Cli, papers: Path) -> Cli:
     return cli
 
 
-def test_a_collection_goes_out_and_comes_in_elsewhere(filled: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_collection_goes_out_and_comes_in_elsewhere(
+    filled: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "rivers.agentkit.zip"
     out = filled("collection", "export", "Rivers and more", file)
     assert out.code == 0
@@ -29,23 +31,36 @@ def test_a_collection_goes_out_and_comes_in_elsewhere(filled: Cli, tmp_path: Pat
     assert filled("collection", "import", file).out == "Rivers and more: 3 documents, 3 chunks.\n"
     after = filled(*question, "Rivers and more", "--json").json["hits"]
     assert [hit["text"] for hit in after] == [hit["text"] for hit in before]
-    # BM25 counts what was removed until segments are merged, so scores are the same but for a per cent or so.
-    assert [hit["score"] for hit in after] == pytest.approx([hit["score"] for hit in before], abs=0.02)
+    # BM25 counts what was removed until segments are merged, so scores are the same but for a per
+    # cent or so.
+    assert [hit["score"] for hit in after] == pytest.approx(
+        [hit["score"] for hit in before], abs=0.02
+    )
     taken = filled("collection", "import", file, "--json")
     assert taken.code == 1
-    assert "There is a collection 'Rivers and more' already; give another name" in taken.json["error"]
+    assert (
+        "There is a collection 'Rivers and more' already; give another name" in taken.json["error"]
+    )
     assert filled("collection", "import", file, "--name", "Copy", "--json").json == {
-        "collection": "Copy", "documents": 3, "chunks": 3, "embedder": "fake", "note": "",
-    }  # fmt: skip
+        "collection": "Copy",
+        "documents": 3,
+        "chunks": 3,
+        "embedder": "fake",
+        "note": "",
+    }
 
 
 def test_into_a_folder_and_never_over_another_file(filled: Cli, tmp_path: Path) -> None:
     made = filled("collection", "export", "Rivers and more", tmp_path, "--json").json
     path = tmp_path / "Rivers and more.agentkit.zip"
     assert made == {
-        "file": str(path), "bytes": path.stat().st_size, "collection": "Rivers and more", "documents": 3, "chunks": 3,
+        "file": str(path),
+        "bytes": path.stat().st_size,
+        "collection": "Rivers and more",
+        "documents": 3,
+        "chunks": 3,
         "embedder": "fake",
-    }  # fmt: skip
+    }
     again = filled("collection", "export", "Rivers and more", tmp_path)
     assert (again.code, again.out) == (1, "")
     assert f"{path} is there already; give another name, or --force" in again.err
@@ -56,7 +71,10 @@ def test_the_list(cli: Cli, papers: Path) -> None:
     assert "There are no collections yet" in cli("collection", "list").err
     cli("ingest", papers / "rivers.md")
     lines = cli("collection", "list").out.splitlines()
-    assert [" ".join(line.split()) for line in lines] == ["collection documents chunks embedding model", "Documents 1 1 fake"]
+    assert [" ".join(line.split()) for line in lines] == [
+        "collection documents chunks embedding model",
+        "Documents 1 1 fake",
+    ]
     assert cli("collection", "list", "--json").lines[0]["documents"] == 1
 
 
@@ -71,7 +89,9 @@ def test_what_cannot_be_done_says_why(cli: Cli, tmp_path: Path) -> None:
     assert cli("collection").code == 2
 
 
-def test_a_model_that_is_not_here_is_said(filled: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_is_not_here_is_said(
+    filled: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file, changed = tmp_path / "rivers.zip", tmp_path / "changed.zip"
     filled("collection", "export", "Rivers and more", file)
     with zipfile.ZipFile(file) as old, zipfile.ZipFile(changed, "w") as new:
@@ -86,5 +106,7 @@ def test_a_model_that_is_not_here_is_said(filled: Cli, tmp_path: Path, monkeypat
     ended = filled("collection", "import", changed)
     assert ended.code == 0
     assert 'There is no embedding model "somebody\'s model" here' in ended.err
-    found = filled("search", "Danube", "--collection", "Rivers and more", "--mode", "lexical", "--json").json["hits"]
+    found = filled(
+        "search", "Danube", "--collection", "Rivers and more", "--mode", "lexical", "--json"
+    ).json["hits"]
     assert found[0]["document"] == "rivers.md"

@@ -1,4 +1,6 @@
-"""Containers: how Docker is called and what is done about its failures. A script in place of `docker` runs code right here."""
+"""Containers: how Docker is called and what is done about its failures. A script in place of
+`docker` runs code right here.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from agentkit.coding.probe import bubblewrap_works, docker_works
 from agentkit.core.stopping import StopSignal, stoppable
 from agentkit.errors import ExecutionError, NoIsolation, Stopped
 
-# Writes down how it was called, keeps the running containers as files, and executes in the folder that `run` bound.
+# Writes down how it was called, keeps the running containers as files, and executes in the folder
+# that `run` bound.
 FAKE = """#!/bin/sh
 state={state}
 echo "$@" >> $state/calls
@@ -68,9 +71,10 @@ def test_the_container_is_started_with_the_folder_bound(state: Path, tmp_path: P
         assert executor.container_name == "box"
         assert executor.bind_dir == executor.work_dir
         started = calls(state)[-1]
-    assert started == (
-        f"run --detach --init --name box --entrypoint /bin/sh --workdir /workspace --volume {tmp_path / 'w'}:/workspace --rm"
-        " img:1 -c exec tail -f /dev/null"
+    assert (
+        started
+        == "run --detach --init --name box --entrypoint /bin/sh --workdir /workspace --volume"
+        f" {tmp_path / 'w'}:/workspace --rm img:1 -c exec tail -f /dev/null"
     )
     assert calls(state)[-1] == "stop -t 1 box"
 
@@ -102,12 +106,19 @@ def test_code_is_executed_inside(state: Path, tmp_path: Path) -> None:
         )
     assert (result.exit_code, result.output) == (3, "one\ntwo\n")
     assert result.code_file == str(tmp_path / "w" / "sub" / "a.py")
-    assert "exec --workdir /workspace --env PYTHONUNBUFFERED=1 box python /workspace/sub/a.py" in calls(state)
+    assert (
+        "exec --workdir /workspace --env PYTHONUNBUFFERED=1 box python /workspace/sub/a.py"
+        in calls(state)
+    )
 
 
 def test_a_timeout_restarts_the_container(state: Path, tmp_path: Path) -> None:
-    with DockerCommandLineCodeExecutor(container_name="box", timeout=1, work_dir=tmp_path / "w") as executor:
-        result = executor.execute_code_blocks(python("print('begun', flush=True)\nimport time\ntime.sleep(60)"))
+    with DockerCommandLineCodeExecutor(
+        container_name="box", timeout=1, work_dir=tmp_path / "w"
+    ) as executor:
+        result = executor.execute_code_blocks(
+            python("print('begun', flush=True)\nimport time\ntime.sleep(60)")
+        )
         assert calls(state)[-1] == "restart -t 0 box"
         assert executor.execute_code_blocks(python("print('again')")).output == "again\n"
     assert result.exit_code == 124
@@ -154,12 +165,16 @@ def test_a_stop_while_the_image_is_fetched_leaves_no_container(state: Path, tmp_
 def test_podman_stands_in(state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     programs = tmp_path / "programs"
     (programs / "docker").rename(programs / "podman")
-    (programs / "docker").write_text("#!/bin/sh\necho Cannot connect to the Docker daemon >&2\nexit 1\n")
+    (programs / "docker").write_text(
+        "#!/bin/sh\necho Cannot connect to the Docker daemon >&2\nexit 1\n"
+    )
     (programs / "docker").chmod(0o755)
     assert engine() == str(programs / "podman")
 
 
-def test_without_a_service_it_is_refused_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_service_it_is_refused_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # A real docker program, if there is one, with a service that does not exist.
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nothing.sock")
     monkeypatch.delenv("DOCKER_CONTEXT", raising=False)

@@ -13,7 +13,9 @@ from tests.timing import processor_time
 
 
 def blocks(text: str | list[dict[str, object]] | None) -> list[tuple[str, str]]:
-    return [(block.language, block.code) for block in MarkdownCodeExtractor().extract_code_blocks(text)]
+    return [
+        (block.language, block.code) for block in MarkdownCodeExtractor().extract_code_blocks(text)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +77,23 @@ def test_parts_of_a_message_are_one_text() -> None:
 
 FENCED = st.lists(
     st.one_of(
-        st.sampled_from(["```", "````", "~~~", "\n", "\r\n", "  ", "\t", "python", "sh", "`", "a ```", "\x00", "(" * 300]),
+        st.sampled_from(
+            [
+                "```",
+                "````",
+                "~~~",
+                "\n",
+                "\r\n",
+                "  ",
+                "\t",
+                "python",
+                "sh",
+                "`",
+                "a ```",
+                "\x00",
+                "(" * 300,
+            ]
+        ),
         st.text(),
     )
 ).map("".join)
@@ -121,13 +139,24 @@ def test_languages_are_guessed(code: str, language: str) -> None:
 
 
 def test_content_becomes_text() -> None:
-    assert content_str([{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {"url": "u"}}]) == "a<image>"
+    assert (
+        content_str(
+            [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {"url": "u"}}]
+        )
+        == "a<image>"
+    )
     assert content_str(None) == ""
 
 
 @pytest.mark.parametrize(
     ("content", "error"),
-    [(5, WrongType), ({"a": 1}, WrongType), (["a"], WrongType), ([{"type": "x"}], WrongArgument), ([{}], WrongArgument)],
+    [
+        (5, WrongType),
+        ({"a": 1}, WrongType),
+        (["a"], WrongType),
+        ([{"type": "x"}], WrongArgument),
+        ([{}], WrongArgument),
+    ],
 )
 def test_what_is_no_content_is_refused(content: object, error: type[Exception]) -> None:
     with pytest.raises(error, match="content"):
@@ -137,4 +166,8 @@ def test_what_is_no_content_is_refused(content: object, error: type[Exception]) 
 def test_results_can_be_dumped_as_dicts() -> None:
     written = CommandLineCodeResult(0, "done", "a.py")
     assert written.model_dump() == {"exit_code": 0, "output": "done", "code_file": "a.py"}
-    assert IPythonCodeResult(1, "", ["a.png"]).model_dump() == {"exit_code": 1, "output": "", "output_files": ["a.png"]}
+    assert IPythonCodeResult(1, "", ["a.png"]).model_dump() == {
+        "exit_code": 1,
+        "output": "",
+        "output_files": ["a.png"],
+    }

@@ -1,4 +1,6 @@
-"""Folders that hostile code has filled: nothing of them breaks a walk, and nothing is left of them."""
+"""Folders that hostile code has filled: nothing of them breaks a walk, and nothing is left of
+them.
+"""
 
 from __future__ import annotations
 

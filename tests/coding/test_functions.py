@@ -30,7 +30,12 @@ def add(a: int, b: int = 2) -> int:
 
 @with_requirements(
     python_packages=["pip"],
-    global_imports=["json", Alias("math", "m"), ImportFromModule("os", ["path", Alias("sep", "s")]), "json"],
+    global_imports=[
+        "json",
+        Alias("math", "m"),
+        ImportFromModule("os", ["path", Alias("sep", "s")]),
+        "json",
+    ],
 )
 def load(x: str) -> str:
     """Load."""
@@ -41,7 +46,9 @@ async def later() -> None: ...
 
 
 MUL = FunctionWithRequirementsStr(
-    'def mul(a: int, b=1) -> "int":\n    """M."""\n    return a*b', python_packages=["b", "a"], global_imports=["json"]
+    'def mul(a: int, b=1) -> "int":\n    """M."""\n    return a*b',
+    python_packages=["b", "a"],
+    global_imports=["json"],
 )
 
 
@@ -51,7 +58,10 @@ def local(folder: Path, functions: list[Function], **options: str) -> LocalComma
 
 
 def test_a_stub_is_head_and_docstring() -> None:
-    assert to_stub(add) == "def add(a: 'int', b: 'int' = 2) -> 'int':\n    \"\"\"Add.\n\n    Both.\"\"\"\n    ..."
+    assert (
+        to_stub(add)
+        == "def add(a: 'int', b: 'int' = 2) -> 'int':\n    \"\"\"Add.\n\n    Both.\"\"\"\n    ..."
+    )
     assert to_stub(load) == 'def load(x: \'str\') -> \'str\':\n    """Load."""\n    ...'
     assert to_stub(later) == "async def later() -> 'None':\n    ..."
     assert to_stub(MUL) == 'def mul(a: int, b=1) -> \'int\':\n    """M."""\n    ...'
@@ -61,7 +71,9 @@ def test_a_stub_is_head_and_docstring() -> None:
 
 def test_the_module_has_imports_once_and_no_decorator_of_ours() -> None:
     module = functions_file([add, load, MUL])
-    assert module.startswith("import json\nimport math as m\nfrom os import path, sep as s\n\n\ndef add(")
+    assert module.startswith(
+        "import json\nimport math as m\nfrom os import path, sep as s\n\n\ndef add("
+    )
     assert "with_requirements" not in module
     assert packages_of([add, load, MUL]) == ["a", "b", "pip"]
     names: dict[str, object] = {}
@@ -78,7 +90,10 @@ def test_a_wrapped_function_is_still_one() -> None:
     assert double(4) == 8
     assert double.__doc__ == "Twice."
     assert FunctionWithRequirements.from_callable(add)(1) == 3
-    assert functions_file([double]) == 'def double(a: int) -> int:\n    """Twice."""\n    return a * 2\n'
+    assert (
+        functions_file([double])
+        == 'def double(a: int) -> int:\n    """Twice."""\n    return a * 2\n'
+    )
 
 
 def test_a_function_of_source_is_not_run_here() -> None:
@@ -115,14 +130,24 @@ def test_the_prompt_names_the_module_and_shows_the_stubs(tmp_path: Path) -> None
 
 
 def test_functions_that_do_not_load_are_an_error_with_the_reason(tmp_path: Path) -> None:
-    executor = local(tmp_path, [FunctionWithRequirements.from_str("def f(): ...", global_imports=["no_such_module"])])
-    with pytest.raises(ValueError, match=r"(?s)Functions failed to load.*No module named 'no_such_module'"):
+    executor = local(
+        tmp_path,
+        [FunctionWithRequirements.from_str("def f(): ...", global_imports=["no_such_module"])],
+    )
+    with pytest.raises(
+        ValueError, match=r"(?s)Functions failed to load.*No module named 'no_such_module'"
+    ):
         executor.execute_code_blocks([CodeBlock("1", "python")])
 
 
 def test_a_package_that_cannot_be_installed_is_an_error_with_the_reason(tmp_path: Path) -> None:
-    executor = local(tmp_path, [FunctionWithRequirements.from_str("def f(): ...", python_packages=["./no-such-folder"])])
-    with pytest.raises(ValueError, match=r"(?s)Pip install failed \(\./no-such-folder\).*no-such-folder"):
+    executor = local(
+        tmp_path,
+        [FunctionWithRequirements.from_str("def f(): ...", python_packages=["./no-such-folder"])],
+    )
+    with pytest.raises(
+        ValueError, match=r"(?s)Pip install failed \(\./no-such-folder\).*no-such-folder"
+    ):
         executor.execute_code_blocks([CodeBlock("1", "python")])
 
 

@@ -20,12 +20,17 @@ from agentkit.core.stopping import StopSignal, stoppable
 from agentkit.errors import Stopped, WrongArgument
 from agentkit.events import Event, Noted
 
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9"
+    "awAAAABJRU5ErkJggg=="
+)
 
 
 @pytest.fixture
 def kernel(tmp_path: Path) -> Iterator[JupyterCodeExecutor]:
-    with pytest.warns(UserWarning, match="JupyterCodeExecutor: code runs on this machine without isolation"):
+    with pytest.warns(
+        UserWarning, match="JupyterCodeExecutor: code runs on this machine without isolation"
+    ):
         executor = JupyterCodeExecutor(timeout=20, output_dir=tmp_path)
     with executor:
         yield executor
@@ -50,7 +55,10 @@ def test_state_stays_until_a_restart(kernel: JupyterCodeExecutor) -> None:
 
 
 def test_printed_and_shown_texts_come_in_order(kernel: JupyterCodeExecutor) -> None:
-    code = "import sys\nprint('one', end='')\ndisplay({'two': 2})\nprint('three', file=sys.stderr)\n'four'"
+    code = (
+        "import sys\nprint('one', end='')\ndisplay({'two': 2})\nprint('three',"
+        " file=sys.stderr)\n'four'"
+    )
     assert run(kernel, code).output == "one\n{'two': 2}\nthree\n'four'\n"
 
 
@@ -64,8 +72,14 @@ def test_an_error_keeps_the_output_and_shows_a_plain_traceback(kernel: JupyterCo
 
 
 def test_pictures_and_html_become_files(kernel: JupyterCodeExecutor, tmp_path: Path) -> None:
-    picture = f"import base64\nfrom IPython.display import HTML, SVG, Image\ndisplay(Image(base64.b64decode('{PIXEL}')))\n"
-    result = run(kernel, picture + "display(HTML('<b>ü</b>'))\nSVG('<svg xmlns=\"http://www.w3.org/2000/svg\"/>')")
+    picture = (
+        "import base64\nfrom IPython.display import HTML, SVG,"
+        f" Image\ndisplay(Image(base64.b64decode('{PIXEL}')))\n"
+    )
+    result = run(
+        kernel,
+        picture + "display(HTML('<b>ü</b>'))\nSVG('<svg xmlns=\"http://www.w3.org/2000/svg\"/>')",
+    )
     assert result.exit_code == 0
     files = [Path(name) for name in result.output_files]
     assert [file.suffix for file in files] == [".png", ".html", ".svg"]
@@ -90,13 +104,18 @@ def test_a_timeout_interrupts_and_keeps_the_state(tmp_path: Path) -> None:
 
 
 def test_code_that_ignores_the_interrupt_is_killed(tmp_path: Path) -> None:
-    stubborn = "import time\nwhile True:\n    try:\n        time.sleep(60)\n    except KeyboardInterrupt:\n        pass"
+    stubborn = (
+        "import time\nwhile True:\n    try:\n        time.sleep(60)\n    except"
+        " KeyboardInterrupt:\n        pass"
+    )
     with brief(tmp_path, 1) as executor:
         assert run(executor, stubborn).exit_code == 124
         assert run(executor, "1 + 1").output == "2\n"
 
 
-@pytest.mark.parametrize("end", ["import os; os._exit(3)", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"])
+@pytest.mark.parametrize(
+    "end", ["import os; os._exit(3)", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"]
+)
 def test_a_kernel_that_dies_says_so_and_is_replaced(kernel: JupyterCodeExecutor, end: str) -> None:
     result = run(kernel, end)
     assert result.exit_code == 1
@@ -123,7 +142,11 @@ def _set_when_shown(signal: StopSignal, folder: Path) -> None:
 
 def test_a_stop_kills_the_kernel_and_what_it_started(kernel: JupyterCodeExecutor) -> None:
     signal, mark = StopSignal(), f"{time.monotonic_ns() % 10**9 + 10**6}"
-    run(kernel, f"import subprocess\np = subprocess.Popen(['setsid', 'sleep', '{mark}'])\nimport time\ntime.sleep(0.2)")
+    run(
+        kernel,
+        f"import subprocess\np = subprocess.Popen(['setsid', 'sleep', '{mark}'])\nimport"
+        " time\ntime.sleep(0.2)",
+    )
     assert _alive(mark)
     code = "from IPython.display import HTML, display\nprint('begun')\ndisplay(HTML('<p>'))"
     stopper = threading.Thread(target=_set_when_shown, args=(signal, kernel.output_dir))
@@ -155,7 +178,10 @@ def test_other_threads_may_use_it(kernel: JupyterCodeExecutor) -> None:
 
 def test_several_threads_take_turns(kernel: JupyterCodeExecutor) -> None:
     with ThreadPoolExecutor(3) as threads:
-        outputs = threads.map(lambda number: run(kernel, f"import time\ntime.sleep(0.2)\nprint({number})").output, range(3))
+        outputs = threads.map(
+            lambda number: run(kernel, f"import time\ntime.sleep(0.2)\nprint({number})").output,
+            range(3),
+        )
     assert list(outputs) == ["0\n", "1\n", "2\n"]
 
 
@@ -177,9 +203,14 @@ def test_impossible_arguments_are_refused(tmp_path: Path) -> None:
 
 def test_without_jupyter_it_says_what_to_install() -> None:
     program = (
-        "import sys\nsys.modules['ipykernel'] = None\nfrom agentkit.coding import JupyterCodeExecutor\n"
-        "from agentkit.errors import ExecutionError\n"
-        "try:\n    JupyterCodeExecutor()\nexcept ExecutionError as e:\n    print(e)"
+        "import sys\nsys.modules['ipykernel'] = None\nfrom agentkit.coding import"
+        " JupyterCodeExecutor\nfrom agentkit.errors import ExecutionError\ntry:\n   "
+        " JupyterCodeExecutor()\nexcept ExecutionError as e:\n    print(e)"
     )
-    done = subprocess.run([sys.executable, "-B", "-c", program], cwd=Path(__file__).parents[2], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", program],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+    )
     assert "pip install jupyter_client ipykernel" in done.stdout

@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from agentkit.coding import CodeExecutorFactory, LocalCommandLineCodeExecutor
-from agentkit.coding.legacy import check_can_use_docker_or_throw, decide_use_docker, execute_code, extract_code
+from agentkit.coding.legacy import (
+    check_can_use_docker_or_throw,
+    decide_use_docker,
+    execute_code,
+    extract_code,
+)
 from agentkit.errors import NoIsolation, WrongArgument, WrongType
 
 
@@ -26,7 +31,10 @@ def test_code_is_extracted(text: str | None, expected: list[tuple[str, str]]) ->
 
 
 def test_code_within_a_line_is_extracted_on_demand() -> None:
-    assert extract_code("`a b` and ```sh\nb\n```", detect_single_line_code=True) == [("", "a b"), ("sh", "b")]
+    assert extract_code("`a b` and ```sh\nb\n```", detect_single_line_code=True) == [
+        ("", "a b"),
+        ("sh", "b"),
+    ]
     assert extract_code("", detect_single_line_code=True) == []
 
 
@@ -51,7 +59,9 @@ def test_code_runs_here_when_isolation_is_declined(
 
 
 def test_what_was_printed_before_a_failure_is_kept(tmp_path: Path) -> None:
-    code, logs, _ = execute_code("print('kept')\nraise ValueError(2)", filename="x.py", work_dir=tmp_path, use_docker=False)
+    code, logs, _ = execute_code(
+        "print('kept')\nraise ValueError(2)", filename="x.py", work_dir=tmp_path, use_docker=False
+    )
     assert code == 1
     assert logs.startswith("kept\nTraceback")
     assert 'File "x.py", line 2' in logs
@@ -59,7 +69,9 @@ def test_what_was_printed_before_a_failure_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_timeout_has_exit_code_1(tmp_path: Path) -> None:
-    assert execute_code("import time\ntime.sleep(9)", timeout=0.5, work_dir=tmp_path, use_docker=False) == (1, "Timeout", None)
+    assert execute_code(
+        "import time\ntime.sleep(9)", timeout=0.5, work_dir=tmp_path, use_docker=False
+    ) == (1, "Timeout", None)
 
 
 def test_a_file_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
@@ -86,8 +98,12 @@ def test_calls_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("said", "meant"), [("0", False), ("No", False), ("True", True), ("none", None)])
-def test_the_environment_decides_when_nobody_else_does(monkeypatch: pytest.MonkeyPatch, said: str, meant: bool | None) -> None:
+@pytest.mark.parametrize(
+    ("said", "meant"), [("0", False), ("No", False), ("True", True), ("none", None)]
+)
+def test_the_environment_decides_when_nobody_else_does(
+    monkeypatch: pytest.MonkeyPatch, said: str, meant: bool | None
+) -> None:
     monkeypatch.setenv("AUTOGEN_USE_DOCKER", said)
     assert decide_use_docker(None) is meant
     assert decide_use_docker("image") == "image"
@@ -100,7 +116,10 @@ def test_nonsense_in_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_an_executor_is_made_by_name(tmp_path: Path) -> None:
-    config = {"executor": "commandline-local", "commandline-local": {"timeout": 3, "work_dir": tmp_path}}
+    config = {
+        "executor": "commandline-local",
+        "commandline-local": {"timeout": 3, "work_dir": tmp_path},
+    }
     with pytest.warns(UserWarning, match="isolation"):
         made = CodeExecutorFactory.create(config)
     assert isinstance(made, LocalCommandLineCodeExecutor)
@@ -116,7 +135,9 @@ def test_an_unknown_executor_is_refused(executor: object) -> None:
 
 def test_arguments_that_the_executor_does_not_have_are_refused() -> None:
     with pytest.raises(WrongType, match="nonsense"):
-        CodeExecutorFactory.create({"executor": "commandline-local", "commandline-local": {"nonsense": 1}})
+        CodeExecutorFactory.create(
+            {"executor": "commandline-local", "commandline-local": {"nonsense": 1}}
+        )
 
 
 def test_code_is_isolated_unless_declined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,14 +148,18 @@ def test_code_is_isolated_unless_declined(tmp_path: Path, monkeypatch: pytest.Mo
     code = f"print(open({str(secret)!r}).read())"
     assert execute_code(code, work_dir=work_dir, use_docker=False) == (0, "told\n", None)
     for use_docker in (None, True):
-        exit_code, logs, _ = execute_code(f"print('begun')\n{code}", work_dir=work_dir, use_docker=use_docker)
+        exit_code, logs, _ = execute_code(
+            f"print('begun')\n{code}", work_dir=work_dir, use_docker=use_docker
+        )
         assert exit_code == 1
         assert logs.startswith("begun")
         assert "told" not in logs
     assert list(work_dir.iterdir()) == []
 
 
-def test_without_any_isolation_nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_isolation_nothing_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("AUTOGEN_USE_DOCKER", raising=False)
     from agentkit.coding import probe
 
@@ -153,6 +178,8 @@ def test_without_any_isolation_nothing_runs(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(("said", "meant"), [("t", True), ("T", True), ("f", False), ("F", False)])
-def test_the_environment_may_say_it_in_a_letter(said: str, meant: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_may_say_it_in_a_letter(
+    said: str, meant: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AUTOGEN_USE_DOCKER", said)
     assert decide_use_docker(None) is meant

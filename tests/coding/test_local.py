@@ -1,4 +1,6 @@
-"""The executor without isolation: files, languages, refused commands, and processes that do not outlive their block."""
+"""The executor without isolation: files, languages, refused commands, and processes that do not
+outlive their block.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def executor(tmp_path: Path) -> LocalCommandLineCodeExecutor:
     return local(tmp_path, 10)
 
 
-def run(executor: LocalCommandLineCodeExecutor, code: str, language: str = "python") -> CommandLineCodeResult:
+def run(
+    executor: LocalCommandLineCodeExecutor, code: str, language: str = "python"
+) -> CommandLineCodeResult:
     return executor.execute_code_blocks([CodeBlock(code, language)])
 
 
@@ -54,9 +58,17 @@ def test_bytes_that_are_no_text_are_replaced(executor: LocalCommandLineCodeExecu
 
 @pytest.mark.parametrize(
     ("language", "code"),
-    [("py", "print(7)"), ("PYTHON", "print(7)"), ("python3", "print(7)"), ("bash", "echo $((3+4))"), ("shell", "echo 7")],
+    [
+        ("py", "print(7)"),
+        ("PYTHON", "print(7)"),
+        ("python3", "print(7)"),
+        ("bash", "echo $((3+4))"),
+        ("shell", "echo 7"),
+    ],
 )
-def test_languages_have_other_names(executor: LocalCommandLineCodeExecutor, language: str, code: str) -> None:
+def test_languages_have_other_names(
+    executor: LocalCommandLineCodeExecutor, language: str, code: str
+) -> None:
     assert run(executor, code, language).output == "7\n"
 
 
@@ -71,7 +83,9 @@ def test_a_language_whose_program_is_missing_is_a_failure(
 
 def test_policies_say_what_is_run(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="isolation"):
-        executor = LocalCommandLineCodeExecutor(work_dir=tmp_path, execution_policies={"python": False})
+        executor = LocalCommandLineCodeExecutor(
+            work_dir=tmp_path, execution_policies={"python": False}
+        )
     result = run(executor, "print(1)")
     assert result.code_file is not None
     assert result.output == f"Code saved to {result.code_file}\n"
@@ -89,7 +103,9 @@ def test_policies_say_what_is_run(tmp_path: Path) -> None:
         ({"work_dir": "/dev/null/x"}, WrongArgument, "cannot be made"),
     ],
 )
-def test_impossible_arguments_are_refused(options: dict[str, object], error: type[Exception], text: str) -> None:
+def test_impossible_arguments_are_refused(
+    options: dict[str, object], error: type[Exception], text: str
+) -> None:
     with pytest.raises(error, match=text):
         LocalCommandLineCodeExecutor(**options)  # type: ignore[arg-type]
 
@@ -114,7 +130,9 @@ def test_a_name_is_stated_in_the_first_line(line: str, name: str | None) -> None
     assert file_name_in(f"{line}\nrest") == name
 
 
-def test_names_that_cannot_be_written_are_failures(executor: LocalCommandLineCodeExecutor, tmp_path: Path) -> None:
+def test_names_that_cannot_be_written_are_failures(
+    executor: LocalCommandLineCodeExecutor, tmp_path: Path
+) -> None:
     (tmp_path / "folder").mkdir()
     for name in ("folder", "x" * 300, "a\x00b", "."):
         result = run(executor, f"# filename: {name}\nprint(1)")
@@ -122,22 +140,36 @@ def test_names_that_cannot_be_written_are_failures(executor: LocalCommandLineCod
         assert "ile" in result.output
 
 
-def test_a_link_out_of_the_folder_is_not_written_through(executor: LocalCommandLineCodeExecutor, tmp_path: Path) -> None:
+def test_a_link_out_of_the_folder_is_not_written_through(
+    executor: LocalCommandLineCodeExecutor, tmp_path: Path
+) -> None:
     victim = tmp_path.parent / "victim.py"
     (tmp_path / "x.py").symlink_to(victim)
     assert run(executor, "# filename: x.py\nprint(1)").exit_code == 1
     assert not victim.exists()
 
 
-def test_a_pipe_in_the_place_of_the_file_does_not_block(executor: LocalCommandLineCodeExecutor, tmp_path: Path) -> None:
+def test_a_pipe_in_the_place_of_the_file_does_not_block(
+    executor: LocalCommandLineCodeExecutor, tmp_path: Path
+) -> None:
     os.mkfifo(tmp_path / "x.py")
     assert run(executor, "# filename: x.py\nprint(1)").output == "1\n"
 
 
 DESTRUCTIVE = [
-    "rm -rf /", "sudo rm -fr .", "rm -r -f x", "rm --recursive --force x", "echo a; rm  -rf x", "mv x /dev/null",
-    "dd if=/dev/zero of=x", "echo > /dev/sda", "cat x >/dev/nvme0n1", ":(){ :|:& };:", "b() { b|b& };b", "mkfs.ext4 /dev/x",
-]  # fmt: skip
+    "rm -rf /",
+    "sudo rm -fr .",
+    "rm -r -f x",
+    "rm --recursive --force x",
+    "echo a; rm  -rf x",
+    "mv x /dev/null",
+    "dd if=/dev/zero of=x",
+    "echo > /dev/sda",
+    "cat x >/dev/nvme0n1",
+    ":(){ :|:& };:",
+    "b() { b|b& };b",
+    "mkfs.ext4 /dev/x",
+]
 
 
 @pytest.mark.parametrize("command", DESTRUCTIVE)
@@ -151,7 +183,8 @@ def test_destructive_commands_are_refused_before_anything_runs(
 
 
 @pytest.mark.parametrize(
-    "command", ["rm x", "rm -r x", "git add of=x", "mv a b; ls /dev/null", "echo 1 >/dev/null", "confirm -rf"]
+    "command",
+    ["rm x", "rm -r x", "git add of=x", "mv a b; ls /dev/null", "echo 1 >/dev/null", "confirm -rf"],
 )
 def test_other_commands_pass(command: str) -> None:
     LocalCommandLineCodeExecutor.sanitize_command("sh", command)
@@ -160,7 +193,10 @@ def test_other_commands_pass(command: str) -> None:
 def test_pip_is_told_to_be_quiet() -> None:
     assert silence_pip("ls\npip install a b", "sh") == "ls\npip install -qqq a b"
     assert silence_pip("python -m pip install a", "bash") == "python -m pip install -qqq a"
-    assert silence_pip("!pip install a\nx = 'pip install b'", "python") == "!pip install -qqq a\nx = 'pip install b'"
+    assert (
+        silence_pip("!pip install a\nx = 'pip install b'", "python")
+        == "!pip install -qqq a\nx = 'pip install b'"
+    )
     assert silence_pip("pip install -q a", "sh") == "pip install -q a"
 
 
@@ -169,7 +205,9 @@ def test_a_virtual_environment_comes_first(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="isolation"):
         executor = LocalCommandLineCodeExecutor(virtual_env_context=context, work_dir=tmp_path)
     assert run(executor, "import sys\nprint(sys.prefix)").output.strip() == str(tmp_path / "env")
-    assert run(executor, "command -v python", "sh").output.strip() == str(tmp_path / "env" / "bin" / "python")
+    assert run(executor, "command -v python", "sh").output.strip() == str(
+        tmp_path / "env" / "bin" / "python"
+    )
 
 
 # The grandchild's command line holds a text that only this test knows.
@@ -314,5 +352,7 @@ def test_a_relative_virtual_environment_is_found_from_the_folder_of_the_code(
     (home / "python").symlink_to(sys.executable)
     context = SimpleNamespace(env_dir="env", env_exe="env/bin/python", bin_path="env/bin")
     executor = LocalCommandLineCodeExecutor(virtual_env_context=context, work_dir=tmp_path / "work")
-    result = executor.execute_code_blocks([CodeBlock("import os; print(os.environ['VIRTUAL_ENV'])", "python")])
+    result = executor.execute_code_blocks(
+        [CodeBlock("import os; print(os.environ['VIRTUAL_ENV'])", "python")]
+    )
     assert (result.exit_code, result.output.strip()) == (0, str(tmp_path / "env"))

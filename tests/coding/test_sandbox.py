@@ -33,18 +33,26 @@ def _bubblewrap() -> None:
 
 @pytest.fixture
 def sandbox() -> Iterator[SandboxCommandLineCodeExecutor]:
-    with SandboxCommandLineCodeExecutor(timeout=30, memory_mb=256, processes=32, file_mb=10) as made:
+    with SandboxCommandLineCodeExecutor(
+        timeout=30, memory_mb=256, processes=32, file_mb=10
+    ) as made:
         yield made
 
 
-def run(sandbox: SandboxCommandLineCodeExecutor, code: str, language: str = "python") -> tuple[int, str]:
+def run(
+    sandbox: SandboxCommandLineCodeExecutor, code: str, language: str = "python"
+) -> tuple[int, str]:
     result = sandbox.execute_code_blocks([CodeBlock(code, language)])
     return result.exit_code, result.output
 
 
 def cannot(sandbox: SandboxCommandLineCodeExecutor, expression: str, error: str = "") -> None:
     """The expression raises an OSError inside (`error` is in it), while Python itself runs."""
-    code, output = run(sandbox, f"import os\ntry:\n    print('HELD', {expression})\nexcept OSError as e:\n    print('closed', e)")
+    code, output = run(
+        sandbox,
+        f"import os\ntry:\n    print('HELD', {expression})\nexcept OSError as e:\n   "
+        " print('closed', e)",
+    )
     assert code == 0
     assert output.startswith("closed")
     assert error in output
@@ -58,12 +66,18 @@ def test_python_with_installed_packages_works(sandbox: SandboxCommandLineCodeExe
 
 def test_shell_and_files_in_the_folder_work(sandbox: SandboxCommandLineCodeExecutor) -> None:
     assert run(sandbox, "echo hello > note.txt; mkdir sub; cat note.txt", "sh") == (0, "hello\n")
-    assert run(sandbox, "# filename: sub/b.py\nopen('sub/made', 'w').write(open('note.txt').read())") == (0, "")
+    assert run(
+        sandbox, "# filename: sub/b.py\nopen('sub/made', 'w').write(open('note.txt').read())"
+    ) == (0, "")
     assert (sandbox.work_dir / "sub" / "made").read_text() == "hello\n"
 
 
-@pytest.mark.parametrize("path", ["/etc/shadow", "/etc/passwd", "/run", "/var", "/sys", "/root/.bashrc", "/boot"])
-def test_the_system_s_secrets_are_not_there(sandbox: SandboxCommandLineCodeExecutor, path: str) -> None:
+@pytest.mark.parametrize(
+    "path", ["/etc/shadow", "/etc/passwd", "/run", "/var", "/sys", "/root/.bashrc", "/boot"]
+)
+def test_the_system_s_secrets_are_not_there(
+    sandbox: SandboxCommandLineCodeExecutor, path: str
+) -> None:
     cannot(sandbox, f"os.stat({path!r})")
 
 
@@ -74,7 +88,9 @@ def test_the_project_is_not_there(sandbox: SandboxCommandLineCodeExecutor) -> No
 
 def test_the_home_is_not_there(sandbox: SandboxCommandLineCodeExecutor, tmp_path: Path) -> None:
     home = Path.home()
-    code, output = run(sandbox, f"import os\nprint(os.path.expanduser('~'), os.listdir({str(home)!r}))")
+    code, output = run(
+        sandbox, f"import os\nprint(os.path.expanduser('~'), os.listdir({str(home)!r}))"
+    )
     if code == 0:  # the Python that runs us may lie below it, and is all there is
         python = Path(sys.base_prefix)
         assert python.is_relative_to(home)
@@ -84,7 +100,9 @@ def test_the_home_is_not_there(sandbox: SandboxCommandLineCodeExecutor, tmp_path
     cannot(sandbox, f"os.stat({str(private)!r})")
 
 
-def test_our_environment_is_not_passed_on(sandbox: SandboxCommandLineCodeExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_our_environment_is_not_passed_on(
+    sandbox: SandboxCommandLineCodeExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     code, output = run(sandbox, "env; cat /proc/*/environ 2>/dev/null; true", "sh")
     assert code == 0
@@ -109,25 +127,44 @@ def test_abstract_unix_sockets_are_out_of_reach(sandbox: SandboxCommandLineCodeE
         cannot(sandbox, f"__import__('socket').socket(1).connect('\\0{name}')", "refused")
 
 
-@pytest.mark.parametrize("folder", ["/", "/usr", "/etc", "/dev", "/proc", "/usr/bin", sys.prefix, sys.base_prefix])
-def test_nothing_outside_can_be_written(sandbox: SandboxCommandLineCodeExecutor, folder: str) -> None:
+@pytest.mark.parametrize(
+    "folder", ["/", "/usr", "/etc", "/dev", "/proc", "/usr/bin", sys.prefix, sys.base_prefix]
+)
+def test_nothing_outside_can_be_written(
+    sandbox: SandboxCommandLineCodeExecutor, folder: str
+) -> None:
     cannot(sandbox, f"open({folder + '/made-by-a-test'!r}, 'w')")
     assert not Path(folder, "made-by-a-test").exists()
 
 
 def test_tmp_is_private_and_bounded(sandbox: SandboxCommandLineCodeExecutor) -> None:
-    cannot(sandbox, "[open(f'/tmp/{i}', 'wb').write(bytes(9 * 2**20)) for i in range(3)]", "No space")
-    cannot(sandbox, "[open(f'/dev/shm/{i}', 'wb').write(bytes(9 * 2**20)) for i in range(3)]", "No space")
+    cannot(
+        sandbox, "[open(f'/tmp/{i}', 'wb').write(bytes(9 * 2**20)) for i in range(3)]", "No space"
+    )
+    cannot(
+        sandbox,
+        "[open(f'/dev/shm/{i}', 'wb').write(bytes(9 * 2**20)) for i in range(3)]",
+        "No space",
+    )
     bound = {
-        Path(folder).parts[2] for folder in (sys.prefix, sys.base_prefix, sandbox.work_dir) if Path(folder).is_relative_to("/tmp")
+        Path(folder).parts[2]
+        for folder in (sys.prefix, sys.base_prefix, sandbox.work_dir)
+        if Path(folder).is_relative_to("/tmp")
     }
-    assert set(run(sandbox, "ls /tmp", "sh")[1].split()) <= bound  # the working folder, and Python where it lies there
+    assert (
+        set(run(sandbox, "ls /tmp", "sh")[1].split()) <= bound
+    )  # the working folder, and Python where it lies there
 
 
-def test_a_link_to_the_outside_is_not_written_through(sandbox: SandboxCommandLineCodeExecutor, tmp_path: Path) -> None:
+def test_a_link_to_the_outside_is_not_written_through(
+    sandbox: SandboxCommandLineCodeExecutor, tmp_path: Path
+) -> None:
     victim = tmp_path / "victim.py"
     victim.write_text("untouched")
-    run(sandbox, f"import os\nos.symlink({str(victim)!r}, 'task.py')\nos.symlink({str(tmp_path)!r}, 'out')")
+    run(
+        sandbox,
+        f"import os\nos.symlink({str(victim)!r}, 'task.py')\nos.symlink({str(tmp_path)!r}, 'out')",
+    )
     run(sandbox, "# filename: task.py\nprint('mine')")
     run(sandbox, "# filename: out/victim.py\nprint('mine')")
     assert victim.read_text() == "untouched"
@@ -142,20 +179,27 @@ def test_memory_of_a_process_is_bounded(sandbox: SandboxCommandLineCodeExecutor)
 
 def test_memory_of_all_processes_is_bounded(sandbox: SandboxCommandLineCodeExecutor) -> None:
     each = "x = b'x' * (100 * 2**20); time.sleep(60)"
-    code, output = run(sandbox, f"import os, time\nfor i in range(8):\n    if not os.fork():\n        {each}\ntime.sleep(60)")
+    code, output = run(
+        sandbox,
+        "import os, time\nfor i in range(8):\n    if not os.fork():\n       "
+        f" {each}\ntime.sleep(60)",
+    )
     assert code == 137
     assert "256 MB of memory" in output
 
 
 def test_shared_memory_is_counted_once(sandbox: SandboxCommandLineCodeExecutor) -> None:
-    code = "import os, time\nx = b'x' * (100 * 2**20)\nfor i in range(8):\n    if not os.fork():\n        break\n"
+    code = (
+        "import os, time\nx = b'x' * (100 * 2**20)\nfor i in range(8):\n    if not os.fork():\n    "
+        "    break\n"
+    )
     assert run(sandbox, f"{code}time.sleep(1)")[0] == 0
 
 
 def test_a_fork_bomb_fizzles(sandbox: SandboxCommandLineCodeExecutor) -> None:
     bomb = (
-        "import os, time\nmade = 0\ntry:\n    while True:\n        if not os.fork():\n            time.sleep(60)\n"
-        "        made += 1\nexcept OSError as e:\n    print(made, e)"
+        "import os, time\nmade = 0\ntry:\n    while True:\n        if not os.fork():\n           "
+        " time.sleep(60)\n        made += 1\nexcept OSError as e:\n    print(made, e)"
     )
     code, output = run(sandbox, bomb)
     assert code == 0
@@ -168,9 +212,16 @@ def test_a_file_is_bounded(sandbox: SandboxCommandLineCodeExecutor) -> None:
 
 
 @pytest.mark.parametrize("unlink", ["", "; os.unlink(str(i))"], ids=["files", "deleted files"])
-def test_all_files_together_are_bounded(sandbox: SandboxCommandLineCodeExecutor, unlink: str) -> None:
-    flood = f"import os, time\nkept = []\nfor i in range(200):\n    f = open(str(i), 'wb'); kept.append(f){unlink}\n"
-    code, output = run(sandbox, flood + "    f.write(bytes(2**20)); f.flush(); time.sleep(0.02)\ntime.sleep(60)")
+def test_all_files_together_are_bounded(
+    sandbox: SandboxCommandLineCodeExecutor, unlink: str
+) -> None:
+    flood = (
+        "import os, time\nkept = []\nfor i in range(200):\n    f = open(str(i), 'wb');"
+        f" kept.append(f){unlink}\n"
+    )
+    code, output = run(
+        sandbox, flood + "    f.write(bytes(2**20)); f.flush(); time.sleep(0.02)\ntime.sleep(60)"
+    )
     assert code == 137
     assert "10 MB into its folder" in output
 
@@ -217,8 +268,9 @@ def test_a_stop_kills_all_and_raises(sandbox: SandboxCommandLineCodeExecutor) ->
 def test_the_death_of_the_program_is_the_death_of_the_code(tmp_path: Path) -> None:
     mark = f"{time.monotonic_ns() % 10**9 + 10**6}"
     program = (
-        "from agentkit.coding import CodeBlock, SandboxCommandLineCodeExecutor as S\n"
-        f"S(work_dir={str(tmp_path / 'w')!r}).execute_code_blocks([CodeBlock('setsid sleep {mark} & wait', 'sh')])"
+        "from agentkit.coding import CodeBlock, SandboxCommandLineCodeExecutor as"
+        f" S\nS(work_dir={str(tmp_path / 'w')!r}).execute_code_blocks([CodeBlock('setsid sleep"
+        f" {mark} & wait', 'sh')])"
     )
     child = subprocess.Popen([sys.executable, "-B", "-c", program], cwd=ROOT)
     end = time.monotonic() + 120
@@ -232,17 +284,24 @@ def test_the_death_of_the_program_is_the_death_of_the_code(tmp_path: Path) -> No
     assert not _alive(f"sleep\0{mark}")
 
 
-def test_other_processes_are_neither_seen_nor_signalled(sandbox: SandboxCommandLineCodeExecutor) -> None:
+def test_other_processes_are_neither_seen_nor_signalled(
+    sandbox: SandboxCommandLineCodeExecutor,
+) -> None:
     cannot(sandbox, f"os.kill({os.getpid()}, 0)", "No such process")
     assert int(run(sandbox, "ls -d /proc/[0-9]* | wc -l", "sh")[1]) < 10
 
 
-@pytest.mark.skipif(seccomp.filter_program() is None, reason="system calls are filtered on x86_64 and aarch64 only")
+@pytest.mark.skipif(
+    seccomp.filter_program() is None, reason="system calls are filtered on x86_64 and aarch64 only"
+)
 def test_the_kernel_s_back_doors_are_shut(sandbox: SandboxCommandLineCodeExecutor) -> None:
     assert "not permitted" in run(sandbox, "unshare --user --map-root-user id", "sh")[1]
     cannot(sandbox, "__import__('socket').socket(40)", "not supported")  # AF_VSOCK
     keyctl = 250 if platform.machine() == "x86_64" else 219
-    keyring = f"import ctypes\nc = ctypes.CDLL(None, use_errno=True)\nprint(c.syscall({keyctl}, 0, -3, 1), ctypes.get_errno())"
+    keyring = (
+        f"import ctypes\nc = ctypes.CDLL(None, use_errno=True)\nprint(c.syscall({keyctl}, 0, -3,"
+        " 1), ctypes.get_errno())"
+    )
     assert run(sandbox, keyring) == (0, "-1 1\n")
 
 
@@ -260,22 +319,33 @@ def test_a_sandbox_that_cannot_be_watched_is_ended(
 
 def test_memory_that_no_process_shows_is_refused(sandbox: SandboxCommandLineCodeExecutor) -> None:
     cannot(sandbox, "os.memfd_create('hidden')", "not permitted")
-    calls = "[(c.shmget(0, 4096, 0o1600), c.semget(0, 9, 0o1600), c.msgget(0, 0o1600)), ctypes.get_errno()]"
-    assert run(sandbox, f"import ctypes\nc = ctypes.CDLL(None, use_errno=True)\nprint({calls})") == (0, "[(-1, -1, -1), 1]\n")
+    calls = (
+        "[(c.shmget(0, 4096, 0o1600), c.semget(0, 9, 0o1600), c.msgget(0, 0o1600)),"
+        " ctypes.get_errno()]"
+    )
+    assert run(
+        sandbox, f"import ctypes\nc = ctypes.CDLL(None, use_errno=True)\nprint({calls})"
+    ) == (0, "[(-1, -1, -1), 1]\n")
 
 
-def test_the_first_process_has_the_limits_and_no_more_rights_than_it_needs(sandbox: SandboxCommandLineCodeExecutor) -> None:
+def test_the_first_process_has_the_limits_and_no_more_rights_than_it_needs(
+    sandbox: SandboxCommandLineCodeExecutor,
+) -> None:
     """A normal user's code may write into its memory."""
     code, output = run(sandbox, "cat /proc/1/limits; grep CapPrm /proc/1/status", "sh")
     limits = {line[:26].strip(): line[26:].split()[:2] for line in output.splitlines()}
     assert (code, limits["Max processes"]) == (0, ["32", "32"])
     assert limits["Max file size"] == [str(10 * 2**20)] * 2
     assert limits["Max address space"] == [str(256 * 2**20)] * 2
-    assert int(output.split()[-1], 16) & ~0b1100_0100 == 0  # CAP_DAC_READ_SEARCH, CAP_SETGID, CAP_SETUID
+    assert (
+        int(output.split()[-1], 16) & ~0b1100_0100 == 0
+    )  # CAP_DAC_READ_SEARCH, CAP_SETGID, CAP_SETUID
 
 
 def test_root_inside_is_nobody(sandbox: SandboxCommandLineCodeExecutor) -> None:
-    code, output = run(sandbox, "grep -E '^(Cap(Eff|Prm)|NoNewPrivs)' /proc/self/status; id -u", "sh")
+    code, output = run(
+        sandbox, "grep -E '^(Cap(Eff|Prm)|NoNewPrivs)' /proc/self/status; id -u", "sh"
+    )
     assert code == 0
     assert output.split()[:4] == ["CapPrm:", "0" * 16, "CapEff:", "0" * 16]
     assert "NoNewPrivs:\t1" in output
@@ -296,18 +366,32 @@ def test_the_temporary_folder_goes_with_the_executor(tmp_path: Path) -> None:
 
 
 NASTY = {
-    "long path": "for i in range(30):\n    os.mkdir('n' * 250); os.chdir('n' * 250)\nopen('x', 'w').write('x')",
+    "long path": (
+        "for i in range(30):\n    os.mkdir('n' * 250); os.chdir('n' * 250)\nopen('x',"
+        " 'w').write('x')"
+    ),
     "deep": "for i in range(2_500):\n    os.mkdir('d'); os.chdir('d')\nopen('x', 'w').write('x')",
-    "shut": "os.makedirs('a/b'); os.mkdir('a/b/c', 0); os.chmod('a/b', 0); os.chmod('a', 0); os.chmod('.', 0)",
+    "shut": (
+        "os.makedirs('a/b'); os.mkdir('a/b/c', 0); os.chmod('a/b', 0); os.chmod('a', 0);"
+        " os.chmod('.', 0)"
+    ),
     "many": "os.mkdir('m'); os.chdir('m')\nfor i in range(2_000):\n    open(str(i), 'w').close()",
-    "links": "os.symlink('.', 'self'); os.symlink('b', 'a'); os.symlink('a', 'b'); os.symlink('/', 'root')",
-    "pipes": "os.mkfifo('pipe'); os.mkfifo('functions.py'); os.mkdir(b'\\xff\\n'); open(b'\\xff\\n/\\xfe', 'w').close()",
+    "links": (
+        "os.symlink('.', 'self'); os.symlink('b', 'a'); os.symlink('a', 'b'); os.symlink('/',"
+        " 'root')"
+    ),
+    "pipes": (
+        "os.mkfifo('pipe'); os.mkfifo('functions.py'); os.mkdir(b'\\xff\\n');"
+        " open(b'\\xff\\n/\\xfe', 'w').close()"
+    ),
 }
 """What code may leave in its folder."""
 
 
 @pytest.mark.parametrize("code", NASTY.values(), ids=NASTY)
-def test_whatever_code_leaves_the_next_runs_and_nothing_remains(sandbox: SandboxCommandLineCodeExecutor, code: str) -> None:
+def test_whatever_code_leaves_the_next_runs_and_nothing_remains(
+    sandbox: SandboxCommandLineCodeExecutor, code: str
+) -> None:
     folder = sandbox.work_dir
     assert run(sandbox, f"import os\n{code}") == (0, "")
     assert run(sandbox, "echo again > said; cat said", "sh") == (0, "again\n")
@@ -317,7 +401,10 @@ def test_whatever_code_leaves_the_next_runs_and_nothing_remains(sandbox: Sandbox
 
 def test_data_below_any_path_is_bounded(sandbox: SandboxCommandLineCodeExecutor) -> None:
     dig = "import os, time\nfor i in range(30):\n    os.mkdir('n' * 250); os.chdir('n' * 250)\n"
-    flood = "for i in range(200):\n    open(str(i), 'wb').write(bytes(2**20)); time.sleep(0.02)\ntime.sleep(60)"
+    flood = (
+        "for i in range(200):\n    open(str(i), 'wb').write(bytes(2**20));"
+        " time.sleep(0.02)\ntime.sleep(60)"
+    )
     code, output = run(sandbox, dig + flood)
     assert code == 137
     assert "10 MB into its folder" in output
@@ -344,7 +431,9 @@ def test_functions_can_be_imported(sandbox: SandboxCommandLineCodeExecutor) -> N
         assert run(able, "from functions import double\nprint(double(21))") == (0, "42\n")
 
 
-def test_without_bubblewrap_it_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_bubblewrap_it_is_refused_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     bubblewrap_works.cache_clear()
     try:
@@ -356,9 +445,13 @@ def test_without_bubblewrap_it_is_refused_with_what_to_do(monkeypatch: pytest.Mo
         bubblewrap_works.cache_clear()
 
 
-def test_a_bubblewrap_that_the_system_refuses_does_not_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_bubblewrap_that_the_system_refuses_does_not_count(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     fake = tmp_path / "bwrap"
-    fake.write_text("#!/bin/sh\necho 'bwrap: Creating new namespace failed: Operation not permitted'; exit 1\n")
+    fake.write_text(
+        "#!/bin/sh\necho 'bwrap: Creating new namespace failed: Operation not permitted'; exit 1\n"
+    )
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     bubblewrap_works.cache_clear()

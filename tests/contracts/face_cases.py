@@ -37,14 +37,20 @@ def counted(context: dict[str, Any]) -> str:
 
 def calls(*functions: tuple[str | None, str, Any]) -> dict[str, Any]:
     """A message with calls of (id, name, arguments)."""
-    made = [{"type": "function", "function": {"name": name, "arguments": given}, "id": own} for own, name, given in functions]
+    made = [
+        {"type": "function", "function": {"name": name, "arguments": given}, "id": own}
+        for own, name, given in functions
+    ]
     return {"role": "assistant", "content": None, "tool_calls": made}
 
 
 @case("ConversableAgent.send")
 def send_what_there_is(face: Face) -> Any:
     ann, bob = face.agent("ann"), face.agent("bob", silent=True)
-    ann.register_hook("process_message_before_send", lambda message, **_: message if isinstance(message, dict) else message + "!")
+    ann.register_hook(
+        "process_message_before_send",
+        lambda message, **_: message if isinstance(message, dict) else message + "!",
+    )
     for message in (
         "text",
         {"content": "dict", "name": "zed"},
@@ -88,7 +94,9 @@ def receive_in_a_subclass_with_a_reply_of_its_own(face: Face) -> Any:
         def generate_reply(self, messages: Any = None, sender: Any = None, **kwargs: Any) -> Any:
             return messages[-1]["content"] + " back"
 
-        async def a_generate_reply(self, messages: Any = None, sender: Any = None, **kwargs: Any) -> Any:
+        async def a_generate_reply(
+            self, messages: Any = None, sender: Any = None, **kwargs: Any
+        ) -> Any:
             return self.generate_reply(messages, sender)
 
     ann, echo = face.agent("ann"), face.add(Echo("echo"))
@@ -103,8 +111,13 @@ def replies_of_all_kinds(face: Face) -> Any:
     ann = face.agent("ann", default_auto_reply={"content": "default"})
     ann.register_reply([Agent, None], text, config="c")
     ann.register_hook("process_last_received_message", lambda content: f"[{content}]")
-    ann.register_hook("process_all_messages_before_reply", lambda messages: [*messages, {"content": "last", "role": "user"}])
-    ann.register_hook("update_agent_state", lambda agent, messages: agent.set_context("seen", len(messages)))
+    ann.register_hook(
+        "process_all_messages_before_reply",
+        lambda messages: [*messages, {"content": "last", "role": "user"}],
+    )
+    ann.register_hook(
+        "update_agent_state", lambda agent, messages: agent.set_context("seen", len(messages))
+    )
     one = [{"role": "user", "content": "x"}]
     return [
         face.call(ann, "generate_reply", messages=one),
@@ -123,11 +136,17 @@ def replies_of_somebody_who_raises(face: Face) -> Any:
 
 @case("ConversableAgent.check_termination_and_human_reply")
 def check_in_every_mode(face: Face) -> Any:
-    texts: list[dict[str, Any]] = [{"content": "x"}, {"content": "TERMINATE"}, calls(("1", "f", "{}"))]
+    texts: list[dict[str, Any]] = [
+        {"content": "x"},
+        {"content": "TERMINATE"},
+        calls(("1", "f", "{}")),
+    ]
     face.console.answers = ["", "no", "exit"] * 6
     checks = []
     for mode in ("ALWAYS", "TERMINATE", "NEVER"):
-        ann = face.add(ConversableAgent(f"ann {mode}", human_input_mode=mode, max_consecutive_auto_reply=1))
+        ann = face.add(
+            ConversableAgent(f"ann {mode}", human_input_mode=mode, max_consecutive_auto_reply=1)
+        )
         for message in texts * 2:
             checks.append(face.call(ann, "check_termination_and_human_reply", [message], ann))
     return [checks, face.console.asked]
@@ -136,17 +155,37 @@ def check_in_every_mode(face: Face) -> Any:
 @case("ConversableAgent.generate_function_call_reply")
 def function_calls(face: Face) -> Any:
     ann = face.agent("ann", function_map={"add": add, "a_add": a_add, "fail": fail})
-    given = [("add", '{"a": 1, "b": 2}'), ("a_add", '{"a": 1, "b": 2}'), ("fail", ""), ("none", "{}"), ("add", "[1]"), ("add", 5)]
-    messages = [{"function_call": {"name": name, "arguments": arguments}, "role": "assistant"} for name, arguments in given]
-    return [face.call(ann, "generate_function_call_reply", [message]) for message in [*messages, {"content": "no call"}]]
+    given = [
+        ("add", '{"a": 1, "b": 2}'),
+        ("a_add", '{"a": 1, "b": 2}'),
+        ("fail", ""),
+        ("none", "{}"),
+        ("add", "[1]"),
+        ("add", 5),
+    ]
+    messages = [
+        {"function_call": {"name": name, "arguments": arguments}, "role": "assistant"}
+        for name, arguments in given
+    ]
+    return [
+        face.call(ann, "generate_function_call_reply", [message])
+        for message in [*messages, {"content": "no call"}]
+    ]
 
 
 @case("ConversableAgent.generate_tool_calls_reply")
 def tool_calls_one_at_a_time(face: Face) -> Any:
     nothing: dict[str, Any] = {"nothing": lambda: None}
     ann = face.agent("ann", function_map={"add": add, "a_add": a_add, "fail": fail, **nothing})
-    given = [("1", "add", '{"a": 1, "b": 2}'), (None, "a_add", '{"a": 1, "b": 2}'), ("3", "fail", ""), ("4", "nothing", ""),
-             ("5", "add", "{"), ("6", "unknown", "{}"), ("7", "add", 5)]  # fmt: skip
+    given = [
+        ("1", "add", '{"a": 1, "b": 2}'),
+        (None, "a_add", '{"a": 1, "b": 2}'),
+        ("3", "fail", ""),
+        ("4", "nothing", ""),
+        ("5", "add", "{"),
+        ("6", "unknown", "{}"),
+        ("7", "add", 5),
+    ]
     replies = [face.call(ann, "generate_tool_calls_reply", [calls(one)]) for one in given]
     return [*replies, face.call(ann, "generate_tool_calls_reply", [{"content": "no call"}])]
 
@@ -155,13 +194,17 @@ def tool_calls_one_at_a_time(face: Face) -> Any:
 def tool_calls_together(face: Face) -> Any:
     ann = face.agent("ann", function_map={"add": add, "fail": fail})
     return face.call(
-        ann, "generate_tool_calls_reply", [calls(("1", "add", '{"a": 1, "b": 2}'), ("2", "fail", "{}"), ("3", "add", "{}"))]
+        ann,
+        "generate_tool_calls_reply",
+        [calls(("1", "add", '{"a": 1, "b": 2}'), ("2", "fail", "{}"), ("3", "add", "{}"))],
     )
 
 
 @case("ConversableAgent.generate_oai_reply")
 def model_replies(face: Face) -> Any:
-    ann = face.modelled("ann", "text", {"content": "", "tool_calls": [CALL_ADD]}, system_message="be kind")
+    ann = face.modelled(
+        "ann", "text", {"content": "", "tool_calls": [CALL_ADD]}, system_message="be kind"
+    )
     asked = [{"role": "user", "content": "x"}]
     replies = [face.call(ann, "generate_oai_reply", asked) for _ in range(2)]
     without = face.agent("without")
@@ -174,7 +217,11 @@ def model_replies(face: Face) -> Any:
 
 @case("ConversableAgent.generate_oai_reply")
 def model_failures(face: Face) -> Any:
-    face.call(face.modelled("ann", ValueError("overheated")), "generate_oai_reply", [{"role": "user", "content": "x"}])
+    face.call(
+        face.modelled("ann", ValueError("overheated")),
+        "generate_oai_reply",
+        [{"role": "user", "content": "x"}],
+    )
 
 
 @case("ConversableAgent.get_human_input")
@@ -193,8 +240,11 @@ def human_input_when_nobody_is_there(face: Face) -> Any:
 def functions_by_hand(face: Face) -> Any:
     ann = face.agent("ann", function_map={"add": add, "a_add": a_add, "fail": fail})
     given: list[dict[str, Any]] = [
-        {"name": "add", "arguments": '{"a": 1, "b": 2}'}, {"name": "a_add", "arguments": {"a": 1, "b": 2}}, {"name": "fail"}, {},
-    ]  # fmt: skip
+        {"name": "add", "arguments": '{"a": 1, "b": 2}'},
+        {"name": "a_add", "arguments": {"a": 1, "b": 2}},
+        {"name": "fail"},
+        {},
+    ]
     return [face.call(ann, "execute_function", one) for one in given]
 
 
@@ -213,14 +263,22 @@ def first_messages(face: Face) -> Any:
 
 @case("ConversableAgent.initiate_chat")
 def chat_until_termination(face: Face) -> Any:
-    return face.chat(face.speaker("ann", "more"), face.speaker("bob", "one", "TERMINATE", "never said"), carryover=["c"])
+    return face.chat(
+        face.speaker("ann", "more"),
+        face.speaker("bob", "one", "TERMINATE", "never said"),
+        carryover=["c"],
+    )
 
 
 @case("ConversableAgent.initiate_chat")
 def chat_of_so_many_turns(face: Face) -> Any:
     ann, bob = face.speaker("ann", "a1", "a2", "a3"), face.speaker("bob", "b1", "b2", "b3")
     first = face.chat(ann, bob, max_turns=2)
-    return [first, face.chat(ann, bob, max_turns=2, clear_history=False), face.chat(ann, bob, max_turns=0)]
+    return [
+        first,
+        face.chat(ann, bob, max_turns=2, clear_history=False),
+        face.chat(ann, bob, max_turns=0),
+    ]
 
 
 @case("ConversableAgent.initiate_chat")
@@ -233,21 +291,41 @@ def chat_with_a_person(face: Face) -> Any:
 @case("ConversableAgent.initiate_chat")
 def chat_with_models_tools_and_a_reflection(face: Face) -> Any:
     ann = face.agent("ann", function_map={"add": add})
-    bob = face.modelled("bob", {"content": None, "tool_calls": [CALL_ADD]}, "it is 3", "three, in short")
+    bob = face.modelled(
+        "bob", {"content": None, "tool_calls": [CALL_ADD]}, "it is 3", "three, in short"
+    )
     reflected = {"summary_prompt": "In short?", "summary_role": "user"}
-    return face.chat(ann, bob, "1 + 2?", max_turns=2, summary_method="reflection_with_llm", summary_args=reflected)
+    return face.chat(
+        ann,
+        bob,
+        "1 + 2?",
+        max_turns=2,
+        summary_method="reflection_with_llm",
+        summary_args=reflected,
+    )
 
 
 @case("ConversableAgent.initiate_chat")
 def chat_with_code(face: Face) -> Any:
-    ann = face.agent("ann", code_execution_config={"executor": Executor(CodeResult(0, "1\n"), CodeResult(1, "oh"))})
-    return face.chat(ann, face.speaker("bob", CODE, CODE, "TERMINATE"), "code!", summary_method=lambda *given: len(given))
+    ann = face.agent(
+        "ann",
+        code_execution_config={"executor": Executor(CodeResult(0, "1\n"), CodeResult(1, "oh"))},
+    )
+    return face.chat(
+        ann,
+        face.speaker("bob", CODE, CODE, "TERMINATE"),
+        "code!",
+        summary_method=lambda *given: len(given),
+    )
 
 
 @case("ConversableAgent.initiate_chat")
 def chat_with_nested_chats(face: Face) -> Any:
     ann, bob, cid = face.speaker("ann", "a1"), face.agent("bob"), face.speaker("cid", "c1", "c2")
-    queue = [{"recipient": cid, "max_turns": 1}, {"recipient": cid, "max_turns": 1, "message": "and then?"}]
+    queue = [
+        {"recipient": cid, "max_turns": 1},
+        {"recipient": cid, "max_turns": 1, "message": "and then?"},
+    ]
     bob.register_nested_chats(queue, trigger=ann)
     return face.chat(ann, bob, max_turns=1)
 
@@ -256,7 +334,10 @@ def chat_with_nested_chats(face: Face) -> Any:
 def chat_with_a_cache(face: Face) -> Any:
     bob = face.modelled("bob", "only once")
     with Cache.memory() as cache:
-        return [face.chat(face.agent(name), bob, "x", max_turns=1, cache=cache) for name in ("ann", "ann")]
+        return [
+            face.chat(face.agent(name), bob, "x", max_turns=1, cache=cache)
+            for name in ("ann", "ann")
+        ]
 
 
 @case("ConversableAgent.initiate_chat")
@@ -264,7 +345,9 @@ def chat_begun_by_a_function(face: Face) -> Any:
     def opening(sender: Any, recipient: Any, context: Any) -> str:
         return f"{sender.name} to {recipient.name}: {context['topic']}"
 
-    return face.chat(face.agent("ann"), face.speaker("bob", "fine"), opening, topic="tea", silent=True)
+    return face.chat(
+        face.agent("ann"), face.speaker("bob", "fine"), opening, topic="tea", silent=True
+    )
 
 
 @case("ConversableAgent.initiate_chat")
@@ -280,7 +363,12 @@ def chat_in_which_somebody_raises(face: Face) -> Any:
 
 @case("ConversableAgent.initiate_chat")
 def chat_whose_summary_fails(face: Face) -> Any:
-    face.chat(face.agent("ann"), face.speaker("bob", "b1"), summary_method=lambda *_: 1 / 0, cache=Cache.memory())
+    face.chat(
+        face.agent("ann"),
+        face.speaker("bob", "b1"),
+        summary_method=lambda *_: 1 / 0,
+        cache=Cache.memory(),
+    )
 
 
 @case("ConversableAgent.initiate_chat")
@@ -300,13 +388,23 @@ def queue_of(face: Face, **more: Any) -> list[dict[str, Any]]:
     bob, cid = face.speaker("bob", "b1"), face.speaker("cid", "c1")
     return [
         {"chat_id": "one", "recipient": bob, "message": "first", "max_turns": 1, **more},
-        {"chat_id": "two", "prerequisites": ["one"], "recipient": cid, "message": "second", "max_turns": 1, "carryover": "own"},
+        {
+            "chat_id": "two",
+            "prerequisites": ["one"],
+            "recipient": cid,
+            "message": "second",
+            "max_turns": 1,
+            "carryover": "own",
+        },
     ]
 
 
 def summaries(results: Any) -> list[Any]:
     """Of a list or, in async, a dict by id."""
-    return [dataclasses.asdict(each) for each in (results.values() if isinstance(results, dict) else results)]
+    return [
+        dataclasses.asdict(each)
+        for each in (results.values() if isinstance(results, dict) else results)
+    ]
 
 
 @case("ConversableAgent.initiate_chats")
@@ -324,7 +422,9 @@ def queue_that_cannot_be(face: Face) -> Any:
 @case("initiate_chats")
 def queue_of_the_module(face: Face) -> Any:
     ann = face.agent("ann")
-    return summaries(face.call(chats, "initiate_chats", [{**chat, "sender": ann} for chat in queue_of(face)]))
+    return summaries(
+        face.call(chats, "initiate_chats", [{**chat, "sender": ann} for chat in queue_of(face)])
+    )
 
 
 @case("initiate_chats")
@@ -336,7 +436,10 @@ def queue_without_a_sender(face: Face) -> Any:
 def summary_of_nested_chats(face: Face) -> Any:
     ann, bob = face.agent("ann"), face.agent("bob")
     outer = [{"content": "outer", "role": "user"}]
-    return [face.call(nested, "nested_summary", queue, bob, outer, ann, None) for queue in (queue_of(face), [])]
+    return [
+        face.call(nested, "nested_summary", queue, bob, outer, ann, None)
+        for queue in (queue_of(face), [])
+    ]
 
 
 @case("GroupChat.select_speaker")
@@ -344,7 +447,11 @@ def next_speakers(face: Face) -> Any:
     members: list[Agent] = [face.agent(name) for name in ("ann", "bob", "cid")]
     chosen = []
     for method in ("round_robin", lambda last, chat: chat.agents[2], "auto"):
-        chat = GroupChat(members, [{"role": "user", "content": "who?", "name": "ann"}], speaker_selection_method=method)
+        chat = GroupChat(
+            members,
+            [{"role": "user", "content": "who?", "name": "ann"}],
+            speaker_selection_method=method,
+        )
         chief = face.modelled("chief", "bob")
         chosen.append(face.call(chat, "select_speaker", members[0], chief).name)
     return chosen
@@ -352,8 +459,16 @@ def next_speakers(face: Face) -> Any:
 
 def group_of(face: Face, **settings: Any) -> tuple[ConversableAgent, GroupChatManager]:
     """Ann and the manager of her group."""
-    ann, bob, cid = face.speaker("ann", "a1", "a2"), face.speaker("bob", "b1"), face.speaker("cid", "c1")
-    chat = GroupChat([ann, bob, cid], [], **{"max_round": 4, "speaker_selection_method": "round_robin", **settings})
+    ann, bob, cid = (
+        face.speaker("ann", "a1", "a2"),
+        face.speaker("bob", "b1"),
+        face.speaker("cid", "c1"),
+    )
+    chat = GroupChat(
+        [ann, bob, cid],
+        [],
+        **{"max_round": 4, "speaker_selection_method": "round_robin", **settings},
+    )
     manager = GroupChatManager(chat, llm_config=False)
     face.add(manager)
     return ann, manager
@@ -365,8 +480,15 @@ def society_that_talks_it_over_twice(face: Face) -> Any:
     society = SocietyOfMindAgent("society", manager, human_input_mode="NEVER")
     face.add(society)
     user = face.agent("user")
-    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}, {"role": "user", "content": "who?"}]
-    replies = [face.call(society, "generate_inner_monologue_reply", given, user) for given in (messages[:1], messages)]
+    messages = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "ho"},
+        {"role": "user", "content": "who?"},
+    ]
+    replies = [
+        face.call(society, "generate_inner_monologue_reply", given, user)
+        for given in (messages[:1], messages)
+    ]
     return replies, manager.groupchat.messages
 
 
@@ -386,9 +508,17 @@ def group_chat_of_which_a_member_raises(face: Face) -> Any:
 @case("GroupChatManager.resume")
 def group_chat_that_goes_on(face: Face) -> Any:
     _, manager = group_of(face)
-    earlier = [{"content": "go", "name": "ann", "role": "user"}, {"content": "went", "name": "bob", "role": "user"}]
+    earlier = [
+        {"content": "go", "name": "ann", "role": "user"},
+        {"content": "went", "name": "bob", "role": "user"},
+    ]
     last, message = face.call(manager, "resume", earlier)
-    return last.name, message, manager.groupchat.messages, face.chat(last, manager, message, clear_history=False)
+    return (
+        last.name,
+        message,
+        manager.groupchat.messages,
+        face.chat(last, manager, message, clear_history=False),
+    )
 
 
 def _hooks(name: str, hook: Any) -> Hooks:
@@ -399,17 +529,29 @@ def _hooks(name: str, hook: Any) -> Hooks:
 
 async def _louder(content: Any) -> Any:
     await asyncio.sleep(0)
-    return content + "!" if isinstance(content, str) else [*content, {"content": "more", "role": "user"}]
+    return (
+        content + "!"
+        if isinstance(content, str)
+        else [*content, {"content": "more", "role": "user"}]
+    )
 
 
 @case("Hooks.last_message")
 def hooks_on_the_last_message(face: Face) -> Any:
-    return face.call(_hooks("process_last_received_message", _louder), "last_message", [{"content": "hi", "role": "user"}])
+    return face.call(
+        _hooks("process_last_received_message", _louder),
+        "last_message",
+        [{"content": "hi", "role": "user"}],
+    )
 
 
 @case("Hooks.all_messages")
 def hooks_on_all_messages(face: Face) -> Any:
-    return face.call(_hooks("process_all_messages_before_reply", _louder), "all_messages", [{"content": "hi", "role": "user"}])
+    return face.call(
+        _hooks("process_all_messages_before_reply", _louder),
+        "all_messages",
+        [{"content": "hi", "role": "user"}],
+    )
 
 
 @case("Hooks.before_send")
@@ -418,7 +560,9 @@ def hooks_before_a_message_is_sent(face: Face) -> Any:
         return f"{sender.name} to {recipient.name}: {message} {silent}"
 
     ann, bob = face.agent("ann"), face.agent("bob")
-    return face.call(_hooks("process_message_before_send", censor), "before_send", ann, "hi", bob, True)
+    return face.call(
+        _hooks("process_message_before_send", censor), "before_send", ann, "hi", bob, True
+    )
 
 
 @case("Hooks.update_state")
@@ -427,4 +571,6 @@ def hooks_that_look_at_the_messages(face: Face) -> Any:
         agent.set_context("seen", len(messages))
 
     ann = face.agent("ann")
-    face.call(_hooks("update_agent_state", look), "update_state", ann, [{"content": "hi", "role": "user"}])
+    face.call(
+        _hooks("update_agent_state", look), "update_state", ann, [{"content": "hi", "role": "user"}]
+    )

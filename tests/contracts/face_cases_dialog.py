@@ -15,7 +15,9 @@ from tests.contracts.faces import Face, case
 def remembered(agent: AgentBase) -> list[tuple[str, str, Any]]:
     """What an agent remembers, without ids and times."""
     assert agent.memory is not None
-    return [(message.name, message.content, message.metadata) for message in agent.memory.get_memory()]
+    return [
+        (message.name, message.content, message.metadata) for message in agent.memory.get_memory()
+    ]
 
 
 @case("AgentBase.call")
@@ -44,7 +46,10 @@ def reply_to_memory_and_chat(face: Face) -> Any:
     ann = face.add(AgentBase("Ann", "You are Ann.", llm_config=says(["one", "two"])[0]))
     ann.observe(Msg("Host", "Be brief.", "assistant"))
     messages = [{"role": "user", "content": "hi"}]
-    return [face.call(ann, "generate_reply", messages=messages), face.call(ann, "generate_reply", messages=[])]
+    return [
+        face.call(ann, "generate_reply", messages=messages),
+        face.call(ann, "generate_reply", messages=[]),
+    ]
 
 
 @case("AgentBase.generate_dialog_reply")
@@ -70,19 +75,34 @@ def nobody_to_ask(face: Face) -> Any:
 @case("DialogModel.call")
 def model_asked_twice(face: Face) -> Any:
     ann = face.add(AgentBase("Ann", llm_config=says(["many", fenced("[3]"), "4"])[0]))
-    found = face.call(ann.model, "call", "How many?", lambda response: int(response.text or ""), lambda response: 0, 2)
+    found = face.call(
+        ann.model,
+        "call",
+        "How many?",
+        lambda response: int(response.text or ""),
+        lambda response: 0,
+        2,
+    )
     return found.parsed, found.text
 
 
 @case("DialogModel.whole")
 def model_asked_for_all_of_a_reply(face: Face) -> Any:
     ann = face.add(AgentBase("Ann", llm_config=says(["no number", "4"])[0]))
-    wish = Wish(lambda response: int(response.text or ""), "number", max_retries=1, fault_handler=None, parameters={})
+    wish = Wish(
+        lambda response: int(response.text or ""),
+        "number",
+        max_retries=1,
+        fault_handler=None,
+        parameters={},
+    )
     return face.call(ann.model, "whole", [{"role": "user", "content": "How many?"}], wish).parsed
 
 
 @case("sequential_pipeline")
 def pipeline_of_two(face: Face) -> Any:
-    ann, bob = (face.add(AgentBase(name, llm_config=says([f"I am {name}"])[0])) for name in ("Ann", "Bob"))
+    ann, bob = (
+        face.add(AgentBase(name, llm_config=says([f"I am {name}"])[0])) for name in ("Ann", "Bob")
+    )
     said = face.call(hub, "sequential_pipeline", [ann, bob], Msg("user", "hi", "user"))
     return said.content, remembered(bob)

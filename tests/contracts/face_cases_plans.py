@@ -1,4 +1,6 @@
-"""Plans, played by both faces. Steps depend on one another or run one at a time, so that their order is settled."""
+"""Plans, played by both faces. Steps depend on one another or run one at a time, so that their
+order is settled.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,18 @@ async def weigh(name: str) -> str:
 
 
 def planner(face: Face, *replies: Any, **settings: Any) -> ReWOOAgent:
-    made: ReWOOAgent = face.add(ReWOOAgent("fox", llm_config=says(list(replies))[0], **{"tools": [search], **settings}))
+    made: ReWOOAgent = face.add(
+        ReWOOAgent("fox", llm_config=says(list(replies))[0], **{"tools": [search], **settings})
+    )
     return made
 
 
 @case("ReWOO.chat")
 def plan_evidence_answer(face: Face) -> Any:
     replies = ["no plan", CHAIN, "Both."]
-    given = face.call(ReWOO(lambda messages: replies.pop(0), ActionExecutor(search)), "chat", "Who is tall?")
+    given = face.call(
+        ReWOO(lambda messages: replies.pop(0), ActionExecutor(search)), "chat", "Who is tall?"
+    )
     return given.response, [action.format_result() for action in given.actions]
 
 
@@ -50,17 +56,24 @@ def plans_in_a_chat(face: Face) -> Any:
 @case("ReWOOAgent.generate_plan_reply")
 def all_kinds_of_tools(face: Face) -> Any:
     lee = face.speaker("lee", "yes", None)
-    plan = "Plan: a\n#E1 = weigh[Ann]\nPlan: b\n#E2 = lee[is #E1 much?]\nPlan: c\n#E3 = lee[really?]\n"
+    plan = (
+        "Plan: a\n#E1 = weigh[Ann]\nPlan: b\n#E2 = lee[is #E1 much?]\nPlan: c\n#E3 = lee[really?]\n"
+    )
     fox = planner(face, plan, "Much.", workers=[lee], at_once=1)
     register_function(weigh, caller=fox, executor=fox, description="Weighs somebody.")
-    return face.call(fox, "generate_plan_reply", messages=[{"role": "user", "content": "Is Ann heavy?"}])
+    return face.call(
+        fox, "generate_plan_reply", messages=[{"role": "user", "content": "Is Ann heavy?"}]
+    )
 
 
 @case("ReWOOAgent.generate_plan_reply")
 def without_tools_and_without_a_model(face: Face) -> Any:
     messages = [{"role": "user", "content": "hi"}]
     mute = face.add(ReWOOAgent("mute", tools=[search]))
-    return [face.call(agent, "generate_plan_reply", messages=messages) for agent in (planner(face, "hello", tools=[]), mute)]
+    return [
+        face.call(agent, "generate_plan_reply", messages=messages)
+        for agent in (planner(face, "hello", tools=[]), mute)
+    ]
 
 
 @case("Worker.ask")

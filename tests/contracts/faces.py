@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentkit import ConversableAgent
-from agentkit.events import Event, to_json
+from agentkit.event_json import to_json
+from agentkit.events import Event
 from tests.conversation import cast
 from tests.conversation.cast import Console, modelled, speaker
 
@@ -52,9 +53,13 @@ class Face:
         made: ConversableAgent = self.add(modelled(name, *replies, **settings)[0])
         return made
 
-    def chat(self, one: ConversableAgent, other: ConversableAgent, message: Any = "hi", **settings: Any) -> Any:
+    def chat(
+        self, one: ConversableAgent, other: ConversableAgent, message: Any = "hi", **settings: Any
+    ) -> Any:
         """A chat, as a dict."""
-        return dataclasses.asdict(self.call(one, "initiate_chat", other, message=message, **settings))
+        return dataclasses.asdict(
+            self.call(one, "initiate_chat", other, message=message, **settings)
+        )
 
 
 Case = Callable[[Face], Any]
@@ -72,7 +77,9 @@ def case(pair: str) -> Callable[[Case], Case]:
 
 
 def pairs() -> Iterator[str]:
-    """Every pair of the package's agents and of the functions beside them; protocols only promise them."""
+    """Every pair of the package's agents and of the functions beside them; protocols only promise
+    them.
+    """
     for package in PACKAGES:
         home = importlib.import_module(package)
         for found in pkgutil.walk_packages(home.__path__, f"{package}."):
@@ -82,7 +89,9 @@ def pairs() -> Iterator[str]:
                     continue
                 if inspect.isclass(thing) and not getattr(thing, "_is_protocol", False):
                     yield from (
-                        f"{name}.{each[2:]}" for each in vars(thing) if each.startswith("a_") and hasattr(thing, each[2:])
+                        f"{name}.{each[2:]}"
+                        for each in vars(thing)
+                        if each.startswith("a_") and hasattr(thing, each[2:])
                     )
                 elif name.startswith("a_") and hasattr(module, name[2:]):
                     yield name[2:]
@@ -111,7 +120,12 @@ def normalised(events: list[Event]) -> list[dict[str, Any]]:
         for key in IDS:
             if event.get(key) is not None:
                 event[key] = numbers.setdefault(event[key], f"#{len(numbers) + 1}")
-        made.append({key: 0 if key in ("seconds", "first_token_s") else value for key, value in event.items()})
+        made.append(
+            {
+                key: 0 if key in ("seconds", "first_token_s") else value
+                for key, value in event.items()
+            }
+        )
     return made
 
 

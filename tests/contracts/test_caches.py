@@ -24,23 +24,46 @@ Opened = Callable[[str], AbstractCache]
 
 COMPLETION = ChatCompletion.model_validate(
     {
-        "id": "c1", "object": "chat.completion", "created": 1, "model": "gpt-4o",
-        "usage": {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7, "prompt_tokens_details": {"cached_tokens": 1}},
-        "choices": [{
-            "index": 0, "finish_reason": "tool_calls", "logprobs": None,
-            "message": {
-                "role": "assistant", "content": None,
-                "tool_calls": [{"id": "t1", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
-            },
-        }],
+        "id": "c1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "gpt-4o",
+        "usage": {
+            "prompt_tokens": 3,
+            "completion_tokens": 4,
+            "total_tokens": 7,
+            "prompt_tokens_details": {"cached_tokens": 1},
+        },
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "tool_calls",
+                "logprobs": None,
+                "message": {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [
+                        {
+                            "id": "t1",
+                            "type": "function",
+                            "function": {"name": "f", "arguments": "{}"},
+                        }
+                    ],
+                },
+            }
+        ],
     }
-)  # fmt: skip
-CALLS: list[ToolCall] = [{"id": "t1", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}]
+)
+CALLS: list[ToolCall] = [
+    {"id": "t1", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}
+]
 REPLIES: dict[str, Any] = {
     "completion": COMPLETION,
     "text response": text_response("Grüße 🙂 \ud83d", "m", {"total_tokens": 3}),
     "tool response": Response([Choice(ResponseMessage(None, CALLS), "tool_calls")], "m"),
-    "namespace": SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content="hi"))], model="own", cost=0.5),
+    "namespace": SimpleNamespace(
+        choices=[SimpleNamespace(message=SimpleNamespace(content="hi"))], model="own", cost=0.5
+    ),
     "text": "plain",
     "object": {"a": [1, 2.5, None, True, {"b": ""}]},
     "none": None,
@@ -94,7 +117,9 @@ def test_a_completion_keeps_its_own_classes_and_added_attributes(opened: Opened)
 
 
 def test_what_a_lenient_server_sent_is_kept_too(opened: Opened) -> None:
-    odd = ChatCompletion.construct(id=None, model="local", choices=[{"index": 0, "message": {"role": "bot", "content": "x"}}])
+    odd = ChatCompletion.construct(
+        id=None, model="local", choices=[{"index": 0, "message": {"role": "bot", "content": "x"}}]
+    )
     with opened("1") as cache:
         cache.set("k", odd)
         found = cache.get("k")
@@ -121,7 +146,9 @@ def test_changing_what_was_stored_or_found_changes_nothing_in_the_cache(opened: 
         assert cache.get("k") == {"messages": ["a"]}
 
 
-def test_what_cannot_be_stored_is_a_warning_and_a_miss(opened: Opened, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_cannot_be_stored_is_a_warning_and_a_miss(
+    opened: Opened, caplog: pytest.LogCaptureFixture
+) -> None:
     with opened("1") as cache, caplog.at_level(logging.WARNING):
         cache.set("k", SimpleNamespace(source=(number for number in range(3))))
         assert cache.get("k") is None
@@ -161,7 +188,9 @@ _json = st.recursive(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(key=st.text(), value=_json)
 @example(key="", value=float("inf"))
 def test_any_text_is_a_key_and_any_data_a_value(opened: Opened, key: str, value: Any) -> None:

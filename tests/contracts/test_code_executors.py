@@ -45,7 +45,9 @@ def kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def executor(kind: str, tmp_path: Path) -> Iterator[CodeExecutor]:
     made = FACTORIES[kind](tmp_path, 20)
-    closing: AbstractContextManager[object] = made if isinstance(made, AbstractContextManager) else nullcontext()
+    closing: AbstractContextManager[object] = (
+        made if isinstance(made, AbstractContextManager) else nullcontext()
+    )
     with closing:
         yield made
 
@@ -56,7 +58,9 @@ def python(*codes: str) -> list[CodeBlock]:
 
 def test_it_is_an_executor(executor: CodeExecutor) -> None:
     assert isinstance(executor, CodeExecutor)
-    assert executor.code_extractor.extract_code_blocks("```python\n1\n```") == [CodeBlock("1", "python")]
+    assert executor.code_extractor.extract_code_blocks("```python\n1\n```") == [
+        CodeBlock("1", "python")
+    ]
 
 
 def test_output_of_all_blocks_in_order(executor: CodeExecutor) -> None:
@@ -71,7 +75,9 @@ def test_no_blocks_are_no_failure(executor: CodeExecutor) -> None:
 
 
 def test_the_first_failure_ends_it_and_output_is_kept(executor: CodeExecutor) -> None:
-    result = executor.execute_code_blocks(python("print('before')\nraise ValueError('broken')", "print('after')"))
+    result = executor.execute_code_blocks(
+        python("print('before')\nraise ValueError('broken')", "print('after')")
+    )
     assert result.exit_code != 0
     assert "before" in result.output
     assert "ValueError: broken" in result.output
@@ -90,7 +96,9 @@ def test_an_unknown_language_is_a_failure_that_names_it(executor: CodeExecutor) 
 
 def test_a_timeout_is_a_result_with_the_output_so_far(kind: str, tmp_path: Path) -> None:
     executor = FACTORIES[kind](tmp_path, 3)
-    result = executor.execute_code_blocks(python("print('begun', flush=True)\nimport time\ntime.sleep(60)\nprint('over')"))
+    result = executor.execute_code_blocks(
+        python("print('begun', flush=True)\nimport time\ntime.sleep(60)\nprint('over')")
+    )
     assert result.exit_code == 124
     assert "begun" in result.output
     assert "over" not in result.output
@@ -122,7 +130,9 @@ def test_a_stated_name_becomes_the_file(kind: str, executor: CodeExecutor, tmp_p
 
 
 @pytest.mark.parametrize("name", ["../out.py", "/tmp/out.py", "a/../../out.py"])
-def test_a_name_outside_of_the_folder_is_refused(kind: str, executor: CodeExecutor, tmp_path: Path, name: str) -> None:
+def test_a_name_outside_of_the_folder_is_refused(
+    kind: str, executor: CodeExecutor, tmp_path: Path, name: str
+) -> None:
     if kind not in COMMAND_LINES:
         return
     result = executor.execute_code_blocks(python(f"# filename: {name}\nprint('ran')"))
@@ -134,7 +144,9 @@ def test_a_name_outside_of_the_folder_is_refused(kind: str, executor: CodeExecut
 def test_shell_blocks_run_and_html_is_only_saved(kind: str, executor: CodeExecutor) -> None:
     if kind not in COMMAND_LINES:
         return
-    result = executor.execute_code_blocks([CodeBlock("<b>", "html"), CodeBlock("echo one; echo two >&2", "sh")])
+    result = executor.execute_code_blocks(
+        [CodeBlock("<b>", "html"), CodeBlock("echo one; echo two >&2", "sh")]
+    )
     assert result.exit_code == 0
     assert result.output.startswith("Code saved to ")
     assert result.output.endswith("one\ntwo\n")
@@ -143,7 +155,9 @@ def test_shell_blocks_run_and_html_is_only_saved(kind: str, executor: CodeExecut
 def test_a_flood_of_output_is_cut_and_says_so(kind: str, executor: CodeExecutor) -> None:
     if kind not in COMMAND_LINES:
         return
-    result = executor.execute_code_blocks(python("print('first')\nprint('x' * 5_000_000)\nprint('last')"))
+    result = executor.execute_code_blocks(
+        python("print('first')\nprint('x' * 5_000_000)\nprint('last')")
+    )
     assert result.output.startswith("first")
     assert result.output.endswith("last\n")
     assert "bytes of output left out" in result.output

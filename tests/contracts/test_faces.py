@@ -1,7 +1,8 @@
-"""Every method that exists as `x` and `a_x` does the same in both: one script, played by each face, leaves the same behind.
+"""Every method that exists as `x` and `a_x` does the same in both: one script, played by each face,
+leaves the same behind.
 
-Compared are the result or the exception, all events, what was printed, and the transcripts, counters, caches and contexts of
-everybody who took part.
+Compared are the result or the exception, all events, what was printed, and the transcripts,
+counters, caches and contexts of everybody who took part.
 """
 
 from __future__ import annotations
@@ -13,8 +14,12 @@ import pytest
 
 from agentkit import ConversableAgent
 from agentkit.conversation import nested
-from tests.agents.compressible import face_cases as compressible  # noqa: F401 (importing them registers them)
-from tests.contracts import face_cases, face_cases_dialog, face_cases_plans  # noqa: F401 (importing them registers them)
+
+# Importing them registers them.
+from tests.agents.compressible import face_cases as compressible  # noqa: F401
+
+# Importing them registers them.
+from tests.contracts import face_cases, face_cases_dialog, face_cases_plans  # noqa: F401
 from tests.contracts.faces import CASES, Case, Face, outcome, pairs
 from tests.conversation import cast
 
@@ -41,7 +46,11 @@ def test_a_pair_without_a_case_would_be_found() -> None:
         del vars(module)["Fresh"]
 
 
-ALL = [pytest.param(play, id=f"{name}-{play.__name__}") for name, plays in CASES.items() for play in plays]
+ALL = [
+    pytest.param(play, id=f"{name}-{play.__name__}")
+    for name, plays in CASES.items()
+    for play in plays
+]
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -54,10 +63,16 @@ def test_both_faces_do_the_same(play: Case) -> None:
 
 def test_a_difference_would_be_seen() -> None:
     def differs(face: Face) -> None:
-        face.call(face.agent("ann"), "send", "async" if face.is_async else "sync", face.agent("bob"))
+        face.call(
+            face.agent("ann"), "send", "async" if face.is_async else "sync", face.agent("bob")
+        )
 
     sync, asynchronous = outcome(differs, is_async=False), outcome(differs, is_async=True)
-    assert {key for key in sync if sync[key] != asynchronous[key]} == {"events", "printed", "people"}
+    assert {key for key in sync if sync[key] != asynchronous[key]} == {
+        "events",
+        "printed",
+        "people",
+    }
 
 
 # Long chats
@@ -78,7 +93,9 @@ def test_a_chat_of_20000_messages_does_not_recurse(is_async: bool) -> None:
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_memory_grows_with_the_messages_only(is_async: bool) -> None:
-    """A message is kept as three dicts: by both sides and in the result. Nothing waits for those that follow."""
+    """A message is kept as three dicts: by both sides and in the result. Nothing waits for those
+    that follow.
+    """
     ann, bob = talkers(2_500)
     tracemalloc.start()
     try:

@@ -1,4 +1,6 @@
-"""What every vector database does, whichever it is; Chroma's server and PostgreSQL are real ones, started here."""
+"""What every vector database does, whichever it is; Chroma's server and PostgreSQL are real ones,
+started here.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,17 @@ KINDS = ["duckdb-file", "duckdb-memory", "chroma-file", "chroma-server", "pgvect
 _numbers = itertools.count(1)
 words = embedding_function_of(FakeEmbedder(256))
 FRUIT: list[Document] = [
-    {"id": "1", "content": "apple pie with cinnamon", "metadata": {"page": 1, "lang": "en", "good": True}},
+    {
+        "id": "1",
+        "content": "apple pie with cinnamon",
+        "metadata": {"page": 1, "lang": "en", "good": True},
+    },
     {"id": "2", "content": "banana bread", "metadata": {"page": 2, "lang": "en", "score": 0.5}},
-    {"id": "3", "content": "Birnen und Äpfel 100%", "metadata": {"page": 3, "lang": "de", "good": False}},
+    {
+        "id": "3",
+        "content": "Birnen und Äpfel 100%",
+        "metadata": {"page": 3, "lang": "de", "good": False},
+    },
     {"id": "4", "content": "plain text"},
 ]
 
@@ -64,7 +74,9 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
                 port = request.getfixturevalue("chroma_port")
                 made.append(ChromaVectorDB(host="127.0.0.1", port=port, **kwargs))
             case "pgvector":
-                made.append(PGVectorDB(connection_string=request.getfixturevalue("postgres_url"), **kwargs))
+                made.append(
+                    PGVectorDB(connection_string=request.getfixturevalue("postgres_url"), **kwargs)
+                )
         return made[-1]
 
     yield open_
@@ -72,7 +84,9 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
         database.close()
 
 
-PERSISTENT = pytest.mark.parametrize("opened", [kind for kind in KINDS if kind != "duckdb-memory"], indirect=True)
+PERSISTENT = pytest.mark.parametrize(
+    "opened", [kind for kind in KINDS if kind != "duckdb-memory"], indirect=True
+)
 """All that keep what they have; two databases in memory have nothing in common."""
 
 
@@ -113,7 +127,9 @@ def test_it_is_a_vector_db(opened: Opened) -> None:
     assert database.type in ("duckdb", "chroma", "pgvector")
 
 
-def test_the_first_collection_and_any_that_is_named_becomes_the_active_one(opened: Opened, name: str) -> None:
+def test_the_first_collection_and_any_that_is_named_becomes_the_active_one(
+    opened: Opened, name: str
+) -> None:
     database = opened()
     first, second = database.create_collection(name), database.create_collection(f"{name}-b")
     assert (first.name, second.name) == (name, f"{name}-b")
@@ -132,7 +148,9 @@ def test_a_collection_that_is_there_is_taken_refused_or_emptied(fruit: DB, name:
         fruit.create_collection(name, get_or_create=False)
     fruit.create_collection(name, overwrite=True, get_or_create=False)
     assert all_ids(fruit) == []
-    fruit.insert_docs([{"id": "1", "content": "x", "embedding": [1.0, 2.0]}])  # another dimension than before
+    fruit.insert_docs(
+        [{"id": "1", "content": "x", "embedding": [1.0, 2.0]}]
+    )  # another dimension than before
     assert all_ids(fruit) == ["1"]
 
 
@@ -198,8 +216,16 @@ def test_it_is_all_there_after_a_restart(opened: Opened, name: str) -> None:
 
 def test_documents_come_back_as_they_were(fruit: DB) -> None:
     assert fruit.get_docs_by_ids(["3", "none", "1", "3"]) == [
-        {"id": "3", "content": "Birnen und Äpfel 100%", "metadata": {"page": 3, "lang": "de", "good": False}},
-        {"id": "1", "content": "apple pie with cinnamon", "metadata": {"page": 1, "lang": "en", "good": True}},
+        {
+            "id": "3",
+            "content": "Birnen und Äpfel 100%",
+            "metadata": {"page": 3, "lang": "de", "good": False},
+        },
+        {
+            "id": "1",
+            "content": "apple pie with cinnamon",
+            "metadata": {"page": 1, "lang": "en", "good": True},
+        },
     ]
     assert fruit.get_docs_by_ids(["4"]) == [{"id": "4", "content": "plain text", "metadata": None}]
     assert all_ids(fruit) == ["1", "2", "3", "4"]
@@ -241,14 +267,24 @@ def test_replacing_documents(fruit: DB, method: str) -> None:
     ]
     getattr(fruit, method)(new, **more)
     assert fruit.get_docs_by_ids(["1", "2", "3", "6"]) == [
-        {"id": "1", "content": "quince jelly", "metadata": FRUIT[0].get("metadata")},  # kept: none was given
-        {"id": "2", "content": "banana split", "metadata": {"lang": "en", "hot": False}},  # replaced as a whole
+        {
+            "id": "1",
+            "content": "quince jelly",
+            "metadata": FRUIT[0].get("metadata"),
+        },  # kept: none was given
+        {
+            "id": "2",
+            "content": "banana split",
+            "metadata": {"lang": "en", "hot": False},
+        },  # replaced as a whole
         {"id": "3", "content": "Birnen", "metadata": None},
         {"id": "6", "content": "added", "metadata": {"page": 6}},
     ]
     assert all_ids(fruit) == ["1", "2", "3", "4", "6"]
     assert ids(fruit.retrieve_docs(["quince jelly"], n_results=1)[0]) == ["1"]
-    assert "1" not in ids(fruit.retrieve_docs(["apple pie with cinnamon"], distance_threshold=0.9)[0])
+    assert "1" not in ids(
+        fruit.retrieve_docs(["apple pie with cinnamon"], distance_threshold=0.9)[0]
+    )
 
 
 def test_deleted_documents_are_not_found_any_more(fruit: DB) -> None:
@@ -262,12 +298,21 @@ def test_deleted_documents_are_not_found_any_more(fruit: DB) -> None:
 
 def test_signs_that_no_database_likes(db: DB) -> None:
     content = 'it\'s "quoted" % \\ {x} $1 ? :a 漢字 🙂 \ud83d \0 end'
-    db.insert_docs([{"id": "'; drop table x; --", "content": content, "metadata": {"a'b/~\".c": "\ud83d'%s"}}])
+    db.insert_docs(
+        [{"id": "'; drop table x; --", "content": content, "metadata": {"a'b/~\".c": "\ud83d'%s"}}]
+    )
     [found] = db.get_docs_by_ids()
     assert found["content"] == content.replace("\ud83d", "?").replace("\0", "\ufffd")
     assert found["metadata"] == {"a'b/~\".c": "?'%s"}
     assert found["id"] == "'; drop table x; --"
-    assert len(db.retrieve_docs(["x"], where={"a'b/~\".c": "?'%s"}, where_document={"$contains": "% \\ {x}"})[0]) == 1
+    assert (
+        len(
+            db.retrieve_docs(
+                ["x"], where={"a'b/~\".c": "?'%s"}, where_document={"$contains": "% \\ {x}"}
+            )[0]
+        )
+        == 1
+    )
     db.delete_docs(["'; drop table x; --"])
     assert all_ids(db) == []
 
@@ -282,7 +327,10 @@ def test_vectors_given_are_kept_and_the_others_computed(db: DB) -> None:
     db.embedding_function = embed
     db.insert_docs([{"id": "1", "content": "a", "embedding": [1, 0]}, {"id": "2", "content": "b"}])
     assert asked == [["b"]]
-    assert [document["embedding"] for document in db.get_docs_by_ids(include=["embeddings"])] == [[1.0, 0.0], [0.0, 2.0]]
+    assert [document["embedding"] for document in db.get_docs_by_ids(include=["embeddings"])] == [
+        [1.0, 0.0],
+        [0.0, 2.0],
+    ]
     assert ids(db.retrieve_docs(["q"])[0]) == ["2", "1"]
 
 
@@ -293,12 +341,19 @@ def test_the_nearest_come_first_for_each_query(fruit: DB) -> None:
     pie, bread = fruit.retrieve_docs(["apple pie", "banana bread"], n_results=2)
     assert (ids(pie)[0], ids(bread)[0], len(pie), len(bread)) == ("1", "2", 2, 2)
     document, distance = bread[0]
-    assert document == {"id": "2", "content": "banana bread", "metadata": {"page": 2, "lang": "en", "score": 0.5}}
+    assert document == {
+        "id": "2",
+        "content": "banana bread",
+        "metadata": {"page": 2, "lang": "en", "score": 0.5},
+    }
     assert distance == pytest.approx(0, abs=1e-5)
     assert type(distance) is float
     assert len(fruit.retrieve_docs(["x"], n_results=50)[0]) == 4
     assert fruit.retrieve_docs([]) == []
-    assert fruit.retrieve_docs(["banana"], n_results=1, include=["embeddings"])[0][0][0]["embedding"] is not None
+    assert (
+        fruit.retrieve_docs(["banana"], n_results=1, include=["embeddings"])[0][0][0]["embedding"]
+        is not None
+    )
 
 
 def test_an_empty_collection_gives_nothing(db: DB) -> None:
@@ -311,13 +366,24 @@ def test_an_empty_collection_gives_nothing(db: DB) -> None:
 
 @pytest.mark.parametrize("metric", ["cosine", "l2", "ip"])
 def test_distances_mean_the_same_in_all(opened: Opened, name: str, metric: str) -> None:
-    query, vectors = [1.0, 2.0, -1.0], {"a": [2.0, 4.0, -2.0], "b": [1.0, 2.0, 0.0], "c": [-1.0, -2.0, 1.0], "d": [0.5, 3.0, 4.0]}
-    database = opened(metadata={"hnsw:space": metric}, embedding_function=lambda texts: [query for _ in texts])
+    query, vectors = (
+        [1.0, 2.0, -1.0],
+        {"a": [2.0, 4.0, -2.0], "b": [1.0, 2.0, 0.0], "c": [-1.0, -2.0, 1.0], "d": [0.5, 3.0, 4.0]},
+    )
+    database = opened(
+        metadata={"hnsw:space": metric}, embedding_function=lambda texts: [query for _ in texts]
+    )
     database.create_collection(name)
-    database.insert_docs([{"id": one, "content": one, "embedding": vector} for one, vector in vectors.items()])
-    expected = {one: _distance(metric, np.array(query), np.array(vector)) for one, vector in vectors.items()}
+    database.insert_docs(
+        [{"id": one, "content": one, "embedding": vector} for one, vector in vectors.items()]
+    )
+    expected = {
+        one: _distance(metric, np.array(query), np.array(vector)) for one, vector in vectors.items()
+    }
     [found] = database.retrieve_docs(["q"])
-    assert {str(document["id"]): distance for document, distance in found} == pytest.approx(expected, abs=1e-4)
+    assert {str(document["id"]): distance for document, distance in found} == pytest.approx(
+        expected, abs=1e-4
+    )
     assert ids(found) == sorted(expected, key=lambda one: expected[one])
     limit = sorted(expected.values())[1] + 1e-3
     if limit >= 0:
@@ -383,12 +449,22 @@ def test_both_filters_together_and_none(fruit: DB) -> None:
 
 
 NONSENSE: list[dict[str, Any]] = [
-    {"where": {"a": 1, "b": 2}}, {"where": {"$and": [{"a": 1}]}}, {"where": {"a": {"$like": "x"}}},
-    {"where": {"a": {"$gt": "x"}}}, {"where": {"a": {"$in": []}}}, {"where": {"a": {"$in": [1, "2"]}}},
-    {"where": {"a": None}}, {"where": "a"}, {"where": {"$eq": 1}}, {"where_document": {"$contains": ""}},
-    {"where_document": {"content": "x"}}, {"where_document": {"$contains": 1}}, {"n_results": 0}, {"n_results": -1},
+    {"where": {"a": 1, "b": 2}},
+    {"where": {"$and": [{"a": 1}]}},
+    {"where": {"a": {"$like": "x"}}},
+    {"where": {"a": {"$gt": "x"}}},
+    {"where": {"a": {"$in": []}}},
+    {"where": {"a": {"$in": [1, "2"]}}},
+    {"where": {"a": None}},
+    {"where": "a"},
+    {"where": {"$eq": 1}},
+    {"where_document": {"$contains": ""}},
+    {"where_document": {"content": "x"}},
+    {"where_document": {"$contains": 1}},
+    {"n_results": 0},
+    {"n_results": -1},
     {"queries": "text"},
-]  # fmt: skip
+]
 
 
 def test_a_question_that_makes_no_sense_is_refused(fruit: DB) -> None:
@@ -466,7 +542,12 @@ def test_thousands_of_documents(db: DB) -> None:
     vectors = chance.normal(size=(6_000, 24)).astype(np.float32)
     db.insert_docs(
         [
-            {"id": str(row), "content": f"text {row % 1000}", "embedding": vector.tolist(), "metadata": {"part": row % 4}}
+            {
+                "id": str(row),
+                "content": f"text {row % 1000}",
+                "embedding": vector.tolist(),
+                "metadata": {"part": row % 4},
+            }
             for row, vector in enumerate(vectors)
         ]
     )
@@ -480,9 +561,15 @@ def test_thousands_of_documents(db: DB) -> None:
         cosines[:100] = -np.inf
         hits += len(set(ids(found)) & {str(row) for row in np.argsort(-cosines)[:10]})
     assert hits >= 0.95 * 200
-    [filtered] = db.retrieve_docs(["500"], n_results=3, where={"part": 1}, where_document={"$contains": "text 77"})
+    [filtered] = db.retrieve_docs(
+        ["500"], n_results=3, where={"part": 1}, where_document={"$contains": "text 77"}
+    )
     best = unit @ (vectors[500] + vectors[3000] / 4)
-    fits = [row for row in range(100, 6_000) if row % 4 == 1 and f"text {row % 1000}".startswith("text 77")]
+    fits = [
+        row
+        for row in range(100, 6_000)
+        if row % 4 == 1 and f"text {row % 1000}".startswith("text 77")
+    ]
     assert ids(filtered) == [str(row) for row in sorted(fits, key=lambda row: -best[row])[:3]]
     assert len(db.retrieve_docs(["500"], n_results=700)[0]) == 700
     assert len(db.get_docs_by_ids()) == 5_900

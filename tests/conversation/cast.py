@@ -1,4 +1,6 @@
-"""Who plays in the tests of the engine: agents with lines, scripted models, a console, an executor; and what was heard."""
+"""Who plays in the tests of the engine: agents with lines, scripted models, a console, an executor;
+and what was heard.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,17 @@ from agentkit.core.io import IOStream
 from agentkit.events import Event
 from agentkit.llm.calls.scripted import ScriptedClient, scripted_model
 
-CALL_ADD = {"id": "1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1, "b": 2}'}}
+CALL_ADD = {
+    "id": "1",
+    "type": "function",
+    "function": {"name": "add", "arguments": '{"a": 1, "b": 2}'},
+}
 
 
 class Console(IOStream):
-    """A terminal whose person types these answers in turn; EOFError when there are no more, as with a closed one."""
+    """A terminal whose person types these answers in turn; EOFError when there are no more, as with
+    a closed one.
+    """
 
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers)
@@ -72,7 +80,9 @@ def speaker(name: str, *lines: Any, **settings: Any) -> ConversableAgent:
     """An agent that says these lines in turn, then nothing; an exception is raised. Asked last."""
     made, left = agent(name, **settings), list(lines)
 
-    def say(recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> tuple[bool, Any]:
+    def say(
+        recipient: Any, messages: Any = None, sender: Any = None, config: Any = None
+    ) -> tuple[bool, Any]:
         line = left.pop(0) if left else None
         if isinstance(line, BaseException):
             raise line
@@ -85,7 +95,11 @@ def speaker(name: str, *lines: Any, **settings: Any) -> ConversableAgent:
 def modelled(name: str, *replies: Any, **settings: Any) -> tuple[ConversableAgent, ScriptedClient]:
     """An agent whose model gives these replies in turn, and the client that keeps the requests."""
     model = scripted_model(list(replies))
-    made = agent(name, llm_config={"config_list": [{"model": model}], "cache_seed": None, "max_retries": 0}, **settings)
+    made = agent(
+        name,
+        llm_config={"config_list": [{"model": model}], "cache_seed": None, "max_retries": 0},
+        **settings,
+    )
     client = model.client
     assert isinstance(client, ScriptedClient)
     return made, client
@@ -93,7 +107,9 @@ def modelled(name: str, *replies: Any, **settings: Any) -> tuple[ConversableAgen
 
 @contextmanager
 def hearing(console: IOStream | None = None) -> Iterator[list[Event]]:
-    """The events of the block; what is printed there goes to the console, by default to one that nobody reads."""
+    """The events of the block; what is printed there goes to the console, by default to one that
+    nobody reads.
+    """
     events: list[Event] = []
     with bus.listening(events.append), IOStream.set_default(console or Console()):
         yield events
@@ -110,7 +126,15 @@ def call(is_async: bool, owner: Any, method: str, *args: Any, **kwargs: Any) -> 
     return asyncio.run(function(*args, **kwargs)) if is_async else function(*args, **kwargs)
 
 
-def chat(is_async: bool, one: ConversableAgent, other: ConversableAgent, message: Any = "hi", **settings: Any) -> ChatResult:
+def chat(
+    is_async: bool,
+    one: ConversableAgent,
+    other: ConversableAgent,
+    message: Any = "hi",
+    **settings: Any,
+) -> ChatResult:
     """A silent chat by one of the faces."""
-    result: ChatResult = call(is_async, one, "initiate_chat", other, message=message, **{"silent": True, **settings})
+    result: ChatResult = call(
+        is_async, one, "initiate_chat", other, message=message, **{"silent": True, **settings}
+    )
     return result

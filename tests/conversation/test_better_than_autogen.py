@@ -1,4 +1,6 @@
-"""What is better on purpose than in AutoGen 0.2 / AG2 0.6: one or more tests for each defect of theirs that is gone here."""
+"""What is better on purpose than in AutoGen 0.2 / AG2 0.6: one or more tests for each defect of
+theirs that is gone here.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +13,31 @@ import pytest
 from agentkit import ConversableAgent
 from agentkit.errors import WrongArgument
 from agentkit.llm.cache import Cache
-from tests.conversation.cast import CALL_ADD, Console, agent, call, chat, hearing, modelled, said, speaker
+from tests.conversation.cast import (
+    CALL_ADD,
+    Console,
+    agent,
+    call,
+    chat,
+    hearing,
+    modelled,
+    said,
+    speaker,
+)
 
 BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 
 
-# 1. Async chats ran both termination checks: counters rose by two a turn and the human was asked twice.
+# 1. Async chats ran both termination checks: counters rose by two a turn and the human was asked
+#    twice.
 
 
 @BOTH
 def test_01_a_turn_counts_once(is_async: bool) -> None:
-    ann, bob = (agent(name, default_auto_reply="on", max_consecutive_auto_reply=4) for name in ("ann", "bob"))
+    ann, bob = (
+        agent(name, default_auto_reply="on", max_consecutive_auto_reply=4)
+        for name in ("ann", "bob")
+    )
     assert len(chat(is_async, ann, bob).chat_history) == 1 + 2 * 4
     ann, bob = agent("ann", default_auto_reply="on"), speaker("bob", "one", "two")
     chat(is_async, ann, bob)
@@ -39,7 +55,8 @@ def test_01_the_person_is_asked_once_a_turn(is_async: bool) -> None:
     assert said(ann, bob) == ["hi", "one", "first", "two", "second", "three"]
 
 
-# 2. Hooks ran in a different order in sync and async, and process_last_received_message changed the stored history.
+# 2. Hooks ran in a different order in sync and async, and process_last_received_message changed the
+#    stored history.
 
 
 @BOTH
@@ -66,7 +83,8 @@ def test_02_hooks_run_in_one_order_and_on_copies(is_async: bool) -> None:
     assert said(bob, ann) == ["hi"]
 
 
-# 3. A callable content raised in the default termination check, and its context was popped from the stored message.
+# 3. A callable content raised in the default termination check, and its context was popped from the
+#    stored message.
 
 
 def balance(context: dict[str, Any]) -> str:
@@ -83,14 +101,29 @@ def test_03_a_message_with_a_callable_content_works(is_async: bool) -> None:
     assert result.chat_history[0]["context"] == {"balance": 5}
     assert result.chat_history[0]["content"] is balance
     assert message == {"content": balance, "context": {"balance": 5}}
-    call(is_async, ann, "send", {"content": "and now?", "context": {"balance": 7}}, bob, request_reply=True, silent=True)
-    assert [m["content"] for m in client.requests[1]["messages"][1:]] == ["balance: 7", "noted", "and now?"]
+    call(
+        is_async,
+        ann,
+        "send",
+        {"content": "and now?", "context": {"balance": 7}},
+        bob,
+        request_reply=True,
+        silent=True,
+    )
+    assert [m["content"] for m in client.requests[1]["messages"][1:]] == [
+        "balance: 7",
+        "noted",
+        "and now?",
+    ]
 
 
 @BOTH
 def test_03_a_callable_content_may_end_the_chat(is_async: bool) -> None:
     result = chat(
-        is_async, agent("ann"), agent("bob"), {"content": lambda context: context["word"], "context": {"word": "TERMINATE"}}
+        is_async,
+        agent("ann"),
+        agent("bob"),
+        {"content": lambda context: context["word"], "context": {"word": "TERMINATE"}},
     )
     assert len(result.chat_history) == 1
     assert result.stop_reason == "ann sent a termination message"
@@ -116,7 +149,8 @@ def test_04_results_are_snapshots(is_async: bool) -> None:
     assert second.chat_history[0]["content"] == "second"
 
 
-# 5. Registering a tool rebuilt the client and lost custom model clients and usage totals; client_cache was not restored.
+# 5. Registering a tool rebuilt the client and lost custom model clients and usage totals;
+#    client_cache was not restored.
 
 
 class Counting:
@@ -139,15 +173,30 @@ class Counting:
 
     @staticmethod
     def get_usage(response: Any) -> dict[str, Any]:
-        return {"prompt_tokens": 2, "completion_tokens": 1, "total_tokens": 3, "cost": response.cost, "model": response.model}
+        return {
+            "prompt_tokens": 2,
+            "completion_tokens": 1,
+            "total_tokens": 3,
+            "cost": response.cost,
+            "model": response.model,
+        }
 
 
 @BOTH
 def test_05_registering_a_tool_keeps_the_client_and_its_sums(is_async: bool) -> None:
-    ann = agent("ann", llm_config={"config_list": [{"model": "own", "model_client_cls": "Counting"}], "cache_seed": None})
+    ann = agent(
+        "ann",
+        llm_config={
+            "config_list": [{"model": "own", "model_client_cls": "Counting"}],
+            "cache_seed": None,
+        },
+    )
     ann.register_model_client(Counting)
     client = ann.client
-    assert call(is_async, ann, "generate_reply", messages=[{"role": "user", "content": "x"}]) == "answer"
+    assert (
+        call(is_async, ann, "generate_reply", messages=[{"role": "user", "content": "x"}])
+        == "answer"
+    )
 
     @ann.register_for_llm(description="Adds.")
     def add(a: int, b: int) -> int:
@@ -158,7 +207,10 @@ def test_05_registering_a_tool_keeps_the_client_and_its_sums(is_async: bool) -> 
         "total_cost": 0.5,
         "own": {"cost": 0.5, "prompt_tokens": 2, "completion_tokens": 1, "total_tokens": 3},
     }
-    assert call(is_async, ann, "generate_reply", messages=[{"role": "user", "content": "x"}]) == "answer"
+    assert (
+        call(is_async, ann, "generate_reply", messages=[{"role": "user", "content": "x"}])
+        == "answer"
+    )
     usage = ann.get_actual_usage()
     assert usage is not None
     assert usage["total_cost"] == 1.0
@@ -186,7 +238,8 @@ def test_05_the_cache_is_restored_after_an_exception(is_async: bool) -> None:
     assert chat(is_async, ann, bob, max_turns=1).summary == "found"
 
 
-# 6. IndexErrors: preserving more than exists, the last message of an emptied conversation, generate_reply(messages=[]).
+# 6. IndexErrors: preserving more than exists, the last message of an emptied conversation,
+#    generate_reply(messages=[]).
 
 
 def test_06_preserving_more_than_exists_keeps_all() -> None:
@@ -206,12 +259,18 @@ def test_06_the_last_message_of_an_emptied_conversation_is_none() -> None:
 
 @BOTH
 def test_06_no_messages_get_the_default_reply(is_async: bool) -> None:
-    ann = agent("ann", default_auto_reply="default", code_execution_config={"use_docker": False}, function_map={"f": len})
+    ann = agent(
+        "ann",
+        default_auto_reply="default",
+        code_execution_config={"use_docker": False},
+        function_map={"f": len},
+    )
     assert call(is_async, ann, "generate_reply", messages=[]) == "default"
     assert call(is_async, ann, "generate_reply", sender=agent("bob")) == "default"
 
 
-# 7. register_function({"unknown": None}) raised TypeError; a verbose unknown function UnboundLocalError; None was no trigger.
+# 7. register_function({"unknown": None}) raised TypeError; a verbose unknown function
+#    UnboundLocalError; None was no trigger.
 
 
 def test_07_an_unknown_function_can_be_removed_and_called_verbosely() -> None:
@@ -235,7 +294,8 @@ def test_07_none_triggers_without_a_sender(is_async: bool) -> None:
     assert call(is_async, ann, "generate_reply", messages=asked, sender=agent("bob")) == "default"
 
 
-# 8. An async tool in a sync chat inside a running loop raised; a call without an id crashed in async; None differed.
+# 8. An async tool in a sync chat inside a running loop raised; a call without an id crashed in
+#    async; None differed.
 
 
 async def a_add(a: int, b: int) -> int:
@@ -258,7 +318,9 @@ def test_08_an_async_tool_works_in_a_sync_chat_inside_a_running_loop() -> None:
 @BOTH
 def test_08_a_call_without_an_id_and_a_result_of_none(is_async: bool) -> None:
     without = {key: value for key, value in CALL_ADD.items() if key != "id"}
-    assert tool_chat(is_async, {"add": a_add}, without)["tool_responses"] == [{"role": "tool", "content": 3}]
+    assert tool_chat(is_async, {"add": a_add}, without)["tool_responses"] == [
+        {"role": "tool", "content": 3}
+    ]
     nothing: dict[str, Any] = {"add": lambda a, b: None}
     assert tool_chat(is_async, nothing, CALL_ADD) == {
         "role": "tool",
@@ -273,7 +335,10 @@ def test_08_a_call_without_an_id_and_a_result_of_none(is_async: bool) -> None:
 @BOTH
 def test_09_only_the_limit_ends_a_long_chat(is_async: bool) -> None:
     most = sys.getrecursionlimit()
-    ann, bob = (agent(name, default_auto_reply="on", max_consecutive_auto_reply=most) for name in ("ann", "bob"))
+    ann, bob = (
+        agent(name, default_auto_reply="on", max_consecutive_auto_reply=most)
+        for name in ("ann", "bob")
+    )
     result = chat(is_async, ann, bob)
     assert len(result.chat_history) == 2 * most + 1
     assert result.stop_reason == f"bob reached its limit of automatic replies ({most})"
@@ -285,7 +350,10 @@ def test_09_only_the_limit_ends_a_long_chat(is_async: bool) -> None:
 def test_10_a_circle_of_prerequisites_is_named() -> None:
     ann, bob = agent("ann"), agent("bob")
     needs = {"a": ["b"], "b": ["c"], "c": ["a"], "d": []}
-    queue = [{"chat_id": key, "prerequisites": value, "recipient": bob, "message": "x"} for key, value in needs.items()]
+    queue = [
+        {"chat_id": key, "prerequisites": value, "recipient": bob, "message": "x"}
+        for key, value in needs.items()
+    ]
     with pytest.raises(WrongArgument, match=r"run in a circle: ('[abc]' -> ){3}'[abc]'"):
         asyncio.run(ann.a_initiate_chats(queue))
     assert bob not in ann.chat_messages
@@ -295,7 +363,9 @@ def test_10_a_circle_of_prerequisites_is_named() -> None:
 
 
 def test_11_what_failing_code_printed_is_kept(tmp_path: Any) -> None:
-    ann = agent("ann", code_execution_config={"use_docker": False, "work_dir": str(tmp_path), "timeout": 30})
+    ann = agent(
+        "ann", code_execution_config={"use_docker": False, "work_dir": str(tmp_path), "timeout": 30}
+    )
     program = "```python\nprint('as far as here')\nraise SystemExit('no further')\n```"
     _, reply = ann.generate_code_execution_reply([{"role": "user", "content": program}])
     assert reply.startswith("exitcode: 1 (execution failed)\nCode output: ")
@@ -308,7 +378,8 @@ def test_11_what_failing_code_printed_is_kept(tmp_path: Any) -> None:
 
 @BOTH
 @pytest.mark.parametrize(
-    ("text", "ends"), [("TERMINATE", True), ("TERMINATE.", False), ("terminate", False), ("ok TERMINATE", False)]
+    ("text", "ends"),
+    [("TERMINATE", True), ("TERMINATE.", False), ("terminate", False), ("ok TERMINATE", False)],
 )
 def test_16_termination_is_exact(text: str, ends: bool, is_async: bool) -> None:
     result = chat(is_async, agent("ann", default_auto_reply="go on"), speaker("bob", text))

@@ -1,4 +1,6 @@
-"""Whole chats and queues of them: what they give back, in which order they run, what is carried over."""
+"""Whole chats and queues of them: what they give back, in which order they run, what is carried
+over.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ def test_what_a_chat_gives_back(is_async: bool) -> None:
         result = chat(is_async, ann, bob, max_turns=1, chat_id="c")
     assert result == ChatResult(
         chat_id="c",
-        chat_history=[{"content": "hi", "role": "assistant", "name": "ann"}, {"content": "fine", "role": "user", "name": "bob"}],
+        chat_history=[
+            {"content": "hi", "role": "assistant", "name": "ann"},
+            {"content": "fine", "role": "user", "name": "bob"},
+        ],
         summary="fine",
         cost=gather_usage_summary([ann, bob]),
         human_input=[],
@@ -40,7 +45,12 @@ def test_what_a_chat_gives_back(is_async: bool) -> None:
         end=EndReason("turns", limit=1),
     )
     assert events[-1] == ChatEnded(
-        "ann", "bob", "the limit of 1 turns was reached", 2, silent=True, end=EndReason("turns", limit=1)
+        "ann",
+        "bob",
+        "the limit of 1 turns was reached",
+        2,
+        silent=True,
+        end=EndReason("turns", limit=1),
     )
 
 
@@ -79,18 +89,42 @@ class Stranger:
     def __init__(self) -> None:
         self.heard: list[Any] = []
 
-    def send(self, message: Any, recipient: Any, request_reply: bool | None = None, silent: bool | None = False) -> None:
+    def send(
+        self,
+        message: Any,
+        recipient: Any,
+        request_reply: bool | None = None,
+        silent: bool | None = False,
+    ) -> None:
         recipient.receive(message, self, request_reply, silent)
 
-    async def a_send(self, message: Any, recipient: Any, request_reply: bool | None = None, silent: bool | None = False) -> None:
+    async def a_send(
+        self,
+        message: Any,
+        recipient: Any,
+        request_reply: bool | None = None,
+        silent: bool | None = False,
+    ) -> None:
         await recipient.a_receive(message, self, request_reply, silent)
 
-    def receive(self, message: Any, sender: Any, request_reply: bool | None = None, silent: bool | None = False) -> None:
+    def receive(
+        self,
+        message: Any,
+        sender: Any,
+        request_reply: bool | None = None,
+        silent: bool | None = False,
+    ) -> None:
         self.heard.append(message)
         if len(self.heard) < 3:
             self.send(self.generate_reply(), sender, None, silent)
 
-    async def a_receive(self, message: Any, sender: Any, request_reply: bool | None = None, silent: bool | None = False) -> None:
+    async def a_receive(
+        self,
+        message: Any,
+        sender: Any,
+        request_reply: bool | None = None,
+        silent: bool | None = False,
+    ) -> None:
         self.heard.append(message)
         if len(self.heard) < 3:
             await self.a_send(self.generate_reply(), sender, None, silent)
@@ -98,7 +132,9 @@ class Stranger:
     def generate_reply(self, messages: Any = None, sender: Any = None, **kwargs: Any) -> str:
         return "salve"
 
-    async def a_generate_reply(self, messages: Any = None, sender: Any = None, **kwargs: Any) -> str:
+    async def a_generate_reply(
+        self, messages: Any = None, sender: Any = None, **kwargs: Any
+    ) -> str:
         return "salve"
 
 
@@ -106,7 +142,13 @@ class Stranger:
 def test_agents_of_another_make_can_be_talked_with(is_async: bool) -> None:
     ann, stranger = agent("ann", default_auto_reply="on"), Stranger()
     result = chat(is_async, ann, stranger)  # type: ignore[arg-type]
-    assert [message["content"] for message in result.chat_history] == ["hi", "salve", "on", "salve", "on"]
+    assert [message["content"] for message in result.chat_history] == [
+        "hi",
+        "salve",
+        "on",
+        "salve",
+        "on",
+    ]
     assert stranger.heard == ["hi", "on", "on"]
     assert (result.summary, result.stop_reason) == ("", "stranger gave no reply")
 
@@ -129,7 +171,9 @@ def test_caches_of_chats_that_overlap_are_given_back() -> None:
 
     ann = agent("ann")
     ann.client_cache = own
-    queue = [one_turn(member(str(n), 2 + 9 * n), chat_id=n, cache=cache) for n, cache in enumerate(lent)]
+    queue = [
+        one_turn(member(str(n), 2 + 9 * n), chat_id=n, cache=cache) for n, cache in enumerate(lent)
+    ]
     asyncio.run(ann.a_initiate_chats(queue))
     assert seen == lent
     assert ann.client_cache is own
@@ -155,7 +199,14 @@ def test_an_overridden_first_message_is_honoured(is_async: bool) -> None:
         async def a_generate_init_message(self, message: Any, **kwargs: Any) -> Any:
             return self.generate_init_message(message, **kwargs)
 
-    result = chat(is_async, Own("own", human_input_mode="NEVER"), speaker("bob", "one"), "x", max_turns=1, topic="tea")
+    result = chat(
+        is_async,
+        Own("own", human_input_mode="NEVER"),
+        speaker("bob", "one"),
+        "x",
+        max_turns=1,
+        topic="tea",
+    )
     assert result.chat_history[0]["content"] == "own x tea"
 
 
@@ -224,7 +275,11 @@ def test_async_chats_run_side_by_side_and_wait_for_what_they_need() -> None:
     ]
     results = asyncio.run(ann.a_initiate_chats(queue))
     assert order[-1] == "last"
-    assert {key: result.summary for key, result in results.items()} == {1: "LEFT", 2: "RIGHT", 3: "LAST"}
+    assert {key: result.summary for key, result in results.items()} == {
+        1: "LEFT",
+        2: "RIGHT",
+        3: "LAST",
+    }
     assert results[3].chat_history[0]["content"] == "go\nContext: \nLEFT\nRIGHT"
     assert ann.get_chat_results(2).summary == "RIGHT"
     with pytest.raises(UnknownName, match="ann: chat_index 9 is no finished chat; there are"):
@@ -250,7 +305,11 @@ def test_an_error_in_one_async_chat_ends_the_others() -> None:
     slow, bad, after, ann = agent("slow"), agent("bad"), speaker("after", "x"), agent("ann")
     slow.register_reply([Agent, None], forever)
     bad.register_reply([Agent, None], broken)
-    queue = [one_turn(slow, chat_id=1), one_turn(bad, chat_id=2), one_turn(after, chat_id=3, prerequisites=[1])]
+    queue = [
+        one_turn(slow, chat_id=1),
+        one_turn(bad, chat_id=2),
+        one_turn(after, chat_id=3, prerequisites=[1]),
+    ]
 
     async def main() -> None:
         async with asyncio.timeout(20):
@@ -283,7 +342,9 @@ def test_queues_that_cannot_be_ordered(needs: dict[Any, list[Any]], says: str) -
 
 def test_ids_that_are_there_twice_are_refused() -> None:
     bob = agent("bob")
-    with pytest.raises(WrongArgument, match="Chat 1 of the queue has chat_id 1; each chat needs one of its own"):
+    with pytest.raises(
+        WrongArgument, match="Chat 1 of the queue has chat_id 1; each chat needs one of its own"
+    ):
         asyncio.run(a_initiate_chats([one_turn(bob, sender=bob, chat_id=1)] * 2))
 
 
@@ -300,12 +361,23 @@ def test_one_agent_in_two_chats_at_once_keeps_their_caches_apart(is_async: bool)
         both.wait()
         return f"about {params['messages'][1]['content']}"
 
-    bob = agent("bob", llm_config={"config_list": [{"model": scripted_model(reply)}], "cache_seed": None})
+    bob = agent(
+        "bob", llm_config={"config_list": [{"model": scripted_model(reply)}], "cache_seed": None}
+    )
     topics = {topic: Cache.memory() for topic in ("tea", "rain")}
 
     def begin(topic: str) -> Any:
         one = agent(topic, default_auto_reply="more")
-        return call(is_async, one, "initiate_chat", bob, message=topic, max_turns=2, cache=topics[topic], silent=True)
+        return call(
+            is_async,
+            one,
+            "initiate_chat",
+            bob,
+            message=topic,
+            max_turns=2,
+            cache=topics[topic],
+            silent=True,
+        )
 
     with ThreadPoolExecutor(2) as pool:
         results = list(pool.map(begin, topics))
@@ -320,8 +392,13 @@ def test_an_agent_may_talk_to_itself(is_async: bool) -> None:
     ann = agent("ann", default_auto_reply="on", max_consecutive_auto_reply=2)
     result = chat(is_async, ann, ann)
     assert [(message["role"], message["content"]) for message in result.chat_history] == [
-        ("assistant", "hi"), ("user", "hi"), ("assistant", "on"), ("user", "on"), ("assistant", "on"), ("user", "on"),
-    ]  # fmt: skip
+        ("assistant", "hi"),
+        ("user", "hi"),
+        ("assistant", "on"),
+        ("user", "on"),
+        ("assistant", "on"),
+        ("user", "on"),
+    ]
     assert result.stop_reason == "ann reached its limit of automatic replies (2)"
 
 
@@ -335,7 +412,9 @@ def test_prerequisites_set_the_order_of_a_sync_queue_too() -> None:
     assert (late.chat_id, early.chat_id) == ("late", "early")
     assert late.chat_history[0]["content"] == "go\nContext: \nfrom bob"
     with pytest.raises(WrongArgument, match="circle"):
-        initiate_chats([{**queue[0], "prerequisites": ["early"]}, {**queue[1], "prerequisites": ["late"]}])
+        initiate_chats(
+            [{**queue[0], "prerequisites": ["early"]}, {**queue[1], "prerequisites": ["late"]}]
+        )
 
 
 def test_an_async_queue_asks_an_override_of_initiate_chat() -> None:
@@ -356,7 +435,12 @@ def test_an_async_queue_asks_an_override_of_initiate_chat() -> None:
 def test_verbose_tells_the_message_and_what_is_carried_over(verbose: bool, is_async: bool) -> None:
     ann, bob = agent("ann"), speaker("bob", "one")
     with hearing() as events:
-        settings = {"message": "look", "max_turns": 1, "carryover": ["this", "that"], "verbose": verbose}
+        settings = {
+            "message": "look",
+            "max_turns": 1,
+            "carryover": ["this", "that"],
+            "verbose": verbose,
+        }
         call(is_async, ann, "initiate_chat", bob, **settings)
     told = [event.text for event in events if isinstance(event, Noted)]
     assert told == (["to bob:\nlook\ncarried over:\nthis\ncarried over:\nthat"] if verbose else [])
@@ -368,7 +452,10 @@ def test_verbose_in_a_queue_and_what_it_cannot_be(is_async: bool) -> None:
     chats = [{"chat_id": 1, "recipient": bob, "message": "look", "max_turns": 1, "verbose": True}]
     with hearing() as events:
         call(is_async, ann, "initiate_chats", chats)
-    assert [event.text for event in events if isinstance(event, Noted)] == ["begins a chat with bob", "to bob:\nlook"]
+    assert [event.text for event in events if isinstance(event, Noted)] == [
+        "begins a chat with bob",
+        "to bob:\nlook",
+    ]
     with pytest.raises(WrongType, match="verbose must be True, False or None, not 'yes'"):
         call(is_async, ann, "initiate_chat", bob, message="hi", verbose="yes")
 
@@ -380,5 +467,7 @@ def test_a_sync_reply_of_ones_own_that_an_async_chat_passes_over_is_warned_of() 
 
     ann, polly = agent("ann"), Parrot("polly", human_input_mode="NEVER")
     assert chat(False, ann, polly, max_turns=1).summary == "polly"
-    with pytest.warns(UserWarning, match="polly has its own generate_reply, which async chats do not ask"):
+    with pytest.warns(
+        UserWarning, match="polly has its own generate_reply, which async chats do not ask"
+    ):
         chat(True, ann, polly, max_turns=1)

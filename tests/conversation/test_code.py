@@ -23,7 +23,10 @@ def block(code: str, language: str = "python") -> str:
 def messages(*said: str | None) -> list[dict[str, Any]]:
     """User messages; None stands for one that the agent itself said."""
     return [
-        {"role": "assistant", "content": block("own")} if each is None else {"role": "user", "content": each} for each in said
+        {"role": "assistant", "content": block("own")}
+        if each is None
+        else {"role": "user", "content": each}
+        for each in said
     ]
 
 
@@ -54,12 +57,16 @@ def test_how_far_back_code_is_looked_for(last_n: Any, said: list[Any], ran: str 
     ann, executor = runner(CodeResult(0, "out"), last_n_messages=last_n)
     final, reply = ann.generate_code_execution_reply(messages(*said))
     assert [each.code for each in executor.ran] == ([ran] if ran else [])
-    assert (final, reply) == ((True, "exitcode: 0 (execution succeeded)\nCode output: out") if ran else (False, None))
+    assert (final, reply) == (
+        (True, "exitcode: 0 (execution succeeded)\nCode output: out") if ran else (False, None)
+    )
 
 
 def test_the_settings_of_a_call_count_before_those_of_the_agent() -> None:
     ann, executor = runner(CodeResult(0, "out"), last_n_messages=5)
-    assert ann.generate_code_execution_reply(messages(block("one"), "text"), config={"last_n_messages": 1}) == (False, None)
+    assert ann.generate_code_execution_reply(
+        messages(block("one"), "text"), config={"last_n_messages": 1}
+    ) == (False, None)
     assert ann.generate_code_execution_reply(messages(block("one")), config=False) == (False, None)
     assert executor.ran == []
 
@@ -69,7 +76,10 @@ def test_all_blocks_of_the_message_run_and_are_heard() -> None:
     with hearing() as events:
         _, reply = ann.generate_code_execution_reply(messages(block("one") + block("two", "sh")))
     assert reply == "exitcode: 3 (execution failed)\nCode output: oh no"
-    assert [(each.language, each.code) for each in executor.ran] == [("python", "one"), ("sh", "two")]
+    assert [(each.language, each.code) for each in executor.ran] == [
+        ("python", "one"),
+        ("sh", "two"),
+    ]
     ran = events[0]
     assert isinstance(ran, CodeRan)
     assert (ran.agent, ran.language, ran.code, ran.exit_code, ran.output, ran.executor) == (
@@ -88,7 +98,9 @@ def test_code_of_a_chat_runs_on_this_machine(is_async: bool, tmp_path: Path) -> 
         executor = LocalCommandLineCodeExecutor(work_dir=tmp_path, timeout=30)
     ann = agent("ann", code_execution_config={"executor": executor})
     result = chat(is_async, ann, speaker("bob", block("print(6 * 7)"), "TERMINATE"))
-    assert result.chat_history[2]["content"] == "exitcode: 0 (execution succeeded)\nCode output: 42\n"
+    assert (
+        result.chat_history[2]["content"] == "exitcode: 0 (execution succeeded)\nCode output: 42\n"
+    )
 
 
 def test_an_agent_without_code_execution_has_no_such_reply_function() -> None:
@@ -102,12 +114,17 @@ class Recording(ConversableAgent):
     """Runs nothing: notes what it is asked to run by the older settings."""
 
     def run_code(self, code: str, **kwargs: Any) -> tuple[int, str, str | None]:
-        self.ran = [*getattr(self, "ran", []), (code, kwargs.get("lang"), kwargs.get("filename"), kwargs.get("timeout"))]
+        self.ran = [
+            *getattr(self, "ran", []),
+            (code, kwargs.get("lang"), kwargs.get("filename"), kwargs.get("timeout")),
+        ]
         return (1, "failed", None) if "fail" in code else (0, "ran", None)
 
 
 def test_the_older_settings_hand_every_block_to_run_code() -> None:
-    ann = Recording("ann", code_execution_config={"use_docker": False, "timeout": 5, "last_n_messages": 1})
+    ann = Recording(
+        "ann", code_execution_config={"use_docker": False, "timeout": 5, "last_n_messages": 1}
+    )
     text = block("# filename: a.py\none") + block("two", "sh") + block("fail") + block("never")
     _, reply = ann.generate_code_execution_reply(messages(text))
     assert ann.ran == [
@@ -130,7 +147,9 @@ def test_an_overridden_execution_of_blocks_is_honoured() -> None:
             return 0, f"{len(code_blocks)} blocks"
 
     own = Own("own", human_input_mode="NEVER", code_execution_config={"use_docker": False})
-    assert own.generate_code_execution_reply(messages(block("a") + block("b")))[1].endswith("output: 2 blocks")
+    assert own.generate_code_execution_reply(messages(block("a") + block("b")))[1].endswith(
+        "output: 2 blocks"
+    )
 
 
 def test_the_given_settings_are_not_changed() -> None:
@@ -152,6 +171,10 @@ def test_an_executor_does_not_go_with_the_older_settings(clash: dict[str, Any]) 
 def test_code_in_a_content_that_is_a_function_is_run() -> None:
     executor = Executor(CodeResult(0, "fine"))
     ann = agent("ann", code_execution_config={"executor": executor})
-    message = {"role": "user", "content": lambda context: block(context["code"]), "context": {"code": "1 + 1"}}
+    message = {
+        "role": "user",
+        "content": lambda context: block(context["code"]),
+        "context": {"code": "1 + 1"},
+    }
     assert ann.generate_code_execution_reply([message])[1].endswith("output: fine")
     assert [each.code for each in executor.ran] == ["1 + 1"]

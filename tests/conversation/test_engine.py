@@ -1,4 +1,6 @@
-"""What is asked of the parts of several agents; agents of another make have none, and are left out."""
+"""What is asked of the parts of several agents; agents of another make have none, and are left
+out.
+"""
 
 from __future__ import annotations
 

@@ -34,17 +34,38 @@ def filled(*contents: str) -> History:
         ({"content": "x"}, {"content": "x", "role": "user", "name": "ann"}),
         ({"content": "x", "name": "own"}, {"content": "x", "role": "user", "name": "own"}),
         ({"content": "x", "role": "system"}, {"content": "x", "role": "user", "name": "ann"}),
-        ({"content": "x", "override_role": "system"}, {"content": "x", "role": "system", "name": "ann"}),
+        (
+            {"content": "x", "override_role": "system"},
+            {"content": "x", "role": "system", "name": "ann"},
+        ),
         (
             {"content": "x", "weight": 3, "context": {"a": 1}},
             {"content": "x", "context": {"a": 1}, "role": "user", "name": "ann"},
         ),
-        ({"tool_calls": [{"id": "1"}]}, {"tool_calls": [{"id": "1"}], "content": None, "role": "assistant"}),
-        ({"content": "", "function_call": {"name": "f"}}, {"content": "", "function_call": {"name": "f"}, "role": "assistant"}),
-        ({"content": "3", "role": "function", "name": "f"}, {"content": "3", "role": "function", "name": "f"}),
         (
-            {"content": "3", "role": "tool", "tool_responses": [{"tool_call_id": "1", "content": 3}]},
-            {"content": "3", "role": "tool", "tool_responses": [{"tool_call_id": "1", "content": "3"}], "name": "ann"},
+            {"tool_calls": [{"id": "1"}]},
+            {"tool_calls": [{"id": "1"}], "content": None, "role": "assistant"},
+        ),
+        (
+            {"content": "", "function_call": {"name": "f"}},
+            {"content": "", "function_call": {"name": "f"}, "role": "assistant"},
+        ),
+        (
+            {"content": "3", "role": "function", "name": "f"},
+            {"content": "3", "role": "function", "name": "f"},
+        ),
+        (
+            {
+                "content": "3",
+                "role": "tool",
+                "tool_responses": [{"tool_call_id": "1", "content": 3}],
+            },
+            {
+                "content": "3",
+                "role": "tool",
+                "tool_responses": [{"tool_call_id": "1", "content": "3"}],
+                "name": "ann",
+            },
         ),
         ({}, None),
         ({"content": None}, None),
@@ -56,7 +77,11 @@ def test_the_stored_form(message: dict[str, Any], stored: dict[str, Any] | None)
 
 
 @given(
-    st.dictionaries(st.sampled_from(["content", "name", "weight", "tool_call_id"]), st.one_of(st.none(), st.text()), min_size=1)
+    st.dictionaries(
+        st.sampled_from(["content", "name", "weight", "tool_call_id"]),
+        st.one_of(st.none(), st.text()),
+        min_size=1,
+    )
 )
 def test_storing_what_is_stored_changes_nothing(message: dict[str, Any]) -> None:
     stored = stored_form(message, "user", "ann")
@@ -75,7 +100,11 @@ def test_the_given_message_is_not_changed() -> None:
 
 
 def test_results_become_texts_in_a_copy() -> None:
-    message = {"role": "tool", "content": "1", "tool_responses": [{"tool_call_id": "1", "content": 1}, {"tool_call_id": "2"}]}
+    message = {
+        "role": "tool",
+        "content": "1",
+        "tool_responses": [{"tool_call_id": "1", "content": 1}, {"tool_call_id": "2"}],
+    }
     history = History("ann")
     history.add(message, "user", BOB, "bob")
     assert [each["content"] for each in history.messages[BOB][0]["tool_responses"]] == ["1", ""]
@@ -90,7 +119,10 @@ def test_texts_mappings_and_nothing_else_are_messages() -> None:
         with pytest.raises(WrongType, match="ann: message must be a text or a dict"):
             history.add(wrong, "assistant", BOB, "ann")  # type: ignore[arg-type]
     for content in (5, b"x", {"a": 1}, ["x"]):
-        with pytest.raises(WrongType, match="ann: the content of a message must be a text, a list of parts or a callable"):
+        with pytest.raises(
+            WrongType,
+            match="ann: the content of a message must be a text, a list of parts or a callable",
+        ):
             history.add({"content": content}, "assistant", BOB, "ann")
     assert kept(history) == ["text", "mapping"]
 
@@ -116,7 +148,9 @@ def test_the_last_message() -> None:
     assert last is not None
     assert last["content"] == "two"
     assert history.last(BOB) is last
-    with pytest.raises(UnknownName, match=r"ann: the agent 'ann' is in no conversation .* \['bob'\]"):
+    with pytest.raises(
+        UnknownName, match=r"ann: the agent 'ann' is in no conversation .* \['bob'\]"
+    ):
         history.last(ANN)
     history.add("other", "user", ANN, "ann")
     with pytest.raises(WrongArgument, match="more than one conversation"):
@@ -149,7 +183,9 @@ CALLING: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("preserve", "stay"), [(1, 1), (2, 3), (3, 3), (4, 6), (5, 6), (6, 6), (7, 7), (70, 7)])
+@pytest.mark.parametrize(
+    ("preserve", "stay"), [(1, 1), (2, 3), (3, 3), (4, 6), (5, 6), (6, 6), (7, 7), (70, 7)]
+)
 def test_a_result_never_stays_without_its_call(preserve: int, stay: int) -> None:
     notes: list[str] = []
     history = History("ann")
@@ -167,13 +203,24 @@ def test_a_result_never_stays_without_its_call(preserve: int, stay: int) -> None
         ({"content": "x", "tool_calls": 5}, "tool_calls must be a list"),
         ({"tool_calls": "ab"}, "tool_calls must be a list"),
         ({"content": "x", "tool_calls": [5]}, "each of tool_calls must be a dict, not 5"),
-        ({"tool_calls": [{"id": "1", "function": "f"}]}, "function must be a dict with name and arguments, not 'f'"),
-        ({"content": "x", "function_call": 5}, "function_call must be a dict with name and arguments, not 5"),
+        (
+            {"tool_calls": [{"id": "1", "function": "f"}]},
+            "function must be a dict with name and arguments, not 'f'",
+        ),
+        (
+            {"content": "x", "function_call": 5},
+            "function_call must be a dict with name and arguments, not 5",
+        ),
         ({"content": "x", "tool_responses": 5}, "tool_responses must be a list"),
-        ({"content": "x", "role": "tool", "tool_responses": [5]}, "each of tool_responses must be a dict, not 5"),
+        (
+            {"content": "x", "role": "tool", "tool_responses": [5]},
+            "each of tool_responses must be a dict, not 5",
+        ),
     ],
 )
-def test_calls_that_are_none_are_refused_where_they_are_said(message: dict[str, Any], says: str) -> None:
+def test_calls_that_are_none_are_refused_where_they_are_said(
+    message: dict[str, Any], says: str
+) -> None:
     ann, bob = agent("ann"), agent("bob")
     with pytest.raises(WrongType, match=f"ann: .*{says}"):
         ann.send(message, bob)

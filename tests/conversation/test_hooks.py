@@ -24,9 +24,14 @@ def test_only_known_methods_take_hooks_and_each_hook_once() -> None:
     hooks = Hooks("ann")
     for name in HOOKABLE:
         hooks.register(name, print)
-        with pytest.raises(WrongArgument, match=f"ann: .*print.* is already registered as a hook of {name}"):
+        with pytest.raises(
+            WrongArgument, match=f"ann: .*print.* is already registered as a hook of {name}"
+        ):
             hooks.register(name, print)
-    with pytest.raises(WrongArgument, match="ann: 'generate_reply' is not a hookable method; choose one of process_last"):
+    with pytest.raises(
+        WrongArgument,
+        match="ann: 'generate_reply' is not a hookable method; choose one of process_last",
+    ):
         hooks.register("generate_reply", print)
     with pytest.raises(WrongType, match="ann: a hook must be callable, not None"):
         hooks.register("update_agent_state", None)  # type: ignore[arg-type]
@@ -35,8 +40,13 @@ def test_only_known_methods_take_hooks_and_each_hook_once() -> None:
 def test_hooks_run_in_the_order_of_their_registration() -> None:
     hooks = Hooks("ann")
     for letter in "abc":
-        hooks.register("process_last_received_message", lambda content, letter=letter: content + letter)
-        hooks.register("process_all_messages_before_reply", lambda messages, letter=letter: [*messages, plain(letter)])
+        hooks.register(
+            "process_last_received_message", lambda content, letter=letter: content + letter
+        )
+        hooks.register(
+            "process_all_messages_before_reply",
+            lambda messages, letter=letter: [*messages, plain(letter)],
+        )
     messages = [plain("x")]
     assert [m["content"] for m in hooks.last_message(messages)] == ["xabc"]
     assert [m["content"] for m in hooks.all_messages(messages)] == ["x", "a", "b", "c"]
@@ -46,10 +56,14 @@ def test_hooks_run_in_the_order_of_their_registration() -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        plain("exit"), plain(None, tool_calls=[1]), plain("x", function_call={"name": "f"}), plain("x", context={"a": 1}),
-        plain(lambda context: "x", context={}), {"role": "user"},
+        plain("exit"),
+        plain(None, tool_calls=[1]),
+        plain("x", function_call={"name": "f"}),
+        plain("x", context={"a": 1}),
+        plain(lambda context: "x", context={}),
+        {"role": "user"},
     ],
-)  # fmt: skip
+)
 def test_the_last_message_is_left_alone(message: Stored) -> None:
     hooks = Hooks("ann")
     hooks.register("process_last_received_message", lambda content: "changed")
@@ -59,7 +73,10 @@ def test_the_last_message_is_left_alone(message: Stored) -> None:
 
 def test_parts_of_a_message_can_be_processed() -> None:
     hooks = Hooks("ann")
-    hooks.register("process_last_received_message", lambda content: [*content, {"type": "text", "text": "more"}])
+    hooks.register(
+        "process_last_received_message",
+        lambda content: [*content, {"type": "text", "text": "more"}],
+    )
     messages = [plain([{"type": "text", "text": "x"}])]
     assert len(hooks.last_message(messages)[0]["content"]) == 2
     assert len(messages[0]["content"]) == 1
@@ -102,7 +119,9 @@ def test_a_hook_may_be_async(is_async: bool) -> None:
 @BOTH
 def test_the_state_is_updated_before_each_reply(is_async: bool) -> None:
     bob = agent("bob", default_auto_reply="on")
-    bob.register_hook("update_agent_state", lambda who, messages: who.set_context("seen", messages[-1]["content"]))
+    bob.register_hook(
+        "update_agent_state", lambda who, messages: who.set_context("seen", messages[-1]["content"])
+    )
     call(is_async, bob, "generate_reply", messages=[plain("x")])
     assert bob.get_context("seen") == "x"
 
@@ -112,7 +131,12 @@ def test_context_variables() -> None:
     ann = agent("ann", context_variables=given)
     ann.update_context({"b": 2})
     ann.set_context("c", 3)
-    assert (ann.get_context("a"), ann.pop_context("b"), ann.pop_context("b", "gone"), ann.get_context("z", "none")) == (
+    assert (
+        ann.get_context("a"),
+        ann.pop_context("b"),
+        ann.pop_context("b", "gone"),
+        ann.get_context("z", "none"),
+    ) == (
         1,
         2,
         "gone",
@@ -152,5 +176,7 @@ def test_an_override_of_what_calls_the_hooks_counts(is_async: bool) -> None:
             return [*messages[:-1], {**messages[-1], "content": messages[-1]["content"].upper()}]
 
     bob = Shouting("bob", human_input_mode="NEVER")
-    bob.register_reply([Agent, None], lambda recipient, messages, sender, config: (True, messages[-1]["content"]))
+    bob.register_reply(
+        [Agent, None], lambda recipient, messages, sender, config: (True, messages[-1]["content"])
+    )
     assert call(is_async, bob, "generate_reply", [plain("hi")]) == "HI"

@@ -1,4 +1,6 @@
-"""When a person is asked, what an answer does, how replies are counted, and who is asked inside and outside of a run."""
+"""When a person is asked, what an answer does, how replies are counted, and who is asked inside and
+outside of a run.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ from agentkit import ConversableAgent, runs
 from agentkit.core import bus
 from agentkit.core.io import IOStream
 from agentkit.errors import Stopped
-from agentkit.events import Event, HumanAnswered, HumanInputRequested, MessageSent, RunFinished, RunStopped
+from agentkit.events import (
+    Event,
+    HumanAnswered,
+    HumanInputRequested,
+    MessageSent,
+    RunFinished,
+    RunStopped,
+)
 from tests.conversation.cast import Console, agent, call, chat, hearing, said, speaker
 
 BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
@@ -40,7 +49,13 @@ PLAIN, LAST = {"content": "x", "role": "user"}, {"content": "TERMINATE", "role":
     ],
 )
 def test_who_is_asked_and_what_follows(
-    mode: Any, message: Any, replies_so_far: int, answer: str, verdict: tuple[bool, Any], asked: bool, is_async: bool
+    mode: Any,
+    message: Any,
+    replies_so_far: int,
+    answer: str,
+    verdict: tuple[bool, Any],
+    asked: bool,
+    is_async: bool,
 ) -> None:
     ann, bob, console = (
         ConversableAgent("ann", human_input_mode=mode, max_consecutive_auto_reply=1),
@@ -59,7 +74,11 @@ def test_who_is_asked_and_what_follows(
 @BOTH
 def test_calls_that_a_person_interrupts_are_answered(is_async: bool) -> None:
     ann = ConversableAgent("ann", human_input_mode="ALWAYS")
-    message = {"content": None, "tool_calls": [{"id": "1"}, {"id": "2"}], "function_call": {"name": "f"}}
+    message = {
+        "content": None,
+        "tool_calls": [{"id": "1"}, {"id": "2"}],
+        "function_call": {"name": "f"},
+    }
     with hearing(Console("rather not")):
         _, reply = call(is_async, ann, "check_termination_and_human_reply", [message], agent("bob"))
     assert reply == {
@@ -101,9 +120,19 @@ def test_an_overridden_question_is_asked_instead(is_async: bool) -> None:
             return "own"
 
     own = Own("own", human_input_mode="ALWAYS")
-    assert call(is_async, own, "check_termination_and_human_reply", [PLAIN], agent("bob"))[1]["content"] == "own"
+    assert (
+        call(is_async, own, "check_termination_and_human_reply", [PLAIN], agent("bob"))[1][
+            "content"
+        ]
+        == "own"
+    )
     own.get_human_input = lambda prompt: "patched"  # type: ignore[method-assign]
-    assert call(is_async, own, "check_termination_and_human_reply", [PLAIN], agent("bob"))[1]["content"] == "patched"
+    assert (
+        call(is_async, own, "check_termination_and_human_reply", [PLAIN], agent("bob"))[1][
+            "content"
+        ]
+        == "patched"
+    )
 
 
 @BOTH
@@ -133,7 +162,9 @@ def test_who_watches_a_run_is_asked_in_it(is_async: bool) -> None:
     events = answering(run, "go on", "exit")
     assert run.result().human_input == ["go on", "exit"]
     requests = [event for event in events if isinstance(event, HumanInputRequested)]
-    assert [event.request_id for event in events if isinstance(event, HumanAnswered)] == [each.request_id for each in requests]
+    assert [event.request_id for event in events if isinstance(event, HumanAnswered)] == [
+        each.request_id for each in requests
+    ]
     assert {each.agent for each in requests} == {"ann"}
     assert isinstance(events[-1], RunFinished)
     assert said(ann, bob) == ["hi", "one", "go on", "two"]

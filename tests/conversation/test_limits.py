@@ -23,7 +23,9 @@ def talker(name: str) -> tuple[ConversableAgent, ScriptedClient]:
     """An agent whose model never comes to an end."""
     model = scripted_model(lambda _: f"{name}: {TALK}")
     assert isinstance(model.client, ScriptedClient)
-    return agent(name, llm_config={"config_list": [{"model": model}], "cache_seed": None}), model.client
+    return agent(
+        name, llm_config={"config_list": [{"model": model}], "cache_seed": None}
+    ), model.client
 
 
 def limited_chat(is_async: bool, tokens: int, begin: Callable[[], Any]) -> tuple[Any, list[Any]]:
@@ -70,7 +72,9 @@ def test_with_turns_and_before_the_first_reply(is_async: bool) -> None:
 @BOTH
 def test_no_summary_by_the_model_beyond_the_limit(is_async: bool) -> None:
     (ann, _), (bob, _) = talker("ann"), talker("bob")
-    result, _ = limited_chat(is_async, 2_000, lambda: chat(is_async, ann, bob, summary_method="reflection_with_llm"))
+    result, _ = limited_chat(
+        is_async, 2_000, lambda: chat(is_async, ann, bob, summary_method="reflection_with_llm")
+    )
     assert result.stop_reason == "the limit of 2,000 tokens was reached"
     assert result.summary == ""
 
@@ -79,9 +83,15 @@ def test_a_chat_that_ended_otherwise_keeps_its_reason_when_only_the_summary_is_r
     (ann, _), (bob, _) = talker("ann"), talker("bob")
 
     async def summary(*_: Any) -> str:
-        return ask_model(scripted_model([TALK]), [{"role": "user", "content": "sum up"}], params={"max_tokens": 9_999}).text
+        return ask_model(
+            scripted_model([TALK]),
+            [{"role": "user", "content": "sum up"}],
+            params={"max_tokens": 9_999},
+        ).text
 
-    result, _ = limited_chat(False, 5_000, lambda: chat(False, ann, bob, max_turns=2, summary_method=summary))
+    result, _ = limited_chat(
+        False, 5_000, lambda: chat(False, ann, bob, max_turns=2, summary_method=summary)
+    )
     assert (result.stop_reason, result.summary) == ("the limit of 2 turns was reached", "")
 
 
@@ -91,9 +101,13 @@ def test_a_group_chat_ends_by_the_limit(is_async: bool, method: Any) -> None:
     members: list[Agent] = [talker(name)[0] for name in ("ann", "bob", "cid")]
     group = GroupChat(members, [], max_round=50, speaker_selection_method=method)
     model = scripted_model(lambda request: ("ann", "bob", "cid")[len(request["messages"]) % 3])
-    manager = GroupChatManager(group, llm_config={"config_list": [{"model": model}], "cache_seed": None})
+    manager = GroupChatManager(
+        group, llm_config={"config_list": [{"model": model}], "cache_seed": None}
+    )
     user = agent("user")
-    result, _ = limited_chat(is_async, 4_000, lambda: chat(is_async, user, manager, "Which river is longest?"))
+    result, _ = limited_chat(
+        is_async, 4_000, lambda: chat(is_async, user, manager, "Which river is longest?")
+    )
     assert result.stop_reason == "the limit of 4,000 tokens was reached"
     assert 3 < len(group.messages) < 50
     assert group.messages[0]["content"] == "Which river is longest?"
@@ -104,8 +118,12 @@ def test_nested_chats_end_and_so_does_the_outer_one(is_async: bool) -> None:
     (outer, _), (inner, client) = talker("outer"), talker("inner")
     user = agent("user", max_consecutive_auto_reply=50, default_auto_reply="Go on.")
     queue = [{"recipient": inner, "max_turns": 1, "silent": True}]
-    outer.register_nested_chats(queue, trigger=lambda sender: sender is user and len(said(user, outer)) < 4)
-    result, events = limited_chat(is_async, 1_500, lambda: chat(is_async, user, outer, "Which river is longest?"))
+    outer.register_nested_chats(
+        queue, trigger=lambda sender: sender is user and len(said(user, outer)) < 4
+    )
+    result, events = limited_chat(
+        is_async, 1_500, lambda: chat(is_async, user, outer, "Which river is longest?")
+    )
     assert result.stop_reason == "the limit of 1,500 tokens was reached"
     assert client.requests  # the inner chat had its turn
     assert len({event.reason for event in events if isinstance(event, ChatEnded)}) > 1
@@ -114,7 +132,9 @@ def test_nested_chats_end_and_so_does_the_outer_one(is_async: bool) -> None:
 def test_the_inner_chat_itself_may_be_what_reaches_it() -> None:
     (ann, _), (bob, _), (cid, _) = talker("ann"), talker("bob"), talker("cid")
 
-    def inner(recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> tuple[bool, Any]:
+    def inner(
+        recipient: Any, messages: Any = None, sender: Any = None, config: Any = None
+    ) -> tuple[bool, Any]:
         with limited(run=Limit(tokens=800)):
             return True, bob.initiate_chat(cid, message="hi", silent=True).stop_reason
 
@@ -131,10 +151,16 @@ def test_tools_that_ask_models_themselves_count(is_async: bool) -> None:
     def consult(question: str) -> str:
         return ask_model(consulted, [{"role": "user", "content": question}], agent="expert").text
 
-    called = {"id": "1", "type": "function", "function": {"name": "consult", "arguments": '{"question": "And the Rhine?"}'}}
+    called = {
+        "id": "1",
+        "type": "function",
+        "function": {"name": "consult", "arguments": '{"question": "And the Rhine?"}'},
+    }
     ann, hers = modelled("ann", *[{"content": None, "tool_calls": [called]}] * 40)
     user = agent("user", function_map={"consult": consult})
-    result, _ = limited_chat(is_async, 600, lambda: chat(is_async, user, ann, "Which river is longest?"))
+    result, _ = limited_chat(
+        is_async, 600, lambda: chat(is_async, user, ann, "Which river is longest?")
+    )
     assert result.stop_reason == "the limit of 600 tokens was reached"
     assert isinstance(consulted.client, ScriptedClient)
     assert 1 <= len(consulted.client.requests) < len(hers.requests) + 1 < 40
@@ -154,13 +180,20 @@ def test_chats_side_by_side_end_each_by_itself() -> None:
 
     with hearing():
         results = asyncio.run(main())
-    assert {result.stop_reason for result in results.values()} == {"the limit of 3,000 tokens was reached"}
+    assert {result.stop_reason for result in results.values()} == {
+        "the limit of 3,000 tokens was reached"
+    }
     assert all(len(result.chat_history) > 1 for result in results.values())
 
 
 def test_a_queue_goes_on_to_the_next_chat_and_all_give_a_result() -> None:
     (ann, _), (bob, _), (cid, _) = talker("ann"), talker("bob"), talker("cid")
-    queue = [{"recipient": bob, "message": "hi", "silent": True}, {"recipient": cid, "message": "hello", "silent": True}]
+    queue = [
+        {"recipient": bob, "message": "hi", "silent": True},
+        {"recipient": cid, "message": "hello", "silent": True},
+    ]
     results, _ = limited_chat(False, 1_500, lambda: ann.initiate_chats(queue))
-    assert [result.stop_reason for result in results] == ["the limit of 1,500 tokens was reached"] * 2
+    assert [result.stop_reason for result in results] == [
+        "the limit of 1,500 tokens was reached"
+    ] * 2
     assert results[1].chat_history[0]["content"].startswith("hello")

@@ -1,4 +1,6 @@
-"""What a model is sent of a history, which configurations there are, and what its replies become."""
+"""What a model is sent of a history, which configurations there are, and what its replies
+become.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 
 
 def test_tool_responses_are_unrolled() -> None:
-    responses = [{"tool_call_id": "1", "role": "tool", "content": "3"}, {"tool_call_id": "2", "role": "tool", "content": "4"}]
+    responses = [
+        {"tool_call_id": "1", "role": "tool", "content": "3"},
+        {"tool_call_id": "2", "role": "tool", "content": "4"},
+    ]
     history: list[dict[str, Any]] = [
         {"role": "user", "content": "x", "name": "ann"},
         {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}, {"id": "2"}]},
@@ -28,7 +33,13 @@ def test_tool_responses_are_unrolled() -> None:
         {"role": "user", "content": "rather not", "tool_responses": responses[:1]},
     ]
     before = copy.deepcopy(history)
-    assert sendable_form(history) == [history[0], history[1], *responses, responses[0], {"role": "user", "content": "rather not"}]
+    assert sendable_form(history) == [
+        history[0],
+        history[1],
+        *responses,
+        responses[0],
+        {"role": "user", "content": "rather not"},
+    ]
     assert history == before
 
 
@@ -85,9 +96,11 @@ def test_calls_are_made_acceptable_to_servers() -> None:
     made = {
         "content": None,
         "function_call": {"name": "bad name!", "arguments": "{}"},
-        "tool_calls": [{"id": None, "type": None, "function": {"name": "a.b", "arguments": "{}"}},
-                       {"id": "2", "type": "function", "function": {"name": "x" * 80}}],
-    }  # fmt: skip
+        "tool_calls": [
+            {"id": None, "type": None, "function": {"name": "a.b", "arguments": "{}"}},
+            {"id": "2", "type": "function", "function": {"name": "x" * 80}},
+        ],
+    }
     reply = model_reply(Asked(made), [{"content": "x"}], None, agent("ann"), {})
     assert isinstance(reply, dict)
     assert reply["function_call"]["name"] == "bad_name_"
@@ -103,7 +116,10 @@ def test_configurations() -> None:
     for empty in nothing:
         with pytest.raises(WrongArgument, match="ann: llm_config names no model"):
             Voice("ann", empty)
-    given: dict[str, Any] = {"config_list": [{"model": scripted_model([])}], "tools": [{"function": {"name": "f"}}]}
+    given: dict[str, Any] = {
+        "config_list": [{"model": scripted_model([])}],
+        "tools": [{"function": {"name": "f"}}],
+    }
     voice = Voice("ann", given)
     assert offered_tools(voice.config) == {"tools": [{"function": {"name": "f"}}]}
     assert isinstance(voice.config, dict)
@@ -113,9 +129,13 @@ def test_configurations() -> None:
 
 def test_a_default_configuration_of_a_class() -> None:
     class Configured(ConversableAgent):
-        DEFAULT_CONFIG = {"config_list": [{"model": scripted_model(["from the class"])}]}  # noqa: RUF012 (AutoGen's form)
+        # AutoGen's form.
+        DEFAULT_CONFIG = {"config_list": [{"model": scripted_model(["from the class"])}]}  # noqa: RUF012
 
-    assert Configured("c").generate_oai_reply([{"role": "user", "content": "x"}]) == (True, "from the class")
+    assert Configured("c").generate_oai_reply([{"role": "user", "content": "x"}]) == (
+        True,
+        "from the class",
+    )
     assert Configured("c", llm_config=False).client is None
 
 
@@ -151,4 +171,7 @@ def test_usage_is_summed_and_forgotten_by_reset(is_async: bool) -> None:
 
 def test_subclasses_may_ask_a_client_of_their_own() -> None:
     (ann, _), (other, _) = modelled("ann"), modelled("other", "from another client")
-    assert ann._generate_oai_reply_from_client(other.client, [{"role": "user", "content": "hi"}], None) == "from another client"
+    assert (
+        ann._generate_oai_reply_from_client(other.client, [{"role": "user", "content": "hi"}], None)
+        == "from another client"
+    )

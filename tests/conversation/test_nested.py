@@ -21,13 +21,19 @@ OUTER: list[dict[str, Any]] = [
 ]
 
 
-def run(queue: list[dict[str, Any]], recipient: Any = None, sender: Any = None) -> list[dict[str, Any]]:
+def run(
+    queue: list[dict[str, Any]], recipient: Any = None, sender: Any = None
+) -> list[dict[str, Any]]:
     return chats_to_run(queue, recipient or agent("bob"), OUTER, sender or agent("ann"), None)
 
 
 def test_the_first_chat_takes_the_last_message_and_others_need_their_own() -> None:
     cid = agent("cid")
-    queue: list[dict[str, Any]] = [{"recipient": cid}, {"recipient": cid}, {"recipient": cid, "message": "own"}]
+    queue: list[dict[str, Any]] = [
+        {"recipient": cid},
+        {"recipient": cid},
+        {"recipient": cid, "message": "own"},
+    ]
     assert [each["message"] for each in run(queue)] == ["last", "own"]
     assert [each.get("message") for each in queue] == [None, None, "own"]
 
@@ -48,7 +54,10 @@ def test_messages_may_be_functions_and_empty_ones_leave_the_chat_out() -> None:
 
 def test_the_sender_is_who_replies_unless_said_otherwise() -> None:
     bob, other = agent("bob"), agent("other")
-    queue: list[dict[str, Any]] = [{"recipient": bob}, {"recipient": bob, "message": "x", "sender": other}]
+    queue: list[dict[str, Any]] = [
+        {"recipient": bob},
+        {"recipient": bob, "message": "x", "sender": other},
+    ]
     assert [each["sender"] for each in run(queue, bob)] == [bob, other]
 
 
@@ -57,8 +66,14 @@ def test_the_sender_is_who_replies_unless_said_otherwise() -> None:
     [
         ({"summary_method": "all"}, "go\nContext: \nfirst\nlast"),
         ({"summary_method": "last_msg"}, "go\nContext: \nlast"),
-        ({"summary_method": lambda who, messages, args: f"{who.name} {len(messages)} {args}"}, "go\nContext: \nbob 3 {}"),
-        ({"summary_method": "reflection_with_llm", "summary_args": {"summary_prompt": "Short?"}}, "go\nContext: \nin short"),
+        (
+            {"summary_method": lambda who, messages, args: f"{who.name} {len(messages)} {args}"},
+            "go\nContext: \nbob 3 {}",
+        ),
+        (
+            {"summary_method": "reflection_with_llm", "summary_args": {"summary_prompt": "Short?"}},
+            "go\nContext: \nin short",
+        ),
     ],
 )
 def test_what_of_the_outer_chat_is_carried_over(config: dict[str, Any], message: str) -> None:
@@ -71,8 +86,12 @@ def test_what_of_the_outer_chat_is_carried_over(config: dict[str, Any], message:
 
 
 def test_an_unknown_way_to_carry_over_is_refused() -> None:
-    queue = [{"recipient": agent("cid"), "message": "go", "carryover_config": {"summary_method": "some"}}]
-    with pytest.raises(WrongArgument, match=r"carryover_config: summary_method must be 'all', .* not 'some'"):
+    queue = [
+        {"recipient": agent("cid"), "message": "go", "carryover_config": {"summary_method": "some"}}
+    ]
+    with pytest.raises(
+        WrongArgument, match=r"carryover_config: summary_method must be 'all', .* not 'some'"
+    ):
         run(queue)
 
 
@@ -94,13 +113,21 @@ def test_a_queue_with_nothing_to_say_gives_no_reply(is_async: bool) -> None:
     ann, bob = agent("ann"), agent("bob", default_auto_reply="default")
     bob.register_nested_chats([{"recipient": agent("cid"), "message": ""}], trigger=ann)
     assert said(ann, bob) == []
-    assert [message["content"] for message in chat(is_async, ann, bob, max_turns=1).chat_history] == ["hi"]
+    assert [
+        message["content"] for message in chat(is_async, ann, bob, max_turns=1).chat_history
+    ] == ["hi"]
 
 
 def test_async_queues_run_by_their_prerequisites() -> None:
     ann, bob, cid, dan = agent("ann"), agent("bob"), speaker("cid", "c1"), speaker("dan", "d1")
     queue = [
-        {"chat_id": "second", "prerequisites": ["first"], "recipient": dan, "max_turns": 1, "silent": True},
+        {
+            "chat_id": "second",
+            "prerequisites": ["first"],
+            "recipient": dan,
+            "max_turns": 1,
+            "silent": True,
+        },
         {"chat_id": "first", "recipient": cid, "message": "go", "max_turns": 1, "silent": True},
     ]
     bob.register_nested_chats(queue, trigger=ann, use_async=True)
@@ -123,7 +150,9 @@ def test_async_queues_are_refused_or_skipped_in_sync_chats() -> None:
 def test_a_function_of_ones_own_gets_the_queue(is_async: bool) -> None:
     seen: list[Any] = []
 
-    def reply(queue: Any, recipient: Any, messages: Any, sender: Any, config: Any) -> tuple[bool, str]:
+    def reply(
+        queue: Any, recipient: Any, messages: Any, sender: Any, config: Any
+    ) -> tuple[bool, str]:
         seen.append((queue, recipient, messages[-1]["content"], sender, config))
         return True, "own"
 
@@ -143,17 +172,31 @@ def test_nested_chats_may_nest(is_async: bool) -> None:
         return outer
 
     innermost = speaker("innermost", "deep down")
-    assert chat(is_async, agent("ann"), asks(asks(innermost, "inner"), "outer"), max_turns=1).summary == "deep down"
+    assert (
+        chat(is_async, agent("ann"), asks(asks(innermost, "inner"), "outer"), max_turns=1).summary
+        == "deep down"
+    )
 
 
 @BOTH
 def test_an_inner_chat_that_raises_ends_the_outer_one(is_async: bool) -> None:
     ann, bob = agent("ann"), agent("bob")
-    bob.register_nested_chats([{"recipient": speaker("cid", ValueError("inside")), "silent": True}], trigger=ann)
+    bob.register_nested_chats(
+        [{"recipient": speaker("cid", ValueError("inside")), "silent": True}], trigger=ann
+    )
     with pytest.raises(ValueError, match="inside"):
         chat(is_async, ann, bob)
     assert said(ann, bob) == said(bob, ann) == ["hi"]
-    assert call(False, bob, "generate_reply", messages=[{"role": "user", "content": "x"}], sender=agent("dan")) == ""
+    assert (
+        call(
+            False,
+            bob,
+            "generate_reply",
+            messages=[{"role": "user", "content": "x"}],
+            sender=agent("dan"),
+        )
+        == ""
+    )
 
 
 @BOTH
@@ -176,12 +219,20 @@ def test_an_override_of_initiate_chat_is_honoured_in_nested_chats(is_async: bool
             return ChatResult(summary="own")
 
     bob = Own("bob", human_input_mode="NEVER")
-    bob.register_nested_chats([{"recipient": agent("cid"), "max_turns": 1}], trigger=lambda sender: True)
+    bob.register_nested_chats(
+        [{"recipient": agent("cid"), "max_turns": 1}], trigger=lambda sender: True
+    )
     assert chat(is_async, agent("ann"), bob, max_turns=1, silent=False).summary == "own"
 
 
 def test_a_content_that_is_a_function_is_filled_in_before_it_goes_in() -> None:
-    outer = [{"role": "user", "content": lambda context: f"about {context['topic']}", "context": {"topic": "tea"}}]
+    outer = [
+        {
+            "role": "user",
+            "content": lambda context: f"about {context['topic']}",
+            "context": {"topic": "tea"},
+        }
+    ]
     queue = [{"recipient": agent("cid"), "carryover_config": {"summary_method": "all"}}]
     (made,) = chats_to_run(queue, agent("bob"), outer, agent("ann"), None)
     assert made["message"] == "about tea\nContext: \nabout tea"

@@ -1,4 +1,6 @@
-"""The table of reply functions: whom they answer, in which order they are asked, what resetting does."""
+"""The table of reply functions: whom they answer, in which order they are asked, what resetting
+does.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,18 @@ BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 
 
 def says(text: str, final: bool = True) -> Any:
-    def reply(recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> tuple[bool, Any]:
+    def reply(
+        recipient: Any, messages: Any = None, sender: Any = None, config: Any = None
+    ) -> tuple[bool, Any]:
         return final, text
 
     return reply
 
 
 def says_later(text: str) -> Any:
-    async def reply(recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> tuple[bool, Any]:
+    async def reply(
+        recipient: Any, messages: Any = None, sender: Any = None, config: Any = None
+    ) -> tuple[bool, Any]:
         await asyncio.sleep(0)
         return True, text
 
@@ -39,7 +45,9 @@ def table(*functions: Any, ignore_async: bool = False) -> ReplyTable:
     """A table that asks these in their order."""
     made = ReplyTable("ann")
     for function in reversed(functions):
-        made.register([Agent, None], function, 0, None, None, ignore_async=ignore_async, remove_others=False)
+        made.register(
+            [Agent, None], function, 0, None, None, ignore_async=ignore_async, remove_others=False
+        )
     return made
 
 
@@ -73,7 +81,11 @@ def answer(made: ReplyTable, is_async: bool = False, sender: Any = None, exclude
 )
 def test_triggers(trigger: Any, for_ann: bool, for_bob: bool, for_nobody: bool) -> None:
     check_trigger("ann", trigger)
-    assert [matches(trigger, sender) for sender in (ANN, BOB, None)] == [for_ann, for_bob, for_nobody]
+    assert [matches(trigger, sender) for sender in (ANN, BOB, None)] == [
+        for_ann,
+        for_bob,
+        for_nobody,
+    ]
 
 
 def test_names_as_triggers_need_a_sender() -> None:
@@ -87,13 +99,19 @@ def test_a_trigger_must_say_yes_or_no() -> None:
     with pytest.raises(WrongType, match="must return True or False, not 'yes'"):
         matches(lambda sender: "yes", ANN)
     for wrong in (5, [5], {"a": 1}):
-        with pytest.raises(WrongArgument, match="ann: a trigger is an agent class, a name, an agent, a callable, None or a list"):
+        with pytest.raises(
+            WrongArgument,
+            match="ann: a trigger is an agent class, a name, an agent, a callable, None or a list",
+        ):
             check_trigger("ann", wrong)
 
 
 @BOTH
 def test_the_first_final_reply_counts(is_async: bool) -> None:
-    assert answer(table(says("not yet", final=False), says("first"), says("second")), is_async) == (True, "first")
+    assert answer(table(says("not yet", final=False), says("first"), says("second")), is_async) == (
+        True,
+        "first",
+    )
     assert answer(table(says("not yet", final=False)), is_async) == (False, None)
     assert answer(table(), is_async) == (False, None)
     assert answer(table(says(None)), is_async) == (True, None)  # type: ignore[arg-type]
@@ -101,7 +119,10 @@ def test_the_first_final_reply_counts(is_async: bool) -> None:
 
 @BOTH
 def test_async_functions_answer_in_async_chats_only(is_async: bool) -> None:
-    assert answer(table(says_later("later"), says("now"), ignore_async=True), is_async) == (True, "later" if is_async else "now")
+    assert answer(table(says_later("later"), says("now"), ignore_async=True), is_async) == (
+        True,
+        "later" if is_async else "now",
+    )
 
 
 @BOTH
@@ -111,23 +132,39 @@ def test_excluded_functions_are_not_asked(is_async: bool) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("face", ["check_termination_and_human_reply", "a_check_termination_and_human_reply"])
+@pytest.mark.parametrize(
+    "face", ["check_termination_and_human_reply", "a_check_termination_and_human_reply"]
+)
 def test_excluding_one_face_excludes_both(face: str, is_async: bool) -> None:
     ann = agent("ann", default_auto_reply="on")
     stop = [{"role": "user", "content": "TERMINATE"}]
     assert call(is_async, ann, "generate_reply", messages=stop, sender=BOB) is None
-    assert call(is_async, ann, "generate_reply", messages=stop, sender=BOB, exclude=[getattr(ConversableAgent, face)]) == "on"
+    assert (
+        call(
+            is_async,
+            ann,
+            "generate_reply",
+            messages=stop,
+            sender=BOB,
+            exclude=[getattr(ConversableAgent, face)],
+        )
+        == "on"
+    )
 
 
 @BOTH
 def test_a_face_that_a_subclass_overrides_is_asked_when_registered(is_async: bool) -> None:
     class Own(ConversableAgent):
-        def generate_oai_reply(self, messages: Any = None, sender: Any = None, config: Any = None) -> Any:
+        def generate_oai_reply(
+            self, messages: Any = None, sender: Any = None, config: Any = None
+        ) -> Any:
             return True, "own"
 
     own = Own("own", human_input_mode="NEVER")
     own.register_reply([Agent, None], Own.generate_oai_reply)
-    assert call(is_async, own, "generate_reply", messages=[{"role": "user", "content": "x"}]) == "own"
+    assert (
+        call(is_async, own, "generate_reply", messages=[{"role": "user", "content": "x"}]) == "own"
+    )
 
 
 def test_a_reply_function_that_is_changed_on_the_way_does_not_disturb() -> None:
@@ -137,13 +174,17 @@ def test_a_reply_function_that_is_changed_on_the_way_does_not_disturb() -> None:
         del made.entries[0]
         return False, None
 
-    made.register([Agent, None], removes_itself, 0, None, None, ignore_async=False, remove_others=False)
+    made.register(
+        [Agent, None], removes_itself, 0, None, None, ignore_async=False, remove_others=False
+    )
     assert answer(made) == answer(made) == (True, "last")
 
 
 def test_sync_chats_refuse_async_functions_unless_told_to_ignore_them() -> None:
     table(says_later("x"), says("y"), ignore_async=True).check_sync()
-    with pytest.raises(AsyncReplyInSyncChat, match=r"ann has async reply functions \(reply\).*a_initiate_chat"):
+    with pytest.raises(
+        AsyncReplyInSyncChat, match=r"ann has async reply functions \(reply\).*a_initiate_chat"
+    ):
         table(says_later("x")).check_sync()
 
 
@@ -183,7 +224,9 @@ def test_replacing() -> None:
 @BOTH
 def test_agents_are_not_kept_alive_by_their_reply_functions(is_async: bool) -> None:
     class Replying(ConversableAgent):
-        def say(self, recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> Any:
+        def say(
+            self, recipient: Any, messages: Any = None, sender: Any = None, config: Any = None
+        ) -> Any:
             return True, "said"
 
     made = Replying("made", human_input_mode="NEVER")
@@ -201,7 +244,9 @@ def test_a_callable_that_cannot_be_hashed_may_reply(is_async: bool) -> None:
     class Says:
         text: str
 
-        def __call__(self, recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> Any:
+        def __call__(
+            self, recipient: Any, messages: Any = None, sender: Any = None, config: Any = None
+        ) -> Any:
             return True, self.text
 
     ann = agent("ann")
@@ -221,4 +266,9 @@ def test_what_a_reply_function_gets(is_async: bool) -> None:
     ann.register_reply(BOB, look, config="c")
     ann.receive("x", BOB, request_reply=False, silent=True)
     assert call(is_async, ann, "generate_reply", sender=BOB) == "seen"
-    assert seen == {"recipient": ann, "messages": ann.chat_messages[BOB], "sender": BOB, "config": "c"}
+    assert seen == {
+        "recipient": ann,
+        "messages": ann.chat_messages[BOB],
+        "sender": BOB,
+        "config": "c",
+    }

@@ -30,24 +30,48 @@ def told(message: dict[str, Any], silent: bool = False) -> tuple[MessageSent, st
     [
         ({"content": "plain"}, ["plain"]),
         ({"content": ""}, []),
-        ({"content": [{"type": "text", "text": "parts"}, {"type": "image_url"}]}, ["parts", "<image_url>"]),
+        (
+            {"content": [{"type": "text", "text": "parts"}, {"type": "image_url"}]},
+            ["parts", "<image_url>"],
+        ),
         ({"content": lambda context: f"n = {context['n']}", "context": {"n": 1}}, ["n = 1"]),
         (
             {"content": "thinking", "tool_calls": [CALL_ADD]},
-            ["thinking", "***** Suggested call of add (1) *****", 'Arguments: {"a": 1, "b": 2}', "*" * 40],
+            [
+                "thinking",
+                "***** Suggested call of add (1) *****",
+                'Arguments: {"a": 1, "b": 2}',
+                "*" * 40,
+            ],
         ),
         (
             {"content": None, "function_call": {"name": "f", "arguments": "{}"}},
             ["***** Suggested call of f (no id) *****", "Arguments: {}", "*" * 40],
         ),
         (
-            {"role": "tool", "content": "34",
-             "tool_responses": [{"tool_call_id": "1", "content": "3"}, {"role": "tool", "content": "4"}]},
-            ["***** Response from 1 *****", "3", "*" * 40, "***** Response from tool *****", "4", "*" * 40],
+            {
+                "role": "tool",
+                "content": "34",
+                "tool_responses": [
+                    {"tool_call_id": "1", "content": "3"},
+                    {"role": "tool", "content": "4"},
+                ],
+            },
+            [
+                "***** Response from 1 *****",
+                "3",
+                "*" * 40,
+                "***** Response from tool *****",
+                "4",
+                "*" * 40,
+            ],
         ),
-        ({"role": "function", "name": "f", "content": {"a": 1}}, ["***** Response from f *****", "{'a': 1}", "*" * 40]),
+        (
+            {"role": "function", "name": "f", "content": {"a": 1}},
+            ["***** Response from f *****", "{'a': 1}", "*" * 40],
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_page_of_a_message(message: dict[str, Any], lines: list[str]) -> None:
     _, page = told(message)
     assert page == "\n".join(["ann (to bob):", "", *lines, "", RULE, ""])
@@ -55,9 +79,22 @@ def test_the_page_of_a_message(message: dict[str, Any], lines: list[str]) -> Non
 
 def test_the_event_of_a_message() -> None:
     event, _ = told({"content": "x", "role": "assistant", "tool_calls": [CALL_ADD]})
-    assert event == MessageSent(event.id, None, "ann", "bob", "assistant", "x", extra={"inner": True, "tool_calls": [CALL_ADD]})
+    assert event == MessageSent(
+        event.id,
+        None,
+        "ann",
+        "bob",
+        "assistant",
+        "x",
+        extra={"inner": True, "tool_calls": [CALL_ADD]},
+    )
     event, page = told({"role": "function", "name": "f", "content": [1, 2]}, silent=True)
-    assert (event.content, event.role, event.extra["silent"], page) == ("[1, 2]", "function", True, "")
+    assert (event.content, event.role, event.extra["silent"], page) == (
+        "[1, 2]",
+        "function",
+        True,
+        "",
+    )
 
 
 def test_following_chains_messages_but_for_silent_ones() -> None:
@@ -77,7 +114,10 @@ def test_following_may_nest() -> None:
         with telling.following("inner"):
             telling.tell_message({"content": "x"}, ANN, BOB, False)
         telling.tell_message({"content": "y"}, ANN, BOB, False)
-    assert [event.parent_id for event in events if isinstance(event, MessageSent)] == ["inner", "outer"]
+    assert [event.parent_id for event in events if isinstance(event, MessageSent)] == [
+        "inner",
+        "outer",
+    ]
 
 
 def test_notes() -> None:
@@ -97,10 +137,17 @@ def test_a_chat_is_told_as_a_chain_with_an_end(is_async: bool) -> None:
     first, second, ended = events
     assert isinstance(first, MessageSent)
     assert isinstance(second, MessageSent)
-    assert (first.sender, first.recipient, second.sender, second.recipient) == ("ann", "bob", "bob", "ann")
+    assert (first.sender, first.recipient, second.sender, second.recipient) == (
+        "ann",
+        "bob",
+        "bob",
+        "ann",
+    )
     assert second.parent_id == first.id
     assert isinstance(ended, ChatEnded)
-    assert console.text.splitlines()[-1] == "ann and bob are done: the limit of 1 turns was reached."
+    assert (
+        console.text.splitlines()[-1] == "ann and bob are done: the limit of 1 turns was reached."
+    )
 
 
 @BOTH
@@ -110,7 +157,11 @@ def test_silence_is_for_the_console_only(is_async: bool) -> None:
         call(is_async, agent("ann", silent=True), "send", "x", agent("bob"))
         call(is_async, agent("ann"), "send", "x", agent("bob"), silent=True)
         call(is_async, agent("ann", silent=False), "send", "loud", agent("bob"), silent=True)
-    assert [event.content for event in events if isinstance(event, MessageSent)] == ["x", "x", "loud"]
+    assert [event.content for event in events if isinstance(event, MessageSent)] == [
+        "x",
+        "x",
+        "loud",
+    ]
     assert console.text.count("(to bob)") == 1
     assert "loud" in console.text
 

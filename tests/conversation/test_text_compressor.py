@@ -1,4 +1,6 @@
-"""TextMessageCompressor: what it shortens, what it leaves alone, and that it goes with the other transforms."""
+"""TextMessageCompressor: what it shortens, what it leaves alone, and that it goes with the other
+transforms.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ from agentkit.errors import WrongArgument, WrongType
 from agentkit.llm.cache import Cache
 from tests.conversation.cast import modelled
 
-LONG = "The pump weighs 18 kg. It is a pump. The pump is blue. Its motor needs 230 volts and 4 ampere. The pump is a pump."
+LONG = (
+    "The pump weighs 18 kg. It is a pump. The pump is blue. Its motor needs 230 volts and 4 ampere."
+    " The pump is a pump."
+)
 
 
 class Halver:
@@ -28,19 +33,32 @@ class Halver:
 
     def compress_text(self, text: str, **compression_params: Any) -> dict[str, Any]:
         self.asked += 1
-        return {"compressed_prompt": text[: len(text) // 2], "origin_tokens": len(text), "compressed_tokens": len(text) // 2}
+        return {
+            "compressed_prompt": text[: len(text) // 2],
+            "origin_tokens": len(text),
+            "compressed_tokens": len(text) // 2,
+        }
 
 
 def test_texts_and_text_parts_are_shortened_and_the_originals_stay() -> None:
     messages: list[dict[str, Any]] = [
         {"role": "user", "content": "abcd"},
-        {"role": "user", "content": [{"type": "text", "text": "efgh"}, {"type": "image_url", "image_url": {"url": "u"}}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "efgh"},
+                {"type": "image_url", "image_url": {"url": "u"}},
+            ],
+        },
         {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
     ]
     transform = TextMessageCompressor(Halver())
     made = transform.apply_transform(messages)
     assert made[0]["content"] == "ab"
-    assert made[1]["content"] == [{"type": "text", "text": "ef"}, {"type": "image_url", "image_url": {"url": "u"}}]
+    assert made[1]["content"] == [
+        {"type": "text", "text": "ef"},
+        {"type": "image_url", "image_url": {"url": "u"}},
+    ]
     assert made[2] is messages[2]
     assert messages[0]["content"] == "abcd"
     assert transform.get_logs(messages, made) == ("4 tokens saved with text compression.", True)
@@ -81,10 +99,20 @@ def test_any_text_gets_no_longer_and_nothing_is_invented(text: str, share: float
 
 def test_it_goes_with_the_other_transforms() -> None:
     agent, client = modelled("ann", "fine")
-    transforms: list[Any] = [MessageHistoryLimiter(3), TextMessageCompressor(), Compression(Extraction(), trigger=5_000)]
+    transforms: list[Any] = [
+        MessageHistoryLimiter(3),
+        TextMessageCompressor(),
+        Compression(Extraction(), trigger=5_000),
+    ]
     TransformMessages(transforms=transforms, verbose=False).add_to_agent(agent)
-    agent.generate_reply(messages=[{"role": "user", "content": f"{number}. {LONG}"} for number in range(5)])
-    sent = [message["content"] for message in client.requests[0]["messages"] if message["role"] == "user"]
+    agent.generate_reply(
+        messages=[{"role": "user", "content": f"{number}. {LONG}"} for number in range(5)]
+    )
+    sent = [
+        message["content"]
+        for message in client.requests[0]["messages"]
+        if message["role"] == "user"
+    ]
     assert len(sent) == 3
     assert all("230 volts" in text and len(text) < len(LONG) for text in sent)
 

@@ -49,9 +49,13 @@ class Point(BaseModel):
         ([1, 2], False, "Error: The arguments must be a JSON object, but they are [1, 2]"),
     ],
 )
-def test_a_call_gives_its_result_or_what_is_wrong(arguments: Any, ok: bool, content: Any, is_async: bool) -> None:
+def test_a_call_gives_its_result_or_what_is_wrong(
+    arguments: Any, ok: bool, content: Any, is_async: bool
+) -> None:
     ann = agent("ann", function_map={"add": add})
-    went_well, message = call(is_async, ann, "execute_function", {"name": "add", "arguments": arguments})
+    went_well, message = call(
+        is_async, ann, "execute_function", {"name": "add", "arguments": arguments}
+    )
     assert went_well is ok
     assert {"name": message["name"], "role": message["role"]} == {"name": "add", "role": "function"}
     assert message["content"] == content if ok else str(message["content"]).startswith(str(content))
@@ -94,7 +98,10 @@ def test_registered_functions_get_objects_and_give_texts(is_async: bool) -> None
         return Point(x=-point.x, y=len(labels))
 
     ok, message = call(
-        is_async, ann, "execute_function", {"name": "mirrored", "arguments": '{"point": {"x": 1}, "labels": ["a"]}'}
+        is_async,
+        ann,
+        "execute_function",
+        {"name": "mirrored", "arguments": '{"point": {"x": 1}, "labels": ["a"]}'},
     )
     assert (ok, message["content"]) == (True, '{"x":-1,"y":1}')
     assert ann.function_map["mirrored"]._origin is mirrored  # type: ignore[attr-defined]
@@ -107,8 +114,14 @@ def test_async_calls_of_one_message_run_side_by_side_and_answer_in_order() -> No
         await both_there.wait()  # alone it would wait for ever
         return name
 
-    calls = [{"id": each, "function": {"name": "meet", "arguments": {"name": each}}} for each in "ab"]
-    _, message = asyncio.run(agent("ann", function_map={"meet": meet}).a_generate_tool_calls_reply([{"tool_calls": calls}]))
+    calls = [
+        {"id": each, "function": {"name": "meet", "arguments": {"name": each}}} for each in "ab"
+    ]
+    _, message = asyncio.run(
+        agent("ann", function_map={"meet": meet}).a_generate_tool_calls_reply(
+            [{"tool_calls": calls}]
+        )
+    )
     assert [each["tool_call_id"] for each in message["tool_responses"]] == ["a", "b"]
     assert message["content"] == "a\n\nb"
 
@@ -141,7 +154,13 @@ def test_a_stop_inside_a_tool_ends_the_run(is_async: bool) -> None:
         return "never"
 
     ann = agent("ann", function_map={"work": work})
-    bob = speaker("bob", {"content": None, "tool_calls": [{"id": "1", "function": {"name": "work", "arguments": "{}"}}]})
+    bob = speaker(
+        "bob",
+        {
+            "content": None,
+            "tool_calls": [{"id": "1", "function": {"name": "work", "arguments": "{}"}}],
+        },
+    )
     run = runs.start(lambda: chat(is_async, ann, bob), kind="chat")
     with pytest.raises(Stopped):
         run.result()
@@ -157,7 +176,10 @@ def test_an_overridden_execution_is_honoured(is_async: bool) -> None:
         return patched
 
     vars(ann).update(execute_function=lambda func_call: patched, a_execute_function=a_patched)
-    assert call(is_async, ann, "generate_tool_calls_reply", [{"tool_calls": [CALL_ADD]}])[1]["content"] == "patched"
+    assert (
+        call(is_async, ann, "generate_tool_calls_reply", [{"tool_calls": [CALL_ADD]}])[1]["content"]
+        == "patched"
+    )
 
 
 @BOTH
@@ -166,9 +188,18 @@ def test_a_whole_chat_with_a_registered_tool(is_async: bool) -> None:
     ann = agent("ann")
     register_function(add, caller=bob, executor=ann, description="Adds two numbers.")
     result = chat(is_async, ann, bob, "1 + 2?", max_turns=2)
-    assert [message["content"] for message in result.chat_history] == ["1 + 2?", None, "3", "It is 3."]
+    assert [message["content"] for message in result.chat_history] == [
+        "1 + 2?",
+        None,
+        "3",
+        "It is 3.",
+    ]
     assert client.requests[0]["tools"][0]["function"]["name"] == "add"
-    assert client.requests[1]["messages"][-1] == {"tool_call_id": "1", "role": "tool", "content": "3"}
+    assert client.requests[1]["messages"][-1] == {
+        "tool_call_id": "1",
+        "role": "tool",
+        "content": "3",
+    }
 
 
 def test_names() -> None:
@@ -204,7 +235,9 @@ def test_signatures() -> None:
     for name in ("f", "g"):
         signatures.update("tools", {"type": "function", "function": {"name": name}}, False)
     with pytest.warns(UserWarning, match="ann: function 'f' is being overridden"):
-        signatures.update("tools", {"type": "function", "function": {"name": "f", "description": "new"}}, False)
+        signatures.update(
+            "tools", {"type": "function", "function": {"name": "f", "description": "new"}}, False
+        )
     assert [each["function"]["name"] for each in config["tools"]] == ["g", "f"]
     signatures.update("tools", "g", True)
     signatures.update("tools", "f", True)
@@ -238,4 +271,7 @@ def test_partials_methods_and_built_ins_can_be_tools() -> None:
     assert isinstance(ann.llm_config, dict)
     assert [tool["function"]["name"] for tool in ann.llm_config["tools"]] == ["add_two", "price"]
     assert ann.execute_function({"name": "add_two", "arguments": '{"a": 1}'})[1]["content"] == "3"
-    assert ann.execute_function({"name": "price", "arguments": '{"item": "tea"}'})[1]["content"] == "3.0"
+    assert (
+        ann.execute_function({"name": "price", "arguments": '{"item": "tea"}'})[1]["content"]
+        == "3.0"
+    )

@@ -1,4 +1,6 @@
-"""Tools, hooks, replies, executors and models that raise or make no sense: a chat ends, and everything stays consistent."""
+"""Tools, hooks, replies, executors and models that raise or make no sense: a chat ends, and
+everything stays consistent.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,16 @@ from agentkit.events import Event, ModelReplied, TokenDelta, ToolCalled, ToolRet
 from agentkit.llm.cache import Cache
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.calls.stream import delta
-from tests.conversation.cast import CALL_ADD, Executor, agent, chat, hearing, modelled, said, speaker
+from tests.conversation.cast import (
+    CALL_ADD,
+    Executor,
+    agent,
+    chat,
+    hearing,
+    modelled,
+    said,
+    speaker,
+)
 
 BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 CODE = "```python\nprint(1)\n```"
@@ -45,7 +56,9 @@ BROKEN = {
     "before send": lambda: with_hook("process_message_before_send"),
     "state": lambda: with_hook("update_agent_state"),
     "reply function": with_reply,
-    "executor": lambda: agent("bob", code_execution_config={"executor": Executor(RuntimeError("broken"))}),
+    "executor": lambda: agent(
+        "bob", code_execution_config={"executor": Executor(RuntimeError("broken"))}
+    ),
     "model": lambda: modelled("bob", RuntimeError("broken"))[0],
     "termination check": lambda: agent("bob", is_termination_msg=raising),
     "summary of a nested chat": lambda: nesting(),
@@ -81,14 +94,24 @@ def test_a_chat_that_was_broken_off_can_be_had_again(is_async: bool) -> None:
     again = chat(is_async, ann, bob, "again", max_turns=1)
     assert [message["content"] for message in again.chat_history] == ["again", "two"]
     onward = chat(is_async, ann, bob, "on", max_turns=1, clear_history=False)
-    assert [message["content"] for message in onward.chat_history] == ["again", "two", "on", "three"]
+    assert [message["content"] for message in onward.chat_history] == [
+        "again",
+        "two",
+        "on",
+        "three",
+    ]
 
 
 @BOTH
 def test_a_tool_that_raises_is_told_to_the_model(is_async: bool) -> None:
     ann, _ = modelled("ann", {"content": None, "tool_calls": [CALL_ADD]}, "I see")
     result = chat(is_async, agent("bob", function_map={"add": raising}), ann, "add!", max_turns=2)
-    assert [message["content"] for message in result.chat_history] == ["add!", None, "Error: broken", "I see"]
+    assert [message["content"] for message in result.chat_history] == [
+        "add!",
+        None,
+        "Error: broken",
+        "I see",
+    ]
 
 
 def test_a_sync_chat_that_meets_an_async_reply_changes_nothing() -> None:
@@ -119,7 +142,9 @@ def test_a_sync_chat_that_meets_an_async_reply_changes_nothing() -> None:
         ('{"tool_calls": [', ["hi", '{"tool_calls": [']),
     ],
 )
-def test_a_model_that_says_nothing_or_nonsense_ends_in_a_result(reply: Any, history: list[str], is_async: bool) -> None:
+def test_a_model_that_says_nothing_or_nonsense_ends_in_a_result(
+    reply: Any, history: list[str], is_async: bool
+) -> None:
     bob, _ = modelled("bob", reply)
     with hearing():
         result = chat(is_async, agent("ann"), bob, max_turns=1)
@@ -127,10 +152,17 @@ def test_a_model_that_says_nothing_or_nonsense_ends_in_a_result(reply: Any, hist
 
 
 @BOTH
-@pytest.mark.parametrize(("name", "arguments"), [("f", '{"a":'), ("bad name!", "nonsense"), ("f", "[]"), ("f", "5"), ("f", '"')])
-def test_a_model_that_calls_nonsense_is_told_and_stopped_by_the_limit(name: str, arguments: str, is_async: bool) -> None:
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("f", '{"a":'), ("bad name!", "nonsense"), ("f", "[]"), ("f", "5"), ("f", '"')],
+)
+def test_a_model_that_calls_nonsense_is_told_and_stopped_by_the_limit(
+    name: str, arguments: str, is_async: bool
+) -> None:
     made = {"id": "1", "type": "function", "function": {"name": name, "arguments": arguments}}
-    bob, client = modelled("bob", *[{"content": None, "tool_calls": [made]}] * 9, max_consecutive_auto_reply=3)
+    bob, client = modelled(
+        "bob", *[{"content": None, "tool_calls": [made]}] * 9, max_consecutive_auto_reply=3
+    )
     result = chat(is_async, agent("ann", function_map={"f": len}), bob)
     assert len(client.requests) == 3
     told = [message["content"] for message in result.chat_history if message["role"] == "tool"]
@@ -192,10 +224,16 @@ def called(**call: Any) -> list[dict[str, Any]]:
 def test_a_client_of_a_script_that_breaks_the_protocol_raises_or_ends(
     messages: Any, error: type[Exception] | None, is_async: bool
 ) -> None:
-    bob = agent("bob", llm_config={"config_list": [{"model": "m", "model_client_cls": "Odd"}], "cache_seed": None})
+    bob = agent(
+        "bob",
+        llm_config={"config_list": [{"model": "m", "model_client_cls": "Odd"}], "cache_seed": None},
+    )
     bob.register_model_client(Odd, messages=messages)
     ann = agent("ann")
-    with hearing() as events, pytest.raises(error, match="bob: the model m ") if error else nullcontext():
+    with (
+        hearing() as events,
+        pytest.raises(error, match="bob: the model m ") if error else nullcontext(),
+    ):
         chat(is_async, ann, bob, max_turns=2)
     ends = [event.status for event in events if isinstance(event, ModelReplied)]
     assert ends == [*["ok"] * len(ends[:-1]), "failed" if error else "ok"]
@@ -206,23 +244,35 @@ def test_a_client_of_a_script_that_breaks_the_protocol_raises_or_ends(
 
 @BOTH
 def test_a_call_without_a_name_says_whose_model_it_was(is_async: bool) -> None:
-    bob = agent("bob", llm_config={"config_list": [{"model": "m", "model_client_cls": "Odd"}], "cache_seed": None})
+    bob = agent(
+        "bob",
+        llm_config={"config_list": [{"model": "m", "model_client_cls": "Odd"}], "cache_seed": None},
+    )
     bob.register_model_client(Odd, messages=called(function={"arguments": "{}"}))
-    with pytest.raises(BadModelReply, match=r"bob: .* a function without a name: \{'arguments': '\{\}'\}"):
+    with pytest.raises(
+        BadModelReply, match=r"bob: .* a function without a name: \{'arguments': '\{\}'\}"
+    ):
         chat(is_async, agent("ann"), bob)
 
 
 @BOTH
 def test_half_a_stream_is_what_the_model_said_when_the_run_was_stopped(is_async: bool) -> None:
     model = scripted_model(["one two three four"], delay_s=0.01)
-    bob = agent("bob", llm_config={"config_list": [{"model": model, "stream": True}], "cache_seed": None})
+    bob = agent(
+        "bob", llm_config={"config_list": [{"model": model, "stream": True}], "cache_seed": None}
+    )
     ann, signal = agent("ann"), stopping.StopSignal()
 
     def stop_at_the_second_word(event: Event) -> None:
         if isinstance(event, TokenDelta) and "two" in event.text:
             signal.set()
 
-    with hearing(), bus.listening(stop_at_the_second_word), stopping.stoppable(signal), pytest.raises(Stopped) as stopped:
+    with (
+        hearing(),
+        bus.listening(stop_at_the_second_word),
+        stopping.stoppable(signal),
+        pytest.raises(Stopped) as stopped,
+    ):
         chat(is_async, ann, bob)
     assert stopped.value.partial.split() == ["one", "two"]
     assert said(ann, bob) == said(bob, ann) == ["hi"]
@@ -245,19 +295,36 @@ def test_a_stream_that_breaks_off_raises_and_leaves_the_chat_as_it_was(is_async:
 
 @BOTH
 def test_calls_of_a_scripts_own_objects_are_executed(is_async: bool) -> None:
-    made = SimpleNamespace(id="1", type="function", function=SimpleNamespace(name="f", arguments="{}"))
-    bob = agent("bob", llm_config={"config_list": [{"model": "m", "model_client_cls": "Odd"}], "cache_seed": None})
+    made = SimpleNamespace(
+        id="1", type="function", function=SimpleNamespace(name="f", arguments="{}")
+    )
+    bob = agent(
+        "bob",
+        llm_config={"config_list": [{"model": "m", "model_client_cls": "Odd"}], "cache_seed": None},
+    )
     bob.register_model_client(Odd, messages=[SimpleNamespace(content=None, tool_calls=[made])])
     result = chat(is_async, agent("ann", function_map={"f": lambda: "done"}), bob, max_turns=2)
-    assert result.chat_history[2]["tool_responses"] == [{"tool_call_id": "1", "role": "tool", "content": "done"}]
+    assert result.chat_history[2]["tool_responses"] == [
+        {"tool_call_id": "1", "role": "tool", "content": "done"}
+    ]
 
 
 def test_a_reply_of_a_script_is_not_written_to() -> None:
-    made = {"content": None, "tool_calls": [{"id": None, "type": "function", "function": {"name": "a.b", "arguments": "{}"}}]}
+    made = {
+        "content": None,
+        "tool_calls": [
+            {"id": None, "type": "function", "function": {"name": "a.b", "arguments": "{}"}}
+        ],
+    }
     before = copy.deepcopy(made)
-    bob = agent("bob", llm_config={"config_list": [{"model": "m", "model_client_cls": "Odd"}], "cache_seed": None})
+    bob = agent(
+        "bob",
+        llm_config={"config_list": [{"model": "m", "model_client_cls": "Odd"}], "cache_seed": None},
+    )
     bob.register_model_client(Odd, messages=[made])
-    assert bob.generate_reply(messages=[{"role": "user", "content": "x"}])["tool_calls"][0]["function"]["name"] == "a_b"  # type: ignore[index]
+    reply = bob.generate_reply(messages=[{"role": "user", "content": "x"}])
+    assert isinstance(reply, dict)
+    assert reply["tool_calls"][0]["function"]["name"] == "a_b"
     assert made == before
 
 
@@ -271,24 +338,39 @@ class Uncounted(Odd):
 
 @BOTH
 def test_a_client_that_cannot_count_fails_its_call_with_its_own_error(is_async: bool) -> None:
-    bob = agent("bob", llm_config={"config_list": [{"model": "m", "model_client_cls": "Uncounted"}], "cache_seed": None})
+    bob = agent(
+        "bob",
+        llm_config={
+            "config_list": [{"model": "m", "model_client_cls": "Uncounted"}],
+            "cache_seed": None,
+        },
+    )
     bob.register_model_client(Uncounted, messages=["fine"])
     with hearing() as events, pytest.raises(ValueError, match="no prices here"):
         chat(is_async, agent("ann"), bob)
-    assert [(event.status, event.cost) for event in events if isinstance(event, ModelReplied)] == [("failed", None)]
+    assert [(event.status, event.cost) for event in events if isinstance(event, ModelReplied)] == [
+        ("failed", None)
+    ]
 
 
 @BOTH
 def test_what_a_stopped_reply_took_is_in_the_sums(is_async: bool) -> None:
     signal = stopping.StopSignal()
     model = scripted_model(["one two three"], delay_s=0.01)
-    bob = agent("bob", llm_config={"config_list": [{"model": model, "stream": True}], "cache_seed": None})
+    bob = agent(
+        "bob", llm_config={"config_list": [{"model": model, "stream": True}], "cache_seed": None}
+    )
 
     def stop(event: Event) -> None:
         if isinstance(event, TokenDelta):
             signal.set()
 
-    with hearing() as events, bus.listening(stop), stopping.stoppable(signal), pytest.raises(Stopped):
+    with (
+        hearing() as events,
+        bus.listening(stop),
+        stopping.stoppable(signal),
+        pytest.raises(Stopped),
+    ):
         chat(is_async, agent("ann"), bob)
     (told,) = [event for event in events if isinstance(event, ModelReplied)]
     sums = [bob.get_actual_usage(), bob.get_total_usage()]
@@ -300,12 +382,19 @@ def test_a_cancelled_or_stopped_tool_has_returned_for_those_who_listen(is_async:
     def work() -> None:
         raise Stopped("stopped by the user")
 
-    made = {"content": None, "tool_calls": [{"id": "1", "function": {"name": "work", "arguments": "{}"}}]}
+    made = {
+        "content": None,
+        "tool_calls": [{"id": "1", "function": {"name": "work", "arguments": "{}"}}],
+    }
     with hearing() as events, pytest.raises(Stopped):
         chat(is_async, agent("ann"), agent("bob", function_map={"work": work}), made)
     called_, returned = [event for event in events if isinstance(event, ToolCalled | ToolReturned)]
     assert isinstance(returned, ToolReturned)
-    assert (returned.call_id, returned.ok, returned.content) == (called_.call_id, False, "Error: stopped by the user")
+    assert (returned.call_id, returned.ok, returned.content) == (
+        called_.call_id,
+        False,
+        "Error: stopped by the user",
+    )
 
 
 def test_a_cancelled_async_tool_has_returned_for_those_who_listen() -> None:
@@ -315,10 +404,15 @@ def test_a_cancelled_async_tool_has_returned_for_those_who_listen() -> None:
         begun.set()
         await asyncio.Event().wait()
 
-    made = {"content": None, "tool_calls": [{"id": "1", "function": {"name": "wait", "arguments": "{}"}}]}
+    made = {
+        "content": None,
+        "tool_calls": [{"id": "1", "function": {"name": "wait", "arguments": "{}"}}],
+    }
 
     async def main() -> None:
-        task = asyncio.ensure_future(agent("ann").a_initiate_chat(agent("bob", function_map={"wait": wait}), message=made))
+        task = asyncio.ensure_future(
+            agent("ann").a_initiate_chat(agent("bob", function_map={"wait": wait}), message=made)
+        )
         await begun.wait()
         task.cancel()
         await task

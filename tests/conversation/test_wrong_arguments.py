@@ -1,4 +1,6 @@
-"""Wrong types and impossible values raise at once, in both faces; the message names the agent, the argument and the value."""
+"""Wrong types and impossible values raise at once, in both faces; the message names the agent, the
+argument and the value.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ import pytest
 
 from agentkit import ConversableAgent, UserProxyAgent, initiate_chats, register_function
 from agentkit.conversation.chats import a_initiate_chats
-from agentkit.errors import AgentkitError, InvalidCarryOverType, NoModelConfig, UnknownName, WrongArgument, WrongType
+from agentkit.errors import (
+    AgentkitError,
+    InvalidCarryOverType,
+    NoModelConfig,
+    UnknownName,
+    WrongArgument,
+    WrongType,
+)
 
 BOB = ConversableAgent("bob", human_input_mode="NEVER")
 MODEL = {"config_list": [{"model": "m", "model_client_cls": "Client"}]}
@@ -18,12 +27,26 @@ CHAT: Any = {"recipient": BOB, "message": "hi"}
 
 
 def row(
-    method: str, argument: str, wrong: Any, error: type[AgentkitError] = WrongType, /, *, says: str | None = None, **more: Any
+    method: str,
+    argument: str,
+    wrong: Any,
+    error: type[AgentkitError] = WrongType,
+    /,
+    *,
+    says: str | None = None,
+    **more: Any,
 ) -> Any:
-    """One wrong call: `more` are its other arguments, `says` what the message has to name instead of the value."""
+    """One wrong call: `more` are its other arguments, `says` what the message has to name instead
+    of the value.
+    """
     named = repr(wrong) if says is None else says
     return pytest.param(
-        method, {**more, argument: wrong}, argument, named, error, id=f"{method}-{argument}-{type(wrong).__name__}"
+        method,
+        {**more, argument: wrong},
+        argument,
+        named,
+        error,
+        id=f"{method}-{argument}-{type(wrong).__name__}",
     )
 
 
@@ -43,7 +66,13 @@ SETTINGS = [
     row("__init__", "function_map", {"f": 5}, says="5"),
     row("__init__", "code_execution_config", "docker", WrongArgument),
     row("__init__", "code_execution_config", True, WrongArgument),
-    row("__init__", "code_execution_config", {"last_n_messages": -1}, WrongArgument, says="last_n_messages"),
+    row(
+        "__init__",
+        "code_execution_config",
+        {"last_n_messages": -1},
+        WrongArgument,
+        says="last_n_messages",
+    ),
     row("__init__", "llm_config", "gpt-4", WrongArgument),
     row("__init__", "llm_config", True, WrongArgument),
     row("__init__", "llm_config", {}, WrongArgument, says="model"),
@@ -69,11 +98,26 @@ METHODS = [
     row("replace_reply_func", "new_reply_func", 5, old_reply_func=len),
     row("register_nested_chats", "chat_queue", CHAT, says="'message': 'hi'", trigger=BOB),
     row("register_nested_chats", "chat_queue", [BOB], says="ConversableAgent", trigger=BOB),
-    row("register_nested_chats", "chat_queue", [CHAT], WrongArgument, says="chat_id", trigger=BOB, use_async=True),
+    row(
+        "register_nested_chats",
+        "chat_queue",
+        [CHAT],
+        WrongArgument,
+        says="chat_id",
+        trigger=BOB,
+        use_async=True,
+    ),
     row("register_nested_chats", "position", "last", chat_queue=[CHAT], trigger=BOB),
     row("register_nested_chats", "trigger", 5, WrongArgument, chat_queue=[CHAT]),
     row("register_nested_chats", "use_async", "yes", chat_queue=[CHAT], trigger=BOB),
-    row("register_nested_chats", "reply_func_from_nested_chats", "last", WrongArgument, chat_queue=[CHAT], trigger=BOB),
+    row(
+        "register_nested_chats",
+        "reply_func_from_nested_chats",
+        "last",
+        WrongArgument,
+        chat_queue=[CHAT],
+        trigger=BOB,
+    ),
     row("generate_reply", "messages", 5),
     row("generate_reply", "messages", "hi"),
     row("generate_reply", "messages", ["hi"], says="'hi'"),
@@ -126,9 +170,26 @@ METHODS = [
     row("initiate_chats", "chat_queue", CHAT, says="'message': 'hi'"),
     row("initiate_chats", "chat_queue", ["hi"], says="'hi'"),
     row("initiate_chats", "chat_queue", [{"message": "hi"}], WrongArgument, says="recipient"),
-    row("initiate_chats", "chat_queue", [{**CHAT, "chat_id": 1, "max_turns": -1}], WrongArgument, says="max_turns"),
-    row("initiate_chats", "chat_queue", [{**CHAT, "chat_id": 1, "prerequisites": 5}], says="prerequisites"),
-    row("initiate_chats", "chat_queue", [{**CHAT, "chat_id": 1, "carryover": 5}], InvalidCarryOverType, says="carryover"),
+    row(
+        "initiate_chats",
+        "chat_queue",
+        [{**CHAT, "chat_id": 1, "max_turns": -1}],
+        WrongArgument,
+        says="max_turns",
+    ),
+    row(
+        "initiate_chats",
+        "chat_queue",
+        [{**CHAT, "chat_id": 1, "prerequisites": 5}],
+        says="prerequisites",
+    ),
+    row(
+        "initiate_chats",
+        "chat_queue",
+        [{**CHAT, "chat_id": 1, "carryover": 5}],
+        InvalidCarryOverType,
+        says="carryover",
+    ),
     row("get_chat_results", "chat_index", 3, UnknownName),
     row("get_chat_results", "chat_index", "x", UnknownName),
     row("stop_reply_at_receive", "sender", "bob"),
@@ -163,7 +224,14 @@ METHODS = [
     row("can_execute_function", "name", 5),
     row("update_function_signature", "func_sig", 5, WrongArgument, says="5", is_remove=False),
     row("update_function_signature", "func_sig", 5, is_remove=True, says="5"),
-    row("update_tool_signature", "tool_sig", {"function": {}}, WrongArgument, says="function", is_remove=False),
+    row(
+        "update_tool_signature",
+        "tool_sig",
+        {"function": {}},
+        WrongArgument,
+        says="function",
+        is_remove=False,
+    ),
     row("update_tool_signature", "tool_sig", "f", WrongArgument, is_remove=True, says="'f'"),
     row("register_for_llm", "name", 5),
     row("register_for_llm", "description", 5),
@@ -171,7 +239,14 @@ METHODS = [
     row("register_for_execution", "name", 5),
     row("register_model_client", "model_client_cls", "Client"),
     row("register_model_client", "model_client_cls", None),
-    row("register_hook", "hookable_method", "process_everything", WrongArgument, hook=len, says="'process_everything'"),
+    row(
+        "register_hook",
+        "hookable_method",
+        "process_everything",
+        WrongArgument,
+        hook=len,
+        says="'process_everything'",
+    ),
     row("register_hook", "hook", 5, hookable_method="update_agent_state"),
     row("update_agent_state_before_reply", "messages", 5),
     row("process_all_messages_before_reply", "messages", "hi"),
@@ -188,14 +263,29 @@ BOTH_FACES = [
     if not is_async or hasattr(ConversableAgent, f"a_{each.values[0]}")
 ]
 NOTHING_CAN_BE_WRONG = {
-    "name", "code_executor", "system_message", "chat_messages", "use_docker", "function_map", "reset", "get_actual_usage",
-    "get_total_usage", "get_context", "pop_context",
-}  # fmt: skip
+    "name",
+    "code_executor",
+    "system_message",
+    "chat_messages",
+    "use_docker",
+    "function_map",
+    "reset",
+    "get_actual_usage",
+    "get_total_usage",
+    "get_context",
+    "pop_context",
+}
 """Nothing goes in, or anything may."""
 ELSEWHERE = {
-    "config", "value", "default", "old_reply_func", "is_remove", "verbose",
-    "ignore_async_in_sync_chat", "remove_other_reply_funcs",
-}  # fmt: skip
+    "config",
+    "value",
+    "default",
+    "old_reply_func",
+    "is_remove",
+    "verbose",
+    "ignore_async_in_sync_chat",
+    "remove_other_reply_funcs",
+}
 
 
 WORDS = {"func_sig": "function", "tool_sig": "function", "hookable_method": "hookable method"}
@@ -203,7 +293,9 @@ WORDS = {"func_sig": "function", "tool_sig": "function", "hookable_method": "hoo
 
 
 def ann(**settings: Any) -> ConversableAgent:
-    agent = ConversableAgent("ann", **{"human_input_mode": "NEVER", "llm_config": MODEL, **settings})
+    agent = ConversableAgent(
+        "ann", **{"human_input_mode": "NEVER", "llm_config": MODEL, **settings}
+    )
     agent._oai_messages[ConversableAgent("before")].append({"role": "user", "content": "kept"})
     return agent
 
@@ -234,7 +326,9 @@ def test_settings_that_cannot_be(
     method: str, given: dict[str, Any], argument: str, named: str, error: type[AgentkitError]
 ) -> None:
     with pytest.raises(error) as raised:
-        getattr(ConversableAgent, method)(ConversableAgent.__new__(ConversableAgent), **{"name": "ann", **given})
+        getattr(ConversableAgent, method)(
+            ConversableAgent.__new__(ConversableAgent), **{"name": "ann", **given}
+        )
     assert named in str(raised.value)
     assert argument in str(raised.value) or named != repr(given[argument])
     assert argument == "name" or "ann" in str(raised.value)
@@ -242,7 +336,12 @@ def test_settings_that_cannot_be(
 
 @pytest.mark.parametrize(("method", "given", "argument", "named", "error", "is_async"), BOTH_FACES)
 def test_arguments_that_cannot_be(
-    method: str, given: dict[str, Any], argument: str, named: str, error: type[AgentkitError], is_async: bool
+    method: str,
+    given: dict[str, Any],
+    argument: str,
+    named: str,
+    error: type[AgentkitError],
+    is_async: bool,
 ) -> None:
     agent = ann(llm_config=False) if given.get("summary_method") == "reflection_with_llm" else ann()
     before = state(agent)
@@ -251,17 +350,25 @@ def test_arguments_that_cannot_be(
     said = str(raised.value)
     assert "ann" in said
     assert named in said
-    assert argument in said or named != repr(given[argument]) or WORDS.get(argument, argument) in said
+    assert (
+        argument in said or named != repr(given[argument]) or WORDS.get(argument, argument) in said
+    )
     assert state(agent) == before
 
 
 def test_every_public_method_and_argument_is_in_the_table() -> None:
     table = {(row.values[0], key) for row in [*SETTINGS, *METHODS] for key in row.values[1]}
-    members = {name for name in vars(ConversableAgent) if not name.startswith(("_", "a_"))} | {"__init__"}
-    methods = {name for name in members if inspect.isfunction(getattr(ConversableAgent, name))} - NOTHING_CAN_BE_WRONG
+    members = {name for name in vars(ConversableAgent) if not name.startswith(("_", "a_"))} | {
+        "__init__"
+    }
+    methods = {
+        name for name in members if inspect.isfunction(getattr(ConversableAgent, name))
+    } - NOTHING_CAN_BE_WRONG
     missing = []
     for name in methods:
-        for parameter in list(inspect.signature(getattr(ConversableAgent, name)).parameters.values())[1:]:
+        for parameter in list(
+            inspect.signature(getattr(ConversableAgent, name)).parameters.values()
+        )[1:]:
             known = (name, parameter.name) in table or parameter.name in ELSEWHERE
             if not known and parameter.kind is not parameter.VAR_KEYWORD:
                 missing.append(f"{name}({parameter.name})")
@@ -270,8 +377,13 @@ def test_every_public_method_and_argument_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("decorated", [5, None, "f"])
 def test_what_is_decorated_must_be_a_function(decorated: Any) -> None:
-    for decorator in (ann().register_for_llm(name="f", description="d"), ann().register_for_execution("f")):
-        with pytest.raises(WrongType, match=rf"ann: the decorated function must be callable, not {decorated!r}"):
+    for decorator in (
+        ann().register_for_llm(name="f", description="d"),
+        ann().register_for_execution("f"),
+    ):
+        with pytest.raises(
+            WrongType, match=rf"ann: the decorated function must be callable, not {decorated!r}"
+        ):
             decorator(decorated)
 
 
@@ -291,7 +403,10 @@ def test_a_function_for_a_model_needs_a_description_and_a_name() -> None:
 
 def test_register_function_names_who_is_no_agent() -> None:
     for given in ({"caller": "ann", "executor": BOB}, {"caller": ann(), "executor": 5}):
-        with pytest.raises(WrongType, match=r"register_function: (caller|executor) must be a ConversableAgent, not ('ann'|5)"):
+        with pytest.raises(
+            WrongType,
+            match=r"register_function: (caller|executor) must be a ConversableAgent, not ('ann'|5)",
+        ):
             register_function(len, description="d", **given)  # type: ignore[arg-type]
     with pytest.raises(WrongType, match=r"ann: f must be callable, not 5"):
         register_function(5, caller=ann(), executor=BOB, description="d")  # type: ignore[arg-type]
@@ -312,10 +427,25 @@ def test_an_agent_without_a_model_says_so() -> None:
         (5, WrongType, "chat_queue must be a list"),
         ([5], WrongType, "each of chat_queue must be a dict of the arguments of a chat, not 5"),
         ([{"recipient": BOB, "message": "x"}], WrongArgument, "Chat 0 of the queue has no sender"),
-        ([{"sender": BOB, "message": "x"}], WrongArgument, "recipient of a chat must be an agent, not None"),
-        ([{"sender": BOB, **CHAT, "chat_id": 1, "prerequisites": "x"}], WrongType, "bob: prerequisites must be a list, not 'x'"),
         (
-            [{"sender": BOB, **CHAT, "chat_id": 1, "finished_chat_indexes_to_exclude_from_carryover": 0}],
+            [{"sender": BOB, "message": "x"}],
+            WrongArgument,
+            "recipient of a chat must be an agent, not None",
+        ),
+        (
+            [{"sender": BOB, **CHAT, "chat_id": 1, "prerequisites": "x"}],
+            WrongType,
+            "bob: prerequisites must be a list, not 'x'",
+        ),
+        (
+            [
+                {
+                    "sender": BOB,
+                    **CHAT,
+                    "chat_id": 1,
+                    "finished_chat_indexes_to_exclude_from_carryover": 0,
+                }
+            ],
             WrongType,
             "bob: finished_chat_indexes_to_exclude_from_carryover must be a list, not 0",
         ),
@@ -339,24 +469,46 @@ def test_a_wrong_chat_in_a_queue_stops_it_before_the_first_begins() -> None:
 def test_a_wrong_reflection_is_refused_before_the_chat() -> None:
     agent = ann()
     with pytest.raises(WrongArgument, match="summary_prompt must be a text, not 5"):
-        agent.initiate_chat(BOB, message="x", summary_method="reflection_with_llm", summary_args={"summary_prompt": 5})
+        agent.initiate_chat(
+            BOB,
+            message="x",
+            summary_method="reflection_with_llm",
+            summary_args={"summary_prompt": 5},
+        )
     assert BOB not in agent.chat_messages
 
 
 def test_what_only_looks_wrong_is_taken() -> None:
     """AutoGen scripts write these, and they mean something."""
     endless: Any = float("inf")
-    agent = ConversableAgent("x", None, max_consecutive_auto_reply=endless, default_auto_reply=None, human_input_mode="NEVER")
+    agent = ConversableAgent(
+        "x",
+        None,
+        max_consecutive_auto_reply=endless,
+        default_auto_reply=None,
+        human_input_mode="NEVER",
+    )
     assert agent.generate_reply(messages=[{"content": "x"}]) is None
     assert (
-        UserProxyAgent("u", human_input_mode="NEVER", default_auto_reply=None).generate_reply(messages=[{"content": "x"}]) is None
+        UserProxyAgent("u", human_input_mode="NEVER", default_auto_reply=None).generate_reply(
+            messages=[{"content": "x"}]
+        )
+        is None
     )
     assert agent.generate_reply(messages=({"content": "x"},)) is None
     agent.send("x", BOB, request_reply=0, silent=1)  # type: ignore[arg-type]
     assert agent.initiate_chat(BOB, message="x", max_turns=0, silent=True).chat_history == []
-    assert agent.initiate_chat(BOB, message="x", max_turns=1, silent=True, carryover={}, summary_args=None).summary == ""
     assert (
-        agent.initiate_chat(BOB, message=lambda *_: "x", carryover=5, max_turns=1, silent=True).chat_history[0]["content"] == "x"
+        agent.initiate_chat(
+            BOB, message="x", max_turns=1, silent=True, carryover={}, summary_args=None
+        ).summary
+        == ""
+    )
+    assert (
+        agent.initiate_chat(
+            BOB, message=lambda *_: "x", carryover=5, max_turns=1, silent=True
+        ).chat_history[0]["content"]
+        == "x"
     )
     agent.clear_history(nr_messages_to_preserve=0)
 

@@ -28,7 +28,10 @@ def test_a_thread_hears_only_with_a_copied_context() -> None:
     heard: list[Event] = []
     with bus.listening(heard.append):
         copied = contextvars.copy_context()
-        for target in (lambda: bus.emit(RunStarted("alone")), lambda: copied.run(bus.emit, RunStarted("copied"))):
+        for target in (
+            lambda: bus.emit(RunStarted("alone")),
+            lambda: copied.run(bus.emit, RunStarted("copied")),
+        ):
             thread = threading.Thread(target=target)
             thread.start()
             thread.join()

@@ -1,4 +1,6 @@
-"""Connections to model servers are used again, by one request at a time, and a stop cuts the one that runs."""
+"""Connections to model servers are used again, by one request at a time, and a stop cuts the one
+that runs.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ ASK: list[Message] = [{"role": "user", "content": "Hello?"}]
 def server() -> Iterator[OpenAIServer]:
     connections.close_idle()
     scores = {"results": [{"index": 0, "relevance_score": 0.5}]}
-    with OpenAIServer(lambda body: Answer("Good day to you."), beside={"/v1/rerank": scores}) as running:
+    with OpenAIServer(
+        lambda body: Answer("Good day to you."), beside={"/v1/rerank": scores}
+    ) as running:
         yield running
     connections.close_idle()
 
@@ -114,7 +118,9 @@ def test_so_it_is_over_tls(monkeypatch: pytest.MonkeyPatch) -> None:
     connections._certificates.cache_clear()
     signal = stopping.StopSignal()
     try:
-        with OpenAIServer(lambda body: Answer("Good day to you."), certificate=CERTIFICATE) as server:
+        with OpenAIServer(
+            lambda body: Answer("Good day to you."), certificate=CERTIFICATE
+        ) as server:
             call(model(server), ASK)
             call(model(server), ASK)
             assert len(server.connections) == 1
@@ -191,7 +197,9 @@ def test_a_server_that_goes_on_after_its_last_word_is_not_waited_for(server: Ope
     assert call(model(server), ASK).text == whole.text
 
 
-def test_what_is_idle_for_long_is_closed(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_idle_for_long_is_closed(
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     call(model(server), ASK)
     (kept,) = connections._idle
     monkeypatch.setattr(connections, "KEPT_S", 0.0)
@@ -202,7 +210,9 @@ def test_what_is_idle_for_long_is_closed(server: OpenAIServer, monkeypatch: pyte
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_process_opens_its_own_and_leaves_those_of_its_parent(server: OpenAIServer) -> None:
+def test_a_forked_process_opens_its_own_and_leaves_those_of_its_parent(
+    server: OpenAIServer,
+) -> None:
     asked = model(server)
     call(asked, ASK)
     said = multiprocessing.get_context("fork").SimpleQueue()

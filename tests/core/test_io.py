@@ -9,7 +9,9 @@ import pytest
 from agentkit.core.io import IOConsole, IOStream
 
 
-def test_what_a_narrow_console_cannot_show_becomes_a_question_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_narrow_console_cannot_show_becomes_a_question_mark(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     raw = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(raw, encoding="cp1252", newline="\n"))
     IOConsole().print("déjà", "vu 🤖 漢", 3, sep=", ", end="!\n", flush=True)
@@ -18,7 +20,9 @@ def test_what_a_narrow_console_cannot_show_becomes_a_question_mark(monkeypatch: 
 
 def test_a_stream_that_is_empty_is_a_stream() -> None:
     class Lines(list[str]):
-        def print(self, *objects: object, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
+        def print(
+            self, *objects: object, sep: str = " ", end: str = "\n", flush: bool = False
+        ) -> None:
             self.append(sep.join(map(str, objects)))
 
         def input(self, prompt: str = "", *, password: bool = False) -> str:

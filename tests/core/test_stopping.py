@@ -45,7 +45,12 @@ def test_a_failing_callback_keeps_no_other_from_running() -> None:
         raise OSError("gone")
 
     first, last = (lambda: calls.append("first")), (lambda: calls.append("last"))
-    with signal.on_stop(first), signal.on_stop(fail), signal.on_stop(last), pytest.raises(OSError, match="gone"):
+    with (
+        signal.on_stop(first),
+        signal.on_stop(fail),
+        signal.on_stop(last),
+        pytest.raises(OSError, match="gone"),
+    ):
         signal.set()
     assert calls == ["first", "last"]
 

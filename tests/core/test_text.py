@@ -27,7 +27,11 @@ def cut(text: str) -> list[str]:
     ],
 )
 def test_prose(expected: list[str]) -> None:
-    text = " ".join(expected) if expected[0].isascii() or "„" in expected[0] or "…" in expected[-1] else "".join(expected)
+    text = (
+        " ".join(expected)
+        if expected[0].isascii() or "„" in expected[0] or "…" in expected[-1]
+        else "".join(expected)
+    )
     assert cut(text) == expected
 
 
@@ -41,7 +45,10 @@ def test_wrapped_lines_are_joined_and_titles_are_not() -> None:
     )
     assert cut(text) == [
         "Annual Report",
-        "The company sold more lamps than ever before, which Peter Miller had predicted in the spring.",
+        (
+            "The company sold more lamps than ever before, which Peter Miller had predicted in the"
+            " spring."
+        ),
         "Costs fell too.",
         "Outlook",
         "No change.",
@@ -49,10 +56,19 @@ def test_wrapped_lines_are_joined_and_titles_are_not() -> None:
 
 
 def test_lists_and_table_rows_stand_alone() -> None:
-    text = "We need:\n- one lamp\n- two wires\n1. First do this\n2. Then that\nName | Height\nArkona | 19 m"
+    text = (
+        "We need:\n- one lamp\n- two wires\n1. First do this\n2. Then that\nName | Height\nArkona |"
+        " 19 m"
+    )
     assert cut(text) == [
-        "We need:", "- one lamp", "- two wires", "1. First do this", "2. Then that", "Name | Height", "Arkona | 19 m",
-    ]  # fmt: skip
+        "We need:",
+        "- one lamp",
+        "- two wires",
+        "1. First do this",
+        "2. Then that",
+        "Name | Height",
+        "Arkona | 19 m",
+    ]
 
 
 TEXTS = st.text(st.sampled_from("ab AB.!?。\n\t 1)(\"'-|:…é"), max_size=300) | st.text(max_size=300)

@@ -1,4 +1,6 @@
-"""One core, two faces: both give the same, overrides of either are honoured, and nothing recurses."""
+"""One core, two faces: both give the same, overrides of either are honoured, and nothing
+recurses.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +111,11 @@ def test_a_tail_call_that_does_not_fit_raises() -> None:
 def test_the_faces_look_like_methods_written_by_hand() -> None:
     assert str(inspect.signature(Player.hit)) == "(self, ball: 'str', other: 'Player') -> 'int'"
     assert str(inspect.signature(Player().a_hit)) == "(ball: 'str', other: 'Player') -> 'int'"
-    assert (Player.hit.__name__, Player.a_hit.__qualname__, Player.a_hit.__doc__) == ("hit", "Player.a_hit", "Hit the ball.")
+    assert (Player.hit.__name__, Player.a_hit.__qualname__, Player.a_hit.__doc__) == (
+        "hit",
+        "Player.a_hit",
+        "Hit the ball.",
+    )
     assert inspect.iscoroutinefunction(Player.a_hit)
     assert not inspect.iscoroutinefunction(Player.hit)
     assert core_of(Player.hit) is core_of(Player.a_hit) is Player._hit

@@ -210,8 +210,10 @@ def test_a_damaged_log_costs_only_what_is_in_it(path: Path, log: Path) -> None:
     rescue(path, target)
     assert survey(target).is_whole
     assert sorted(file.name for file in path.parent.iterdir()) == [
-        "agentkit.duckdb", "agentkit.duckdb.wal", "saved.duckdb",
-    ]  # fmt: skip
+        "agentkit.duckdb",
+        "agentkit.duckdb.wal",
+        "saved.duckdb",
+    ]
 
 
 @pytest.mark.parametrize("content", [b"", b"no database " * 9_999])

@@ -34,12 +34,18 @@ def names(database: Database) -> list[str]:
 def test_reading_in_every_form(database: Database) -> None:
     database.insert("things", {"name": "a", "size": 1})
     database.insert_arrow("things", pa.table({"size": [2, 3], "name": ["b", "c"]}))
-    assert database.rows("select * from things where size > $least order by 1", {"least": 1})[0] == {"name": "b", "size": 2}
+    assert database.rows("select * from things where size > $least order by 1", {"least": 1})[
+        0
+    ] == {"name": "b", "size": 2}
     assert database.row("select * from things where name = ?", ["none"]) is None
     assert database.value("select sum(size) from things") == 6
     assert database.value("select size from things where name = 'none'") is None
-    assert list(database.frame("select name from things where size < ? order by 1", [3])["name"]) == ["a", "b"]
-    assert database.arrow("select size from things where size > ? order by 1", [1]).column("size").to_pylist() == [2, 3]
+    assert list(
+        database.frame("select name from things where size < ? order by 1", [3])["name"]
+    ) == ["a", "b"]
+    assert database.arrow("select size from things where size > ? order by 1", [1]).column(
+        "size"
+    ).to_pylist() == [2, 3]
 
 
 def test_a_block_is_kept_whole_or_not_at_all(database: Database) -> None:
@@ -109,7 +115,10 @@ def test_writers_take_turns_and_readers_see_only_what_is_committed(database: Dat
     read_on.set()
     for thread in threads:
         thread.join(30)
-    sizes = [row["size"] for row in database.rows("select size from things where name <> 'slow' order by size")]
+    sizes = [
+        row["size"]
+        for row in database.rows("select size from things where name <> 'slow' order by size")
+    ]
     assert sizes == list(range(1, 13))
 
 
@@ -156,7 +165,12 @@ def test_a_failing_migration_leaves_no_trace(tmp_path: Path) -> None:
     database = Database(tmp_path / "agentkit.duckdb")
     with pytest.raises(RuntimeError, match="half way"):
         database.migrate("test", (half,))
-    assert database.value("select count(*) from information_schema.tables where table_name = 'numbers'") == 0
+    assert (
+        database.value(
+            "select count(*) from information_schema.tables where table_name = 'numbers'"
+        )
+        == 0
+    )
     database.migrate("test", (lambda inner: inner.execute("create table numbers (value integer)"),))
     database.close()
 
@@ -181,8 +195,13 @@ with database.transaction():
 
 
 def test_another_process_is_named(database: Database) -> None:
-    code = f"from pathlib import Path; from agentkit.database import Database; Database(Path({str(database.path)!r}))"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    code = (
+        "from pathlib import Path; from agentkit.database import Database;"
+        f" Database(Path({str(database.path)!r}))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
     last = ended.stderr.strip().splitlines()[-1]
     assert last.startswith("agentkit.errors.DatabaseInUse")
     assert f"in use by process {os.getpid()} " in last
@@ -220,7 +239,10 @@ def test_the_revision_of_a_series_rises_when_a_change_is_committed(database: Dat
         database.touch("things")
         assert database.revision("things") == before
     assert (database.revision("things"), database.revision("others")) == (before + 1, 0)
-    with pytest.raises(duckdb.CatalogException), database.transaction():  # noqa: PT012  # it is the second that fails
+    with (  # noqa: PT012
+        pytest.raises(duckdb.CatalogException),
+        database.transaction(),
+    ):  # it is the second that fails
         database.touch("things")
         database.execute("select * from nothing")
     assert database.revision("things") == before + 1
@@ -239,9 +261,14 @@ def test_a_failed_insert_in_a_transaction_tells_the_reason(database: Database) -
 
 
 @pytest.mark.parametrize("block", [True, False])
-def test_a_full_disk_is_told_and_with_space_again_all_goes_on(database: Database, block: bool) -> None:
+def test_a_full_disk_is_told_and_with_space_again_all_goes_on(
+    database: Database, block: bool
+) -> None:
     database.insert("things", {"name": "kept"})
-    with at_most(10), pytest.raises(StoreError, match=r"could not be written .* check free space"):  # noqa: PT012
+    with (  # noqa: PT012
+        at_most(10),
+        pytest.raises(StoreError, match=r"could not be written .* check free space"),
+    ):
         if block:
             with database.transaction():
                 database.insert("things", {"name": "lost"})

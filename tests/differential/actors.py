@@ -1,4 +1,6 @@
-"""The people of the scenarios: agents with fixed replies, models with fixed answers, a typist at the console."""
+"""The people of the scenarios: agents with fixed replies, models with fixed answers, a typist at
+the console.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ def speaker(kit: Kit, name: str, *replies: Any, **options: Any) -> Any:
     left = list(replies)
     agent = kit.agent(name, **options)
 
-    def reply(recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> tuple[bool, Any]:
+    def reply(
+        recipient: Any, messages: Any = None, sender: Any = None, config: Any = None
+    ) -> tuple[bool, Any]:
         return True, left.pop(0) if left else f"{name} speaks"
 
     agent.register_reply([kit.Agent, None], reply, position=2)
@@ -25,10 +29,14 @@ def three(kit: Kit, *replies: Any) -> list[Any]:
     return [speaker(kit, "Ann"), speaker(kit, "Bob", *replies), speaker(kit, "Cid")]
 
 
-def group_of(kit: Kit, agents: list[Any], manager: dict[str, Any] | None = None, **options: Any) -> tuple[Any, Any]:
+def group_of(
+    kit: Kit, agents: list[Any], manager: dict[str, Any] | None = None, **options: Any
+) -> tuple[Any, Any]:
     """A group chat of four rounds and its manager."""
     group = kit.GroupChat(**{"agents": agents, "messages": [], "max_round": 4, **options})
-    return group, kit.GroupChatManager(groupchat=group, **{"llm_config": False, "silent": True, **(manager or {})})
+    return group, kit.GroupChatManager(
+        groupchat=group, **{"llm_config": False, "silent": True, **(manager or {})}
+    )
 
 
 def said(messages: list[Any]) -> list[list[Any]]:
@@ -36,7 +44,9 @@ def said(messages: list[Any]) -> list[list[Any]]:
     return [[m.get("name"), m.get("content")] for m in messages]
 
 
-def talk(kit: Kit, agents: list[Any], manager: dict[str, Any] | None = None, **options: Any) -> list[list[Any]]:
+def talk(
+    kit: Kit, agents: list[Any], manager: dict[str, Any] | None = None, **options: Any
+) -> list[list[Any]]:
     """What a group of these agents says after the first one began with "start"."""
     group, chair = group_of(kit, agents, manager, **options)
     kit.call(agents[0], "initiate_chat", chair, message="start", silent=True)
@@ -46,7 +56,8 @@ def talk(kit: Kit, agents: list[Any], manager: dict[str, Any] | None = None, **o
 def scripted_model(answers: list[Any], seen: list[Any], price: float = 0.0) -> type:
     """A model client class that gives these answers in turn and notes the requests.
 
-    An answer is a text, an exception to raise, or a dict of a message's fields; each call uses 10 and 5 tokens.
+    An answer is a text, an exception to raise, or a dict of a message's fields; each call uses 10
+    and 5 tokens.
     """
 
     class ScriptedModel:
@@ -59,8 +70,12 @@ def scripted_model(answers: list[Any], seen: list[Any], price: float = 0.0) -> t
             if isinstance(answer, Exception):
                 raise answer
             fields = answer if isinstance(answer, dict) else {"content": answer}
-            message = SimpleNamespace(**{"content": None, "function_call": None, "tool_calls": None, **fields})
-            return SimpleNamespace(choices=[SimpleNamespace(message=message)], model=params.get("model"))
+            message = SimpleNamespace(
+                **{"content": None, "function_call": None, "tool_calls": None, **fields}
+            )
+            return SimpleNamespace(
+                choices=[SimpleNamespace(message=message)], model=params.get("model")
+            )
 
         def message_retrieval(self, response: Any) -> list[Any]:
             return [choice.message.content for choice in response.choices]
@@ -78,7 +93,11 @@ def scripted_model(answers: list[Any], seen: list[Any], price: float = 0.0) -> t
 
 def config_for(name: str = "scripted", **more: Any) -> dict[str, Any]:
     """The llm_config of a scripted model."""
-    return {"config_list": [{"model": name, "model_client_cls": "ScriptedModel"}], "cache_seed": None, **more}
+    return {
+        "config_list": [{"model": name, "model_client_cls": "ScriptedModel"}],
+        "cache_seed": None,
+        **more,
+    }
 
 
 class Typist:

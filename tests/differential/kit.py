@@ -1,4 +1,5 @@
-"""What a scenario needs to run the same on pyautogen 0.6.0 (the oracle) and on agentkit: public names, scripted models, people.
+"""What a scenario needs to run the same on pyautogen 0.6.0 (the oracle) and on agentkit: public
+names, scripted models, people.
 
 This file runs in the oracle's environment too: standard library only.
 """
@@ -18,7 +19,8 @@ from typing import Any, overload
 FOLDER = Path(__file__).parent
 RECORDED = FOLDER / "recorded"
 ORACLE, OURS = "autogen", "agentkit"
-# Where the oracle keeps what is public; ours has it under `agentkit.autogen`, or elsewhere where the oracle hides it too.
+# Where the oracle keeps what is public; ours has it under `agentkit.autogen`, or elsewhere where
+# the oracle hides it too.
 HOMES = {
     ORACLE: (
         "autogen",
@@ -43,7 +45,9 @@ MESSAGE_KEYS = ("role", "name", "content")
 
 
 class Raised(str):
-    """The name of the exception that was raised; equal to the name of any of its classes (ours often have two)."""
+    """The name of the exception that was raised; equal to the name of any of its classes (ours
+    often have two).
+    """
 
     names: frozenset[str]
 
@@ -51,7 +55,11 @@ class Raised(str):
     def by(cls, error: BaseException) -> Raised:
         """The name of this error's class."""
         raised = cls(type(error).__name__)
-        raised.names = frozenset(kind.__name__ for kind in type(error).__mro__ if kind not in (Exception, BaseException, object))
+        raised.names = frozenset(
+            kind.__name__
+            for kind in type(error).__mro__
+            if kind not in (Exception, BaseException, object)
+        )
         return raised
 
     def __eq__(self, other: object) -> bool:
@@ -83,7 +91,9 @@ class Kit:
         raise AttributeError(f"{self.package} has no public name {name!r}: {'; '.join(reasons)}")
 
     def call(self, owner: Any, method: str, *args: Any, **kwargs: Any) -> Any:
-        """Call a method (or a function of the kit) by its sync face, or by its `a_` face in a loop of its own."""
+        """Call a method (or a function of the kit) by its sync face, or by its `a_` face in a loop
+        of its own.
+        """
         if not self.is_async:
             return getattr(owner, method)(*args, **kwargs)
         return asyncio.run(getattr(owner, f"a_{method}")(*args, **kwargs))
@@ -101,14 +111,22 @@ class Kit:
     @staticmethod
     def llm_config(**more: Any) -> dict[str, Any]:
         """A config for one scripted model without a cache; `more` are further keys of it."""
-        return {"config_list": [{"model": "scripted", "model_client_cls": "Scripted"}], "cache_seed": None, **more}
+        return {
+            "config_list": [{"model": "scripted", "model_client_cls": "Scripted"}],
+            "cache_seed": None,
+            **more,
+        }
 
     @staticmethod
-    def scripted(agent: Any, replies: Iterable[Any], cost: float = 0.0) -> list[list[dict[str, Any]]]:
-        """Let the agent's model give these replies (texts or message dicts) in turn; an exception is raised instead.
+    def scripted(
+        agent: Any, replies: Iterable[Any], cost: float = 0.0
+    ) -> list[list[dict[str, Any]]]:
+        """Let the agent's model give these replies (texts or message dicts) in turn; an exception
+        is raised instead.
 
-        The agent needs `llm_config`. Returns a list that fills with the messages of every request; each call costs `cost`
-        and counts 10 prompt and 5 completion tokens. A request beyond the last reply raises IndexError.
+        The agent needs `llm_config`. Returns a list that fills with the messages of every request;
+        each call costs `cost` and counts 10 prompt and 5 completion tokens. A request beyond the
+        last reply raises IndexError.
         """
         queue, seen = list(replies), []
 
@@ -139,7 +157,9 @@ class Kit:
 
     @staticmethod
     def human(agent: Any, answers: Iterable[str]) -> list[str]:
-        """Let a person give these answers in turn, in both faces; returns a list that fills with the answers given."""
+        """Let a person give these answers in turn, in both faces; returns a list that fills with
+        the answers given.
+        """
         queue, given = list(answers), []
 
         def answer(prompt: str) -> str:
@@ -154,7 +174,9 @@ class Kit:
 
     @staticmethod
     def transcript(agent: Any, other: Any) -> list[list[Any]]:
-        """What `agent` keeps of its chat with `other`: [role, name, content] a message, and a dict of its further keys."""
+        """What `agent` keeps of its chat with `other`: [role, name, content] a message, and a dict
+        of its further keys.
+        """
         return [message_row(message) for message in agent.chat_messages[other]]
 
     @staticmethod
@@ -182,16 +204,19 @@ def message_row(message: dict[str, Any]) -> list[Any]:
 
 _SAME = object()
 SYNC = "(what the oracle's sync face gives)"
-"""For `expected=` of a scenario with both faces: the oracle's sync face is right, its async face is not."""
+"""For `expected=` of a scenario with both faces: the oracle's sync face is right, its async face is
+not.
+"""
 
 
 @dataclass(frozen=True)
 class Scenario:
     """A function that plays something through, where it belongs, and what is said about it.
 
-    `better` says which defect of the oracle ours has not (numbers are those of docs/compatibility.md), and `expected` what
-    ours returns instead of the recorded result (SYNC: what the oracle's sync face returns). With `both` it is played by the sync
-    and by the async face, which must agree.
+    `better` says which defect of the oracle ours has not (numbers are those of
+    docs/compatibility.md), and `expected` what ours returns instead of the recorded result (SYNC:
+    what the oracle's sync face returns). With `both` it is played by the sync and by the async
+    face, which must agree.
     """
 
     name: str
@@ -202,8 +227,13 @@ class Scenario:
     both: bool = False
 
     def play(self, package: str) -> list[Any]:
-        """The result by each face, as JSON gives it back; an exception that leaves the scenario is "raises <its name>"."""
-        return [self._once(Kit(package, is_async)) for is_async in ((False, True) if self.both else (False,))]
+        """The result by each face, as JSON gives it back; an exception that leaves the scenario is
+        "raises <its name>".
+        """
+        return [
+            self._once(Kit(package, is_async))
+            for is_async in ((False, True) if self.both else (False,))
+        ]
 
     def _once(self, kit: Kit) -> Any:
         try:
@@ -228,9 +258,16 @@ def scenario(
 
 
 def scenario(
-    function: Callable[[Kit], Any] | None = None, /, *, better: str = "", expected: Any = _SAME, both: bool = False
+    function: Callable[[Kit], Any] | None = None,
+    /,
+    *,
+    better: str = "",
+    expected: Any = _SAME,
+    both: bool = False,
 ) -> Callable[..., Any]:
-    """Make a function a scenario: `@scenario`, `@scenario(both=True)` or `@scenario(better="what is better", expected=...)`."""
+    """Make a function a scenario: `@scenario`, `@scenario(both=True)` or `@scenario(better="what is
+    better", expected=...)`.
+    """
     if bool(better) != (expected is not _SAME):
         raise TypeError("a scenario has both of better= and expected=, or neither")
 
@@ -238,7 +275,9 @@ def scenario(
         name, area = function.__name__, function.__module__.rpartition("scenarios_")[2]
         if name in SCENARIOS and SCENARIOS[name].function.__code__ != function.__code__:
             raise NameError(f"two scenarios are called {name}")
-        SCENARIOS[name] = Scenario(name, area, function, better, None if expected is _SAME else plain(expected), both)
+        SCENARIOS[name] = Scenario(
+            name, area, function, better, None if expected is _SAME else plain(expected), both
+        )
         return function
 
     return register(function) if function else register
@@ -252,7 +291,9 @@ def load() -> dict[str, Scenario]:
 
 
 def recorded(area: str, folder: Path = RECORDED) -> dict[str, dict[str, Any]]:
-    """What was recorded of an area: scenario's name -> {"expected": ...}, with "oracle" and "why" where ours is better."""
+    """What was recorded of an area: scenario's name -> {"expected": ...}, with "oracle" and "why"
+    where ours is better.
+    """
     file = folder / f"{area}.json"
     if not file.is_file():
         return {}
@@ -261,11 +302,16 @@ def recorded(area: str, folder: Path = RECORDED) -> dict[str, dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON would give it back: tuples are lists, keys are texts, functions and agents are named."""
+    """The value as JSON would give it back: tuples are lists, keys are texts, functions and agents
+    are named.
+    """
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if isinstance(value, dict):
-        return {str(key) if isinstance(key, str | int) else plain(key): plain(item) for key, item in value.items()}
+        return {
+            str(key) if isinstance(key, str | int) else plain(key): plain(item)
+            for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, set | frozenset):
@@ -276,6 +322,11 @@ def plain(value: Any) -> Any:
 
 
 def text_of(origin: str, scenarios: dict[str, dict[str, Any]]) -> str:
-    """The text of a file of recordings: JSON with a line for each scenario, in the order of their names."""
-    lines = [f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in sorted(scenarios.items())]
+    """The text of a file of recordings: JSON with a line for each scenario, in the order of their
+    names.
+    """
+    lines = [
+        f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
+        for name, value in sorted(scenarios.items())
+    ]
     return f'{{"origin": {json.dumps(origin)}, "scenarios": {{\n' + ",\n".join(lines) + "\n}}\n"

@@ -1,6 +1,8 @@
-"""Play the scenarios on the oracle and write what it returned: `<oracle's python> -m tests.differential.record [area ...]`.
+"""Play the scenarios on the oracle and write what it returned: `<oracle's python> -m
+tests.differential.record [area ...]`.
 
-Run it from the project's root with an environment that has pyautogen 0.6.0 (and nothing else: standard library only here).
+Run it from the project's root with an environment that has pyautogen 0.6.0 (and nothing else:
+standard library only here).
 """
 
 from __future__ import annotations
@@ -21,18 +23,24 @@ SLOW_S = 0.3
 
 
 def entry(scenario: Scenario) -> dict[str, Any]:
-    """What is recorded of a scenario; ValueError where faces differ undeclared, or a declared difference is none."""
+    """What is recorded of a scenario; ValueError where faces differ undeclared, or a declared
+    difference is none.
+    """
     results = scenario.play(ORACLE)
     same = all(result == results[0] for result in results)
     if scenario.better:
         oracle = results[0] if same else {"sync": results[0], "async": results[1]}
         expected = results[0] if scenario.expected == SYNC else scenario.expected
         if oracle == expected:
-            raise ValueError(f"{scenario.name}: the oracle gives what is expected of ours; leave out better=. {oracle}")
+            raise ValueError(
+                f"{scenario.name}: the oracle gives what is expected of ours; leave out better=."
+                f" {oracle}"
+            )
         return {"oracle": oracle, "expected": expected, "why": scenario.better}
     if not same:
         raise ValueError(
-            f"{scenario.name}: the oracle's faces differ; say what is right with better=.\n{results[0]}\n{results[1]}"
+            f"{scenario.name}: the oracle's faces differ; say what is right with"
+            f" better=.\n{results[0]}\n{results[1]}"
         )
     return {"expected": results[0]}
 
@@ -52,7 +60,10 @@ def main(areas: list[str]) -> int:
             continue
         began = time.perf_counter()
         try:
-            with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
+            with (
+                open(os.devnull, "w", encoding="utf-8") as nowhere,
+                contextlib.redirect_stdout(nowhere),
+            ):
                 found.setdefault(scenario.area, {})[scenario.name] = entry(scenario)
         except Exception as error:  # noqa: BLE001 (told below; the others are still recorded)
             problems.append(f"{scenario.name}: {type(error).__name__}: {error}")

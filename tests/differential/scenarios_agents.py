@@ -1,4 +1,6 @@
-"""Agents as they are made: defaults, attributes, what is refused, context variables; what their models have cost."""
+"""Agents as they are made: defaults, attributes, what is refused, context variables; what their
+models have cost.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,11 @@ def defaults_of_an_agent(kit: Kit) -> Any:
         "description": agent.description,
         "mode": agent.human_input_mode,
         "max": agent.max_consecutive_auto_reply(),
-        "class": [agent.MAX_CONSECUTIVE_AUTO_REPLY, agent.DEFAULT_CONFIG, agent.DEFAULT_SUMMARY_METHOD],
+        "class": [
+            agent.MAX_CONSECUTIVE_AUTO_REPLY,
+            agent.DEFAULT_CONFIG,
+            agent.DEFAULT_SUMMARY_METHOD,
+        ],
         "llm_config": agent.llm_config,
         "client": agent.client,
         "client_cache": agent.client_cache,
@@ -32,7 +38,10 @@ def defaults_of_an_agent(kit: Kit) -> Any:
 
 @scenario
 def defaults_of_the_two_kinds(kit: Kit) -> Any:
-    assistant, user = kit.AssistantAgent("assistant"), kit.UserProxyAgent("user", code_execution_config=False)
+    assistant, user = (
+        kit.AssistantAgent("assistant"),
+        kit.UserProxyAgent("user", code_execution_config=False),
+    )
     return [
         [
             one.human_input_mode,
@@ -42,7 +51,10 @@ def defaults_of_the_two_kinds(kit: Kit) -> Any:
             one.code_executor is None,
         ]
         for one in (assistant, user)
-    ] + [user.system_message, user.description == kit.UserProxyAgent.DEFAULT_USER_PROXY_AGENT_DESCRIPTIONS["ALWAYS"]]
+    ] + [
+        user.system_message,
+        user.description == kit.UserProxyAgent.DEFAULT_USER_PROXY_AGENT_DESCRIPTIONS["ALWAYS"],
+    ]
 
 
 @scenario
@@ -51,7 +63,10 @@ def names_of_agents(kit: Kit) -> Any:
     return [kit.raised(kit.agent, name) for name in names]
 
 
-@scenario(better="an agent needs a name; the oracle takes the empty one, which nobody can select", expected="ValueError")
+@scenario(
+    better="an agent needs a name; the oracle takes the empty one, which nobody can select",
+    expected="ValueError",
+)
 def an_empty_name(kit: Kit) -> Any:
     return kit.raised(kit.agent, "")
 
@@ -59,7 +74,10 @@ def an_empty_name(kit: Kit) -> Any:
 @scenario
 def a_name_with_a_space_and_a_model(kit: Kit) -> Any:
     config = kit.llm_config()
-    return [kit.raised(kit.agent, name, llm_config=config) for name in ("with space", "tab\there", "fine")]
+    return [
+        kit.raised(kit.agent, name, llm_config=config)
+        for name in ("with space", "tab\there", "fine")
+    ]
 
 
 @scenario
@@ -85,7 +103,13 @@ def system_message_and_description(kit: Kit) -> Any:
     found += [agent.system_message, agent.description]
     agent.description = "about"
     other = kit.agent("b", system_message="s", description="d")
-    return [*found, agent.description, other.system_message, other.description, agent._oai_system_message]
+    return [
+        *found,
+        agent.description,
+        other.system_message,
+        other.description,
+        agent._oai_system_message,
+    ]
 
 
 @scenario
@@ -115,7 +139,12 @@ def context_variables(kit: Kit) -> Any:
     agent = kit.agent("a")
     agent.set_context("a", 1)
     agent.update_context({"a": 2, "b": None})
-    found = [agent.get_context("a"), agent.get_context("b", "default"), agent.get_context("c"), agent.get_context("c", 3)]
+    found = [
+        agent.get_context("a"),
+        agent.get_context("b", "default"),
+        agent.get_context("c"),
+        agent.get_context("c", 3),
+    ]
     found += [agent.pop_context("a"), agent.pop_context("a"), agent.pop_context("a", "gone")]
     return [*found, agent._context_variables]
 
@@ -123,7 +152,11 @@ def context_variables(kit: Kit) -> Any:
 @scenario
 def which_agents_count_as_agents(kit: Kit) -> Any:
     agent = kit.agent("a")
-    return [isinstance(agent, kit.Agent), isinstance(kit.AssistantAgent("b"), kit.ConversableAgent), isinstance("a", kit.Agent)]
+    return [
+        isinstance(agent, kit.Agent),
+        isinstance(kit.AssistantAgent("b"), kit.ConversableAgent),
+        isinstance("a", kit.Agent),
+    ]
 
 
 @scenario

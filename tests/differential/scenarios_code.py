@@ -1,4 +1,6 @@
-"""Code in messages: which code is run, by whom, and how the result is told. Run in a folder of its own, on this machine."""
+"""Code in messages: which code is run, by whom, and how the result is told. Run in a folder of its
+own, on this machine.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,11 @@ def legacy(kit: Kit, where: Path, **options: Any) -> Any:
 def with_executor(kit: Kit, where: Path, **options: Any) -> Any:
     """An agent that runs code by an executor."""
     executor = kit.LocalCommandLineCodeExecutor(work_dir=where, timeout=20)
-    return kit.agent("coder", code_execution_config={"executor": executor, **options}, default_auto_reply="no code")
+    return kit.agent(
+        "coder",
+        code_execution_config={"executor": executor, **options},
+        default_auto_reply="no code",
+    )
 
 
 def told(kit: Kit, coder: Any, *texts: Any) -> Any:
@@ -71,13 +77,19 @@ def legacy_python(kit: Kit) -> Any:
 @scenario(both=True)
 def legacy_several_blocks(kit: Kit) -> Any:
     with folder() as where:
-        return told(kit, legacy(kit, where), f"First\n{HELLO}\nthen\n{fenced('sh', 'echo there')}\nthat is all")
+        return told(
+            kit,
+            legacy(kit, where),
+            f"First\n{HELLO}\nthen\n{fenced('sh', 'echo there')}\nthat is all",
+        )
 
 
 @scenario
 def legacy_code_that_fails_stops_the_blocks_after_it(kit: Kit) -> Any:
     with folder() as where:
-        reply = told(kit, legacy(kit, where), f"{fenced('sh', 'exit 3')}\n{fenced('sh', 'echo not run')}")
+        reply = told(
+            kit, legacy(kit, where), f"{fenced('sh', 'exit 3')}\n{fenced('sh', 'echo not run')}"
+        )
         return [lines_of(reply)[0], "not run" in reply]
 
 
@@ -101,7 +113,10 @@ def legacy_traceback_is_told(kit: Kit) -> Any:
 @scenario
 def legacy_language_is_guessed(kit: Kit) -> Any:
     with folder() as where:
-        return [told(kit, legacy(kit, where), fenced("", code)) for code in ("print(1 + 1)", "import sys")]
+        return [
+            told(kit, legacy(kit, where), fenced("", code))
+            for code in ("print(1 + 1)", "import sys")
+        ]
 
 
 @scenario
@@ -114,7 +129,9 @@ def legacy_unknown_language(kit: Kit) -> Any:
 @scenario
 def legacy_file_name_in_the_first_line(kit: Kit) -> Any:
     with folder() as where:
-        reply = told(kit, legacy(kit, where), fenced("python", "# filename: kept.py", "print('kept')"))
+        reply = told(
+            kit, legacy(kit, where), fenced("python", "# filename: kept.py", "print('kept')")
+        )
         return [reply, (where / "kept.py").read_text()]
 
 
@@ -122,15 +139,22 @@ def legacy_file_name_in_the_first_line(kit: Kit) -> Any:
 def legacy_last_messages(kit: Kit) -> Any:
     texts = [HELLO, "one", "two"]
     with folder() as where:
-        found = [told(kit, legacy(kit, where, last_n_messages=n), *texts) for n in (1, 2, 3, 9, "auto")]
-        newest = told(kit, legacy(kit, where, last_n_messages=9), HELLO, fenced("sh", "echo newest"), "end")
+        found = [
+            told(kit, legacy(kit, where, last_n_messages=n), *texts) for n in (1, 2, 3, 9, "auto")
+        ]
+        newest = told(
+            kit, legacy(kit, where, last_n_messages=9), HELLO, fenced("sh", "echo newest"), "end"
+        )
         return [found, newest]
 
 
 @scenario
 def last_messages_of_wrong_kinds(kit: Kit) -> Any:
     with folder() as where:
-        return [kit.raised(lambda n=n: told(kit, legacy(kit, where, last_n_messages=n), HELLO)) for n in (-1, "two")]
+        return [
+            kit.raised(lambda n=n: told(kit, legacy(kit, where, last_n_messages=n), HELLO))
+            for n in (-1, "two")
+        ]
 
 
 @scenario
@@ -138,20 +162,36 @@ def legacy_auto_looks_back_to_its_own_last_message(kit: Kit) -> Any:
     with folder() as where:
         coder = legacy(kit, where, last_n_messages="auto")
         writer = kit.agent("writer")
-        roles = [("user", HELLO), ("assistant", "done"), ("user", fenced("sh", "echo after")), ("user", "and now?")]
-        histories = [[{"role": role, "content": text} for role, text in roles[:n]] for n in (1, 2, 3, 4)]
-        return [kit.call(coder, "generate_reply", messages=h, sender=writer) for h in histories if h[-1]["role"] == "user"]
+        roles = [
+            ("user", HELLO),
+            ("assistant", "done"),
+            ("user", fenced("sh", "echo after")),
+            ("user", "and now?"),
+        ]
+        histories = [
+            [{"role": role, "content": text} for role, text in roles[:n]] for n in (1, 2, 3, 4)
+        ]
+        return [
+            kit.call(coder, "generate_reply", messages=h, sender=writer)
+            for h in histories
+            if h[-1]["role"] == "user"
+        ]
 
 
 @scenario
 def use_docker_as_it_is_told(kit: Kit) -> Any:
     with folder() as where:
-        return [legacy(kit, where).use_docker, kit.agent("x", code_execution_config=False).use_docker]
+        return [
+            legacy(kit, where).use_docker,
+            kit.agent("x", code_execution_config=False).use_docker,
+        ]
 
 
 @scenario(both=True)
 def without_a_config_no_code_is_run(kit: Kit) -> Any:
-    return told(kit, kit.agent("coder", code_execution_config=False, default_auto_reply="no code"), HELLO)
+    return told(
+        kit, kit.agent("coder", code_execution_config=False, default_auto_reply="no code"), HELLO
+    )
 
 
 @scenario
@@ -167,13 +207,20 @@ def an_executor_and_docker_exclude_each_other(kit: Kit) -> Any:
     with folder() as where:
         executor = kit.LocalCommandLineCodeExecutor(work_dir=where)
         wrong: list[dict[str, Any]] = [{"use_docker": False}, {"work_dir": "x"}, {"timeout": 3}]
-        return [kit.raised(kit.agent, "coder", code_execution_config={"executor": executor, **more}) for more in wrong]
+        return [
+            kit.raised(kit.agent, "coder", code_execution_config={"executor": executor, **more})
+            for more in wrong
+        ]
 
 
 @scenario
 def code_executor_of_an_agent(kit: Kit) -> Any:
     with folder() as where:
-        agents = [with_executor(kit, where), legacy(kit, where), kit.agent("x", code_execution_config=False)]
+        agents = [
+            with_executor(kit, where),
+            legacy(kit, where),
+            kit.agent("x", code_execution_config=False),
+        ]
         return [agent.code_executor is None for agent in agents]
 
 
@@ -203,7 +250,11 @@ def execute_code_blocks_can_be_overridden(kit: Kit) -> Any:
             ran.append([[language, code.strip()] for language, code in code_blocks])
             return 1, "pretended"
 
-    coder = Pretending("coder", human_input_mode="NEVER", code_execution_config={"use_docker": False, "work_dir": "nowhere"})
+    coder = Pretending(
+        "coder",
+        human_input_mode="NEVER",
+        code_execution_config={"use_docker": False, "work_dir": "nowhere"},
+    )
     return [told(kit, coder, f"{HELLO}\n{fenced('sh', 'ls')}"), ran]
 
 
@@ -212,7 +263,9 @@ def execute_code_blocks_by_hand(kit: Kit) -> Any:
     with folder() as where:
         coder = legacy(kit, where)
         code, logs = coder.execute_code_blocks([("python", "print(1)"), ("sh", "echo 2")])
-        exit_code, text, image = coder.run_code("echo 3", lang="sh", use_docker=False, work_dir=str(where))
+        exit_code, text, image = coder.run_code(
+            "echo 3", lang="sh", use_docker=False, work_dir=str(where)
+        )
         return [code, logs.split(), exit_code, text.split(), image]
 
 
@@ -254,15 +307,28 @@ def executor_unknown_language(kit: Kit) -> Any:
 @scenario
 def executor_file_names(kit: Kit) -> Any:
     with folder() as where:
-        kept = told(kit, with_executor(kit, where), fenced("sh", "# filename: kept.sh", "echo kept"))
-        outside = told(kit, with_executor(kit, where), fenced("sh", "# filename: ../out.sh", "echo out"))
-        return [kept, (where / "kept.sh").is_file(), lines_of(outside)[0], (where.parent / "out.sh").exists()]
+        kept = told(
+            kit, with_executor(kit, where), fenced("sh", "# filename: kept.sh", "echo kept")
+        )
+        outside = told(
+            kit, with_executor(kit, where), fenced("sh", "# filename: ../out.sh", "echo out")
+        )
+        return [
+            kept,
+            (where / "kept.sh").is_file(),
+            lines_of(outside)[0],
+            (where.parent / "out.sh").exists(),
+        ]
 
 
 @scenario
 def executor_saves_what_it_does_not_run(kit: Kit) -> Any:
     with folder() as where:
-        reply = told(kit, with_executor(kit, where), fenced("html", "<!-- filename: page.html -->", "<p>hi</p>"))
+        reply = told(
+            kit,
+            with_executor(kit, where),
+            fenced("html", "<!-- filename: page.html -->", "<p>hi</p>"),
+        )
         return [lines_of(reply)[0], (where / "page.html").is_file()]
 
 
@@ -270,20 +336,27 @@ def executor_saves_what_it_does_not_run(kit: Kit) -> Any:
 def executor_last_messages(kit: Kit) -> Any:
     with folder() as where:
         options: list[dict[str, Any]] = [{}, {"last_n_messages": 1}, {"last_n_messages": 3}]
-        return [told(kit, with_executor(kit, where, **more), HELLO, "one", "two") for more in options]
+        return [
+            told(kit, with_executor(kit, where, **more), HELLO, "one", "two") for more in options
+        ]
 
 
 @scenario
 def executor_languages_that_are_only_text(kit: Kit) -> Any:
     with folder() as where:
         coder = with_executor(kit, where)
-        return [told(kit, coder, text) for text in ("no code at all", "`print(1)` inline", None, "")]
+        return [
+            told(kit, coder, text) for text in ("no code at all", "`print(1)` inline", None, "")
+        ]
 
 
 @scenario
 def code_in_a_list_of_contents(kit: Kit) -> Any:
     with folder() as where:
-        content = [{"type": "text", "text": HELLO}, {"type": "image_url", "image_url": {"url": "data:,"}}]
+        content = [
+            {"type": "text", "text": HELLO},
+            {"type": "image_url", "image_url": {"url": "data:,"}},
+        ]
         return told(kit, with_executor(kit, where), content)
 
 
@@ -291,24 +364,43 @@ def code_in_a_list_of_contents(kit: Kit) -> Any:
 def executor_results_by_hand(kit: Kit) -> Any:
     with folder() as where:
         executor = kit.LocalCommandLineCodeExecutor(work_dir=where)
-        blocks = executor.code_extractor.extract_code_blocks(f"{HELLO}\n{fenced('sh', 'echo there')}")
+        blocks = executor.code_extractor.extract_code_blocks(
+            f"{HELLO}\n{fenced('sh', 'echo there')}"
+        )
         result = executor.execute_code_blocks(blocks)
         found = [[block.language, block.code.strip()] for block in blocks]
-        return [found, result.exit_code, result.output.split(), Path(result.code_file).parent == where, executor.timeout]
+        return [
+            found,
+            result.exit_code,
+            result.output.split(),
+            Path(result.code_file).parent == where,
+            executor.timeout,
+        ]
 
 
 @scenario
 def executor_wrong_timeouts(kit: Kit) -> Any:
     with folder() as where:
-        return [kit.raised(kit.LocalCommandLineCodeExecutor, work_dir=where, timeout=n) for n in (0, -1)]
+        return [
+            kit.raised(kit.LocalCommandLineCodeExecutor, work_dir=where, timeout=n) for n in (0, -1)
+        ]
 
 
 @scenario
 def dangerous_commands_are_refused(kit: Kit) -> Any:
-    commands = ["rm -rf /", "mv secret /dev/null", "dd if=/dev/zero of=/dev/sda", "echo x > /dev/sda", ":(){ :|:& };:"]
+    commands = [
+        "rm -rf /",
+        "mv secret /dev/null",
+        "dd if=/dev/zero of=/dev/sda",
+        "echo x > /dev/sda",
+        ":(){ :|:& };:",
+    ]
     with folder() as where:
         executor = kit.LocalCommandLineCodeExecutor(work_dir=where)
-        return [kit.raised(executor.execute_code_blocks, [kit.CodeBlock(language="sh", code=c)]) for c in commands]
+        return [
+            kit.raised(executor.execute_code_blocks, [kit.CodeBlock(language="sh", code=c)])
+            for c in commands
+        ]
 
 
 @scenario
@@ -325,7 +417,10 @@ def code_blocks_in_a_text(kit: Kit) -> Any:
         fenced("Python", "x"),
         fenced("", "import os"),
     ]
-    return [[[b.language, b.code.strip()] for b in extractor.extract_code_blocks(text)] for text in texts]
+    return [
+        [[b.language, b.code.strip()] for b in extractor.extract_code_blocks(text)]
+        for text in texts
+    ]
 
 
 # --- in a chat
@@ -351,4 +446,6 @@ def tools_come_before_code(kit: Kit) -> Any:
         coder.register_function({"hello": lambda: "from the tool"})
         call = {"id": "1", "type": "function", "function": {"name": "hello", "arguments": "{}"}}
         message = {"role": "assistant", "content": HELLO, "tool_calls": [call]}
-        return kit.call(coder, "generate_reply", messages=[message], sender=kit.agent("writer"))["content"]
+        return kit.call(coder, "generate_reply", messages=[message], sender=kit.agent("writer"))[
+            "content"
+        ]

@@ -5,7 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.differential.actors import config_for, group_of, said, scripted_model, speaker, talk, three
+from tests.differential.actors import (
+    config_for,
+    group_of,
+    said,
+    scripted_model,
+    speaker,
+    talk,
+    three,
+)
 from tests.differential.kit import Kit, scenario
 
 ROUND: dict[str, Any] = {"speaker_selection_method": "round_robin"}
@@ -33,14 +41,18 @@ def the_first_message_can_end_it(kit: Kit) -> Any:
 @scenario(both=True)
 def max_round_counts_the_first_message_and_not_the_introduction(kit: Kit) -> Any:
     return [
-        [m[0] for m in talk(kit, three(kit), **ROUND, max_round=n, send_introductions=i)][-n:] for n in (1, 2, 3) for i in (0, 1)
+        [m[0] for m in talk(kit, three(kit), **ROUND, max_round=n, send_introductions=i)][-n:]
+        for n in (1, 2, 3)
+        for i in (0, 1)
     ]
 
 
 def _interrupted(kit: Kit, admin: str) -> Any:
     agents = three(kit)
 
-    def interrupt(recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> Any:
+    def interrupt(
+        recipient: Any, messages: Any = None, sender: Any = None, config: Any = None
+    ) -> Any:
         raise KeyboardInterrupt
 
     agents[1].register_reply([kit.Agent, None], interrupt, position=0)
@@ -80,7 +92,13 @@ def summaries_of_a_group(kit: Kit) -> Any:
     last = kit.call(agents[0], "initiate_chat", chair, message="start", silent=True)
     args = {"summary_prompt": "SUM UP"}
     told = kit.call(
-        agents[0], "initiate_chat", chair, message="start", silent=True, summary_method="reflection_with_llm", summary_args=args
+        agents[0],
+        "initiate_chat",
+        chair,
+        message="start",
+        silent=True,
+        summary_method="reflection_with_llm",
+        summary_args=args,
     )
     read = [[m.get("role"), m.get("name"), m.get("content")] for m in seen[0]["messages"]]
     return [last.summary, told.summary, read, said(chair.chat_messages_for_summary(agents[0]))]
@@ -91,7 +109,11 @@ def the_manager_as_recipient_without_a_reply(kit: Kit) -> Any:
     agents = three(kit)
     group, chair = group_of(kit, agents, **ROUND)
     kit.call(agents[1], "send", "just so you know", chair, request_reply=False, silent=True)
-    return [said(group.messages), said(chair.chat_messages[agents[1]]), said(agents[0].chat_messages[chair])]
+    return [
+        said(group.messages),
+        said(chair.chat_messages[agents[1]]),
+        said(agents[0].chat_messages[chair]),
+    ]
 
 
 @scenario(both=True)
@@ -111,7 +133,9 @@ def last_speaker_as_a_listener_sees_it(kit: Kit) -> Any:
     heard: list[Any] = []
     agents = [speaker(kit, "Ann"), kit.agent("Bob"), kit.agent("Cid")]
 
-    def listen(recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> tuple[bool, str]:
+    def listen(
+        recipient: Any, messages: Any = None, sender: Any = None, config: Any = None
+    ) -> tuple[bool, str]:
         heard.append([recipient.name, sender.last_speaker.name])
         return True, f"{recipient.name} heard"
 
@@ -129,7 +153,9 @@ def last_speaker_as_a_listener_sees_it(kit: Kit) -> Any:
 def _cleared(kit: Kit, request: Any, **options: Any) -> Any:
     """What the group and each agent keep after Cid's request, two rounds later."""
     agents = [speaker(kit, "Ann"), speaker(kit, "Bob"), speaker(kit, "Cid", request)]
-    group, chair = group_of(kit, agents, **{**ROUND, "enable_clear_history": True, "max_round": 5, **options})
+    group, chair = group_of(
+        kit, agents, **{**ROUND, "enable_clear_history": True, "max_round": 5, **options}
+    )
     kit.call(agents[0], "initiate_chat", chair, message="start", silent=True)
     return [said(group.messages), *[said(agent.chat_messages[chair]) for agent in agents]]
 
@@ -186,7 +212,13 @@ PAST = [
 ]
 
 
-_RESUMED = [["Ann", "start"], ["Bob", "Bob was here"], ["Cid", "Cid speaks"], ["Ann", "Ann speaks"], ["Bob", "Bob speaks"]]
+_RESUMED = [
+    ["Ann", "start"],
+    ["Bob", "Bob was here"],
+    ["Cid", "Cid speaks"],
+    ["Ann", "Ann speaks"],
+    ["Bob", "Bob speaks"],
+]
 
 
 @scenario
@@ -196,7 +228,10 @@ def resume_from_a_list(kit: Kit) -> Any:
 
 @scenario(
     both=True,
-    better="a group resumed by the async face tells its agents the past; in the oracle they heard nothing of it",
+    better=(
+        "a group resumed by the async face tells its agents the past; in the oracle they heard"
+        " nothing of it"
+    ),
     expected=["Bob", PAST[1], [[["Ann", "start"]], [[["Ann", "start"]]] * 3], _RESUMED, _RESUMED],
 )
 def resume_from_a_list_in_both_faces(kit: Kit) -> Any:
@@ -226,11 +261,18 @@ def resume_ended_by_a_termination_message(kit: Kit) -> Any:
     past = [PAST[0], {**PAST[1], "content": "Bob is done. TERMINATE"}]
     removals: list[Any] = [None, "TERMINATE", lambda text: text.replace(" TERMINATE", "")]
     for removal in removals:
-        _, chair = group_of(kit, three(kit), {"is_termination_msg": lambda m: "TERMINATE" in (m["content"] or "")}, **ROUND)
+        _, chair = group_of(
+            kit,
+            three(kit),
+            {"is_termination_msg": lambda m: "TERMINATE" in (m["content"] or "")},
+            **ROUND,
+        )
         options = {"messages": [dict(m) for m in past], "remove_termination_string": removal}
         ends.append(kit.raised(lambda c=chair, o=options: kit.call(c, "resume", **o)))
         if ends[-1] is None:
-            ends[-1] = kit.call(chair, "resume", **{**options, "messages": [dict(m) for m in past]})[1]
+            ends[-1] = kit.call(
+                chair, "resume", **{**options, "messages": [dict(m) for m in past]}
+            )[1]
     return ends
 
 
@@ -241,7 +283,9 @@ def resume_from_nothing_usable(kit: Kit) -> Any:
     ends = []
     for messages in wrong:
         _, chair = group_of(kit, three(kit), **ROUND)
-        ends.append(kit.raised(lambda c=chair, m=messages: kit.call(c, "resume", messages=m)) is not None)
+        ends.append(
+            kit.raised(lambda c=chair, m=messages: kit.call(c, "resume", messages=m)) is not None
+        )
     return ends
 
 
@@ -257,7 +301,11 @@ def resume_with_a_message_of_the_manager_last(kit: Kit) -> Any:
 def messages_to_and_from_a_string(kit: Kit) -> Any:
     _, chair = group_of(kit, three(kit))
     text = chair.messages_to_string(PAST)
-    return [text, chair.messages_from_string(text), kit.raised(lambda: chair.messages_from_string("{")) is not None]
+    return [
+        text,
+        chair.messages_from_string(text),
+        kit.raised(lambda: chair.messages_from_string("{")) is not None,
+    ]
 
 
 # --- nesting
@@ -265,14 +313,28 @@ def messages_to_and_from_a_string(kit: Kit) -> Any:
 
 @scenario(
     both=True,
-    better="a group inside a group answers with its last message; the oracle's answered nothing, which ended the outer one",
+    better=(
+        "a group inside a group answers with its last message; the oracle's answered nothing, which"
+        " ended the outer one"
+    ),
     expected=[
-        [["Ann", "start"], ["inner_chair", "Jon speaks"], ["Cid", "Cid speaks"], ["Ann", "Ann speaks"]],
+        [
+            ["Ann", "start"],
+            ["inner_chair", "Jon speaks"],
+            ["Cid", "Cid speaks"],
+            ["Ann", "Ann speaks"],
+        ],
         [["chat_manager", "start"], ["Ida", "Ida speaks"], ["Jon", "Jon speaks"]],
     ],
 )
 def a_group_inside_a_group(kit: Kit) -> Any:
-    inner, inner_chair = group_of(kit, [speaker(kit, "Ida"), speaker(kit, "Jon")], {"name": "inner_chair"}, **ROUND, max_round=3)
+    inner, inner_chair = group_of(
+        kit,
+        [speaker(kit, "Ida"), speaker(kit, "Jon")],
+        {"name": "inner_chair"},
+        **ROUND,
+        max_round=3,
+    )
     ann = speaker(kit, "Ann")
     outer, outer_chair = group_of(kit, [ann, inner_chair, speaker(kit, "Cid")], **ROUND)
     kit.call(ann, "initiate_chat", outer_chair, message="start", silent=True)
@@ -284,7 +346,15 @@ def a_group_as_a_nested_chat(kit: Kit) -> Any:
     agents = three(kit)
     group, chair = group_of(kit, agents, **ROUND)
     asker, front = speaker(kit, "Zoe"), kit.agent("Front")
-    chats = [{"recipient": chair, "sender": agents[0], "message": "look into it", "summary_method": "last_msg", "chat_id": 1}]
+    chats = [
+        {
+            "recipient": chair,
+            "sender": agents[0],
+            "message": "look into it",
+            "summary_method": "last_msg",
+            "chat_id": 1,
+        }
+    ]
     front.register_nested_chats(chats, trigger=asker, use_async=kit.is_async)
     result = kit.call(asker, "initiate_chat", front, message="please", max_turns=1, silent=True)
     return [result.summary, said(group.messages)]

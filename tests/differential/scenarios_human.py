@@ -1,4 +1,6 @@
-"""When a chat ends and when a person is asked: input modes, termination, the number of automatic replies."""
+"""When a chat ends and when a person is asked: input modes, termination, the number of automatic
+replies.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,10 @@ from typing import Any
 
 from tests.differential.kit import SYNC, Kit, scenario
 
-ONCE = "defect 1: an async chat checks termination once a turn; the oracle does it twice, and counts and asks twice"
+ONCE = (
+    "defect 1: an async chat checks termination once a turn; the oracle does it twice, and counts"
+    " and asks twice"
+)
 
 
 def _contents(agent: Any, other: Any) -> list[Any]:
@@ -14,12 +19,18 @@ def _contents(agent: Any, other: Any) -> list[Any]:
 
 
 def _counters(*agents: Any) -> list[dict[str, int]]:
-    return [{other.name: n for other, n in agent._consecutive_auto_reply_counter.items()} for agent in agents]
+    return [
+        {other.name: n for other, n in agent._consecutive_auto_reply_counter.items()}
+        for agent in agents
+    ]
 
 
 def _chat(kit: Kit, mode: str, answers: list[str], right: str = "r", **options: Any) -> Any:
     """A chat of a person's agent with one that always says `right`: contents, answers, counters."""
-    left, other = kit.agent("left", human_input_mode=mode, **options), kit.agent("right", default_auto_reply=right)
+    left, other = (
+        kit.agent("left", human_input_mode=mode, **options),
+        kit.agent("right", default_auto_reply=right),
+    )
     given = kit.human(left, answers)
     kit.call(left, "initiate_chat", other, message="m", max_turns=4)
     return [_contents(left, other), given, *_counters(left, other)]
@@ -42,23 +53,33 @@ def always_with_empty_answers(kit: Kit) -> Any:
 
 @scenario(both=True, better=ONCE, expected=SYNC)
 def always_with_a_termination_message(kit: Kit) -> Any:
-    return [_chat(kit, "ALWAYS", answers, "TERMINATE") for answers in ([""], ["go on", ""], ["exit"])]
+    return [
+        _chat(kit, "ALWAYS", answers, "TERMINATE") for answers in ([""], ["go on", ""], ["exit"])
+    ]
 
 
 @scenario(both=True, better=ONCE, expected=SYNC)
 def terminate_asks_at_a_termination_message(kit: Kit) -> Any:
-    return [_chat(kit, "TERMINATE", answers, "TERMINATE") for answers in ([""], ["go on", ""], ["exit"])]
+    return [
+        _chat(kit, "TERMINATE", answers, "TERMINATE") for answers in ([""], ["go on", ""], ["exit"])
+    ]
 
 
 @scenario(both=True, better=ONCE, expected=SYNC)
 def terminate_asks_at_the_limit(kit: Kit) -> Any:
     cases = (["", "exit"], ["go on", "exit"], ["exit"])
-    return [_chat(kit, "TERMINATE", answers, max_consecutive_auto_reply=1, default_auto_reply="auto") for answers in cases]
+    return [
+        _chat(kit, "TERMINATE", answers, max_consecutive_auto_reply=1, default_auto_reply="auto")
+        for answers in cases
+    ]
 
 
 @scenario(both=True, better=ONCE, expected=SYNC)
 def never_counts_and_ends_at_the_limit(kit: Kit) -> Any:
-    return [_chat(kit, "NEVER", [], max_consecutive_auto_reply=limit, default_auto_reply="auto") for limit in (0, 1, 2)]
+    return [
+        _chat(kit, "NEVER", [], max_consecutive_auto_reply=limit, default_auto_reply="auto")
+        for limit in (0, 1, 2)
+    ]
 
 
 @scenario(both=True, better=ONCE, expected=SYNC)
@@ -68,14 +89,20 @@ def never_ends_at_a_termination_message(kit: Kit) -> Any:
 
 @scenario(both=True, better=ONCE, expected=SYNC)
 def no_automatic_reply_allowed(kit: Kit) -> Any:
-    return [_chat(kit, mode, ["typed", "exit", "exit"], max_consecutive_auto_reply=0) for mode in ("NEVER", "TERMINATE")]
+    return [
+        _chat(kit, mode, ["typed", "exit", "exit"], max_consecutive_auto_reply=0)
+        for mode in ("NEVER", "TERMINATE")
+    ]
 
 
 @scenario(both=True)
 def the_default_termination_message(kit: Kit) -> Any:
     found = []
     for text in ("TERMINATE", "TERMINATE.", " TERMINATE", "terminate", "done TERMINATE", ""):
-        left, right = kit.agent("left", default_auto_reply="l"), kit.agent("right", default_auto_reply=text)
+        left, right = (
+            kit.agent("left", default_auto_reply="l"),
+            kit.agent("right", default_auto_reply=text),
+        )
         kit.call(left, "initiate_chat", right, message="m", max_turns=2)
         found.append(len(left.chat_messages[right]))
     return found
@@ -113,7 +140,11 @@ def the_limit_of_each_sender(kit: Kit) -> Any:
     for other in others:
         kit.call(other, "initiate_chat", agent, message="m")
     limits = [agent.max_consecutive_auto_reply(other) for other in others]
-    return [limits, agent.max_consecutive_auto_reply(), [len(agent.chat_messages[other]) for other in others]]
+    return [
+        limits,
+        agent.max_consecutive_auto_reply(),
+        [len(agent.chat_messages[other]) for other in others],
+    ]
 
 
 @scenario
@@ -139,7 +170,10 @@ def resetting_counters(kit: Kit) -> Any:
 
 def _checked(kit: Kit, mode: str, text: str, answers: list[str], count: int = 0) -> Any:
     """What the check itself gives for one message, and what the counter is after it."""
-    agent, other = kit.agent("a", human_input_mode=mode, max_consecutive_auto_reply=2), kit.agent("b")
+    agent, other = (
+        kit.agent("a", human_input_mode=mode, max_consecutive_auto_reply=2),
+        kit.agent("b"),
+    )
     given = kit.human(agent, answers)
     other.send(text, agent, request_reply=False)
     agent._consecutive_auto_reply_counter[other] = count
@@ -149,7 +183,13 @@ def _checked(kit: Kit, mode: str, text: str, answers: list[str], count: int = 0)
 
 @scenario(both=True)
 def the_check_in_mode_always(kit: Kit) -> Any:
-    cases = [("m", ["typed"]), ("m", [""]), ("m", ["exit"]), ("TERMINATE", [""]), ("TERMINATE", ["typed"])]
+    cases = [
+        ("m", ["typed"]),
+        ("m", [""]),
+        ("m", ["exit"]),
+        ("TERMINATE", [""]),
+        ("TERMINATE", ["typed"]),
+    ]
     return [_checked(kit, "ALWAYS", text, answers, 1) for text, answers in cases]
 
 
@@ -168,7 +208,10 @@ def the_check_in_mode_terminate(kit: Kit) -> Any:
 
 @scenario(both=True)
 def the_check_in_mode_never(kit: Kit) -> Any:
-    return [_checked(kit, "NEVER", text, [], count) for text, count in (("m", 0), ("m", 1), ("m", 2), ("TERMINATE", 0))]
+    return [
+        _checked(kit, "NEVER", text, [], count)
+        for text, count in (("m", 0), ("m", 1), ("m", 2), ("TERMINATE", 0))
+    ]
 
 
 @scenario(both=True)
@@ -183,7 +226,10 @@ def the_check_answers_open_tool_calls(kit: Kit) -> Any:
 @scenario
 def the_check_without_a_sender(kit: Kit) -> Any:
     agent = kit.agent("a")
-    return [agent.check_termination_and_human_reply([{"role": "user", "content": text}]) for text in ("m", "TERMINATE")]
+    return [
+        agent.check_termination_and_human_reply([{"role": "user", "content": text}])
+        for text in ("m", "TERMINATE")
+    ]
 
 
 @scenario(both=True)
@@ -200,14 +246,22 @@ def an_overridden_question_is_honoured(kit: Kit) -> Any:
         async def a_get_human_input(self, prompt: str) -> str:
             return self.get_human_input(prompt)
 
-    person, other = Person("person", human_input_mode="ALWAYS"), kit.agent("other", default_auto_reply="r")
+    person, other = (
+        Person("person", human_input_mode="ALWAYS"),
+        kit.agent("other", default_auto_reply="r"),
+    )
     kit.call(other, "initiate_chat", person, message="m")
     return [_contents(person, other)[:2], person.asked > 1]
 
 
 @scenario(both=True, better=ONCE, expected=SYNC)
 def a_counter_starts_again_after_a_human_answer(kit: Kit) -> Any:
-    left = kit.agent("left", human_input_mode="TERMINATE", max_consecutive_auto_reply=1, default_auto_reply="auto")
+    left = kit.agent(
+        "left",
+        human_input_mode="TERMINATE",
+        max_consecutive_auto_reply=1,
+        default_auto_reply="auto",
+    )
     right = kit.agent("right", default_auto_reply="r")
     given = kit.human(left, ["typed", "typed", "exit"])
     kit.call(left, "initiate_chat", right, message="m")

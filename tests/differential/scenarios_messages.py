@@ -34,7 +34,10 @@ def how_texts_and_dicts_are_kept(kit: Kit) -> Any:
 def how_roles_and_names_are_kept(kit: Kit) -> Any:
     roles = ["user", "assistant", "system", "function", "tool", "other", None]
     messages = [{"content": "c", "role": role} for role in roles]
-    return [_stored(kit, one) for one in [*messages, {"content": "c", "name": "n"}, {"content": "c", "name": ""}]]
+    return [
+        _stored(kit, one)
+        for one in [*messages, {"content": "c", "name": "n"}, {"content": "c", "name": ""}]
+    ]
 
 
 @scenario(both=True)
@@ -59,14 +62,27 @@ def how_calls_are_kept(kit: Kit) -> Any:
 
 @scenario(both=True)
 def what_is_no_message(kit: Kit) -> Any:
-    messages: list[Any] = [{}, {"content": None}, {"role": "user"}, {"name": "n"}, {"context": {}}, None, 3]
+    messages: list[Any] = [
+        {},
+        {"content": None},
+        {"role": "user"},
+        {"name": "n"},
+        {"context": {}},
+        None,
+        3,
+    ]
     return [_stored(kit, message) for message in messages]
 
 
 @scenario(both=True)
 def a_message_may_override_its_role(kit: Kit) -> Any:
-    messages = [{"content": "c", "override_role": role} for role in ("user", "system", "assistant", "other")]
-    return [_stored(kit, message) for message in [*messages, {"content": "c", "override_role": "user", "role": "tool"}]]
+    messages = [
+        {"content": "c", "override_role": role} for role in ("user", "system", "assistant", "other")
+    ]
+    return [
+        _stored(kit, message)
+        for message in [*messages, {"content": "c", "override_role": "user", "role": "tool"}]
+    ]
 
 
 @scenario(both=True)
@@ -78,29 +94,49 @@ def the_senders_dict_is_not_changed(kit: Kit) -> Any:
 
 @scenario(both=True)
 def what_a_reply_keeps_of_pydantic_like_messages(kit: Kit) -> Any:
-    a, b = kit.agent("a"), kit.agent("b", default_auto_reply={"content": "r", "role": "user", "name": "other", "k": [1]})
+    a, b = (
+        kit.agent("a"),
+        kit.agent(
+            "b", default_auto_reply={"content": "r", "role": "user", "name": "other", "k": [1]}
+        ),
+    )
     kit.call(a, "send", "m", b, request_reply=True)
     return [kit.transcript(a, b), kit.transcript(b, a)]
 
 
 @scenario(
     both=True,
-    better="defect 3: content may be a function of the context, also under the default termination check, and the context stays",
+    better=(
+        "defect 3: content may be a function of the context, also under the default termination"
+        " check, and the context stays"
+    ),
     expected=[["<context> one"], {"word": "one"}],
 )
 def content_as_a_function_of_the_context(kit: Kit) -> Any:
     a, b = kit.agent("a"), kit.agent("b", llm_config=kit.llm_config())
     seen = kit.scripted(b, ["r"])
-    message = {"content": lambda context: f"<context> {context['word']}", "context": {"word": "one"}}
+    message = {
+        "content": lambda context: f"<context> {context['word']}",
+        "context": {"word": "one"},
+    }
     kit.call(a, "send", message, b, request_reply=True)
     return [[one["content"] for one in seen[0][1:]], b.chat_messages[a][0]["context"]]
 
 
 @scenario(both=True)
 def a_context_updates_the_content_of_earlier_messages(kit: Kit) -> Any:
-    a, b = kit.agent("a"), kit.agent("b", llm_config=kit.llm_config(), is_termination_msg=lambda message: False)
+    a, b = (
+        kit.agent("a"),
+        kit.agent("b", llm_config=kit.llm_config(), is_termination_msg=lambda message: False),
+    )
     seen = kit.scripted(b, ["r", "s"])
-    kit.call(a, "send", {"content": lambda context: f"use {context['tool']}", "context": {"tool": "X"}}, b, request_reply=True)
+    kit.call(
+        a,
+        "send",
+        {"content": lambda context: f"use {context['tool']}", "context": {"tool": "X"}},
+        b,
+        request_reply=True,
+    )
     kit.call(a, "send", {"content": "again", "context": {"tool": "Y"}}, b, request_reply=True)
     return [[one["content"] for one in messages] for messages in seen]
 
@@ -166,7 +202,9 @@ def who_prints_and_who_is_silent(kit: Kit) -> Any:
     class Counting(base):  # type: ignore[misc]  # a class of either system
         printed = 0
 
-        def print(self, *objects: Any, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
+        def print(
+            self, *objects: Any, sep: str = " ", end: str = "\n", flush: bool = False
+        ) -> None:
             self.printed += 1
 
     found = []
@@ -182,7 +220,10 @@ def who_prints_and_who_is_silent(kit: Kit) -> Any:
 
 
 def _kept(agent: Any) -> dict[str, list[Any]]:
-    return {other.name: [message["content"] for message in messages] for other, messages in agent.chat_messages.items()}
+    return {
+        other.name: [message["content"] for message in messages]
+        for other, messages in agent.chat_messages.items()
+    }
 
 
 @scenario
@@ -200,7 +241,10 @@ def clearing_the_history(kit: Kit) -> Any:
 
 
 @scenario(
-    better="nr_messages_to_preserve counts with a recipient too, as documented; the oracle ignores it there",
+    better=(
+        "nr_messages_to_preserve counts with a recipient too, as documented; the oracle ignores it"
+        " there"
+    ),
     expected=["2", "3"],
 )
 def clearing_one_history_but_its_end(kit: Kit) -> Any:
@@ -244,10 +288,17 @@ def last_messages(kit: Kit) -> Any:
     a.send("1", b, request_reply=False)
     found += [a.last_message(), a.last_message(b)]
     a.send("2", c, request_reply=False)
-    return [*found, a.last_message(c), kit.raised(a.last_message), kit.raised(a.last_message, kit.agent("stranger"))]
+    return [
+        *found,
+        a.last_message(c),
+        kit.raised(a.last_message),
+        kit.raised(a.last_message, kit.agent("stranger")),
+    ]
 
 
-@scenario(better="defect 6: the last message of an emptied conversation is None", expected=[None, None])
+@scenario(
+    better="defect 6: the last message of an emptied conversation is None", expected=[None, None]
+)
 def last_message_of_an_emptied_conversation(kit: Kit) -> Any:
     a, b = kit.agent("a"), kit.agent("b")
     a.send("1", b, request_reply=False)
@@ -258,14 +309,20 @@ def last_message_of_an_emptied_conversation(kit: Kit) -> Any:
 @scenario(both=True)
 def a_chat_resumes_from_given_messages(kit: Kit) -> Any:
     a = kit.agent("a")
-    history = [{"content": "before", "role": "user", "name": "a"}, {"content": "known", "role": "assistant", "name": "b"}]
+    history = [
+        {"content": "before", "role": "user", "name": "a"},
+        {"content": "known", "role": "assistant", "name": "b"},
+    ]
     b = kit.agent("b", chat_messages={a: history}, llm_config=kit.llm_config())
     seen = kit.scripted(b, ["r"])
     kit.call(a, "send", "now", b, request_reply=True)
     return [seen, _kept(b)]
 
 
-@scenario(better="given messages are copied, so the caller's list does not grow with the chat", expected=[1, 3])
+@scenario(
+    better="given messages are copied, so the caller's list does not grow with the chat",
+    expected=[1, 3],
+)
 def given_messages_are_not_changed(kit: Kit) -> Any:
     a, history = kit.agent("a"), [{"content": "before", "role": "user", "name": "a"}]
     b = kit.agent("b", chat_messages={a: history}, default_auto_reply="r")

@@ -1,4 +1,6 @@
-"""Models: the wrapper's failover, filters, templates, caches and sums, and how an agent asks its model."""
+"""Models: the wrapper's failover, filters, templates, caches and sums, and how an agent asks its
+model.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,12 @@ def folder() -> Iterator[Path]:
         yield Path(path)
 
 
-def wrapper(kit: Kit, *answers: list[Any], price: float = 0.0, **base: Any) -> tuple[Any, list[Any]]:
-    """A wrapper over one scripted model for each list of answers (named one, two, ...), and the requests they get."""
+def wrapper(
+    kit: Kit, *answers: list[Any], price: float = 0.0, **base: Any
+) -> tuple[Any, list[Any]]:
+    """A wrapper over one scripted model for each list of answers (named one, two, ...), and the
+    requests they get.
+    """
     names = ["one", "two", "three"][: len(answers)]
     seen: list[Any] = []
     configs = [{**SCRIPTED, "model": name, "tags": [name]} for name in names]
@@ -45,7 +51,13 @@ def text_of(made: Any, response: Any) -> Any:
 def the_first_model_answers(kit: Kit) -> Any:
     made, seen = wrapper(kit, ["from one"], ["from two"])
     response = made.create(messages=HI)
-    return [text_of(made, response), response.config_id, response.pass_filter, response.cost, [p["model"] for p in seen]]
+    return [
+        text_of(made, response),
+        response.config_id,
+        response.pass_filter,
+        response.cost,
+        [p["model"] for p in seen],
+    ]
 
 
 @scenario
@@ -69,7 +81,12 @@ def a_filter_passes_over_answers(kit: Kit) -> Any:
         return context["wanted"] in text_of(made, response)
 
     response = made.create(messages=HI, filter_func=accept, context={"wanted": "yes"})
-    return [text_of(made, response), response.config_id, response.pass_filter, [p["model"] for p in seen]]
+    return [
+        text_of(made, response),
+        response.config_id,
+        response.pass_filter,
+        [p["model"] for p in seen],
+    ]
 
 
 @scenario
@@ -84,7 +101,9 @@ def requests_carry_the_keys_of_the_config(kit: Kit) -> Any:
     made, seen = wrapper(kit, ["a", "b"], temperature=0.5)
     made.create(messages=HI)
     made.create(messages=HI, temperature=0.1, top_p=0.9)
-    return [{key: p.get(key) for key in ("model", "temperature", "top_p", "messages")} for p in seen]
+    return [
+        {key: p.get(key) for key in ("model", "temperature", "top_p", "messages")} for p in seen
+    ]
 
 
 # --- custom clients
@@ -92,7 +111,9 @@ def requests_carry_the_keys_of_the_config(kit: Kit) -> Any:
 
 @scenario
 def clients_that_are_not_registered(kit: Kit) -> Any:
-    made = kit.OpenAIWrapper(config_list=[SCRIPTED, {**SCRIPTED, "model": "other"}], cache_seed=None)
+    made = kit.OpenAIWrapper(
+        config_list=[SCRIPTED, {**SCRIPTED, "model": "other"}], cache_seed=None
+    )
     before = kit.raised(made.create, messages=HI)
     made.register_model_client(scripted_model(["ok"], []))
     half = kit.raised(made.create, messages=HI)
@@ -103,7 +124,9 @@ def clients_that_are_not_registered(kit: Kit) -> Any:
 
 @scenario
 def a_client_of_a_name_in_no_config(kit: Kit) -> Any:
-    made = kit.OpenAIWrapper(config_list=[{**SCRIPTED, "model_client_cls": "Another"}], cache_seed=None)
+    made = kit.OpenAIWrapper(
+        config_list=[{**SCRIPTED, "model_client_cls": "Another"}], cache_seed=None
+    )
     return kit.raised(made.register_model_client, scripted_model(["ok"], []))
 
 
@@ -126,7 +149,10 @@ def a_client_gets_its_config_and_arguments(kit: Kit) -> Any:
 def an_agent_registers_a_client(kit: Kit) -> Any:
     bare, thinker = kit.agent("bare"), kit.agent("thinker", llm_config=config_for())
     thinker.register_model_client(scripted_model(["hello"], []))
-    return [kit.raised(bare.register_model_client, scripted_model([], [])) is not None, thinker.generate_reply(messages=HI)]
+    return [
+        kit.raised(bare.register_model_client, scripted_model([], [])) is not None,
+        thinker.generate_reply(messages=HI),
+    ]
 
 
 # --- templates
@@ -164,7 +190,12 @@ def a_callable_content_uses_the_latest_context(kit: Kit) -> Any:
     thinker = kit.agent("thinker", llm_config=config_for(), is_termination_msg=lambda m: False)
     thinker.register_model_client(scripted_model(["one", "two"], seen))
     asker = kit.agent("asker")
-    asker.send({"content": lambda c: f"Use {c['tool']}.", "context": {"tool": "X"}}, thinker, request_reply=False, silent=True)
+    asker.send(
+        {"content": lambda c: f"Use {c['tool']}.", "context": {"tool": "X"}},
+        thinker,
+        request_reply=False,
+        silent=True,
+    )
     histories = thinker.chat_messages[asker]
     return [callable(histories[0]["content"]), histories[0].get("context", {}).get("tool")]
 
@@ -186,13 +217,18 @@ def sums_of_calls(kit: Kit) -> Any:
 @scenario
 def sums_of_two_models(kit: Kit) -> Any:
     made, _ = wrapper(kit, ["no"], ["yes"], price=0.5)
-    made.create(messages=HI, filter_func=lambda context, response: text_of(made, response) == ["yes"])
+    made.create(
+        messages=HI, filter_func=lambda context, response: text_of(made, response) == ["yes"]
+    )
     return made.actual_usage_summary
 
 
 @scenario
 def sums_of_cached_calls(kit: Kit) -> Any:
-    with folder() as path, kit.Cache.disk(cache_seed=7, cache_path_root=str(path / "cache")) as cache:
+    with (
+        folder() as path,
+        kit.Cache.disk(cache_seed=7, cache_path_root=str(path / "cache")) as cache,
+    ):
         made, seen = wrapper(kit, ["a", "b"], price=0.5)
         texts = [text_of(made, made.create(messages=HI, cache=cache)) for _ in range(3)]
         return [texts, len(seen), made.actual_usage_summary, made.total_usage_summary]
@@ -204,7 +240,12 @@ def sums_of_an_agent(kit: Kit) -> Any:
     thinker.register_model_client(scripted_model(["a", "b"], [], price=0.1))
     asker = kit.agent("asker", default_auto_reply="go on")
     result = kit.call(asker, "initiate_chat", thinker, message="start", max_turns=2, silent=True)
-    sums = [thinker.get_actual_usage(), thinker.get_total_usage(), asker.get_actual_usage(), asker.get_total_usage()]
+    sums = [
+        thinker.get_actual_usage(),
+        thinker.get_total_usage(),
+        asker.get_actual_usage(),
+        asker.get_total_usage(),
+    ]
     return [sums, result.cost, kit.gather_usage_summary([thinker, asker])]
 
 
@@ -233,10 +274,22 @@ def printed_sums(kit: Kit) -> Any:
 
 @scenario
 def a_cache_tells_requests_apart(kit: Kit) -> Any:
-    with folder() as path, kit.Cache.disk(cache_seed=7, cache_path_root=str(path / "cache")) as cache:
+    with (
+        folder() as path,
+        kit.Cache.disk(cache_seed=7, cache_path_root=str(path / "cache")) as cache,
+    ):
         made, seen = wrapper(kit, ["a", "b", "c", "d"])
-        requests: list[dict[str, Any]] = [{}, {"temperature": 0.5}, {}, {"messages": [*HI, *HI]}, {"temperature": 0.5}]
-        texts = [text_of(made, made.create(**{"messages": HI, "cache": cache, **more})) for more in requests]
+        requests: list[dict[str, Any]] = [
+            {},
+            {"temperature": 0.5},
+            {},
+            {"messages": [*HI, *HI]},
+            {"temperature": 0.5},
+        ]
+        texts = [
+            text_of(made, made.create(**{"messages": HI, "cache": cache, **more}))
+            for more in requests
+        ]
         return [texts, len(seen)]
 
 
@@ -263,7 +316,10 @@ def a_cache_seed_in_the_config(kit: Kit) -> Any:
 
 @scenario
 def a_cached_answer_still_meets_the_filter(kit: Kit) -> Any:
-    with folder() as path, kit.Cache.disk(cache_seed=7, cache_path_root=str(path / "cache")) as cache:
+    with (
+        folder() as path,
+        kit.Cache.disk(cache_seed=7, cache_path_root=str(path / "cache")) as cache,
+    ):
         made, seen = wrapper(kit, ["no"], ["yes"])
         options: dict[str, Any] = {"messages": HI, "cache": cache}
         options["filter_func"] = lambda context, response: text_of(made, response) == ["yes"]
@@ -273,20 +329,29 @@ def a_cached_answer_still_meets_the_filter(kit: Kit) -> Any:
 
 @scenario(both=True)
 def a_cache_of_a_chat(kit: Kit) -> Any:
-    with folder() as path, kit.Cache.disk(cache_seed=7, cache_path_root=str(path / "cache")) as cache:
+    with (
+        folder() as path,
+        kit.Cache.disk(cache_seed=7, cache_path_root=str(path / "cache")) as cache,
+    ):
         seen: list[Any] = []
         thinker = kit.agent("thinker", llm_config=config_for())
         thinker.register_model_client(scripted_model(["first", "second"], seen))
         asker = kit.agent("asker")
         options: dict[str, Any] = {"message": "start", "max_turns": 1, "silent": True}
-        results = [kit.call(asker, "initiate_chat", thinker, **options, cache=cache).summary for _ in range(2)]
+        results = [
+            kit.call(asker, "initiate_chat", thinker, **options, cache=cache).summary
+            for _ in range(2)
+        ]
         results.append(kit.call(asker, "initiate_chat", thinker, **options).summary)
         return [results, len(seen), thinker.client_cache, asker.client_cache]
 
 
 @scenario
 def a_cache_by_itself(kit: Kit) -> Any:
-    with folder() as path, kit.Cache.disk(cache_seed=7, cache_path_root=str(path / "cache")) as cache:
+    with (
+        folder() as path,
+        kit.Cache.disk(cache_seed=7, cache_path_root=str(path / "cache")) as cache,
+    ):
         before = [cache.get("k"), cache.get("k", "none")]
         cache.set("k", {"a": [1, 2]})
         return [before, cache.get("k"), kit.raised(kit.Cache, {"unknown": 1})]
@@ -303,7 +368,9 @@ def replies_of_a_model(kit: Kit) -> Any:
         {"role": "assistant", "content": "as a dict"},
         {"role": "assistant", "content": None, "tool_calls": [call]},
     ]
-    answers.append({"role": "assistant", "content": "", "function_call": {"name": "double", "arguments": "{}"}})
+    answers.append(
+        {"role": "assistant", "content": "", "function_call": {"name": "double", "arguments": "{}"}}
+    )
     thinker = kit.agent("thinker", llm_config=kit.llm_config())
     kit.scripted(thinker, answers)
     return [kit.call(thinker, "generate_oai_reply", messages=HI) for _ in answers]
@@ -312,7 +379,11 @@ def replies_of_a_model(kit: Kit) -> Any:
 @scenario(both=True)
 def without_a_model_there_is_no_reply(kit: Kit) -> Any:
     silent = kit.agent("silent", llm_config=False)
-    return [kit.call(silent, "generate_oai_reply", messages=HI), silent.client is None, silent.llm_config]
+    return [
+        kit.call(silent, "generate_oai_reply", messages=HI),
+        silent.client is None,
+        silent.llm_config,
+    ]
 
 
 @scenario(both=True)

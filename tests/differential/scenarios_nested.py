@@ -11,7 +11,12 @@ from tests.differential.kit import Kit, scenario
 def _cast(kit: Kit) -> tuple[Any, Any, Any, Any]:
     """Who asks, who answers by nested chats, and two experts."""
     asker = kit.agent("asker", max_consecutive_auto_reply=0)
-    return asker, kit.agent("outer"), kit.agent("x", default_auto_reply="from x"), kit.agent("y", default_auto_reply="from y")
+    return (
+        asker,
+        kit.agent("outer"),
+        kit.agent("x", default_auto_reply="from x"),
+        kit.agent("y", default_auto_reply="from y"),
+    )
 
 
 def _contents(agent: Any, other: Any) -> list[Any]:
@@ -21,7 +26,10 @@ def _contents(agent: Any, other: Any) -> list[Any]:
 @scenario(both=True)
 def nested_chats_answer_with_the_last_summary(kit: Kit) -> Any:
     asker, outer, x, y = _cast(kit)
-    chats = [{"recipient": x, "message": "one", "max_turns": 1}, {"recipient": y, "message": "two", "max_turns": 1}]
+    chats = [
+        {"recipient": x, "message": "one", "max_turns": 1},
+        {"recipient": y, "message": "two", "max_turns": 1},
+    ]
     outer.register_nested_chats(chats, trigger=asker)
     kit.call(asker, "initiate_chat", outer, message="m")
     return [_contents(asker, outer), _contents(outer, x), _contents(outer, y)]
@@ -30,9 +38,17 @@ def nested_chats_answer_with_the_last_summary(kit: Kit) -> Any:
 @scenario
 def messages_of_nested_chats(kit: Kit) -> Any:
     found = []
-    for message in (None, "text", lambda recipient, messages, sender, config: f"{recipient.name} got {messages[-1]['content']}"):
+    for message in (
+        None,
+        "text",
+        lambda recipient, messages, sender, config: (
+            f"{recipient.name} got {messages[-1]['content']}"
+        ),
+    ):
         asker, outer, x, _ = _cast(kit)
-        outer.register_nested_chats([{"recipient": x, "message": message, "max_turns": 1}], trigger=asker)
+        outer.register_nested_chats(
+            [{"recipient": x, "message": message, "max_turns": 1}], trigger=asker
+        )
         asker.initiate_chat(outer, message="m")
         found.append([_contents(asker, outer), _contents(outer, x)])
     return found
@@ -55,12 +71,16 @@ def a_reply_function_of_ones_own_for_nested_chats(kit: Kit) -> Any:
     asker, outer, x, _ = _cast(kit)
     seen = []
 
-    def reply(chat_queue: Any, recipient: Any, messages: Any, sender: Any, config: Any) -> tuple[bool, str]:
+    def reply(
+        chat_queue: Any, recipient: Any, messages: Any, sender: Any, config: Any
+    ) -> tuple[bool, str]:
         seen.append([len(chat_queue), recipient.name, len(messages), sender.name, config])
         return True, "own"
 
     chats = [{"recipient": x, "message": "one", "max_turns": 1}]
-    outer.register_nested_chats(chats, trigger=asker, reply_func_from_nested_chats=reply, config={"k": 1})
+    outer.register_nested_chats(
+        chats, trigger=asker, reply_func_from_nested_chats=reply, config={"k": 1}
+    )
     asker.initiate_chat(outer, message="m")
     return [seen, _contents(asker, outer)]
 
@@ -70,7 +90,9 @@ def wrong_reply_functions_of_nested_chats(kit: Kit) -> Any:
     asker, outer, x, _ = _cast(kit)
     chats = [{"recipient": x, "message": "one", "max_turns": 1}]
     return [
-        kit.raised(outer.register_nested_chats, chats, trigger=asker, reply_func_from_nested_chats=function)
+        kit.raised(
+            outer.register_nested_chats, chats, trigger=asker, reply_func_from_nested_chats=function
+        )
         for function in ("unknown", 3)
     ]
 
@@ -97,13 +119,18 @@ def nested_chats_come_after_the_termination_check(kit: Kit) -> Any:
 @scenario
 def nested_chats_with_a_sender_of_their_own(kit: Kit) -> Any:
     asker, outer, x, y = _cast(kit)
-    outer.register_nested_chats([{"sender": y, "recipient": x, "message": "one", "max_turns": 1}], trigger=asker)
+    outer.register_nested_chats(
+        [{"sender": y, "recipient": x, "message": "one", "max_turns": 1}], trigger=asker
+    )
     asker.initiate_chat(outer, message="m")
     return [_contents(asker, outer), _contents(y, x), len(outer.chat_messages)]
 
 
 @scenario(
-    better="carryover_config works in every nested chat; the oracle honours it in its swarms only and ignores it elsewhere",
+    better=(
+        "carryover_config works in every nested chat; the oracle honours it in its swarms only and"
+        " ignores it elsewhere"
+    ),
     expected=[
         ["one\nContext: \nthe question", "from x"],
         ["one\nContext: \nthe question", "from x"],
@@ -113,7 +140,12 @@ def nested_chats_with_a_sender_of_their_own(kit: Kit) -> Any:
 )
 def a_carryover_into_nested_chats(kit: Kit) -> Any:
     found = []
-    for method in ("all", "last_msg", lambda agent, messages, args: f"{len(messages)} {sorted(args)}", "unknown"):
+    for method in (
+        "all",
+        "last_msg",
+        lambda agent, messages, args: f"{len(messages)} {sorted(args)}",
+        "unknown",
+    ):
         asker, outer, x, _ = _cast(kit)
         config = {"summary_method": method, "summary_args": {"k": 1}}
         chats = [{"recipient": x, "message": "one", "max_turns": 1, "carryover_config": config}]
@@ -145,7 +177,10 @@ def async_nested_chats_need_ids(kit: Kit) -> Any:
 @scenario
 def the_queue_of_nested_chats_stays_as_it_is(kit: Kit) -> Any:
     asker, outer, x, y = _cast(kit)
-    chats = [{"recipient": x, "message": "one", "max_turns": 1}, {"recipient": y, "message": "two", "max_turns": 1}]
+    chats = [
+        {"recipient": x, "message": "one", "max_turns": 1},
+        {"recipient": y, "message": "two", "max_turns": 1},
+    ]
     outer.register_nested_chats(chats, trigger=asker)
     for text in ("m", "n"):
         asker.initiate_chat(outer, message=text)

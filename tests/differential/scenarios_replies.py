@@ -9,12 +9,18 @@ from typing import Any
 from tests.differential.kit import Kit, scenario
 
 
-def _says(text: str | None, final: bool = True, seen: list[Any] | None = None) -> Callable[..., Any]:
+def _says(
+    text: str | None, final: bool = True, seen: list[Any] | None = None
+) -> Callable[..., Any]:
     """A reply function that gives this text, and notes the call."""
 
-    def reply(recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> tuple[bool, str | None]:
+    def reply(
+        recipient: Any, messages: Any = None, sender: Any = None, config: Any = None
+    ) -> tuple[bool, str | None]:
         if seen is not None:
-            seen.append([text, recipient.name, sender.name if sender else None, len(messages), config])
+            seen.append(
+                [text, recipient.name, sender.name if sender else None, len(messages), config]
+            )
         return final, text
 
     reply.__name__ = f"says_{text}"
@@ -22,7 +28,9 @@ def _says(text: str | None, final: bool = True, seen: list[Any] | None = None) -
 
 
 def _says_async(text: str) -> Callable[..., Any]:
-    async def reply(recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> tuple[bool, str]:
+    async def reply(
+        recipient: Any, messages: Any = None, sender: Any = None, config: Any = None
+    ) -> tuple[bool, str]:
         return True, text
 
     return reply
@@ -32,15 +40,24 @@ USER = [{"role": "user", "content": "m"}]
 
 
 def _order(agent: Any) -> list[str]:
-    """The names in the table; the oracle lists the two faces of a method one after the other, which count as one here."""
-    names: list[str] = [entry["reply_func"].__name__.removeprefix("a_") for entry in agent._reply_func_list]
+    """The names in the table; the oracle lists the two faces of a method one after the other, which
+    count as one here.
+    """
+    names: list[str] = [
+        entry["reply_func"].__name__.removeprefix("a_") for entry in agent._reply_func_list
+    ]
     return [name for index, name in enumerate(names) if names[index - 1 : index] != [name]]
 
 
 @scenario
 def the_order_of_reply_functions(kit: Kit) -> Any:
     user = kit.UserProxyAgent("d", code_execution_config=False)
-    agents = [kit.agent("a"), kit.agent("b", llm_config=kit.llm_config()), kit.AssistantAgent("c"), user]
+    agents = [
+        kit.agent("a"),
+        kit.agent("b", llm_config=kit.llm_config()),
+        kit.AssistantAgent("c"),
+        user,
+    ]
     return [_order(agent) for agent in agents]
 
 
@@ -102,7 +119,16 @@ def triggers_of_every_kind(kit: Kit) -> Any:
 @scenario
 def triggers_without_a_sender(kit: Kit) -> Any:
     bob, found = kit.agent("bob"), []
-    for trigger in (kit.Agent, bob, lambda sender: sender is None, [None], [], "bob", ["bob"], [None, "bob"]):
+    for trigger in (
+        kit.Agent,
+        bob,
+        lambda sender: sender is None,
+        [None],
+        [],
+        "bob",
+        ["bob"],
+        [None, "bob"],
+    ):
         agent = kit.agent("a", default_auto_reply="-")
         agent.register_reply(trigger, _says("+"))
         found.append(kit.raised(agent.generate_reply, USER) or agent.generate_reply(USER))
@@ -137,7 +163,9 @@ def a_wrong_trigger_in_a_list_is_found_when_used_at_the_latest(kit: Kit) -> Any:
 def a_config_is_copied_and_restored(kit: Kit) -> Any:
     agent, given = kit.agent("a"), {"n": 0}
 
-    def count(recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> tuple[bool, str]:
+    def count(
+        recipient: Any, messages: Any = None, sender: Any = None, config: Any = None
+    ) -> tuple[bool, str]:
         config["n"] += 1
         return True, str(config["n"])
 
@@ -151,7 +179,12 @@ def a_config_is_copied_and_restored(kit: Kit) -> Any:
 @scenario
 def a_config_reset_by_its_own_function(kit: Kit) -> Any:
     agent, seen = kit.agent("a"), []
-    agent.register_reply(kit.Agent, _says("x"), config={"n": 1}, reset_config=lambda config: seen.append(dict(config)))
+    agent.register_reply(
+        kit.Agent,
+        _says("x"),
+        config={"n": 1},
+        reset_config=lambda config: seen.append(dict(config)),
+    )
     agent.reset()
     return [seen, agent._reply_func_list[0]["config"]]
 
@@ -182,7 +215,10 @@ def replacing_a_reply_function_of_the_class(kit: Kit) -> Any:
 
 @scenario
 def an_async_function_in_a_sync_chat(kit: Kit) -> Any:
-    agent, other = kit.agent("a", default_auto_reply="default"), kit.agent("b", max_consecutive_auto_reply=0)
+    agent, other = (
+        kit.agent("a", default_auto_reply="default"),
+        kit.agent("b", max_consecutive_auto_reply=0),
+    )
     agent.register_reply(kit.Agent, _says_async("async"))
     raised = kit.raised(other.initiate_chat, agent, message="m")
     return [raised, agent.generate_reply(USER, other)]
@@ -190,7 +226,10 @@ def an_async_function_in_a_sync_chat(kit: Kit) -> Any:
 
 @scenario
 def an_async_function_that_a_sync_chat_may_skip(kit: Kit) -> Any:
-    agent, other = kit.agent("a", default_auto_reply="default"), kit.agent("b", max_consecutive_auto_reply=0)
+    agent, other = (
+        kit.agent("a", default_auto_reply="default"),
+        kit.agent("b", max_consecutive_auto_reply=0),
+    )
     agent.register_reply(kit.Agent, _says_async("async"), ignore_async_in_sync_chat=True)
     other.initiate_chat(agent, message="m", max_turns=1)
     found = [agent.last_message(other)["content"]]
@@ -204,7 +243,10 @@ def excluding_reply_functions(kit: Kit) -> Any:
     first, second = _says("first"), _says("second")
     agent.register_reply(kit.Agent, second)
     agent.register_reply(kit.Agent, first)
-    return [kit.call(agent, "generate_reply", USER, other, exclude=exclude) for exclude in ([], [first], [first, second])]
+    return [
+        kit.call(agent, "generate_reply", USER, other, exclude=exclude)
+        for exclude in ([], [first], [first, second])
+    ]
 
 
 @scenario(both=True)
@@ -212,19 +254,34 @@ def a_reply_without_messages(kit: Kit) -> Any:
     agent, other = kit.agent("a", default_auto_reply="default"), kit.agent("b")
     kit.call(other, "send", "m", agent, request_reply=False)
     raised = kit.raised(lambda: kit.call(agent, "generate_reply"))
-    return [raised, kit.call(agent, "generate_reply", sender=other), kit.call(agent, "generate_reply", USER)]
+    return [
+        raised,
+        kit.call(agent, "generate_reply", sender=other),
+        kit.call(agent, "generate_reply", USER),
+    ]
 
 
-@scenario(both=True, better="defect 6: an empty conversation gets the default reply, no IndexError", expected=["d", "d", "d"])
+@scenario(
+    both=True,
+    better="defect 6: an empty conversation gets the default reply, no IndexError",
+    expected=["d", "d", "d"],
+)
 def a_reply_to_an_empty_conversation(kit: Kit) -> Any:
     agent, other = kit.agent("a", default_auto_reply="d"), kit.agent("b")
-    cases: list[dict[str, Any]] = [{"messages": []}, {"messages": [], "sender": other}, {"sender": other}]
+    cases: list[dict[str, Any]] = [
+        {"messages": []},
+        {"messages": [], "sender": other},
+        {"sender": other},
+    ]
     return [kit.call(agent, "generate_reply", **case) for case in cases]
 
 
 @scenario(both=True)
 def a_default_reply_as_a_dict(kit: Kit) -> Any:
-    agent, other = kit.agent("a", default_auto_reply={"content": "d", "role": "user"}), kit.agent("b")
+    agent, other = (
+        kit.agent("a", default_auto_reply={"content": "d", "role": "user"}),
+        kit.agent("b"),
+    )
     kit.call(other, "send", "m", agent, request_reply=True)
     return [kit.call(agent, "generate_reply", sender=other), kit.transcript(other, agent)]
 
@@ -237,10 +294,15 @@ def an_overridden_reply_is_honoured(kit: Kit) -> Any:
         def generate_reply(self, messages: Any = None, sender: Any = None, **kwargs: Any) -> str:
             return f"own {len(messages or self.chat_messages[sender])}"
 
-        async def a_generate_reply(self, messages: Any = None, sender: Any = None, **kwargs: Any) -> str:
+        async def a_generate_reply(
+            self, messages: Any = None, sender: Any = None, **kwargs: Any
+        ) -> str:
             return self.generate_reply(messages, sender)
 
-    own, other = Own("own", human_input_mode="NEVER"), kit.agent("other", max_consecutive_auto_reply=0)
+    own, other = (
+        Own("own", human_input_mode="NEVER"),
+        kit.agent("other", max_consecutive_auto_reply=0),
+    )
     kit.call(other, "initiate_chat", own, message="m")
     return kit.transcript(other, own)
 
@@ -271,7 +333,9 @@ def a_hook_on_sending(kit: Kit) -> Any:
 
     def hook(sender: Any, message: Any, recipient: Any, silent: bool) -> Any:
         seen.append([sender.name, message, recipient.name, silent])
-        return f"{message} changed" if isinstance(message, str) else {**message, "content": "changed"}
+        return (
+            f"{message} changed" if isinstance(message, str) else {**message, "content": "changed"}
+        )
 
     a.register_hook("process_message_before_send", hook)
     kit.call(a, "send", "m", b, request_reply=False, silent=True)
@@ -281,7 +345,10 @@ def a_hook_on_sending(kit: Kit) -> Any:
 
 @scenario(
     both=True,
-    better="defect 2: hooks see copies: what they change goes to the model, not into the stored history",
+    better=(
+        "defect 2: hooks see copies: what they change goes to the model, not into the stored"
+        " history"
+    ),
     expected=[["one", "two"], ["m one two"], ["m"]],
 )
 def hooks_on_the_last_received_message(kit: Kit) -> Any:
@@ -290,7 +357,11 @@ def hooks_on_the_last_received_message(kit: Kit) -> Any:
     b.register_hook("process_last_received_message", _add("one", order))
     b.register_hook("process_last_received_message", _add("two", order))
     kit.call(a, "send", "m", b, request_reply=True)
-    return [order, [one["content"] for one in seen[0][1:]], [one["content"] for one in b.chat_messages[a][:1]]]
+    return [
+        order,
+        [one["content"] for one in seen[0][1:]],
+        [one["content"] for one in b.chat_messages[a][:1]],
+    ]
 
 
 @scenario(both=True)
@@ -316,14 +387,19 @@ def the_last_message_hook_is_left_out_for_some_messages(kit: Kit) -> Any:
 def a_hook_on_all_messages(kit: Kit) -> Any:
     a, b = kit.agent("a"), kit.agent("b", llm_config=kit.llm_config())
     seen = kit.scripted(b, ["r"])
-    b.register_hook("process_all_messages_before_reply", lambda messages: [{"role": "user", "content": "before"}, *messages])
+    b.register_hook(
+        "process_all_messages_before_reply",
+        lambda messages: [{"role": "user", "content": "before"}, *messages],
+    )
     kit.call(a, "send", "m", b, request_reply=True)
     return [[one["content"] for one in seen[0][1:]], len(b.chat_messages[a])]
 
 
 @scenario(
     both=True,
-    better="defect 2: hooks run in one order in both faces, the last message first, then all messages",
+    better=(
+        "defect 2: hooks run in one order in both faces, the last message first, then all messages"
+    ),
     expected=["state", "last", "all"],
 )
 def the_order_of_hooks(kit: Kit) -> Any:
@@ -344,7 +420,10 @@ def the_order_of_hooks(kit: Kit) -> Any:
 def a_hook_on_the_agents_state(kit: Kit) -> Any:
     a, b = kit.agent("a"), kit.agent("b", llm_config=kit.llm_config())
     seen = kit.scripted(b, ["r"])
-    b.register_hook("update_agent_state", lambda agent, messages: agent.update_system_message(f"you saw {len(messages)}"))
+    b.register_hook(
+        "update_agent_state",
+        lambda agent, messages: agent.update_system_message(f"you saw {len(messages)}"),
+    )
     kit.call(a, "send", "m", b, request_reply=True)
     return [seen[0][0], b.system_message]
 
@@ -354,4 +433,8 @@ def wrong_hooks(kit: Kit) -> Any:
     agent, hook = kit.agent("a"), _add("x", [])
     raised = [kit.raised(agent.register_hook, "unknown", hook)]
     agent.register_hook("process_last_received_message", hook)
-    return [*raised, kit.raised(agent.register_hook, "process_last_received_message", hook), sorted(agent.hook_lists)]
+    return [
+        *raised,
+        kit.raised(agent.register_hook, "process_last_received_message", hook),
+        sorted(agent.hook_lists),
+    ]

@@ -7,7 +7,15 @@ from typing import Annotated, Any
 
 from tests.differential.actors import scripted_model, speaker
 from tests.differential.kit import Kit, scenario
-from tests.differential.toolbox import Described, answer, asking, call_of, contents, tools_of, unwarned
+from tests.differential.toolbox import (
+    Described,
+    answer,
+    asking,
+    call_of,
+    contents,
+    tools_of,
+    unwarned,
+)
 
 
 @scenario(both=True)
@@ -21,7 +29,9 @@ def registered_results_of_many_types(kit: Kit) -> Any:
 
         runner.register_for_execution(name=f"f{i}")(give)
     calls = [call_of(f"f{i}", "{}", str(i)) for i in range(len(results))]
-    return contents(kit.call(runner, "generate_reply", messages=[asking(*calls)], sender=kit.agent("caller")))
+    return contents(
+        kit.call(runner, "generate_reply", messages=[asking(*calls)], sender=kit.agent("caller"))
+    )
 
 
 @scenario(both=True)
@@ -39,7 +49,11 @@ def several_calls_in_one_message(kit: Kit) -> Any:
 @scenario(both=True)
 def an_async_tool(kit: Kit) -> Any:
     double, slow_double = tools_of(kit)
-    return answer(kit, {"slow": slow_double, "fast": double}, asking(call_of("slow"), call_of("fast", '{"x": 3}', "2")))
+    return answer(
+        kit,
+        {"slow": slow_double, "fast": double},
+        asking(call_of("slow"), call_of("fast", '{"x": 3}', "2")),
+    )
 
 
 @scenario(both=True)
@@ -53,14 +67,18 @@ def an_unknown_tool(kit: Kit) -> Any:
 def arguments_that_are_not_json(kit: Kit) -> Any:
     double, _ = tools_of(kit)
     texts = ["{x: 2}", "2 + 2", '{"x": ', "[1, 2]x"]
-    return [contents(answer(kit, {"double": double}, asking(call_of("double", text)))) for text in texts]
+    return [
+        contents(answer(kit, {"double": double}, asking(call_of("double", text)))) for text in texts
+    ]
 
 
 @scenario(both=True)
 def arguments_that_do_not_fit(kit: Kit) -> Any:
     double, _ = tools_of(kit)
     texts = ['{"y": 2}', "{}", '{"x": 1, "y": 2}']
-    return [contents(answer(kit, {"double": double}, asking(call_of("double", text)))) for text in texts]
+    return [
+        contents(answer(kit, {"double": double}, asking(call_of("double", text)))) for text in texts
+    ]
 
 
 @scenario(both=True)
@@ -68,7 +86,12 @@ def arguments_with_raw_newlines(kit: Kit) -> Any:
     def echo(text: str) -> str:
         return text
 
-    texts = ['{"text": "one\ntwo"}', '{"text": "one\\ntwo"}', '{\n "text": "x"\n}', '{"text": "tab\tin"}']
+    texts = [
+        '{"text": "one\ntwo"}',
+        '{"text": "one\\ntwo"}',
+        '{\n "text": "x"\n}',
+        '{"text": "tab\tin"}',
+    ]
     return [contents(answer(kit, {"echo": echo}, asking(call_of("echo", text)))) for text in texts]
 
 
@@ -81,18 +104,25 @@ def a_tool_that_raises(kit: Kit) -> Any:
         raise KeyError("the reason")
 
     replies = [answer(kit, {"fail": f}, asking(call_of("fail"))) for f in (fail, fail_slowly)]
-    return [[contents(r), "the reason" in r["tool_responses"][0]["content"], r["role"]] for r in replies]
+    return [
+        [contents(r), "the reason" in r["tool_responses"][0]["content"], r["role"]] for r in replies
+    ]
 
 
 @scenario(both=True)
 def a_tool_call_among_messages(kit: Kit) -> Any:
     double, _ = tools_of(kit)
-    agent = kit.agent("runner", function_map={"double": double}, default_auto_reply="nothing to run")
+    agent = kit.agent(
+        "runner", function_map={"double": double}, default_auto_reply="nothing to run"
+    )
     before = {"role": "user", "content": "please"}
     asked = asking(call_of("double"))
     told = {"role": "tool", "content": "4", "tool_call_id": "1"}
     histories = [[before, asked], [asked, told], [asked, before]]
-    return [kit.call(agent, "generate_reply", messages=history, sender=kit.agent("caller")) for history in histories]
+    return [
+        kit.call(agent, "generate_reply", messages=history, sender=kit.agent("caller"))
+        for history in histories
+    ]
 
 
 @scenario(both=True)
@@ -100,7 +130,11 @@ def a_legacy_function_call(kit: Kit) -> Any:
     double, slow_double = tools_of(kit)
 
     def ask(name: str, arguments: str = '{"x": 2}') -> dict[str, Any]:
-        return {"content": "", "role": "assistant", "function_call": {"name": name, "arguments": arguments}}
+        return {
+            "content": "",
+            "role": "assistant",
+            "function_call": {"name": name, "arguments": arguments},
+        }
 
     functions = {"double": double, "slow": slow_double}
     replies = [answer(kit, functions, ask(name)) for name in functions]
@@ -115,7 +149,10 @@ def a_call_without_arguments(kit: Kit) -> Any:
 
 @scenario(
     both=True,
-    better="defect 8: a tool call without an id is answered in both faces; the oracle's async face raised KeyError",
+    better=(
+        "defect 8: a tool call without an id is answered in both faces; the oracle's async face"
+        " raised KeyError"
+    ),
     expected=[["4"], "4", "tool"],
 )
 def a_call_without_an_id(kit: Kit) -> Any:
@@ -149,13 +186,20 @@ def a_model_object_as_argument(kit: Kit) -> Any:
         return Place(city=place.city.upper(), zip=place.zip + 1)
 
     # The types are local: names in annotations could not be found.
-    where.__annotations__.update({"place": Annotated[Place, "a place"], "name": str, "return": Place})
+    where.__annotations__.update(
+        {"place": Annotated[Place, "a place"], "name": str, "return": Place}
+    )
     it, runner = Described(kit), kit.agent("runner")
     kit.register_function(where, caller=it.agent, executor=runner, description="Shouts")
     message = asking(call_of("where", '{"place": {"city": "Bonn", "zip": 6}}'))
     reply = kit.call(runner, "generate_reply", messages=[message], sender=kit.agent("caller"))
     parameters = it.tools()[0]["function"]["parameters"]
-    return [contents(reply), sorted(parameters["properties"]), parameters["required"], parameters["properties"]["place"]]
+    return [
+        contents(reply),
+        sorted(parameters["properties"]),
+        parameters["required"],
+        parameters["properties"]["place"],
+    ]
 
 
 @scenario(both=True)
@@ -172,7 +216,10 @@ def a_chat_with_a_tool(kit: Kit) -> Any:
 @scenario(both=True)
 def a_tool_in_a_chat_that_changes_state(kit: Kit) -> Any:
     total: list[int] = []
-    call = {"content": "adding", "tool_calls": [call_of("add", '{"x": 1}'), call_of("add", '{"x": 2}', "2")]}
+    call = {
+        "content": "adding",
+        "tool_calls": [call_of("add", '{"x": 1}'), call_of("add", '{"x": 2}', "2")],
+    }
     thinker = speaker(kit, "thinker", call, call, None)
     asker = kit.agent("asker")
 
@@ -182,18 +229,26 @@ def a_tool_in_a_chat_that_changes_state(kit: Kit) -> Any:
 
     asker.register_function({"add": add})
     result = kit.call(asker, "initiate_chat", thinker, message="go", silent=True)
-    return [sorted(total), [m.get("tool_responses") for m in result.chat_history if m.get("tool_responses")]]
+    return [
+        sorted(total),
+        [m.get("tool_responses") for m in result.chat_history if m.get("tool_responses")],
+    ]
 
 
 @scenario
 def calls_are_answered_without_any_tool(kit: Kit) -> Any:
     runner = kit.agent("runner", default_auto_reply="nothing to run")
-    reply = kit.call(runner, "generate_reply", messages=[asking(call_of("double"))], sender=kit.agent("caller"))
+    reply = kit.call(
+        runner, "generate_reply", messages=[asking(call_of("double"))], sender=kit.agent("caller")
+    )
     return [contents(reply), reply["role"]]
 
 
 @scenario(
-    better="defect 7: None for an unknown name is ignored, a bad call is an answer with verbose too; the oracle raised",
+    better=(
+        "defect 7: None for an unknown name is ignored, a bad call is an answer with verbose too;"
+        " the oracle raised"
+    ),
     expected=[["double"], [False, "treble", "function"]],
 )
 @unwarned
@@ -207,7 +262,10 @@ def none_for_an_unknown_function_and_a_verbose_call(kit: Kit) -> Any:
 
 @scenario(
     both=True,
-    better="defect 5: a tool registered later keeps the custom model client; the oracle lost it and raised RuntimeError",
+    better=(
+        "defect 5: a tool registered later keeps the custom model client; the oracle lost it and"
+        " raised RuntimeError"
+    ),
     expected=["hello", ["double"], 15],
 )
 def a_tool_registered_after_the_model_client(kit: Kit) -> Any:

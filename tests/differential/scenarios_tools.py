@@ -1,4 +1,6 @@
-"""Tools: how functions are registered and described to the model, and how their signatures are changed."""
+"""Tools: how functions are registered and described to the model, and how their signatures are
+changed.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def register_for_llm_of_a_coroutine(kit: Kit) -> Any:
     return it.tools()
 
 
-@scenario(better="a method can be a tool; the oracle raised AttributeError", expected=["run", ["x"], "3"])
+@scenario(
+    better="a method can be a tool; the oracle raised AttributeError", expected=["run", ["x"], "3"]
+)
 def register_for_llm_of_a_method(kit: Kit) -> Any:
     class Tool:
         def run(self, x: int) -> str:
@@ -66,7 +70,11 @@ def register_for_llm_of_a_method(kit: Kit) -> Any:
     it, runner = Described(kit), kit.agent("runner")
     kit.register_function(Tool().run, caller=it.agent, executor=runner, description="A method")
     described = it.tools()[0]["function"]
-    return [described["name"], list(described["parameters"]["properties"]), runner.function_map["run"](3)]
+    return [
+        described["name"],
+        list(described["parameters"]["properties"]),
+        runner.function_map["run"](3),
+    ]
 
 
 @scenario
@@ -119,7 +127,11 @@ def stacked_decorators_outer_name_wins(kit: Kit) -> Any:
     def triple(x: int) -> int:
         return 3 * x
 
-    names = [[t["function"]["name"], t["function"]["description"]] for it in (one, two) for t in it.tools()]
+    names = [
+        [t["function"]["name"], t["function"]["description"]]
+        for it in (one, two)
+        for t in it.tools()
+    ]
     return [names, sorted(runner.function_map)]
 
 
@@ -129,7 +141,11 @@ def decorated_function_still_works(kit: Kit) -> Any:
     runner, it = kit.agent("runner"), Described(kit)
     made = runner.register_for_execution()(it.agent.register_for_llm(description="x")(double))
     call = getattr(made, "func", made)
-    return [call(4), getattr(made, "name", getattr(made, "__name__", None)), runner.function_map["double"](5)]
+    return [
+        call(4),
+        getattr(made, "name", getattr(made, "__name__", None)),
+        runner.function_map["double"](5),
+    ]
 
 
 @scenario(both=True)
@@ -148,7 +164,9 @@ def register_for_execution_text_results(kit: Kit) -> Any:
 def module_register_function(kit: Kit) -> Any:
     double, slow_double = tools_of(kit)
     it, runner = Described(kit), kit.agent("runner")
-    kit.register_function(double, caller=it.agent, executor=runner, name="twice", description="Doubles")
+    kit.register_function(
+        double, caller=it.agent, executor=runner, name="twice", description="Doubles"
+    )
     kit.register_function(slow_double, caller=it.agent, executor=runner, description="Slowly")
     return [it.tools(), sorted(runner.function_map), sorted(it.agent.function_map)]
 
@@ -159,7 +177,9 @@ def registering_a_name_again_replaces_it(kit: Kit) -> Any:
     double, _ = tools_of(kit)
     it, runner = Described(kit), kit.agent("runner")
     kit.register_function(double, caller=it.agent, executor=runner, name="f", description="first")
-    kit.register_function(lambda: "second", caller=it.agent, executor=runner, name="f", description="second")
+    kit.register_function(
+        lambda: "second", caller=it.agent, executor=runner, name="f", description="second"
+    )
     return [it.tools(), runner.function_map["f"]()]
 
 
@@ -201,11 +221,15 @@ def tool_signatures_added_replaced_removed(kit: Kit) -> Any:
     it = Described(kit)
     steps = []
     for name, text in (("a", "one"), ("b", "two"), ("a", "three")):
-        it.agent.update_tool_signature({"type": "function", "function": _signature(name, text)}, is_remove=False)
+        it.agent.update_tool_signature(
+            {"type": "function", "function": _signature(name, text)}, is_remove=False
+        )
         steps.append([[t["function"]["name"], t["function"]["description"]] for t in it.tools()])
     it.agent.update_tool_signature("a", is_remove=True)
     steps.append([t["function"]["name"] for t in it.tools()])
-    it.agent.update_tool_signature({"type": "function", "function": _signature("b")}, is_remove=True)
+    it.agent.update_tool_signature(
+        {"type": "function", "function": _signature("b")}, is_remove=True
+    )
     return [steps, it.tools()]
 
 
@@ -234,8 +258,13 @@ def signature_errors(kit: Kit) -> Any:
         kit.raised(lambda: it.agent.update_function_signature("a", is_remove=True)),
         kit.raised(lambda: it.agent.update_tool_signature("a", is_remove=False)),
         kit.raised(lambda: it.agent.update_function_signature("a", is_remove=False)),
-        kit.raised(lambda: it.agent.update_function_signature({"description": "no name"}, is_remove=False)) is not None,
-        kit.raised(lambda: it.agent.update_function_signature(_signature("two words"), is_remove=False)),
+        kit.raised(
+            lambda: it.agent.update_function_signature({"description": "no name"}, is_remove=False)
+        )
+        is not None,
+        kit.raised(
+            lambda: it.agent.update_function_signature(_signature("two words"), is_remove=False)
+        ),
     ]
 
 
@@ -243,7 +272,9 @@ def signature_errors(kit: Kit) -> Any:
 def signatures_leave_the_given_config_alone(kit: Kit) -> Any:
     given = config_for()
     one, two = Described(kit, llm_config=given), Described(kit, llm_config=given)
-    one.agent.update_tool_signature({"type": "function", "function": _signature("a")}, is_remove=False)
+    one.agent.update_tool_signature(
+        {"type": "function", "function": _signature("a")}, is_remove=False
+    )
     return ["tools" in given, one.agent.llm_config is given, "tools" in two.agent.llm_config]
 
 
@@ -254,5 +285,10 @@ def the_model_is_told_of_the_tools(kit: Kit) -> Any:
     it = Described(kit)
     it.agent.register_for_llm(name="twice", description="Doubles")(double)
     it.agent.register_model_client(model_client_cls=scripted_model(["hello"], seen))
-    reply = kit.call(it.agent, "generate_reply", messages=[{"role": "user", "content": "hi"}], sender=kit.agent("caller"))
+    reply = kit.call(
+        it.agent,
+        "generate_reply",
+        messages=[{"role": "user", "content": "hi"}],
+        sender=kit.agent("caller"),
+    )
     return [reply, [tool["function"]["name"] for tool in seen[0]["tools"]]]

@@ -48,7 +48,9 @@ def history_of_the_last_messages(kit: Kit) -> Any:
 
 
 @scenario(
-    better="the messages that are kept stay in their order; the oracle put the oldest of them second",
+    better=(
+        "the messages that are kept stay in their order; the oracle put the oldest of them second"
+    ),
     expected=[[["four", "five"], True], [["three", "four", "five"], True]],
 )
 def history_keeps_the_order(kit: Kit) -> Any:
@@ -65,13 +67,18 @@ def history_keeps_the_system_message(kit: Kit) -> Any:
 
 @scenario
 def history_keeps_the_first_message(kit: Kit) -> Any:
-    limiters = [kit.MessageHistoryLimiter(max_messages=n, keep_first_message=True) for n in (2, 3, 9)]
+    limiters = [
+        kit.MessageHistoryLimiter(max_messages=n, keep_first_message=True) for n in (2, 3, 9)
+    ]
     return [applied(limiter, TALK) for limiter in limiters]
 
 
 @scenario
 def history_does_not_begin_with_a_tool_result(kit: Kit) -> Any:
-    return [contents(kit.MessageHistoryLimiter(max_messages=n).apply_transform(CALLING)) for n in (1, 2, 4)]
+    return [
+        contents(kit.MessageHistoryLimiter(max_messages=n).apply_transform(CALLING))
+        for n in (1, 2, 4)
+    ]
 
 
 @scenario(
@@ -91,7 +98,10 @@ def history_of_nothing_and_wrong_limits(kit: Kit) -> Any:
 @scenario
 def history_logs(kit: Kit) -> Any:
     limiter = kit.MessageHistoryLimiter(max_messages=2)
-    return [limiter.get_logs(TALK, limiter.apply_transform(TALK))[1], limiter.get_logs(TALK[:1], TALK[:1])[1]]
+    return [
+        limiter.get_logs(TALK, limiter.apply_transform(TALK))[1],
+        limiter.get_logs(TALK[:1], TALK[:1])[1],
+    ]
 
 
 # --- number of tokens
@@ -100,7 +110,13 @@ def history_logs(kit: Kit) -> Any:
 @scenario
 def tokens_of_each_message(kit: Kit) -> Any:
     limiter = kit.MessageTokenLimiter(max_tokens_per_message=3)
-    return applied(limiter, [{"role": "user", "content": "one two three four five six"}, {"role": "user", "content": "one"}])
+    return applied(
+        limiter,
+        [
+            {"role": "user", "content": "one two three four five six"},
+            {"role": "user", "content": "one"},
+        ],
+    )
 
 
 @scenario(
@@ -108,14 +124,20 @@ def tokens_of_each_message(kit: Kit) -> Any:
     expected=[["five"], ["three", "four", "five"], ["one", "two", "three", "four", "five"]],
 )
 def tokens_of_all_messages(kit: Kit) -> Any:
-    return [contents(kit.MessageTokenLimiter(max_tokens=n).apply_transform(TALK)) for n in (1, 3, 100)]
+    return [
+        contents(kit.MessageTokenLimiter(max_tokens=n).apply_transform(TALK)) for n in (1, 3, 100)
+    ]
 
 
 @scenario
 def tokens_of_each_and_all(kit: Kit) -> Any:
     limiter = kit.MessageTokenLimiter(max_tokens_per_message=2, max_tokens=5)
     return applied(
-        limiter, [{"role": "user", "content": text} for text in ("one two three", "four five six", "seven eight nine")]
+        limiter,
+        [
+            {"role": "user", "content": text}
+            for text in ("one two three", "four five six", "seven eight nine")
+        ],
     )
 
 
@@ -130,7 +152,9 @@ def tokens_with_a_filter(kit: Kit) -> Any:
     long = [{**LONG, "role": role} for role in ("system", "user", "assistant")]
     results = []
     for exclude in (True, False):
-        limiter = kit.MessageTokenLimiter(max_tokens_per_message=2, filter_dict={"role": "system"}, exclude_filter=exclude)
+        limiter = kit.MessageTokenLimiter(
+            max_tokens_per_message=2, filter_dict={"role": "system"}, exclude_filter=exclude
+        )
         results.append([len(text.split()) for text in contents(limiter.apply_transform(long))])
     return results
 
@@ -148,7 +172,11 @@ def tokens_of_contents_that_are_no_text(kit: Kit) -> Any:
 
 @scenario
 def tokens_wrong_limits(kit: Kit) -> Any:
-    wrong: list[dict[str, Any]] = [{"max_tokens": -1}, {"min_tokens": 9, "max_tokens": 3}, {"max_tokens": "x"}]
+    wrong: list[dict[str, Any]] = [
+        {"max_tokens": -1},
+        {"min_tokens": 9, "max_tokens": 3},
+        {"max_tokens": "x"},
+    ]
     return [kit.raised(kit.MessageTokenLimiter, **options) for options in wrong]
 
 
@@ -157,7 +185,11 @@ def tokens_wrong_limits(kit: Kit) -> Any:
 
 @scenario
 def names_before_and_after(kit: Kit) -> Any:
-    makers: list[dict[str, Any]] = [{}, {"position": "end", "format_string": " (by {name})"}, {"format_string": "{name} says: "}]
+    makers: list[dict[str, Any]] = [
+        {},
+        {"position": "end", "format_string": " (by {name})"},
+        {"format_string": "{name} says: "},
+    ]
     return [applied(kit.TextMessageContentName(**options), TALK[:2]) for options in makers]
 
 
@@ -172,7 +204,12 @@ def names_are_not_written_twice(kit: Kit) -> Any:
 
 @scenario
 def names_where_there_is_none(kit: Kit) -> Any:
-    messages = [SYSTEM, {"role": "user", "content": "x"}, {"role": "user", "content": "", "name": "Ann"}, *CALLING[1:3]]
+    messages = [
+        SYSTEM,
+        {"role": "user", "content": "x"},
+        {"role": "user", "content": "", "name": "Ann"},
+        *CALLING[1:3],
+    ]
     return contents(kit.TextMessageContentName().apply_transform(messages))
 
 
@@ -210,7 +247,10 @@ def _shortened(kit: Kit, limit: int) -> Any:
     """The contents of each request of a model behind a limiter, and what the chat keeps."""
     thinker = kit.agent("thinker", llm_config=kit.llm_config(), system_message="Be brief.")
     seen = kit.scripted(thinker, ["first", "second", "third"])
-    chain = [kit.MessageHistoryLimiter(max_messages=limit), kit.TextMessageContentName(format_string="{name}: ")]
+    chain = [
+        kit.MessageHistoryLimiter(max_messages=limit),
+        kit.TextMessageContentName(format_string="{name}: "),
+    ]
     kit.TransformMessages(transforms=chain, verbose=False).add_to_agent(thinker)
     asker = kit.agent("asker", default_auto_reply="go on")
     result = kit.call(asker, "initiate_chat", thinker, message="start", max_turns=3, silent=True)
@@ -245,4 +285,6 @@ def transforms_of_ones_own(kit: Kit) -> Any:
 
 @scenario
 def transforms_none_at_all(kit: Kit) -> Any:
-    return kit.raised(lambda: kit.TransformMessages(transforms=[], verbose=False).add_to_agent(kit.agent("x")))
+    return kit.raised(
+        lambda: kit.TransformMessages(transforms=[], verbose=False).add_to_agent(kit.agent("x"))
+    )

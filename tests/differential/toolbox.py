@@ -1,4 +1,6 @@
-"""Tools and calls for the scenarios: messages that ask for calls, functions to call, an agent that describes them."""
+"""Tools and calls for the scenarios: messages that ask for calls, functions to call, an agent that
+describes them.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def contents(reply: Any) -> list[Any]:
 
 
 def tools_of(kit: Kit) -> tuple[Any, Any]:
-    """A plain and an async function that double; made afresh, for the oracle marks the functions that it registers."""
+    """A plain and an async function that double; made afresh, for the oracle marks the functions
+    that it registers.
+    """
 
     def double(x: Annotated[int, "a number"]) -> str:
         return str(2 * x)

@@ -82,7 +82,13 @@ def xlsx() -> bytes:
     """Two sheets: "Lights" with two tables apart by a blank row, "Notes" with the needle."""
     book = Workbook()
     sheet = book.create_sheet("Lights", 0)
-    for row in (["Name", "Height", "Built"], ["Arkona", 19.5, 1827], ["Dornbusch", 28, 1888], [], ["Total", 47.5]):
+    for row in (
+        ["Name", "Height", "Built"],
+        ["Arkona", 19.5, 1827],
+        ["Dornbusch", 28, 1888],
+        [],
+        ["Total", 47.5],
+    ):
         sheet.append(row)
     book["Sheet"].title = "Notes"
     book["Notes"].append([NEEDLE])
@@ -93,8 +99,10 @@ def odt() -> bytes:
     """An OpenDocument text as LibreOffice writes it, reduced."""
     content = f"""<?xml version="1.0" encoding="UTF-8"?>
     <office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"
-      xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0">
-    <office:body><office:text><text:h text:outline-level="1">Coast</text:h><text:p>Two<text:s text:c="2"/>spaces.</text:p>
+      xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+      xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0">
+    <office:body><office:text><text:h text:outline-level="1">Coast</text:h>
+    <text:p>Two<text:s text:c="2"/>spaces.</text:p>
     <text:h text:outline-level="2">R\u00fcgen</text:h><text:p>{NEEDLE}</text:p>
     <text:list><text:list-item><text:p>First item</text:p></text:list-item></text:list>
     <table:table><table:table-row><table:table-cell><text:p>Arkona</text:p></table:table-cell>
@@ -105,27 +113,39 @@ def odt() -> bytes:
 
 def epub() -> bytes:
     """A book of two chapters."""
-    page = '<html xmlns="http://www.w3.org/1999/xhtml"><head><title>x</title></head><body>{}</body></html>'
-    return archive({
-        "mimetype": "application/epub+zip",
-        "META-INF/container.xml": '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
-        '<rootfile full-path="OEBPS/book.opf"/></rootfiles></container>',
-        "OEBPS/book.opf": '<package xmlns="http://www.idpf.org/2007/opf" xmlns:dc="http://purl.org/dc/elements/1.1/">'
-        '<metadata><dc:title>Lights</dc:title></metadata><manifest>'
-        '<item id="b" href="ch%202.xhtml"/><item id="a" href="ch1.xhtml"/></manifest>'
-        '<spine><itemref idref="a"/><itemref idref="b"/></spine></package>',
-        "OEBPS/ch1.xhtml": page.format("<h1>Coast</h1><p>Begin.</p>"),
-        "OEBPS/ch 2.xhtml": page.format(f"<h1>R\u00fcgen</h1><p>{NEEDLE}</p>"),
-    })  # fmt: skip
+    page = (
+        "<html"
+        ' xmlns="http://www.w3.org/1999/xhtml"><head><title>x</title></head><body>{}</body></html>'
+    )
+    return archive(
+        {
+            "mimetype": "application/epub+zip",
+            "META-INF/container.xml": (
+                '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+                '<rootfile full-path="OEBPS/book.opf"/></rootfiles></container>'
+            ),
+            "OEBPS/book.opf": (
+                '<package xmlns="http://www.idpf.org/2007/opf"'
+                ' xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata><dc:title>Lights</dc:title></metadata><manifest><item'
+                ' id="b" href="ch%202.xhtml"/><item id="a"'
+                ' href="ch1.xhtml"/></manifest><spine><itemref idref="a"/><itemref'
+                ' idref="b"/></spine></package>'
+            ),
+            "OEBPS/ch1.xhtml": page.format("<h1>Coast</h1><p>Begin.</p>"),
+            "OEBPS/ch 2.xhtml": page.format(f"<h1>R\u00fcgen</h1><p>{NEEDLE}</p>"),
+        }
+    )
 
 
 def html() -> bytes:
     """A page with everything that is to be dropped, too."""
-    return f"""<!doctype html><html><head><meta charset="utf-8"><title>Lights \u2013 a page</title><style>p{{}}</style>
+    return f"""<!doctype html><html><head><meta charset="utf-8"><title>Lights \u2013 a page</title>
+    <style>p{{}}</style>
     <script>var hidden = "script text";</script></head><body><nav><a href="/">Home link</a></nav>
     <h1>Coast</h1><p>An <b>intro</b>duction<br>with a break.</p><h2>R\u00fcgen</h2><p>{NEEDLE}</p>
     <ul><li>First item</li><li><p>Second item</p></li></ul><pre>  kept   space
-    here</pre><table><tr><th>Name</th><th>Height</th></tr><tr><td><p>Arkona</p></td><td>19 m</td></tr></table>
+    here</pre><table><tr><th>Name</th><th>Height</th></tr>
+    <tr><td><p>Arkona</p></td><td>19 m</td></tr></table>
     <p>After.</p></body></html>""".encode()
 
 
@@ -133,11 +153,17 @@ def notebook() -> bytes:
     """Markdown, code with a stream and an error."""
     cells = [
         {"cell_type": "markdown", "source": ["# Lights\n", "An introduction."]},
-        {"cell_type": "code", "source": "print(1)", "outputs": [{"output_type": "stream", "text": [NEEDLE + "\n"]}]},
+        {
+            "cell_type": "code",
+            "source": "print(1)",
+            "outputs": [{"output_type": "stream", "text": [NEEDLE + "\n"]}],
+        },
         {
             "cell_type": "code",
             "source": "1/0",
-            "outputs": [{"output_type": "error", "ename": "ZeroDivisionError", "evalue": "by zero"}],
+            "outputs": [
+                {"output_type": "error", "ename": "ZeroDivisionError", "evalue": "by zero"}
+            ],
         },
     ]
     return json.dumps({"cells": cells, "nbformat": 4}).encode()
@@ -188,14 +214,17 @@ FILES: dict[str, Callable[[], bytes]] = {
     "a.log": lambda: f"12:00 INFO {NEEDLE}\n12:01 WARN late\n".encode(),
     "a.json": lambda: json.dumps(LIGHTS).encode(),
     "a.jsonl": lambda: "\n".join(json.dumps({"n": n, "fact": NEEDLE}) for n in range(3)).encode(),
-    "a.xml": lambda: f'<lights><light id="1"><fact>{NEEDLE}</fact></light><light>An <b>old</b> one</light></lights>'.encode(),
+    "a.xml": lambda: (
+        f'<lights><light id="1"><fact>{NEEDLE}</fact></light><light>An <b>old</b>'
+        " one</light></lights>".encode()
+    ),
     "a.yaml": lambda: f"light:\n  fact: {NEEDLE}\n".encode(),
     "a.py": lambda: f'def light():\n    """{NEEDLE}"""\n\n\ndef other():\n    return 1\n'.encode(),
     "a.tex": lambda: f"\\section{{Coast}}\nText.\n\\subsection{{R\u00fcgen}}\n{NEEDLE}\n".encode(),
     "a.org": lambda: f"* Coast\nText\n** R\u00fcgen\n{NEEDLE}\n".encode(),
     "Makefile": lambda: f"# {NEEDLE}\nall:\n".encode(),
     "notes.unknown": lambda: NEEDLE.encode(),
-}  # fmt: skip
+}
 
 
 def archive(members: dict[str, str | bytes], level: int = 6) -> bytes:
@@ -210,12 +239,18 @@ def archive(members: dict[str, str | bytes], level: int = 6) -> bytes:
 def docx_with(body: str, prolog: str = "") -> bytes:
     """A Word document with that XML as its body."""
     kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
-    return archive({
-        "[Content_Types].xml": "<Types/>",
-        "_rels/.rels": '<Relationships xmlns="r">'
-        f'<Relationship Id="1" Type="{kind}" Target="/word/document.xml"/></Relationships>',
-        "word/document.xml": f'{prolog}<w:document xmlns:w="w"><w:body>{body}</w:body></w:document>',
-    })  # fmt: skip
+    return archive(
+        {
+            "[Content_Types].xml": "<Types/>",
+            "_rels/.rels": (
+                '<Relationships xmlns="r">'
+                f'<Relationship Id="1" Type="{kind}" Target="/word/document.xml"/></Relationships>'
+            ),
+            "word/document.xml": (
+                f'{prolog}<w:document xmlns:w="w"><w:body>{body}</w:body></w:document>'
+            ),
+        }
+    )
 
 
 def huge_zip(name: str, size: int) -> bytes:
@@ -237,12 +272,18 @@ def deflated_pdf_bomb(size: int) -> bytes:
         offsets.append(len(out))
         out += b"%d 0 obj%b endobj\n" % (number, content)
     table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
-    return out + b"xref\n0 5\n0000000000 65535 f \n%btrailer<</Size 5/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (table, len(out))
+    return (
+        out
+        + b"xref\n0 5\n0000000000 65535 f \n%btrailer<</Size 5/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF"
+        % (table, len(out))
+    )
 
 
 def ole(stream: bytes) -> bytes:
     """Bytes that begin like an OLE compound file."""
-    return b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + struct.pack("<16x2H", 0x3E, 3) + bytes(512) + stream
+    return (
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + struct.pack("<16x2H", 0x3E, 3) + bytes(512) + stream
+    )
 
 
 def _saved(save: Callable[[io.BytesIO], None]) -> bytes:
@@ -257,5 +298,7 @@ def xlsx_with(rows: str) -> bytes:
         members: dict[str, str | bytes] = {name: book.read(name) for name in book.namelist()}
         text = book.read("xl/worksheets/sheet1.xml").decode()
     before, _, rest = text.partition("<sheetData>")
-    members["xl/worksheets/sheet1.xml"] = f"{before}<sheetData>{rows}</sheetData>{rest.partition('</sheetData>')[2]}"
+    members["xl/worksheets/sheet1.xml"] = (
+        f"{before}<sheetData>{rows}</sheetData>{rest.partition('</sheetData>')[2]}"
+    )
     return archive(members)

@@ -1,4 +1,6 @@
-"""A reader that a hostile file has taken over: what it tries from inside of the sandbox, and what it answers."""
+"""A reader that a hostile file has taken over: what it tries from inside of the sandbox, and what
+it answers.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def _confinement() -> None:
 def tried(*attempts: str) -> dict[str, str]:
     """What each expression gives in a process that is confined as a reader is."""
     user = confinement.unused_user()
-    process = Process(["-c", PROBE, str(-1 if user is None else user), json.dumps(attempts)], confined=True)
+    process = Process(
+        ["-c", PROBE, str(-1 if user is None else user), json.dumps(attempts)], confined=True
+    )
     try:
         found: dict[str, str] = json.loads(process.replies.read())
     finally:
@@ -52,21 +56,44 @@ def tried(*attempts: str) -> dict[str, str]:
 
 
 def closed(*attempts: str) -> None:
-    held = {attempt: what for attempt, what in tried(*attempts).items() if not what.startswith("closed: ")}
+    held = {
+        attempt: what
+        for attempt, what in tried(*attempts).items()
+        if not what.startswith("closed: ")
+    }
     assert not held
 
 
 def test_no_socket_of_any_kind_can_be_made() -> None:
     closed(*(f"socket.socket({family})" for family in range(1, 46)))
-    closed("socket.create_connection(('127.0.0.1', 80), 1)", "socket.getaddrinfo('example.com', 80)")
+    closed(
+        "socket.create_connection(('127.0.0.1', 80), 1)", "socket.getaddrinfo('example.com', 80)"
+    )
 
 
 def test_files_are_not_there(tmp_path: Path) -> None:
     private = tmp_path / "data" / "agentkit.duckdb"
     private.parent.mkdir()
     private.write_text("secret")
-    system = ("/etc/passwd", "/etc/shadow", "/etc/hostname", "/var", "/run", "/sys", "/boot", "/proc/self", "/dev/shm")
-    ours = (private, private.parent, ROOT / "README.md", ROOT / "tests", ROOT / "data", ROOT / ".git")
+    system = (
+        "/etc/passwd",
+        "/etc/shadow",
+        "/etc/hostname",
+        "/var",
+        "/run",
+        "/sys",
+        "/boot",
+        "/proc/self",
+        "/dev/shm",
+    )
+    ours = (
+        private,
+        private.parent,
+        ROOT / "README.md",
+        ROOT / "tests",
+        ROOT / "data",
+        ROOT / ".git",
+    )
     closed(*(f"os.stat({str(path)!r})" for path in (*system, *ours)))
 
 
@@ -78,9 +105,22 @@ def test_nothing_of_the_home_but_the_python_that_runs_us() -> None:
 
 
 def test_nothing_can_be_written() -> None:
-    places = ("/", "/tmp", "/source", "/source/agentkit", "/usr", "/dev", sys.prefix, sys.base_prefix)
+    places = (
+        "/",
+        "/tmp",
+        "/source",
+        "/source/agentkit",
+        "/usr",
+        "/dev",
+        sys.prefix,
+        sys.base_prefix,
+    )
     closed(*(f"open({place + '/made-by-a-test'!r}, 'w')" for place in places))
-    closed("os.chmod('/source/agentkit/errors.py', 0o777)", "os.mkdir('/made')", "os.memfd_create('hidden')")
+    closed(
+        "os.chmod('/source/agentkit/errors.py', 0o777)",
+        "os.mkdir('/made')",
+        "os.memfd_create('hidden')",
+    )
 
 
 def test_no_other_process_can_be_made_or_reached() -> None:
@@ -90,7 +130,11 @@ def test_no_other_process_can_be_made_or_reached() -> None:
 
 def test_it_is_nobody_and_knows_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
-    found = tried("os.getuid()", "dict(os.environ)", "os.setuid(0) and 1 / 0" if os.geteuid() == 0 else "1 / 0")
+    found = tried(
+        "os.getuid()",
+        "dict(os.environ)",
+        "os.setuid(0) and 1 / 0" if os.geteuid() == 0 else "1 / 0",
+    )
     assert found.pop("os.getuid()") != "0"
     assert "secret" not in found.pop("dict(os.environ)")
     assert found.popitem()[1].startswith("closed: ")
@@ -125,7 +169,9 @@ def in_a_new_program(code: str, *arguments: Path, path: str) -> list[str]:
     """The lines that it writes; PATH is what it has as such."""
     command = [sys.executable, "-c", READ + code, *map(str, arguments)]
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
 
 
 @pytest.fixture
@@ -133,7 +179,9 @@ def refusing(tmp_path: Path) -> str:
     """A folder with a bubblewrap that the system lets make no sandbox."""
     folder = tmp_path / "refusing"
     folder.mkdir()
-    (folder / "bwrap").write_text("#!/bin/sh\necho 'bwrap: Creating new namespace failed' >&2; exit 1\n")
+    (folder / "bwrap").write_text(
+        "#!/bin/sh\necho 'bwrap: Creating new namespace failed' >&2; exit 1\n"
+    )
     (folder / "bwrap").chmod(0o755)
     return str(folder)
 
@@ -155,7 +203,10 @@ def test_without_a_sandbox_files_are_read_within_the_same_limits(
 
 
 def test_a_sandbox_that_worked_once_is_not_done_without(refusing: str, text_file: Path) -> None:
-    code = f"import os\nread(sys.argv[1]); os.environ['PATH'] = '{refusing}:/usr/bin:/bin'; read(sys.argv[1])"
+    code = (
+        f"import os\nread(sys.argv[1]); os.environ['PATH'] = '{refusing}:/usr/bin:/bin';"
+        " read(sys.argv[1])"
+    )
     first, then = in_a_new_program(code, text_file, path=os.environ["PATH"])
     assert first == "Hello there."
     assert "could not start" in then
@@ -171,7 +222,11 @@ def readers() -> list[int]:
             ours = f"PPid:\t{os.getpid()}\n" in Path(f"/proc/{session}/status").read_text()
         except (FileNotFoundError, ProcessLookupError):
             continue
-        if ours and b"agentkit.documents.child" in command and command[0] == sys.executable.encode():
+        if (
+            ours
+            and b"agentkit.documents.child" in command
+            and command[0] == sys.executable.encode()
+        ):
             found.append(int(entry.name))
     return found
 
@@ -211,7 +266,9 @@ def test_a_pipe_keeps_nobody_waiting(tmp_path: Path) -> None:
             jail.read(Path("a\0b"), "a.txt")
 
 
-DOCUMENT = DocumentText("one\n\ntwo", (Section("one", 0, 3, "A", 1, "x"), Section("two", 5, 8)), "text/plain", "T", None)
+DOCUMENT = DocumentText(
+    "one\n\ntwo", (Section("one", 0, 3, "A", 1, "x"), Section("two", 5, 8)), "text/plain", "T", None
+)
 
 
 def test_what_is_packed_is_unpacked() -> None:
@@ -221,13 +278,24 @@ def test_what_is_packed_is_unpacked() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"title": None}, {"title": 3}, {"title": "\ud800"}, {"title": "a\0b"}, {"media_type": []}, {"pages": "3"},
+        {"title": None},
+        {"title": 3},
+        {"title": "\ud800"},
+        {"title": "a\0b"},
+        {"media_type": []},
+        {"pages": "3"},
         {"pages": True},
-        {"sections": None}, {"sections": [1]}, {"sections": [[0, 3]]}, {"sections": [[0, 99, "", None, ""]]},
-        {"sections": [[-3, 3, "", None, ""]]}, {"sections": [[0, 3.0, "", None, ""]]}, {"sections": [[0, 3, None, None, ""]]},
-        {"sections": [[0, 3, "", "1", ""]]}, {"sections": [[0, 3, "", None, {}]]},
+        {"sections": None},
+        {"sections": [1]},
+        {"sections": [[0, 3]]},
+        {"sections": [[0, 99, "", None, ""]]},
+        {"sections": [[-3, 3, "", None, ""]]},
+        {"sections": [[0, 3.0, "", None, ""]]},
+        {"sections": [[0, 3, None, None, ""]]},
+        {"sections": [[0, 3, "", "1", ""]]},
+        {"sections": [[0, 3, "", None, {}]]},
     ],
-)  # fmt: skip
+)
 def test_an_answer_that_is_no_document_is_refused(change: dict[str, object]) -> None:
     header, body = wire.pack(DOCUMENT)
     with pytest.raises(ValueError):
@@ -243,7 +311,9 @@ def test_a_text_that_is_not_clean_is_refused(body: bytes) -> None:
         wire.unpack({**wire.pack(DOCUMENT)[0], "sections": []}, body)
 
 
-@pytest.mark.parametrize("header", [b"[]", b"7", b"{", b"[" * 100_000, b'{"a": 1' + b"0" * 5_000 + b"}"])
+@pytest.mark.parametrize(
+    "header", [b"[]", b"7", b"{", b"[" * 100_000, b'{"a": 1' + b"0" * 5_000 + b"}"]
+)
 def test_a_message_that_is_none_is_refused(header: bytes) -> None:
     with pytest.raises(ValueError):
         wire.receive(io.BytesIO(len(header).to_bytes(8, "big") + bytes(8) + header))
@@ -252,4 +322,6 @@ def test_a_message_that_is_none_is_refused(header: bytes) -> None:
 def test_a_message_may_not_be_larger_than_was_agreed() -> None:
     for lengths in ((1_001, 0), (0, 1_001), (2**63, 2**63)):
         with pytest.raises(ValueError, match="more than 1,000"):
-            wire.receive(io.BytesIO(b"".join(length.to_bytes(8, "big") for length in lengths)), 1_000)
+            wire.receive(
+                io.BytesIO(b"".join(length.to_bytes(8, "big") for length in lengths)), 1_000
+            )

@@ -10,15 +10,28 @@ from hypothesis import strategies as st
 
 from agentkit.documents.decoding import clean, decode, is_text
 
-FRENCH = "L’été, les élèves naïfs dégustaient des crêpes à la crème près du château où régnait un garçon.\n" * 4
-GERMAN = "Die Straße über die Brücke führt zu größeren Gebäuden; Äpfel und Öl gibt es täglich für jeden Käufer.\n" * 4
-RUSSIAN = "Маяк на мысе Аркона был построен в тысяча восемьсот двадцать седьмом году для кораблей.\n" * 4
+FRENCH = (
+    "L’été, les élèves naïfs dégustaient des crêpes à la crème près du château où régnait un"
+    " garçon.\n" * 4
+)
+GERMAN = (
+    "Die Straße über die Brücke führt zu größeren Gebäuden; Äpfel und Öl gibt es täglich für jeden"
+    " Käufer.\n" * 4
+)
+RUSSIAN = (
+    "Маяк на мысе Аркона был построен в тысяча восемьсот двадцать седьмом году для кораблей.\n" * 4
+)
 JAPANESE = "アルコナ岬の灯台は千八百二十七年に建てられました。海から見えます。\n" * 4
 CHINESE = "阿科纳角的灯塔建于一八二七年，从海上可以看到它的光芒。今天它是一座博物馆。\n" * 4
-POLISH = "Zażółć gęślą jaźń. Święto było w środę, a książę wysłał łódź po żółte jabłka i pięć śliwek.\n" * 4
+POLISH = (
+    "Zażółć gęślą jaźń. Święto było w środę, a książę wysłał łódź po żółte jabłka i pięć śliwek.\n"
+    * 4
+)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8"]
+)
 def test_unicode_in_all_its_forms(encoding: str) -> None:
     assert decode(("Café costs 5 €.\r\n" * 3).encode(encoding)) == "Café costs 5 €.\n" * 3
 

@@ -1,4 +1,6 @@
-"""Files that nobody should open: each ends in the proper error, and the same jail reads the next file."""
+"""Files that nobody should open: each ends in the proper error, and the same jail reads the next
+file.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,13 @@ from agentkit.errors import (
 from tests.documents import makers
 
 Read = Callable[[bytes, str], DocumentText]
-LAUGHS = "".join(["<!DOCTYPE l [<!ENTITY a0 'ha'>", *(f"<!ENTITY a{n} '{f'&a{n - 1};' * 10}'>" for n in range(1, 10)), "]>"])
+LAUGHS = "".join(
+    [
+        "<!DOCTYPE l [<!ENTITY a0 'ha'>",
+        *(f"<!ENTITY a{n} '{f'&a{n - 1};' * 10}'>" for n in range(1, 10)),
+        "]>",
+    ]
+)
 EVIL_XML = '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><x>&e;</x>'
 
 
@@ -56,7 +64,13 @@ def test_without_text(read: Read) -> None:
 
 
 def test_encrypted(read: Read) -> None:
-    refused(read, EncryptedDocument, makers.pdf(["x"], password="secret"), "a.pdf", "without the password")
+    refused(
+        read,
+        EncryptedDocument,
+        makers.pdf(["x"], password="secret"),
+        "a.pdf",
+        "without the password",
+    )
     office = makers.ole("EncryptedPackage".encode("utf-16-le"))
     refused(read, EncryptedDocument, office, "a.docx", "without the password")
 
@@ -122,7 +136,13 @@ def test_random_bytes_under_every_extension(read: Read, ending: str) -> None:
 
 
 def test_zip_bombs(read: Read) -> None:
-    refused(read, DocumentTooLarge, makers.huge_zip("word/media/a.bin", 60 * 2**20), "a.docx", "would unpack to 60 MB")
+    refused(
+        read,
+        DocumentTooLarge,
+        makers.huge_zip("word/media/a.bin", 60 * 2**20),
+        "a.docx",
+        "would unpack to 60 MB",
+    )
     many = makers.archive({f"word/{n}.xml": "" for n in range(10_050)})
     refused(read, DocumentTooLarge, many, "a.docx", "10,0.. parts")
 
@@ -149,15 +169,30 @@ def test_xml_entities_in_a_workbook(read: Read) -> None:
 @pytest.mark.parametrize("depth", [10_000, 200_000])
 def test_deep_nesting(read: Read, depth: int) -> None:
     refused(read, DamagedDocument, b"[" * depth + b"]" * depth, "a.json", "nested too deeply")
-    refused(read, DamagedDocument, b'{"a":' * depth + b"1" + b"}" * depth, "a.jsonl", "nested too deeply")
+    refused(
+        read,
+        DamagedDocument,
+        b'{"a":' * depth + b"1" + b"}" * depth,
+        "a.jsonl",
+        "nested too deeply",
+    )
     refused(read, DamagedDocument, b"<a>" * depth + b"</a>" * depth, "a.xml", "nested too deeply")
-    refused(read, DamagedDocument, b"<div>" * depth + b"text" + b"</div>" * depth, "a.html", "nested too deeply")
+    refused(
+        read,
+        DamagedDocument,
+        b"<div>" * depth + b"text" + b"</div>" * depth,
+        "a.html",
+        "nested too deeply",
+    )
     survive(read, b"{\\rtf1" + b"{\\b " * depth + b"x" + b"}" * depth, "a.rtf")
     survive(read, b"> " * depth + b"x", "a.md")
 
 
 def test_a_page_may_be_nested_as_deeply_as_browsers_allow(read: Read) -> None:
-    assert read(b"<div>" * 500 + b"text" + b"</div>" * 500 + b"<p>after</p>", "a.html").text == "text\n\nafter"
+    assert (
+        read(b"<div>" * 500 + b"text" + b"</div>" * 500 + b"<p>after</p>", "a.html").text
+        == "text\n\nafter"
+    )
 
 
 def test_malformed_data(read: Read) -> None:
@@ -172,7 +207,9 @@ def test_a_csv_whose_quote_never_closes(read: Read) -> None:
 
 @pytest.mark.parametrize("place", ["999999999999", "1048577", "0", "-5"])
 def test_rows_where_no_sheet_has_any(tmp_path: Path, place: str) -> None:
-    data = makers.xlsx_with(f'<row r="1"><c r="A1"><v>1</v></c></row><row r="{place}"><c><v>2</v></c></row>')
+    data = makers.xlsx_with(
+        f'<row r="1"><c r="A1"><v>1</v></c></row><row r="{place}"><c><v>2</v></c></row>'
+    )
     with pytest.raises(DamagedDocument, match="where sheets end"):
         small(tmp_path, data, "a.xlsx", Limits(timeout_s=30))
 

@@ -15,7 +15,15 @@ import pytest
 from PIL import Image, ImageChops
 
 from agentkit.documents import DocumentText, Jail, Limits, read_document, render_page
-from agentkit.errors import AgentkitError, DamagedDocument, DocumentTooLarge, NotFound, ReadingTimedOut, Stopped, UnknownFormat
+from agentkit.errors import (
+    AgentkitError,
+    DamagedDocument,
+    DocumentTooLarge,
+    NotFound,
+    ReadingTimedOut,
+    Stopped,
+    UnknownFormat,
+)
 from tests.documents import makers
 
 Read = Callable[[bytes, str], DocumentText]
@@ -45,7 +53,9 @@ def test_any_file_name_the_system_allows(jail: Jail, tmp_path: Path) -> None:
     assert jail.read(path, path.name).text == "Hello there."
 
 
-def test_a_hang_ends_at_the_timeout_and_the_next_file_works(slow_file: Path, text_file: Path) -> None:
+def test_a_hang_ends_at_the_timeout_and_the_next_file_works(
+    slow_file: Path, text_file: Path
+) -> None:
     with Jail(Limits(timeout_s=0.4)) as jail:
         with pytest.raises(ReadingTimedOut, match=r"within 0\.4 s"):
             jail.read(slow_file, "slow.html")
@@ -59,7 +69,9 @@ def test_a_memory_hog_is_refused_and_the_next_file_works(slow_file: Path, text_f
         assert jail.read(text_file, "a.txt").text == "Hello there."
 
 
-def test_stop_from_another_thread_ends_a_read_at_once_and_for_good(slow_file: Path, text_file: Path) -> None:
+def test_stop_from_another_thread_ends_a_read_at_once_and_for_good(
+    slow_file: Path, text_file: Path
+) -> None:
     jail = Jail(Limits())
     jail.read(text_file, "a.txt")
     timer = threading.Timer(0.2, jail.stop)
@@ -91,7 +103,10 @@ def test_a_killed_child_is_replaced_and_closing_leaves_none(text_file: Path) -> 
         jail.read(text_file, "a.txt")
         first = child_of(jail)
         os.kill(first, signal.SIGKILL)
-        while Path(f"/proc/{first}/stat").exists() and ") Z" not in Path(f"/proc/{first}/stat").read_text():
+        while (
+            Path(f"/proc/{first}/stat").exists()
+            and ") Z" not in Path(f"/proc/{first}/stat").read_text()
+        ):
             time.sleep(0.01)
         assert jail.read(text_file, "a.txt").text == "Hello there."
         second = child_of(jail)
@@ -99,7 +114,9 @@ def test_a_killed_child_is_replaced_and_closing_leaves_none(text_file: Path) -> 
     assert not Path(f"/proc/{second}").exists()
 
 
-def test_the_child_gets_no_secrets_and_little_else(text_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_child_gets_no_secrets_and_little_else(
+    text_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     with Jail(Limits(memory_mb=1777)) as jail:
         jail.read(text_file, "a.txt")
@@ -121,7 +138,9 @@ def test_many_files_in_a_row_from_several_threads(jail: Jail, text_file: Path) -
     assert seen == ["Hello there."] * 240
 
 
-def test_a_child_that_cannot_start_says_how_to_find_out_why(text_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_cannot_start_says_how_to_find_out_why(
+    text_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with Jail(Limits()) as jail, pytest.raises(AgentkitError, match="could not start"):
         jail.read(text_file, "a.txt")
@@ -139,10 +158,17 @@ def marked(image: Image.Image) -> tuple[int, int, int, int] | None:
 
 def test_a_page_is_drawn_with_its_passage_marked(jail: Jail, tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
-    path.write_bytes(makers.pdf(["One.", "Above the line.\n\nA hyphen-\nated word, then efficient marks.\n\nBelow it."]))
+    path.write_bytes(
+        makers.pdf(
+            ["One.", "Above the line.\n\nA hyphen-\nated word, then efficient marks.\n\nBelow it."]
+        )
+    )
     text = jail.read(path, "a.pdf").sections[1].text
     at = text.index("marks")
-    plain, drawn = page(jail.render(path, "a.pdf", 2, None, 600)), page(jail.render(path, "a.pdf", 2, (at, at + 5), 600))
+    plain, drawn = (
+        page(jail.render(path, "a.pdf", 2, None, 600)),
+        page(jail.render(path, "a.pdf", 2, (at, at + 5), 600)),
+    )
     assert drawn.size == plain.size == (600, 849)
     assert marked(plain) is None
     box = marked(drawn)
@@ -177,7 +203,9 @@ def test_a_sentence_is_marked_more_strongly_than_its_passage(jail: Jail, tmp_pat
 
 def test_the_mark_follows_the_rotation_of_a_page(jail: Jail, tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
-    path.write_bytes(makers.pdf(["Some words here."]).replace(b"/Type /Page\n", b"/Type /Page /Rotate 90\n"))
+    path.write_bytes(
+        makers.pdf(["Some words here."]).replace(b"/Type /Page\n", b"/Type /Page /Rotate 90\n")
+    )
     image = page(jail.render(path, "a.pdf", 1, (0, 10), 800))
     assert image.width > image.height
     box = marked(image)

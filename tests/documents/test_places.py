@@ -1,4 +1,6 @@
-"""Places in words: what is narrowed and joined reads as a person would write it, however many lines are left."""
+"""Places in words: what is narrowed and joined reads as a person would write it, however many lines
+are left.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ KINDS = st.sampled_from([("lines ", ""), ("rows ", ""), ("cells ", ""), ("$.item
         ("chapter-1.xhtml", 12, 4, 1, "chapter-1.xhtml"),
     ],
 )
-def test_a_place_is_narrowed_to_the_lines_taken(place: str, lines: int, skipped: int, taken: int, narrowed: str) -> None:
+def test_a_place_is_narrowed_to_the_lines_taken(
+    place: str, lines: int, skipped: int, taken: int, narrowed: str
+) -> None:
     assert narrow(place, lines, skipped, taken) == narrowed
 
 
@@ -57,10 +61,14 @@ def test_one_line_may_be_in_a_piece_with_several() -> None:
 
 
 @given(KINDS, st.integers(1, 50), st.integers(1, 50), st.integers(1, 50))
-def test_a_place_cut_in_two_and_joined_is_the_same(kind: tuple[str, str], first: int, upper: int, lower: int) -> None:
+def test_a_place_cut_in_two_and_joined_is_the_same(
+    kind: tuple[str, str], first: int, upper: int, lower: int
+) -> None:
     before, after = kind
     whole = span(before, first, first + upper + lower - 1, after)
     parts = (narrow(whole, upper + lower, 0, upper), narrow(whole, upper + lower, upper, lower))
     assert join(*parts) == whole
     assert container(parts[0]) == container(whole)
-    assert not any("-" in part for part, lines in zip(parts, (upper, lower), strict=True) if lines == 1)
+    assert not any(
+        "-" in part for part, lines in zip(parts, (upper, lower), strict=True) if lines == 1
+    )

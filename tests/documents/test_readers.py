@@ -39,13 +39,16 @@ def test_every_format_gives_the_needle_and_true_spans(read: Read, name: str) -> 
 
 def test_the_formats_of_the_first_version_are_supported() -> None:
     wanted = (
-        ".txt .json .csv .tsv .md .html .htm .rtf .rst .jsonl .log .xml .yaml .yml .pdf .docx .pptx .xlsx .odt .epub .ipynb .py"
+        ".txt .json .csv .tsv .md .html .htm .rtf .rst .jsonl .log .xml .yaml .yml .pdf .docx .pptx"
+        " .xlsx .odt .epub .ipynb .py"
     )
     assert set(wanted.split()) <= SUPPORTED
 
 
 def test_pdf_has_pages_and_headings_from_its_outline(read: Read) -> None:
-    document = read(makers.pdf(["First page.", f"A hyphen-\nated word. {NEEDLE}"], title="Lights"), "a.pdf")
+    document = read(
+        makers.pdf(["First page.", f"A hyphen-\nated word. {NEEDLE}"], title="Lights"), "a.pdf"
+    )
     assert (document.pages, document.title) == (2, "Lights")
     assert [(s.page, s.heading) for s in document.sections] == [(1, "Chapter 1"), (2, "Chapter 2")]
     assert "hyphenated word" in document.text
@@ -103,7 +106,10 @@ def test_odt_keeps_headings_lists_tables_and_spaces(read: Read) -> None:
 def test_epub_follows_the_spine(read: Read) -> None:
     document = read(makers.epub(), "a.epub")
     assert document.title == "Lights"
-    assert [(s.place, s.heading) for s in document.sections] == [("OEBPS/ch1.xhtml", "Coast"), ("OEBPS/ch 2.xhtml", "Rügen")]
+    assert [(s.place, s.heading) for s in document.sections] == [
+        ("OEBPS/ch1.xhtml", "Coast"),
+        ("OEBPS/ch 2.xhtml", "Rügen"),
+    ]
 
 
 def test_html_keeps_structure_and_drops_what_is_not_text(read: Read) -> None:
@@ -113,12 +119,18 @@ def test_html_keeps_structure_and_drops_what_is_not_text(read: Read) -> None:
     assert "An introduction\nwith a break." in document.text
     section = holding(document, NEEDLE)
     assert section.heading == "Coast > Rügen"
-    for part in ("- First item\n- Second item", "  kept   space", "Name | Height\nArkona | 19 m\n\nAfter."):
+    for part in (
+        "- First item\n- Second item",
+        "  kept   space",
+        "Name | Height\nArkona | 19 m\n\nAfter.",
+    ):
         assert part in section.text
 
 
 def test_html_believes_its_declared_encoding(read: Read) -> None:
-    page = '<html><head><meta charset="iso-8859-2"></head><body><p>Zażółć gęślą jaźń</p></body></html>'
+    page = (
+        '<html><head><meta charset="iso-8859-2"></head><body><p>Zażółć gęślą jaźń</p></body></html>'
+    )
     assert read(page.encode("iso-8859-2"), "a.html").text == "Zażółć gęślą jaźń"
 
 
@@ -138,7 +150,10 @@ def test_other_markup_has_headings(read: Read, name: str) -> None:
 def test_csv_finds_its_delimiter_and_keeps_a_record_on_one_line(read: Read) -> None:
     document = read(makers.CSV.encode(), "a.csv")
     assert document.text == f"Name | Height\nArkona | 19\n{NEEDLE} | a b"
-    assert (document.sections[0].heading, document.sections[0].place) == ("Name | Height", "rows 1-3")
+    assert (document.sections[0].heading, document.sections[0].place) == (
+        "Name | Height",
+        "rows 1-3",
+    )
 
 
 def test_json_gives_paths(read: Read) -> None:
@@ -172,7 +187,10 @@ def test_rtf_is_decoded(read: Read) -> None:
     assert read(makers.RTF.encode(), "a.rtf").text.startswith("Café.")
 
 
-@pytest.mark.parametrize(("made", "called"), [("a.pdf", "a.txt"), ("a.docx", "b.pdf"), ("a.xlsx", "b"), ("a.rtf", "b.doc")])
+@pytest.mark.parametrize(
+    ("made", "called"),
+    [("a.pdf", "a.txt"), ("a.docx", "b.pdf"), ("a.xlsx", "b"), ("a.rtf", "b.doc")],
+)
 def test_the_bytes_are_believed_before_the_name(read: Read, made: str, called: str) -> None:
     data = makers.FILES[made]()
     assert read(data, called).media_type == read(data, made).media_type

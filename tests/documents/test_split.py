@@ -48,7 +48,13 @@ def document(*parts: Part, media_type: str = "text/plain") -> DocumentText:
     return assemble(Reading(parts), "x", media_type, Limits())
 
 
-def check(document: DocumentText, pieces: list[Piece], tokenizer: Tokenizer, max_tokens: int, disjoint: bool = True) -> None:
+def check(
+    document: DocumentText,
+    pieces: list[Piece],
+    tokenizer: Tokenizer,
+    max_tokens: int,
+    disjoint: bool = True,
+) -> None:
     covered = 0
     for piece in pieces:
         assert document.text[piece.start : piece.end] == piece.text == piece.text.strip()
@@ -78,9 +84,13 @@ MEDIA = st.sampled_from(["text/plain", "text/x-py", "text/csv"])
 
 @given(PARTS, MEDIA, st.integers(8, 40), st.integers(0, 4))
 @settings(max_examples=200, deadline=None)
-def test_promises_hold_for_any_document(parts: list[Part], media: str, max_tokens: int, overlap: int) -> None:
+def test_promises_hold_for_any_document(
+    parts: list[Part], media: str, max_tokens: int, overlap: int
+) -> None:
     whole = document(*parts, media_type=media)
-    check(whole, split(whole, Words(), max_tokens, overlap), Words(), max_tokens, disjoint=not overlap)
+    check(
+        whole, split(whole, Words(), max_tokens, overlap), Words(), max_tokens, disjoint=not overlap
+    )
 
 
 @given(PARTS, st.integers(8, 30))
@@ -90,7 +100,9 @@ def test_promises_hold_with_the_real_tokenizer(parts: list[Part], max_tokens: in
     check(whole, split(whole, WORDPIECES, max_tokens), WORDPIECES, max_tokens)
 
 
-@pytest.mark.parametrize("word", ["x" * 20_000, "ab" * 9_999 + " " + "日" * 5_000, "\u200b" * 3_000 + "y" * 3_000])
+@pytest.mark.parametrize(
+    "word", ["x" * 20_000, "ab" * 9_999 + " " + "日" * 5_000, "\u200b" * 3_000 + "y" * 3_000]
+)
 def test_a_word_without_end_is_cut(word: str) -> None:
     whole = document(Part(word))
     pieces = split(whole, WORDPIECES, 200)
@@ -108,7 +120,9 @@ def test_prose_is_cut_between_sentences_into_pieces_of_like_size() -> None:
 
 
 def test_small_sections_under_one_heading_are_packed_and_others_are_not() -> None:
-    whole = document(Part("One.", "A > B"), Part("Two.", "A > C"), Part("Three.", "D"), Part("Four.", "D", 2))
+    whole = document(
+        Part("One.", "A > B"), Part("Two.", "A > C"), Part("Three.", "D"), Part("Four.", "D", 2)
+    )
     assert [(p.text, p.heading, p.page) for p in split(whole, Words())] == [
         ("One.\n\nTwo.", "A", None),
         ("Three.", "D", None),
@@ -117,8 +131,13 @@ def test_small_sections_under_one_heading_are_packed_and_others_are_not() -> Non
 
 
 def test_table_rows_stay_whole_and_places_are_narrowed() -> None:
-    rows = ["Name;Height;Remark", *(f"Light {n};{n} m;Seen from the sea. And the land." for n in range(2, 60))]
-    whole = assemble(read_csv("\n".join(rows).encode(), "a.csv", Limits()), "a.csv", "text/csv", Limits())
+    rows = [
+        "Name;Height;Remark",
+        *(f"Light {n};{n} m;Seen from the sea. And the land." for n in range(2, 60)),
+    ]
+    whole = assemble(
+        read_csv("\n".join(rows).encode(), "a.csv", Limits()), "a.csv", "text/csv", Limits()
+    )
     pieces = split(whole, WORDPIECES, 100)
     check(whole, pieces, WORDPIECES, 100)
     lines = whole.text.split("\n")
@@ -136,11 +155,15 @@ def test_cells_of_a_sheet_are_narrowed_and_joined() -> None:
 
 
 def test_code_is_cut_between_definitions() -> None:
-    code = "\n\n\n".join(f"def light_{n}():\n    first = {n}\n\n    return first + second + third" for n in range(12))
+    code = "\n\n\n".join(
+        f"def light_{n}():\n    first = {n}\n\n    return first + second + third" for n in range(12)
+    )
     whole = assemble(read_plain(code.encode(), "a.py", Limits()), "a.py", "text/x-py", Limits())
     pieces = split(whole, WORDPIECES, 80)
     check(whole, pieces, WORDPIECES, 80)
-    assert all(piece.text.startswith("def light_") and piece.text.endswith("third") for piece in pieces)
+    assert all(
+        piece.text.startswith("def light_") and piece.text.endswith("third") for piece in pieces
+    )
     lines = code.split("\n")
     for piece in pieces:
         first, last = map(int, piece.place.removeprefix("lines ").split("-"))
@@ -157,7 +180,11 @@ def test_overlap_repeats_whole_sentences() -> None:
 
 
 def test_markdown_headings_go_with_their_text() -> None:
-    text = "# Guide\n\nIntro.\n\n## Use\n\n" + "Press the button now. " * 60 + "\n\n## Care\n\nKeep it dry.\n"
+    text = (
+        "# Guide\n\nIntro.\n\n## Use\n\n"
+        + "Press the button now. " * 60
+        + "\n\n## Care\n\nKeep it dry.\n"
+    )
     whole = markdown(text)
     pieces = split(whole, WORDPIECES, 100)
     check(whole, pieces, WORDPIECES, 100)
@@ -180,7 +207,10 @@ def markdown(text: str) -> DocumentText:
 
 def test_a_heading_belongs_to_what_follows_it() -> None:
     long = " ".join(f"Sentence number {n} says a little more." for n in range(40))
-    text = f"# Guide\n\n## Install\n\n### On Linux\n\n{long}\n\n## Empty\n\n## Next\n\n{long}\n\nShort."
+    text = (
+        f"# Guide\n\n## Install\n\n### On Linux\n\n{long}\n\n## Empty\n\n##"
+        f" Next\n\n{long}\n\nShort."
+    )
     read = markdown(text)
     for max_tokens, overlap in ((40, 0), (40, 15), (24, 0), (200, 0)):
         pieces = split(read, WORDPIECES, max_tokens, overlap)

@@ -1,4 +1,6 @@
-"""Every test here has a folder of its own and must end: one that hangs fails after half a minute."""
+"""Every test here has a folder of its own and must end: one that hangs fails after half a
+minute.
+"""
 
 from __future__ import annotations
 

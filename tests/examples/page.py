@@ -1,4 +1,6 @@
-"""The Python blocks of a page in docs/, and how those of agents.md are run against a server, as they stand and as coroutines."""
+"""The Python blocks of a page in docs/, and how those of agents.md are run against a server, as
+they stand and as coroutines.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def blocks(page: Path = PAGE) -> dict[str, str]:
 
 
 def run(code: str, server: OpenAIServer, *, as_coroutine: bool = False) -> dict[str, Any]:
-    """Run a block against the server; the names that it leaves behind. As a coroutine, its chats are awaited."""
+    """Run a block against the server; the names that it leaves behind. As a coroutine, its chats
+    are awaited.
+    """
     code = code.replace(ADDRESS, server.base_url)
     if as_coroutine:
         code, awaited = re.subn(r"(\w+)\.initiate_chat\(", r"await \1.a_initiate_chat(", code)
@@ -47,10 +51,14 @@ async def _finished(made: Any) -> None:
 def one_after_the_other(*answers: Answer) -> Script:
     """A script that gives these answers in turn; another request is an error that shows."""
     left: Iterator[Answer] = iter(answers)
-    return lambda _body: next(left, Answer(status=400, error={"message": "the script is at its end"}))
+    return lambda _body: next(
+        left, Answer(status=400, error={"message": "the script is at its end"})
+    )
 
 
-def tool_call(name: str, arguments: dict[str, Any] | str, call_id: str = "call_1") -> dict[str, Any]:
+def tool_call(
+    name: str, arguments: dict[str, Any] | str, call_id: str = "call_1"
+) -> dict[str, Any]:
     """A call as OpenAI's servers send it."""
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": text}}

@@ -1,4 +1,6 @@
-"""The example "Asking documents" of docs/agents.md: what the model server is asked, and what comes out, sync and async."""
+"""The example "Asking documents" of docs/agents.md: what the model server is asked, and what comes
+out, sync and async.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def test_asking_documents(as_coroutine: bool) -> None:
     assert "Green tea" not in first
     assert "Green tea is grown in China and Japan." in second
     assert "Where does coffee come from?" in second
-    assert [roles(body) for body in server.chats] == [["system", "user"]] * 2, "the conversation begins anew"
+    assert [roles(body) for body in server.chats] == [["system", "user"]] * 2, (
+        "the conversation begins anew"
+    )
     assert names["result"].summary == "From Ethiopia."
     assert names["result"].stop_reason == "assistant sent a termination message"
     assert [len(event.hits) for event in heard if isinstance(event, Retrieved)] == [1, 2]

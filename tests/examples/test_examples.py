@@ -1,4 +1,6 @@
-"""The five examples of docs/agents.md: what the model server is asked, and what comes out, sync and async."""
+"""The five examples of docs/agents.md: what the model server is asked, and what comes out, sync and
+async.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,15 @@ import pytest
 from agentkit.coding import bubblewrap_works, docker_works
 from agentkit.core import bus
 from agentkit.errors import Stopped
-from agentkit.events import ChatEnded, CodeRan, Event, MessageSent, SpeakerSelected, TokenDelta, ToolReturned
+from agentkit.events import (
+    ChatEnded,
+    CodeRan,
+    Event,
+    MessageSent,
+    SpeakerSelected,
+    TokenDelta,
+    ToolReturned,
+)
 from tests.examples.page import blocks, one_after_the_other, roles, run, tool_call
 from tests.servers.openai_server import Answer, OpenAIServer
 
@@ -37,7 +47,10 @@ def tools_script(body: dict[str, Any]) -> Answer:
     """Calls the tool twice, then reads the results."""
     results = [message["content"] for message in body["messages"] if message["role"] == "tool"]
     if not results:
-        calls = [tool_call("convert", {"amount": 100}), tool_call("convert", {"amount": 100, "to": "GBP"}, "call_2")]
+        calls = [
+            tool_call("convert", {"amount": 100}),
+            tool_call("convert", {"amount": 100, "to": "GBP"}, "call_2"),
+        ]
         return Answer(tool_calls=calls)
     return Answer(f"{results[0]} euros or {results[1]} pounds. TERMINATE")
 
@@ -57,7 +70,9 @@ def test_tools(as_coroutine: bool, stream: bool) -> None:
     assert roles(first) == ["system", "user"]
     assert roles(second) == ["system", "user", "assistant", "tool", "tool"]
     assert second["messages"][1]["content"] == "How much is 100 US dollars in euros?"
-    assert second["messages"][2]["tool_calls"] == tools_script(first).tool_calls, "calls in pieces are put together"
+    assert second["messages"][2]["tool_calls"] == tools_script(first).tool_calls, (
+        "calls in pieces are put together"
+    )
     assert [(each["tool_call_id"], each["content"]) for each in second["messages"][3:]] == [
         ("call_1", "92.0"),
         ("call_2", "79.0"),
@@ -72,12 +87,21 @@ class GroupScript:
 
     def __init__(self) -> None:
         self.chosen = ["Hm.", "writer", "critic", "writer", "critic"]
-        self.texts = {"writer": ["Tea for all.", "Tea, warmly."], "critic": ["Make it warmer.", "Good. TERMINATE"]}
+        self.texts = {
+            "writer": ["Tea for all.", "Tea, warmly."],
+            "critic": ["Make it warmer.", "Good. TERMINATE"],
+        }
         self.bodies: dict[str, list[dict[str, Any]]] = {"selection": [], "writer": [], "critic": []}
 
     def __call__(self, body: dict[str, Any]) -> Answer:
         system = body["messages"][0]["content"]
-        who = "writer" if system == "You write short texts." else "critic" if system.startswith("Name one") else "selection"
+        who = (
+            "writer"
+            if system == "You write short texts."
+            else "critic"
+            if system.startswith("Name one")
+            else "selection"
+        )
         self.bodies[who].append(body)
         return Answer(self.chosen.pop(0) if who == "selection" else self.texts[who].pop(0))
 
@@ -89,14 +113,21 @@ def test_group_chat(as_coroutine: bool) -> None:
         names = run(EXAMPLES["A group chat"], server, as_coroutine=as_coroutine)
     said = [(message["name"], message["content"]) for message in names["group"].messages]
     assert said == [
-        ("user", "Write a slogan for a tea shop."), ("writer", "Tea for all."), ("critic", "Make it warmer."),
-        ("writer", "Tea, warmly."), ("critic", "Good. TERMINATE"),
-    ]  # fmt: skip
+        ("user", "Write a slogan for a tea shop."),
+        ("writer", "Tea for all."),
+        ("critic", "Make it warmer."),
+        ("writer", "Tea, warmly."),
+        ("critic", "Good. TERMINATE"),
+    ]
     assert names["result"].stop_reason == "critic sent a termination message"
-    assert [message["content"] for message in names["result"].chat_history] == [text for _, text in said]
+    assert [message["content"] for message in names["result"].chat_history] == [
+        text for _, text in said
+    ]
 
     selections = script.bodies["selection"]
-    assert len(selections) == 5, "one for each of four turns, and one more because the first answer named nobody"
+    assert len(selections) == 5, (
+        "one for each of four turns, and one more because the first answer named nobody"
+    )
     told = selections[0]["messages"]
     assert told[0]["role"] == "system"
     assert "writer: Writes and improves the text." in told[0]["content"]
@@ -105,17 +136,22 @@ def test_group_chat(as_coroutine: bool) -> None:
     assert again[-2]["content"] == "Hm."
     assert "none of the names" in again[-1]["content"]
     last_writer = script.bodies["writer"][-1]["messages"]
-    assert [(message["role"], message.get("name"), message["content"]) for message in last_writer[1:]] == [
-        ("user", "user", "Write a slogan for a tea shop."), ("assistant", "writer", "Tea for all."),
+    assert [
+        (message["role"], message.get("name"), message["content"]) for message in last_writer[1:]
+    ] == [
+        ("user", "user", "Write a slogan for a tea shop."),
+        ("assistant", "writer", "Tea for all."),
         ("user", "critic", "Make it warmer."),
-    ]  # fmt: skip
+    ]
     floor = [event for event in heard if isinstance(event, SpeakerSelected)]
     assert [event.speaker for event in floor] == ["writer", "critic", "writer", "critic"]
     assert {event.method for event in floor} == {"auto"}
     assert "critic" not in floor[2].candidates, "who has just spoken may not go on"
 
 
-@pytest.mark.parametrize(("as_coroutine", "use_async"), [(False, False), (True, False), (True, True)])
+@pytest.mark.parametrize(
+    ("as_coroutine", "use_async"), [(False, False), (True, False), (True, True)]
+)
 def test_nested_chat(as_coroutine: bool, use_async: bool) -> None:
     def script(body: dict[str, Any]) -> Answer:
         asked = body["messages"]
@@ -133,16 +169,20 @@ def test_nested_chat(as_coroutine: bool, use_async: bool) -> None:
     draft, review, better = (body["messages"] for body in server.chats)
     assert draft[-1]["content"] == "Write one sentence about tea."
     assert [message["content"] for message in review] == [
-        "Say in one sentence what to improve.", "Review this text:\n\nTea is drunk.",
-    ]  # fmt: skip
+        "Say in one sentence what to improve.",
+        "Review this text:\n\nTea is drunk.",
+    ]
     assert [(message["role"], message["content"]) for message in better[1:]] == [
-        ("user", "Write one sentence about tea."), ("assistant", "Tea is drunk."), ("user", "Name a country."),
-    ]  # fmt: skip
+        ("user", "Write one sentence about tea."),
+        ("assistant", "Tea is drunk."),
+        ("user", "Name a country."),
+    ]
     assert result.summary == "Tea is drunk in China."
     assert result.stop_reason == "the limit of 2 turns was reached"
     assert [(event.sender, event.recipient) for event in heard if isinstance(event, ChatEnded)] == [
-        ("user", "critic"), ("user", "writer"),
-    ]  # fmt: skip
+        ("user", "critic"),
+        ("user", "writer"),
+    ]
 
 
 PROGRAM = """First the numbers:
@@ -154,10 +194,14 @@ print(sum(squares))
 
 
 @FACES
-@pytest.mark.skipif(not (bubblewrap_works() or docker_works()), reason="neither bubblewrap nor Docker works here")
+@pytest.mark.skipif(
+    not (bubblewrap_works() or docker_works()), reason="neither bubblewrap nor Docker works here"
+)
 def test_running_code(as_coroutine: bool, tmp_path: Path) -> None:
     heard: list[Event] = []
-    script = one_after_the_other(Answer("```python\nprint(1 / 0)\n```"), Answer(PROGRAM), Answer("The sum is 385. TERMINATE"))
+    script = one_after_the_other(
+        Answer("```python\nprint(1 / 0)\n```"), Answer(PROGRAM), Answer("The sum is 385. TERMINATE")
+    )
     with OpenAIServer(script) as server, bus.listening(heard.append):
         result = run(EXAMPLES["Running code"], server, as_coroutine=as_coroutine)["result"]
     _, failed, worked = (body["messages"][-1]["content"] for body in server.chats)
@@ -165,7 +209,9 @@ def test_running_code(as_coroutine: bool, tmp_path: Path) -> None:
     assert "ZeroDivisionError" in failed
     assert worked == "exitcode: 0 (execution succeeded)\nCode output: 385\n"
     assert result.summary == "The sum is 385. "
-    assert (tmp_path / "results" / "squares.txt").read_text().split() == [str(n * n) for n in range(1, 11)]
+    assert (tmp_path / "results" / "squares.txt").read_text().split() == [
+        str(n * n) for n in range(1, 11)
+    ]
     ran = [(event.language, event.exit_code) for event in heard if isinstance(event, CodeRan)]
     assert ran == [("python", 1), ("python", 0)]
 
@@ -178,13 +224,16 @@ def test_streaming(as_coroutine: bool, capsys: pytest.CaptureFixture[str]) -> No
         def watch(event: Event) -> None:
             heard.append(event)
             if sum(isinstance(one, TokenDelta) for one in heard) == 3:
-                server.go_on.set()  # the server sends the rest only when the first three pieces were heard
+                # the server sends the rest only when the first three pieces were heard
+                server.go_on.set()
 
         with bus.listening(watch):
             names = run(EXAMPLES["Streaming"], server, as_coroutine=as_coroutine)
     assert server.chats[0]["stream"] is True
     assert names["pieces"] == ["Tea", " is", " a", " leaf", " of", " grief", " relief"]
-    order = [type(event).__name__ for event in heard if isinstance(event, (TokenDelta, MessageSent))]
+    order = [
+        type(event).__name__ for event in heard if isinstance(event, (TokenDelta, MessageSent))
+    ]
     assert order == ["MessageSent", *["TokenDelta"] * 7, "MessageSent"]
     assert "7 pieces make up: Tea is a leaf of grief relief" in capsys.readouterr().out
     assert names["result"].summary == "Tea is a leaf of grief relief"

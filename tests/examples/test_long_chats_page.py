@@ -1,4 +1,6 @@
-"""The blocks of docs/long-chats.md run against a local server; what the page names exists; its defaults are the real ones."""
+"""The blocks of docs/long-chats.md run against a local server; what the page names exists; its
+defaults are the real ones.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +35,15 @@ def talking(body: dict[str, Any]) -> Answer:
     """A model that has much to say, and little when it summarises."""
     if is_summarising(body):
         return Answer("##USER## went on asking.")
-    return Answer(f"Message {len(body['messages'])}: the keeper lit the lamp again, and the ships of the night went by. " * 2)
+    return Answer(
+        f"Message {len(body['messages'])}: the keeper lit the lamp again, and the ships of the"
+        " night went by. " * 2
+    )
 
 
-def played(title: str, model: Callable[[dict[str, Any]], Answer] = talking) -> tuple[dict[str, Any], OpenAIServer]:
+def played(
+    title: str, model: Callable[[dict[str, Any]], Answer] = talking
+) -> tuple[dict[str, Any], OpenAIServer]:
     with OpenAIServer(model) as server:
         return run(BLOCKS[title], server), server
 
@@ -48,7 +55,11 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def longest(server: OpenAIServer) -> int:
-    return max(token_limits.count_token(body["messages"], "llama3.2") for body in server.chats if not is_summarising(body))
+    return max(
+        token_limits.count_token(body["messages"], "llama3.2")
+        for body in server.chats
+        if not is_summarising(body)
+    )
 
 
 def test_counting(capsys: pytest.CaptureFixture[str], windows: None) -> None:
@@ -71,7 +82,10 @@ def test_any_agent(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) >= 2
     assert all(
-        re.fullmatch(r"\d+ messages to \d+ by tool output, then sliding window, summary by the model", each) for each in lines
+        re.fullmatch(
+            r"\d+ messages to \d+ by tool output, then sliding window, summary by the model", each
+        )
+        for each in lines
     )
     assert longest(server) <= 600
     assert len(names["user"].chat_messages[names["assistant"]]) == 42
@@ -80,17 +94,22 @@ def test_any_agent(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_strategy_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
     names, _ = played("A strategy of your own")
     assert capsys.readouterr().out.splitlines()[-2:] == [
-        "4 -> 3 Summary of the earlier conversation:", "It was about Rain, Iron.",
-    ]  # fmt: skip
+        "4 -> 3 Summary of the earlier conversation:",
+        "It was about Rain, Iron.",
+    ]
     assert isinstance(names["Topics"](), compression.Strategy)
 
 
 def test_group_chats(capsys: pytest.CaptureFixture[str]) -> None:
     names, server = played("Group chats")
-    histories = [len(messages) for member in names["members"] for messages in member.chat_messages.values()]
+    histories = [
+        len(messages) for member in names["members"] for messages in member.chat_messages.values()
+    ]
     assert capsys.readouterr().out.splitlines()[-1] == f"{histories} 30"
     assert max(histories) < 20
-    assert len([body for body in server.chats if is_summarising(body)]) < 4, "one summary does for all"
+    assert len([body for body in server.chats if is_summarising(body)]) < 4, (
+        "one summary does for all"
+    )
     assert longest(server) <= 600
 
 
@@ -104,17 +123,28 @@ def test_limits(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_block_is_run_by_a_test() -> None:
     assert set(BLOCKS) == {
-        "Counting", "An assistant that compresses", "Any agent", "A strategy of your own", "Group chats", "Limits",
-    }  # fmt: skip
+        "Counting",
+        "An assistant that compresses",
+        "Any agent",
+        "A strategy of your own",
+        "Group chats",
+        "Limits",
+    }
 
 
 def test_what_the_page_says_of_defaults_and_names_is_so() -> None:
     defaults = CompressibleAgent.DEFAULT_COMPRESS_CONFIG
-    assert (defaults["mode"], defaults["broadcast"], defaults["leave_last_n"]) == ("TERMINATE", True, 0)
+    assert (defaults["mode"], defaults["broadcast"], defaults["leave_last_n"]) == (
+        "TERMINATE",
+        True,
+        0,
+    )
     assert (long_memory.LONGEST, long_memory.SHARE) == (16_000, 3)
     assert bench_compression.LIMIT == 8_000
     assert callable(families.register_token_counter)
     named = set(re.findall(r"`([A-Z][a-z]+[A-Z]\w+)[`(.]", TEXT))
     assert len(named) > 6
     places = [autogen, compression, errors, events]
-    assert [name for name in sorted(named) if not any(hasattr(place, name) for place in places)] == []
+    assert [
+        name for name in sorted(named) if not any(hasattr(place, name) for place in places)
+    ] == []

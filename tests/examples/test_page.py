@@ -32,14 +32,24 @@ def test_a_person_answers_through_a_run(capsys: pytest.CaptureFixture[str]) -> N
     names, _ = played("A person in the chat")
     assert capsys.readouterr().out.splitlines() == ["the person behind person ended the chat"]
     said = [message["content"] for message in names["run"].result().chat_history]
-    assert said == ["A ticket to Rome, please.", "Anything else?", "A window seat.", "Anything else?"]
+    assert said == [
+        "A ticket to Rome, please.",
+        "Anything else?",
+        "A window seat.",
+        "Anything else?",
+    ]
 
 
 def test_failover_and_cache(capsys: pytest.CaptureFixture[str]) -> None:
     broken = Answer(status=500, error={"message": "out of order"})
     names, server = played("Models", broken, Answer("Paris"), broken)
-    assert [body["model"] for body in server.chats] == ["gpt-4o-mini", "llama3.2", "gpt-4o-mini"], "then the cache answers"
-    assert [server.chats[1]["temperature"], server.chats[1]["messages"][-1]["content"]] == [0, "The capital of France?"]
+    assert [body["model"] for body in server.chats] == ["gpt-4o-mini", "llama3.2", "gpt-4o-mini"], (
+        "then the cache answers"
+    )
+    assert [server.chats[1]["temperature"], server.chats[1]["messages"][-1]["content"]] == [
+        0,
+        "The capital of France?",
+    ]
     assert names["again"].summary == "Paris"
     assert names["assistant"].get_actual_usage()["llama3.2"]["prompt_tokens"] == PROMPT_TOKENS
     assert names["assistant"].get_total_usage()["llama3.2"]["prompt_tokens"] == 2 * PROMPT_TOKENS
@@ -48,7 +58,14 @@ def test_failover_and_cache(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_block_is_run_by_a_test() -> None:
     here = {"How a reply is chosen", "A person in the chat", "Models"}
-    examples = {"Calling tools", "A group chat", "A nested chat", "Running code", "Streaming", "Asking documents"}
+    examples = {
+        "Calling tools",
+        "A group chat",
+        "A nested chat",
+        "Running code",
+        "Streaming",
+        "Asking documents",
+    }
     assert set(blocks()) == here | examples
 
 
@@ -66,6 +83,9 @@ def test_the_page_lists_the_kinds_of_servers() -> None:
 
 
 def test_the_links_lead_somewhere() -> None:
-    headings = {heading.lower().replace(" ", "-") for heading in re.findall(r"^#+ (.+)", TEXT, flags=re.MULTILINE)}
+    headings = {
+        heading.lower().replace(" ", "-")
+        for heading in re.findall(r"^#+ (.+)", TEXT, flags=re.MULTILINE)
+    }
     assert set(re.findall(r"\]\(#([^)]+)\)", TEXT)) <= headings
     assert all((PAGE.parent / link).exists() for link in re.findall(r"\]\(([^#)h][^)#]*)", TEXT))

@@ -1,4 +1,6 @@
-"""The blocks of docs/plans.md run against a local server; what the page names exists; its figures are those of the benchmark."""
+"""The blocks of docs/plans.md run against a local server; what the page names exists; its figures
+are those of the benchmark.
+"""
 
 from __future__ import annotations
 
@@ -41,18 +43,30 @@ def test_a_question_with_two_tools(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_plan_that_the_page_shows_can_be_read() -> None:
-    [shown] = re.findall(r"^```\n(Plan:.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    assert [(step.label, step.arguments) for step in rewoo.parse_plan(shown).steps] == [("#E1", "Lisbon"), ("#E2", "Porto")]
+    [shown] = re.findall(
+        r"^```\n(Plan:.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
+    assert [(step.label, step.arguments) for step in rewoo.parse_plan(shown).steps] == [
+        ("#E1", "Lisbon"),
+        ("#E2", "Porto"),
+    ]
 
 
 def test_in_chats(capsys: pytest.CaptureFixture[str]) -> None:
-    replies = ("Plan: stock\n#E1 = stock[lamp]\nPlan: terms\n#E2 = lawyer[With #E1 in stock, may lamps be sent back?]",
-               "Within 30 days.", "Yes, and for 30 days.")  # fmt: skip
+    replies = (
+        (
+            "Plan: stock\n#E1 = stock[lamp]\nPlan: terms\n#E2 = lawyer[With #E1 in stock, may lamps"
+            " be sent back?]"
+        ),
+        "Within 30 days.",
+        "Yes, and for 30 days.",
+    )
     names, server = played("In chats", *replies)
     assert isinstance(names["agent"], ReWOOAgent)
     assert capsys.readouterr().out.splitlines()[-2:] == [
-        "Yes, and for 30 days.", "[('stock', 'SUCCESS'), ('lawyer', 'SUCCESS')]",
-    ]  # fmt: skip
+        "Yes, and for 30 days.",
+        "[('stock', 'SUCCESS'), ('lawyer', 'SUCCESS')]",
+    ]
     assert "With 12 in stock" in server.chats[1]["messages"][-1]["content"]
     assert "Knows the terms of sale." in server.chats[0]["messages"][0]["content"]
 
@@ -70,13 +84,21 @@ def test_when_a_step_fails(capsys: pytest.CaptureFixture[str]) -> None:
     _, server = played("When a step fails", CITIES.format("Porto"), again, "Lisbon, probably.")
     assert capsys.readouterr().out.splitlines() == [
         "Lisbon, probably.",
-        "{'#E1': 'Lisbon has 567,000 inhabitants.', '#E3': 'Porto may have some 250,000 inhabitants.'}",
+        (
+            "{'#E1': 'Lisbon has 567,000 inhabitants.', '#E3': 'Porto may have some 250,000"
+            " inhabitants.'}"
+        ),
     ]
     assert "[failed: 'Porto']" in server.chats[1]["messages"][-1]["content"]
 
 
 def test_every_block_is_run_by_a_test() -> None:
-    assert set(BLOCKS) == {"A question with two tools", "In chats", "Changing a plan", "When a step fails"}
+    assert set(BLOCKS) == {
+        "A question with two tools",
+        "In chats",
+        "Changing a plan",
+        "When a step fails",
+    }
 
 
 def test_every_class_that_the_page_names_exists() -> None:
@@ -88,10 +110,15 @@ def test_every_class_that_the_page_names_exists() -> None:
 
 @pytest.mark.parametrize("examples", [True, False], ids=["examples", "bare"])
 def test_the_figures_are_those_of_the_benchmark(tmp_path: Path, examples: bool) -> None:
-    [row] = re.findall(rf"^\| {SHAPE_STEPS} \|(.*)\|$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    [row] = re.findall(
+        rf"^\| {SHAPE_STEPS} \|(.*)\|$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
     told = [float(each.replace(",", "")) for each in row.split("|")][0 if examples else 3 :][:3]
     database = Database(tmp_path / "bench.duckdb")
-    one, other = (measured(Ledger(database), kind, SHAPE_STEPS, examples).prompt_tokens for kind in ("ReAct", "ReWOO"))
+    one, other = (
+        measured(Ledger(database), kind, SHAPE_STEPS, examples).prompt_tokens
+        for kind in ("ReAct", "ReWOO")
+    )
     database.close()
     assert [one, other, one / other] == pytest.approx(told, rel=0.05)
     assert not examples or one / other >= LEAST_RATIO

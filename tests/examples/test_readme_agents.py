@@ -12,7 +12,9 @@ README = PAGE.parents[1] / "README.md"
 
 
 def test_the_example_prints_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    _workspace, example = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+    _workspace, example = re.findall(
+        r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL
+    )
     names: dict[str, object] = {"__name__": "example"}
     exec(example, names)
     printed = capsys.readouterr().out

@@ -1,4 +1,6 @@
-"""The blocks of docs/retrieval.md, one after the other with the packaged model; and what the page names exists."""
+"""The blocks of docs/retrieval.md, one after the other with the packaged model; and what the page
+names exists.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,9 @@ def test_exact_text(played: Played) -> None:
 
 
 def test_a_finer_version_finds_the_same_in_less_text(played: Played) -> None:
-    (coarse, first, long), (fine, other, short) = (line.split() for line in played.printed["Index versions"])
+    (coarse, first, long), (fine, other, short) = (
+        line.split() for line in played.printed["Index versions"]
+    )
     assert first == other == "employee-handbook.pdf"
     assert (int(coarse) > int(fine), int(long) > int(short)) == (True, True)
     assert played.names["before"].id == played.names["answering"].id, "it was rolled back to"
@@ -105,7 +109,11 @@ def test_figures_of_the_index(played: Played) -> None:
 def test_the_table_of_options_has_all_with_their_defaults() -> None:
     section = TEXT.split("\n## Options\n")[1].split("\n## ")[0]
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| ([^|]+) \|", section, flags=re.MULTILINE)
-    told = [(name, value) for names, values in rows for name, value in zip(names.split(", "), values.split(", "), strict=True)]
+    told = [
+        (name, value)
+        for names, values in rows
+        for name, value in zip(names.split(", "), values.split(", "), strict=True)
+    ]
     assert {name.strip("`"): value.strip('`"').replace("none", "") for name, value in told} == {
         one.name: f"{one.default:g}" if isinstance(one.default, float) else str(one.default)
         for one in dataclasses.fields(SearchOptions)
@@ -122,12 +130,19 @@ def test_classes_and_settings_that_the_page_names_exist() -> None:
     assert {"RetrieveUserProxyAgent", "VectorDB"} <= named
     assert [name for name in sorted(named) if not any(hasattr(home, name) for home in homes)] == []
     settings = {name.lower() for name in re.findall(r"`AGENTKIT_(\w+)`", TEXT)}
-    assert settings == {"embedding_folders", "reranker_folders"} <= {one.name for one in dataclasses.fields(Settings)}
+    assert (
+        settings
+        == {"embedding_folders", "reranker_folders"}
+        <= {one.name for one in dataclasses.fields(Settings)}
+    )
 
 
 def test_the_table_of_vector_databases_has_all() -> None:
     section = TEXT.split("\n## RetrieveChat\n")[1].split("\n## ")[0]
-    assert re.findall(r'^\| [^|]*`"(\w+)"` \|', section, flags=re.MULTILINE) == VectorDBFactory.PREDEFINED_VECTOR_DB
+    assert (
+        re.findall(r'^\| [^|]*`"(\w+)"` \|', section, flags=re.MULTILINE)
+        == VectorDBFactory.PREDEFINED_VECTOR_DB
+    )
 
 
 def test_the_limits_of_the_index_are_those_of_the_code() -> None:
@@ -135,10 +150,16 @@ def test_the_limits_of_the_index_are_those_of_the_code() -> None:
     assert f"find {TARGET:.0%}".replace("%", " %") in TEXT
 
 
-@pytest.mark.parametrize("command", sorted(set(re.findall(r"python -m agentkit (collection \w+|\w+)", TEXT))))
+@pytest.mark.parametrize(
+    "command", sorted(set(re.findall(r"python -m agentkit (collection \w+|\w+)", TEXT)))
+)
 def test_every_command_exists_with_its_options(command: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "agentkit", *command.split(), "--help"], cwd=ROOT, capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "agentkit", *command.split(), "--help"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     if command == "search":
@@ -148,6 +169,9 @@ def test_every_command_exists_with_its_options(command: str) -> None:
 
 
 def test_the_links_lead_somewhere() -> None:
-    headings = {heading.lower().replace(" ", "-") for heading in re.findall(r"^#+ (.+)", TEXT, flags=re.MULTILINE)}
+    headings = {
+        heading.lower().replace(" ", "-")
+        for heading in re.findall(r"^#+ (.+)", TEXT, flags=re.MULTILINE)
+    }
     assert set(re.findall(r"\]\(#([^)]+)\)", TEXT)) <= headings
     assert all((PAGE.parent / link).exists() for link in re.findall(r"\]\(([^#)h][^)#]*)", TEXT))

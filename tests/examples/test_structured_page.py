@@ -35,21 +35,38 @@ def test_a_discussion_and_a_vote(capsys: pytest.CaptureFixture[str]) -> None:
     heard: list[Any] = []
     with bus.listening(heard.append):
         _, server = played("A discussion and a vote", *replies)
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("assistant says:", "The vote:"))]
+    lines = [
+        line
+        for line in capsys.readouterr().out.splitlines()
+        if line.startswith(("assistant says:", "The vote:"))
+    ]
     assert lines == ["assistant says: Pizza?", "assistant says: Sushi!", "The vote: sushi"]
-    assert [event.ok for event in heard if isinstance(event, ReplyParsed)] == [True, False, True, True]
+    assert [event.ok for event in heard if isinstance(event, ReplyParsed)] == [
+        True,
+        False,
+        True,
+        True,
+    ]
     assert len(server.chats) == 4
 
 
 def test_parsers_alone(capsys: pytest.CaptureFixture[str]) -> None:
     played("Parsers")
     assert capsys.readouterr().out.splitlines() == [
-        "{'thought': 'hm', 'vote': 'sushi', 'sure': True}", "JsonParsingError True",
-    ]  # fmt: skip
+        "{'thought': 'hm', 'vote': 'sushi', 'sure': True}",
+        "JsonParsingError True",
+    ]
 
 
 def test_hubs_and_pipelines(capsys: pytest.CaptureFixture[str]) -> None:
-    names, _ = played("Hubs and pipelines", "I am Ann.", "I am Bob.", "I am Cid.", "They are kind.", "Ann is, too.")
+    names, _ = played(
+        "Hubs and pipelines",
+        "I am Ann.",
+        "I am Bob.",
+        "I am Cid.",
+        "They are kind.",
+        "Ann is, too.",
+    )
     lines = capsys.readouterr().out.splitlines()
     assert "['Introduce yourselves.', 'I am Ann.', 'I am Bob.']" in lines
     assert lines[-1] == "Ann is, too."
@@ -72,18 +89,29 @@ def test_werewolf(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     played("A table out of documents")
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split(" from ")[0] for line in lines] == ["vendor = Miller & Sons", "date = 2026-05-03", "total = 1250.0"]
+    assert [line.split(" from ")[0] for line in lines] == [
+        "vendor = Miller & Sons",
+        "date = 2026-05-03",
+        "total = 1250.0",
+    ]
     assert all("invoice.txt" in line for line in lines)
 
 
 def test_every_block_is_run_by_a_test() -> None:
     assert set(BLOCKS) == {
-        "A discussion and a vote", "Parsers", "Hubs and pipelines", "A reply of your own", "Werewolf", "A table out of documents",
-    }  # fmt: skip
+        "A discussion and a vote",
+        "Parsers",
+        "Hubs and pipelines",
+        "A reply of your own",
+        "Werewolf",
+        "A table out of documents",
+    }
 
 
 def test_every_class_that_the_page_names_exists() -> None:
-    named = set(re.findall(r"`([A-Z][a-z]+[A-Z]\w+)[`(.]", PAGE.read_text(encoding="utf-8"))) - {"ReplyParsed"}
+    named = set(re.findall(r"`([A-Z][a-z]+[A-Z]\w+)[`(.]", PAGE.read_text(encoding="utf-8"))) - {
+        "ReplyParsed"
+    }
     assert len(named) > 8
     homes = (agentscope, agentkit)
     assert [name for name in sorted(named) if not any(hasattr(home, name) for home in homes)] == []

@@ -7,7 +7,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agentkit.events import Event, MessageSent, ModelReplied, Recorded, RunFinished, RunStarted, Usage
+from agentkit.events import (
+    Event,
+    MessageSent,
+    ModelReplied,
+    Recorded,
+    RunFinished,
+    RunStarted,
+    Usage,
+)
 from agentkit.ledger import Chat, Ledger, LedgerWriter
 from agentkit.messages import new_id
 
@@ -38,10 +46,20 @@ def record(
     return run_id
 
 
-def say(message_id: str, parent_id: str | None, text: str = "text", role: str = "user") -> MessageSent:
+def say(
+    message_id: str, parent_id: str | None, text: str = "text", role: str = "user"
+) -> MessageSent:
     return MessageSent(message_id, parent_id, role, "team", role, text)
 
 
-def call(usage: Usage | None = None, *, cost: float | None = None, model: str = "small", agent: str = "Assistant",
-         seconds: float = 1.0) -> ModelReplied:  # fmt: skip
-    return ModelReplied(new_id(), agent, "server", model, usage=usage or Usage(), cost=cost, seconds=seconds)
+def call(
+    usage: Usage | None = None,
+    *,
+    cost: float | None = None,
+    model: str = "small",
+    agent: str = "Assistant",
+    seconds: float = 1.0,
+) -> ModelReplied:
+    return ModelReplied(
+        new_id(), agent, "server", model, usage=usage or Usage(), cost=cost, seconds=seconds
+    )

@@ -23,7 +23,10 @@ def rows(ledger: Ledger, work: Any) -> list[tuple[str, int]]:
 
     run = runs.start(quiet, kind="chat", ledger=ledger)
     run.result()
-    sql = "select agent, input_tokens + output_tokens as tokens from llm_calls where run_id = ? order by finished_at, id"
+    sql = (
+        "select agent, input_tokens + output_tokens as tokens from llm_calls where run_id = ? order"
+        " by finished_at, id"
+    )
     return [(row["agent"], row["tokens"]) for row in ledger.database.rows(sql, [run.id])]
 
 
@@ -48,7 +51,9 @@ def test_the_choice_of_speakers(ledger: Ledger, is_async: bool) -> None:
     group = GroupChat([ann, bob, agent("cid")], [], max_round=3)
     chief, _ = modelled("chief", "nobody", "ann", "bob")
     manager = GroupChatManager(group, "manager", llm_config=chief.llm_config)
-    found = rows(ledger, lambda: call(is_async, agent("dan"), "initiate_chat", manager, message="hi"))
+    found = rows(
+        ledger, lambda: call(is_async, agent("dan"), "initiate_chat", manager, message="hi")
+    )
     choices = ["speaker_selection_agent"] * 2
     assert [name for name, _ in found] == [*choices, "ann", choices[0], "bob"]
     assert sum(tokens for name, tokens in found if name in choices) == total(manager)

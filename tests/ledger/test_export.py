@@ -25,7 +25,8 @@ ALL = CallFilter(OWNER)
 def many(ledger: Ledger) -> Ledger:
     """A ledger with many calls, most of them with an error that is not short."""
     ledger.database.execute(
-        """insert into llm_calls select 'c' || i, 1, ?, null, null, null, '', 'openai', 'gpt', 'chat', 'failed',
+        """insert into llm_calls select 'c' || i, 1, ?, null, null, null, '', 'openai', 'gpt',
+        'chat', 'failed',
         '-' || repeat('why, ', 20), '', i, 0, 0, 0, 0, false, null, 1, null, '{}',
         timestamp '2026-03-01' + interval (i) second from range(?) r(i)""",
         [OWNER, MANY],
@@ -36,7 +37,9 @@ def many(ledger: Ledger) -> Ledger:
 @pytest.mark.soak
 def test_many_calls_are_written_without_being_in_memory(many: Ledger, tmp_path: Path) -> None:
     target = tmp_path / "calls.csv"
-    Figures(many).write_calls(ALL, tmp_path / "first.parquet", "parquet")  # what is imported at first use is not counted
+    Figures(many).write_calls(
+        ALL, tmp_path / "first.parquet", "parquet"
+    )  # what is imported at first use is not counted
     tracemalloc.start()
     try:
         Figures(many).write_calls(ALL, target)
@@ -50,7 +53,9 @@ def test_many_calls_are_written_without_being_in_memory(many: Ledger, tmp_path: 
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_the_file_is_private_and_gone_when_it_is_closed(many: Ledger, tmp_path: Path, form: FileForm) -> None:
+def test_the_file_is_private_and_gone_when_it_is_closed(
+    many: Ledger, tmp_path: Path, form: FileForm
+) -> None:
     before = os.umask(0)
     try:
         with calls_file(many, CallFilter(OWNER, models=["gpt"]), form) as file:

@@ -1,4 +1,6 @@
-"""The figures: the same sums for a call, a message, a chat and in total, and unknown prices stay unknown."""
+"""The figures: the same sums for a call, a message, a chat and in total, and unknown prices stay
+unknown.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +29,34 @@ replies = st.builds(
     purpose=st.sampled_from(["chat", "embedding"]),
     status=st.sampled_from(["ok", "failed", "stopped", "cached"]),
     usage=usages,
-    cost=st.none() | st.integers(0, 4096).map(lambda number: number / 4096),  # exact in binary, so that sums are exact
+    cost=st.none()
+    | st.integers(0, 4096).map(
+        lambda number: number / 4096
+    ),  # exact in binary, so that sums are exact
     seconds=st.integers(0, 64).map(lambda number: number / 8),
 )
-FIGURES = ("calls", "failed", "prompt_tokens", "cached_tokens", "completion_tokens", "unpriced", "seconds")
+FIGURES = (
+    "calls",
+    "failed",
+    "prompt_tokens",
+    "cached_tokens",
+    "completion_tokens",
+    "unpriced",
+    "seconds",
+)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.lists(st.lists(replies, max_size=4), min_size=1, max_size=3), min_size=1, max_size=3))
-def test_the_sums_agree_however_they_are_asked_for(ledger: Ledger, chats: list[list[list[ModelReplied]]]) -> None:
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.lists(
+        st.lists(st.lists(replies, max_size=4), min_size=1, max_size=3), min_size=1, max_size=3
+    )
+)
+def test_the_sums_agree_however_they_are_asked_for(
+    ledger: Ledger, chats: list[list[list[ModelReplied]]]
+) -> None:
     owner = new_id()
     messages: list[str] = []
     for answers in chats:
@@ -60,7 +81,9 @@ def test_the_sums_agree_however_they_are_asked_for(ledger: Ledger, chats: list[l
         assert sum(getattr(one, figure) for one in by_message) == getattr(total, figure)
     for by in ("day", "model", "agent", "chat", "run"):
         frame = ask.grouped(ledger, chosen, by)
-        assert {figure: frame[figure].sum() for figure in FIGURES} == {figure: getattr(total, figure) for figure in FIGURES}
+        assert {figure: frame[figure].sum() for figure in FIGURES} == {
+            figure: getattr(total, figure) for figure in FIGURES
+        }
         assert frame["cost"].sum() == sum(known)
     assert len(ask.calls(ledger, chosen)) == len(made)
     listed = ask.runs(ledger, owner)
@@ -75,34 +98,63 @@ def test_a_known_price_of_nothing_is_not_an_unknown_one(ledger: Ledger) -> None:
     frame = ask.grouped(ledger, ask.CallFilter(OWNER), "model").set_index("key")
     assert frame.loc["free", "cost"] == 0
     assert frame.loc["free", "unpriced"] == 0
-    assert math.isnan(float(frame.loc["secret", "cost"]))  # type: ignore[arg-type]  # a cell has no static type
+    # A cell has no static type.
+    assert math.isnan(float(frame.loc["secret", "cost"]))  # type: ignore[arg-type]
     assert frame.loc["secret", "unpriced"] == 1
     assert frame.loc["failed before any token", "unpriced"] == 0
     total = ask.totals(ledger, ask.CallFilter(OWNER))
     assert (total.cost, total.unpriced) == (0.0, 1)
 
 
-def reply(status: CallStatus, seconds: float, provider: str = "models.example", first: float | None = None) -> ModelReplied:
+def reply(
+    status: CallStatus, seconds: float, provider: str = "models.example", first: float | None = None
+) -> ModelReplied:
     usage = Usage(10, output=5)
     return ModelReplied(new_id(), "", provider, "small", "chat", status, "", usage, seconds, first)
 
 
 def test_times_are_those_of_calls_that_a_model_answered(ledger: Ledger) -> None:
     answered = [reply("ok", 2.0, first=0.5), reply("ok", 4.0, first=0.7)]
-    record(ledger, [*answered, reply("failed", 300.0, first=90.0), reply("cached", 0.001), reply("stopped", 50.0, first=0.9)])
-    for sums in (ask.totals(ledger, ask.CallFilter(OWNER)), ask.groups(ledger, ask.CallFilter(OWNER), "model")[0].totals):
+    record(
+        ledger,
+        [
+            *answered,
+            reply("failed", 300.0, first=90.0),
+            reply("cached", 0.001),
+            reply("stopped", 50.0, first=0.9),
+        ],
+    )
+    for sums in (
+        ask.totals(ledger, ask.CallFilter(OWNER)),
+        ask.groups(ledger, ask.CallFilter(OWNER), "model")[0].totals,
+    ):
         assert (sums.p50_s, sums.first_token_p50_s) == (3.0, 0.7)
         assert sums.p95_s == pytest.approx(3.9)
-        assert (sums.calls, sums.failed, sums.cached, sums.answered, sums.elsewhere) == (5, 1, 1, 3, 3)
+        assert (sums.calls, sums.failed, sums.cached, sums.answered, sums.elsewhere) == (
+            5,
+            1,
+            1,
+            3,
+            3,
+        )
 
 
 def test_servers_of_this_machine_are_free_in_rows_of_older_versions_too(ledger: Ledger) -> None:
-    record(ledger, [reply("ok", 1.0, provider) for provider in ("127.0.0.1:11434", "localhost", "[::1]:8000")])
+    record(
+        ledger,
+        [reply("ok", 1.0, provider) for provider in ("127.0.0.1:11434", "localhost", "[::1]:8000")],
+    )
     sums = ask.totals(ledger, ask.CallFilter(OWNER))
     assert (sums.cost, sums.unpriced, sums.answered, sums.elsewhere) == (0.0, 0, 3, 0)
     assert list(ask.calls(ledger, ask.CallFilter(OWNER))["cost"]) == [0.0] * 3
     assert ask.runs(ledger, OWNER)[0]["cost"] == 0.0
-    record(ledger, [reply("ok", 1.0, provider) for provider in ("10.0.0.7:8000", "localhost.example", "1127.0.0.1")])
+    record(
+        ledger,
+        [
+            reply("ok", 1.0, provider)
+            for provider in ("10.0.0.7:8000", "localhost.example", "1127.0.0.1")
+        ],
+    )
     sums = ask.totals(ledger, ask.CallFilter(OWNER))
     assert (sums.cost, sums.unpriced, sums.answered, sums.elsewhere) == (0.0, 3, 6, 3)
 
@@ -115,17 +167,29 @@ def test_calls_outside_of_runs_are_counted_with_the_others(ledger: Ledger) -> No
         bus.emit(ModelReplied("2", "Critic", "local", "small", usage=Usage(4), cost=0.0))
     with bus.listening(CallWriter(ledger, OWNER, "Somebody", "test").write):
         bus.emit(ModelReplied("3", "", "local", "small", usage=Usage(5), cost=0.0))
-    assert sorted((one.key, one.totals.prompt_tokens) for one in ask.groups(ledger, ask.CallFilter(OWNER), "agent")) == [
-        ("Critic", 4), ("Somebody", 8),
-    ]  # fmt: skip
-    assert [ask.totals(ledger, ask.CallFilter(OWNER, purpose=name)).calls for name in ("chat", "embedding", "test")] == [1, 1, 1]
-    assert [one.title for one in ask.groups(ledger, ask.CallFilter(OWNER), "run")] == ["outside runs"]
+    assert sorted(
+        (one.key, one.totals.prompt_tokens)
+        for one in ask.groups(ledger, ask.CallFilter(OWNER), "agent")
+    ) == [
+        ("Critic", 4),
+        ("Somebody", 8),
+    ]
+    assert [
+        ask.totals(ledger, ask.CallFilter(OWNER, purpose=name)).calls
+        for name in ("chat", "embedding", "test")
+    ] == [1, 1, 1]
+    assert [one.title for one in ask.groups(ledger, ask.CallFilter(OWNER), "run")] == [
+        "outside runs"
+    ]
     with pytest.raises(WrongArgument, match="RunFinished is no model call"):
         ledger.keep_call(OWNER, Recorded(1, 0.0, RunFinished()))
 
 
 def test_days_are_those_of_the_zone(ledger: Ledger) -> None:
-    for at in (datetime.fromisoformat("2026-03-28T23:30:00+00:00"), datetime.fromisoformat("2026-03-29T22:30:00+00:00")):
+    for at in (
+        datetime.fromisoformat("2026-03-28T23:30:00+00:00"),
+        datetime.fromisoformat("2026-03-29T22:30:00+00:00"),
+    ):
         record(ledger, [call()], at=at)  # on the 29th Berlin goes from one hour ahead of UTC to two
     days = {
         zone: list(ask.grouped(ledger, ask.CallFilter(OWNER), "day", zone)["key"])
@@ -142,7 +206,11 @@ def test_days_are_those_of_the_zone(ledger: Ledger) -> None:
 
 def test_filters(ledger: Ledger) -> None:
     for number, (model, agent) in enumerate([("small", "A"), ("large", "B"), ("small", "B")]):
-        record(ledger, [call(model=model, agent=agent, seconds=number)], at=NOON + timedelta(days=number))
+        record(
+            ledger,
+            [call(model=model, agent=agent, seconds=number)],
+            at=NOON + timedelta(days=number),
+        )
     naive = NOON.replace(tzinfo=None)
 
     def found(chosen: ask.CallFilter) -> list[float]:

@@ -31,12 +31,27 @@ def test_a_new_chat_is_empty_and_comes_back_as_made(ledger: Ledger, chat: Chat) 
 def test_a_message_comes_back_whole(ledger: Ledger, chat: Chat) -> None:
     run_id = record(ledger, [say("m1", None, "How long is it? \u00e4\U0001f30d")], chat_id=chat.id)
     (message,) = ledger.thread(OWNER, chat.id)
-    assert (message.id, message.chat_id, message.parent_id, message.run_id) == ("m1", chat.id, None, run_id)
-    assert (message.sender, message.role, message.content) == ("user", "user", "How long is it? \u00e4\U0001f30d")
-    assert (message.status, message.extra, message.created_at) == ("complete", {}, NOON.replace(tzinfo=None))
+    assert (message.id, message.chat_id, message.parent_id, message.run_id) == (
+        "m1",
+        chat.id,
+        None,
+        run_id,
+    )
+    assert (message.sender, message.role, message.content) == (
+        "user",
+        "user",
+        "How long is it? \u00e4\U0001f30d",
+    )
+    assert (message.status, message.extra, message.created_at) == (
+        "complete",
+        {},
+        NOON.replace(tzinfo=None),
+    )
 
 
-def test_branches_lose_nothing_and_the_head_moves_to_the_last_one_written(ledger: Ledger, chat: Chat) -> None:
+def test_branches_lose_nothing_and_the_head_moves_to_the_last_one_written(
+    ledger: Ledger, chat: Chat
+) -> None:
     record(ledger, [say("q", None), say("a1", "q")], chat_id=chat.id)
     record(ledger, [say("a2", "q"), say("q2", "a2")], chat_id=chat.id)
     assert ids(ledger, chat) == ["q", "a2", "q2"]
@@ -53,15 +68,23 @@ def test_a_message_of_another_chat_is_not_found(ledger: Ledger, chat: Chat) -> N
         ledger.thread(OWNER, chat.id, "there")
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=25))
-def test_every_message_of_any_tree_is_reached_by_its_own_branch(ledger: Ledger, parents: list[int]) -> None:
+def test_every_message_of_any_tree_is_reached_by_its_own_branch(
+    ledger: Ledger, parents: list[int]
+) -> None:
     chat = ledger.create_chat(OWNER, "tree", "answer", "offline", "Documents")
     paths: list[list[str]] = []
     for number, parent in enumerate(parents):
         path = paths[parent % number] if number and parent else []
         paths.append([*path, f"{chat.id}-{number}"])
-    record(ledger, [say(path[-1], path[-2] if len(path) > 1 else None) for path in paths], chat_id=chat.id)
+    record(
+        ledger,
+        [say(path[-1], path[-2] if len(path) > 1 else None) for path in paths],
+        chat_id=chat.id,
+    )
     assert [ids(ledger, chat, path[-1]) for path in paths] == paths
     assert ids(ledger, chat) == paths[-1]
 
@@ -86,13 +109,16 @@ def test_a_long_thread_takes_no_more_queries_than_a_short_one(tmp_path: Path) ->
     for count in (5, 5_000):
         made = ledger.create_chat(OWNER, "long", "answer", "offline", "Documents")
         database.execute(
-            """insert into messages select ? || i, ?, case when i > 0 then ? || (i - 1) end, null, 's', 'r', 'user', 'text',
+            """insert into messages select ? || i, ?, case when i > 0 then ? || (i - 1) end, null,
+            's', 'r', 'user', 'text',
             'complete', '{}', now()::timestamp, null from range(?) t(i)""",
             [made.id, made.id, made.id, count],
         )
         database.queries = 0
         thread = ledger.thread(OWNER, made.id, f"{made.id}{count - 1}")
-        assert [message.id for message in thread] == [f"{made.id}{number}" for number in range(count)]
+        assert [message.id for message in thread] == [
+            f"{made.id}{number}" for number in range(count)
+        ]
         queries.append(database.queries)
     database.close()
     assert queries[0] == queries[1]
@@ -100,10 +126,21 @@ def test_a_long_thread_takes_no_more_queries_than_a_short_one(tmp_path: Path) ->
 
 def test_list_search_rename_delete(ledger: Ledger, chat: Chat) -> None:
     lakes = ledger.create_chat(OWNER, "Lakes", "answer", "offline", "Documents")
-    record(ledger, [say("m1", None, "the DANUBE, 100% of it_")], chat_id=chat.id, at=NOON + timedelta(days=365))
+    record(
+        ledger,
+        [say("m1", None, "the DANUBE, 100% of it_")],
+        chat_id=chat.id,
+        at=NOON + timedelta(days=365),
+    )
     assert [found.title for found in ledger.chats(OWNER)] == ["Rivers", "Lakes"]
     assert [found.title for found in ledger.chats(OWNER, limit=1, offset=1)] == ["Lakes"]
-    for search, titles in {"danube": ["Rivers"], "LAKE": ["Lakes"], "0% of": ["Rivers"], "_": ["Rivers"], "sea": []}.items():
+    for search, titles in {
+        "danube": ["Rivers"],
+        "LAKE": ["Lakes"],
+        "0% of": ["Rivers"],
+        "_": ["Rivers"],
+        "sea": [],
+    }.items():
         assert [found.title for found in ledger.chats(OWNER, search)] == titles
         assert ledger.count_chats(OWNER, search) == len(titles)
     renamed = ledger.update_chat(OWNER, lakes.id, title="Ponds", team="research")
@@ -112,8 +149,12 @@ def test_list_search_rename_delete(ledger: Ledger, chat: Chat) -> None:
     assert [found.title for found in ledger.chats(OWNER)] == ["Rivers"]
 
 
-def test_a_deleted_chat_leaves_its_calls_and_nothing_that_was_said(ledger: Ledger, chat: Chat) -> None:
-    run_id = record(ledger, [say("m1", None, "a secret"), call(cost=0.5)], chat_id=chat.id, message_id="m2")
+def test_a_deleted_chat_leaves_its_calls_and_nothing_that_was_said(
+    ledger: Ledger, chat: Chat
+) -> None:
+    run_id = record(
+        ledger, [say("m1", None, "a secret"), call(cost=0.5)], chat_id=chat.id, message_id="m2"
+    )
     ledger.delete_chat(OWNER, chat.id)
     for table in ("chats", "messages", "events", "runs", "llm_calls"):
         assert "secret" not in str(ledger.database.rows(f"select * from {table}"))
@@ -149,7 +190,9 @@ def test_others_see_and_change_nothing(ledger: Ledger, chat: Chat) -> None:
 
 def test_runs_that_a_dead_process_left_open_are_marked(ledger: Ledger, chat: Chat) -> None:
     ended = record(ledger, [])
-    LedgerWriter(ledger, "left", OWNER, chat.id).write(Recorded(1, NOON.timestamp(), RunStarted("chat", "left open")))
+    LedgerWriter(ledger, "left", OWNER, chat.id).write(
+        Recorded(1, NOON.timestamp(), RunStarted("chat", "left open"))
+    )
     assert [run.id for run in ledger.open_runs()] == ["left"]
     ledger.interrupt("left")
     ledger.interrupt(ended)
@@ -177,6 +220,10 @@ def test_what_is_set_in_a_chat_is_its_owners_and_goes_with_it(ledger: Ledger, ch
 def test_of_several_that_take_a_value_out_of_a_chat_one_has_it(ledger: Ledger, chat: Chat) -> None:
     assert ledger.exchange(OWNER, chat.id, "queue", None, ["first"])
     with ThreadPoolExecutor(8) as several:
-        took = list(several.map(lambda _: ledger.exchange(OWNER, chat.id, "queue", ["first"], None), range(8)))
+        took = list(
+            several.map(
+                lambda _: ledger.exchange(OWNER, chat.id, "queue", ["first"], None), range(8)
+            )
+        )
     assert sorted(took) == [False] * 7 + [True]
     assert ledger.settings(OWNER, chat.id) == {}

@@ -31,45 +31,72 @@ from tests.ledger.conftest import NOON, OWNER, call, record, say
 
 
 def stored(ledger: Ledger, run_id: str) -> list[str]:
-    return [row["kind"] for row in ledger.database.rows("select kind from events where run_id = ? order by seq", [run_id])]
+    return [
+        row["kind"]
+        for row in ledger.database.rows(
+            "select kind from events where run_id = ? order by seq", [run_id]
+        )
+    ]
 
 
 def test_the_events_come_back_in_order_without_those_that_are_only_shown(ledger: Ledger) -> None:
     done = DocumentDone("d", "a.txt", "indexed", 3, 200, 0.5)
-    looked = Retrieved("q", "Documents", "hybrid", [{"document": "a.txt", "score": 0.5}], 0.01, {"dense": 0.005})
+    looked = Retrieved(
+        "q", "Documents", "hybrid", [{"document": "a.txt", "score": 0.5}], 0.01, {"dense": 0.005}
+    )
     replied = call(Usage(10, 5, 2, 7, 3), cost=0.25)
-    run_id = record(ledger, [DocumentProgress("d", "a.txt", "embed", 1, 3), done, looked, TokenDelta("a"), replied])
+    run_id = record(
+        ledger,
+        [DocumentProgress("d", "a.txt", "embed", 1, 3), done, looked, TokenDelta("a"), replied],
+    )
     events = ask.events(ledger, OWNER, run_id)
-    assert [one.event for one in events] == [RunStarted("chat", "a run"), done, looked, replied, RunFinished()]
+    assert [one.event for one in events] == [
+        RunStarted("chat", "a run"),
+        done,
+        looked,
+        replied,
+        RunFinished(),
+    ]
     assert [one.seq for one in events] == [1, 3, 4, 6, 7]
     assert {one.at for one in events} == {NOON.timestamp()}
 
 
 @pytest.mark.parametrize(
     ("end", "state", "reason"),
-    [(RunFinished("done"), "finished", "done"), (RunFailed("no key", "ModelAuthFailed"), "failed", "no key"),
-     (RunStopped(), "stopped", "stopped by the user")],
-)  # fmt: skip
+    [
+        (RunFinished("done"), "finished", "done"),
+        (RunFailed("no key", "ModelAuthFailed"), "failed", "no key"),
+        (RunStopped(), "stopped", "stopped by the user"),
+    ],
+)
 def test_a_run_is_closed_as_it_ended(ledger: Ledger, end: Event, state: str, reason: str) -> None:
     writer = LedgerWriter(ledger, "r", OWNER)
     writer.write(Recorded(1, NOON.timestamp(), RunStarted("ingest", "3 documents")))
     assert [run["state"] for run in ask.runs(ledger, OWNER)] == ["running"]
     writer.write(Recorded(2, NOON.timestamp() + 2.5, end))
     (run,) = ask.runs(ledger, OWNER, kind="ingest")
-    assert (run["state"], run["reason"], run["title"], run["seconds"]) == (state, reason, "3 documents", 2.5)
+    assert (run["state"], run["reason"], run["title"], run["seconds"]) == (
+        state,
+        reason,
+        "3 documents",
+        2.5,
+    )
     assert ask.runs(ledger, OWNER, kind="chat") == []
 
 
 def test_one_row_for_every_attempt_of_a_call(ledger: Ledger) -> None:
     usage = Usage(10, 20, 30, 40, 50, estimated=True)
     failed = replace(call(), call_id="c", status="failed", error="429", error_type="RateLimited")
-    second = replace(call(usage), call_id="c", attempt=2, first_token_s=0.5, raw_usage={"prompt_tokens": 60})
+    second = replace(
+        call(usage), call_id="c", attempt=2, first_token_s=0.5, raw_usage={"prompt_tokens": 60}
+    )
     chat = ledger.create_chat(OWNER, "t", "answer", "offline", "Documents")
     run_id = record(ledger, [failed, second], chat_id=chat.id, message_id="answer")
     rows = ledger.database.rows("select * from llm_calls order by attempt")
     assert [(row["id"], row["attempt"], row["status"], row["error_type"]) for row in rows] == [
-        ("c", 1, "failed", "RateLimited"), ("c", 2, "ok", ""),
-    ]  # fmt: skip
+        ("c", 1, "failed", "RateLimited"),
+        ("c", 2, "ok", ""),
+    ]
     buckets = ("input", "cache_read", "cache_write", "output", "reasoning")
     assert [rows[1][f"{name}_tokens"] for name in buckets] == [10, 20, 30, 40, 50]
     assert (rows[1]["estimated"], rows[1]["cost"], rows[1]["first_token_s"]) == (True, None, 0.5)
@@ -173,7 +200,9 @@ def test_several_threads_of_a_run_lose_nothing(ledger: Ledger) -> None:
 
     def work(first: int) -> None:
         for seq in range(first, first + 100):
-            writer.write(Recorded(seq, NOON.timestamp(), DocumentDone(str(seq), "a.txt", "indexed")))
+            writer.write(
+                Recorded(seq, NOON.timestamp(), DocumentDone(str(seq), "a.txt", "indexed"))
+            )
 
     threads = [threading.Thread(target=work, args=[first]) for first in (1, 101, 201)]
     for thread in threads:
@@ -186,7 +215,9 @@ def test_several_threads_of_a_run_lose_nothing(ledger: Ledger) -> None:
 
 def test_a_reply_that_is_no_valid_unicode_is_kept(ledger: Ledger) -> None:
     chat = ledger.create_chat(OWNER, "half \ud83d", "answer", "offline", "Documents")
-    run_id = record(ledger, [say("m", None, "a \ud800 b"), RunFailed("c \udfff", "E")], chat_id=chat.id)
+    run_id = record(
+        ledger, [say("m", None, "a \ud800 b"), RunFailed("c \udfff", "E")], chat_id=chat.id
+    )
     assert ledger.thread(OWNER, chat.id)[0].content == "a ? b"
     assert len(ask.events(ledger, OWNER, run_id)) == 4
     assert ledger.chat(OWNER, chat.id).title == "half ?"

@@ -367,13 +367,9 @@ EATERS = [
         [*SENTENCES, "[1]", "[1,", "[", "]"],
         worst=["a [1]", "A b. [1] ", "[1", "[1,", " [1]"],
     ),
-    Eater(
-        "ui.passage.quoted", lambda text: passage.quoted(text, text[:1000]), SENTENCES
-    ),
+    Eater("ui.passage.quoted", lambda text: passage.quoted(text, text[:1000]), SENTENCES),
     Eater("ui.passage.unwrapped", passage.unwrapped, ["\n", " "]),
-    Eater(
-        "ui.draw.code", chat.without_code, ["```", "~~~", "`", "~", "\n"]
-    ),
+    Eater("ui.draw.code", chat.without_code, ["```", "~~~", "`", "~", "\n"]),
     Eater("ui.draw.cut", kind.cut, ["```", "~~~", "`", "~", "\n", " "]),
     Eater("ui.turns.lately", turns.lately, MARKDOWN),
 ]

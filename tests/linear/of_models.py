@@ -66,7 +66,16 @@ def _meter() -> Any:
 
 CITED = {1: ("The Danube is 2,850 kilometres long.", "rivers.md")}
 CITING = [
-    *("[1]", "[1, 9]", "The Danube is 2,850 km long [1]. ", "2,850", "3 March 2024", "`", "**", "]("),
+    *(
+        "[1]",
+        "[1, 9]",
+        "The Danube is 2,850 km long [1]. ",
+        "2,850",
+        "3 March 2024",
+        "`",
+        "**",
+        "](",
+    ),
     *("Anna Berg", "S-2217", " and ", "not ", "- ", "| ", "```\n", "twenty-", "1 234 ", "€", "%"),
 ]
 
@@ -99,7 +108,13 @@ EATERS = [
         "llm.support.check",
         lambda text: check(text, CITED),
         CITING,
-        worst=["[1]", "Anna 12 km is [1] ", "The Danube is long [1]. ", Worst("](", after="[1]"), "\n[1] "],
+        worst=[
+            "[1]",
+            "Anna 12 km is [1] ",
+            "The Danube is long [1]. ",
+            Worst("](", after="[1]"),
+            "\n[1] ",
+        ],
     ),
     Eater(
         "llm.support passage",

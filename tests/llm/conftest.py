@@ -18,7 +18,13 @@ from tests.servers.openai_server import OpenAIServer
 def console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Console]:
     """A console of our own, an empty folder for caches on disk, and no key in the environment."""
     monkeypatch.chdir(tmp_path)
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_VERSION", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"):
+    for name in (
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "OPENAI_API_VERSION",
+        "AZURE_OPENAI_API_KEY",
+        "AZURE_OPENAI_ENDPOINT",
+    ):
         monkeypatch.delenv(name, raising=False)
     own = Console()
     with IOStream.set_default(own):

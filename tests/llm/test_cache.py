@@ -1,4 +1,6 @@
-"""What is particular to single caches: files, damage, trust, several processes, servers that are away, AutoGen's names."""
+"""What is particular to single caches: files, damage, trust, several processes, servers that are
+away, AutoGen's names.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ def test_objects_that_json_cannot_hold_are_pickled(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="no file owners here")
-def test_a_pickle_that_others_could_have_written_is_not_loaded(tmp_path: Path, warned: pytest.LogCaptureFixture) -> None:
+def test_a_pickle_that_others_could_have_written_is_not_loaded(
+    tmp_path: Path, warned: pytest.LogCaptureFixture
+) -> None:
     cache = DiskCache(tmp_path)
     cache.set("k", Fraction(1, 3))
     cache.set("plain", "text")
@@ -89,8 +93,13 @@ def test_a_pickle_in_a_folder_of_others_is_not_loaded(tmp_path: Path) -> None:
     assert cache.get("k", "miss") == "miss"
 
 
-@pytest.mark.parametrize("entry", [b"", b"J{", b"Pnonsense", b"X", b'J{"$kind": "os:system", "value": {}}', b'J{"$kind": 1}'])
-def test_a_damaged_entry_is_a_miss_that_set_repairs(tmp_path: Path, entry: bytes, warned: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    "entry",
+    [b"", b"J{", b"Pnonsense", b"X", b'J{"$kind": "os:system", "value": {}}', b'J{"$kind": 1}'],
+)
+def test_a_damaged_entry_is_a_miss_that_set_repairs(
+    tmp_path: Path, entry: bytes, warned: pytest.LogCaptureFixture
+) -> None:
     cache = DiskCache(tmp_path)
     cache.set("k", "v")
     with sqlite3.connect(cache.path) as database:
@@ -102,7 +111,10 @@ def test_a_damaged_entry_is_a_miss_that_set_repairs(tmp_path: Path, entry: bytes
     assert cache.get("k") == "again"
 
 
-@pytest.mark.parametrize("damage", [b"no database at all, but long enough to be read as a header of one ....", b"\0" * 9000])
+@pytest.mark.parametrize(
+    "damage",
+    [b"no database at all, but long enough to be read as a header of one ....", b"\0" * 9000],
+)
 def test_a_damaged_file_is_put_aside_and_a_new_one_begins(
     tmp_path: Path, damage: bytes, warned: pytest.LogCaptureFixture
 ) -> None:
@@ -115,7 +127,9 @@ def test_a_damaged_file_is_put_aside_and_a_new_one_begins(
     assert "begins" in warned.text
 
 
-def test_a_file_with_broken_pages_never_crashes(tmp_path: Path, warned: pytest.LogCaptureFixture) -> None:
+def test_a_file_with_broken_pages_never_crashes(
+    tmp_path: Path, warned: pytest.LogCaptureFixture
+) -> None:
     cache = DiskCache(tmp_path)
     for number in range(200):
         cache.set(f"k{number}", "v" * 500)
@@ -128,7 +142,9 @@ def test_a_file_with_broken_pages_never_crashes(tmp_path: Path, warned: pytest.L
     assert "is damaged" in warned.text
 
 
-def test_a_folder_that_cannot_be_made_is_a_warning(tmp_path: Path, warned: pytest.LogCaptureFixture) -> None:
+def test_a_folder_that_cannot_be_made_is_a_warning(
+    tmp_path: Path, warned: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "file").write_text("in the way")
     cache = Cache.disk(1, str(tmp_path / "file"))
     cache.set("k", "v")
@@ -149,14 +165,20 @@ for number in range(40):
 
 def test_several_processes_lose_nothing(tmp_path: Path) -> None:
     workers = [
-        subprocess.Popen([sys.executable, "-c", _WORK, str(tmp_path), str(number)], stderr=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", _WORK, str(tmp_path), str(number)],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         for number in range(3)
     ]
     for worker in workers:
         _, said = worker.communicate(timeout=60)
         assert (worker.returncode, said) == (0, "")
     cache = DiskCache(tmp_path)
-    assert [cache.get(f"{w} {n}") for w in range(3) for n in range(40)] == [[n] for _ in range(3) for n in range(40)]
+    assert [cache.get(f"{w} {n}") for w in range(3) for n in range(40)] == [
+        [n] for _ in range(3) for n in range(40)
+    ]
 
 
 def test_values_in_redis_are_named_by_seed_and_hash() -> None:
@@ -187,7 +209,9 @@ def test_a_redis_server_that_is_away_is_a_warning(warned: pytest.LogCaptureFixtu
     cache.close()
 
 
-def test_a_malformed_redis_url_and_a_missing_library_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_malformed_redis_url_and_a_missing_library_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with pytest.raises(ConfigError, match="'nonsense' is no address of a Redis server"):
         Cache.redis(1, "nonsense")
     with pytest.raises(ConfigError, match="'redis//host'"):

@@ -1,4 +1,6 @@
-"""The client against a real server on loopback: what is streamed, counted, retried, stopped, and how failures are told."""
+"""The client against a real server on loopback: what is streamed, counted, retried, stopped, and
+how failures are told.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ class Asking:
     def _next(self, body: dict[str, Any]) -> Answer:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
-    def __call__(self, *answers: Answer, stream: bool = True, name: str = "test-model", **params: Any) -> Reply:
+    def __call__(
+        self, *answers: Answer, stream: bool = True, name: str = "test-model", **params: Any
+    ) -> Reply:
         self.answers = list(answers)
         model = Model("x/test", "Test", OpenAIClient(self.server.base_url, KEY), name, "test")
         with bus.listening(self.heard.append):
@@ -64,9 +68,16 @@ def ask() -> Iterator[Asking]:
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_a_reply_is_told_and_counted_and_costs_nothing_on_this_machine(ask: Asking, stream: bool) -> None:
+def test_a_reply_is_told_and_counted_and_costs_nothing_on_this_machine(
+    ask: Asking, stream: bool
+) -> None:
     reply = ask(Answer("hello big world"), stream=stream)
-    assert (reply.text, reply.model, reply.stopped, reply.cost) == ("hello big world", "test-model", False, 0.0)
+    assert (reply.text, reply.model, reply.stopped, reply.cost) == (
+        "hello big world",
+        "test-model",
+        False,
+        0.0,
+    )
     said = usage("hello big world")
     assert reply.usage.total == said["total_tokens"]
     assert (reply.usage.cache_read, reply.usage.reasoning, reply.usage.estimated) == (20, 5, False)
@@ -74,7 +85,12 @@ def test_a_reply_is_told_and_counted_and_costs_nothing_on_this_machine(ask: Aski
     assert [piece.text for piece in pieces] == (["hello", " big", " world"] if stream else [])
     assert all(piece.agent == "Tester" and piece.call_id == reply.call_id for piece in pieces)
     (end,) = ask.ends
-    assert (end.status, end.text, end.attempt, end.raw_usage["total_tokens"]) == ("ok", reply.text, 1, said["total_tokens"])
+    assert (end.status, end.text, end.attempt, end.raw_usage["total_tokens"]) == (
+        "ok",
+        reply.text,
+        1,
+        said["total_tokens"],
+    )
     assert (end.first_token_s is not None) == stream
     assert isinstance(ask.heard[0], ModelCalled)
     assert ask.server.chats[0]["messages"] == ASK
@@ -95,11 +111,22 @@ def test_a_server_that_counts_nothing_is_estimated(ask: Asking) -> None:
 
 
 @pytest.mark.parametrize(
-    "figures", ['{"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}', '{"inputTokens": 9}', '{"total_tokens": 33}']
+    "figures",
+    [
+        '{"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}',
+        '{"inputTokens": 9}',
+        '{"total_tokens": 33}',
+    ],
 )
 def test_a_usage_that_says_nothing_is_estimated(ask: Asking, figures: str) -> None:
-    choice = '{"index": 0, "message": {"role": "assistant", "content": "hello world"}, "finish_reason": "stop"}'
-    body = f'{{"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [{choice}], "usage": {figures}}}'
+    choice = (
+        '{"index": 0, "message": {"role": "assistant", "content": "hello world"}, "finish_reason":'
+        ' "stop"}'
+    )
+    body = (
+        '{"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices":'
+        f' [{choice}], "usage": {figures}}}'
+    )
     reply = ask(Answer(body=body), stream=False)
     assert (reply.usage.estimated, reply.usage.output) == (True, 2)
     assert reply.usage.input > 5
@@ -129,12 +156,17 @@ def test_tool_calls_are_put_together(ask: Asking, stream: bool) -> None:
         for number, (name, arguments) in enumerate([("add", '{"a": 1, "b": 22}'), ("look", "{}")])
     ]
     reply = ask(Answer(tool_calls=calls), stream=stream)
-    made = [(one["id"], one["function"]["name"], one["function"]["arguments"]) for one in reply.message["tool_calls"]]
+    made = [
+        (one["id"], one["function"]["name"], one["function"]["arguments"])
+        for one in reply.message["tool_calls"]
+    ]
     assert made == [("c0", "add", '{"a": 1, "b": 22}'), ("c1", "look", "{}")]
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_passing_trouble_is_tried_again_with_a_row_for_each_attempt(ask: Asking, status: int) -> None:
+def test_passing_trouble_is_tried_again_with_a_row_for_each_attempt(
+    ask: Asking, status: int
+) -> None:
     reply = ask(Answer(status=status, error={"message": "not now"}), Answer("now"))
     assert reply.text == "now"
     assert [(end.status, end.attempt) for end in ask.ends] == [("failed", 1), ("ok", 2)]
@@ -147,7 +179,10 @@ def test_passing_trouble_is_tried_again_with_a_row_for_each_attempt(ask: Asking,
 def test_retry_after_is_honoured(ask: Asking) -> None:
     clock = Clock()
     with stopping.stoppable(clock):
-        ask(Answer(status=429, error={"message": "slow down"}, headers={"retry-after": "7"}), Answer("ok"))
+        ask(
+            Answer(status=429, error={"message": "slow down"}, headers={"retry-after": "7"}),
+            Answer("ok"),
+        )
     assert clock.waited == [7.0]
 
 
@@ -177,15 +212,38 @@ def test_a_stop_ends_the_wait_for_the_next_attempt(ask: Asking) -> None:
 
 
 FAILURES = [
-    (Answer(status=401, error={"message": f"Incorrect API key provided: {KEY}"}), ModelAuthFailed, "refuses the key"),
-    (Answer(status=403, error={"message": "not for you"}), ModelAuthFailed, "not for you"),
-    (Answer(status=404, error={"message": "The model `nope` does not exist"}), ModelNotFound, "has no model 'test-model'"),
-    (Answer(status=404, error={"message": "Not Found"}), ModelNotFound, "usually ends in /v1"),
-    (Answer(status=400, error={"message": "too long", "code": "x"}), ModelError, "rejects the request"),
-    (Answer(status=400, error={"message": "This model's maximum context length is 8 tokens"}), ContextTooLong, "fewer passages"),
-    (Answer(status=400, error={"message": "the request exceeds the available context size"}), ContextTooLong, "larger context"),
     (
-        Answer(status=429, error={"message": "You exceeded your current quota", "code": "insufficient_quota"}),
+        Answer(status=401, error={"message": f"Incorrect API key provided: {KEY}"}),
+        ModelAuthFailed,
+        "refuses the key",
+    ),
+    (Answer(status=403, error={"message": "not for you"}), ModelAuthFailed, "not for you"),
+    (
+        Answer(status=404, error={"message": "The model `nope` does not exist"}),
+        ModelNotFound,
+        "has no model 'test-model'",
+    ),
+    (Answer(status=404, error={"message": "Not Found"}), ModelNotFound, "usually ends in /v1"),
+    (
+        Answer(status=400, error={"message": "too long", "code": "x"}),
+        ModelError,
+        "rejects the request",
+    ),
+    (
+        Answer(status=400, error={"message": "This model's maximum context length is 8 tokens"}),
+        ContextTooLong,
+        "fewer passages",
+    ),
+    (
+        Answer(status=400, error={"message": "the request exceeds the available context size"}),
+        ContextTooLong,
+        "larger context",
+    ),
+    (
+        Answer(
+            status=429,
+            error={"message": "You exceeded your current quota", "code": "insufficient_quota"},
+        ),
         RateLimited,
         "credit",
     ),
@@ -229,10 +287,14 @@ def test_a_connection_that_breaks_keeps_what_came_and_is_not_tried_again(ask: As
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 @pytest.mark.parametrize("stream", [True, False])
-def test_a_redirect_takes_neither_key_nor_question_to_another_server(ask: Asking, status: int, stream: bool) -> None:
+def test_a_redirect_takes_neither_key_nor_question_to_another_server(
+    ask: Asking, status: int, stream: bool
+) -> None:
     with OpenAIServer() as other:
         place = f"{other.base_url}/chat/completions"
-        with pytest.raises(ModelError, match=rf"sends the request on to {place} \({status}\).*enter that address"):
+        with pytest.raises(
+            ModelError, match=rf"sends the request on to {place} \({status}\).*enter that address"
+        ):
             ask(Answer(status=status, headers={"location": f"{place}?key={KEY}"}), stream=stream)
         assert not other.requests
     assert len(ask.ends) == 1
@@ -244,7 +306,9 @@ def test_a_login_in_the_address_goes_to_that_server_alone(ask: Asking) -> None:
     ask.server.script = lambda body: Answer("fine")
     assert call(model, ASK).text == "fine"
     with OpenAIServer() as other:
-        ask.server.script = lambda body: Answer(status=307, headers={"location": f"{other.base_url}/chat/completions"})
+        ask.server.script = lambda body: Answer(
+            status=307, headers={"location": f"{other.base_url}/chat/completions"}
+        )
         with pytest.raises(ModelError, match="sends the request on") as caught:
             call(model, ASK)
         assert not other.requests
@@ -254,7 +318,9 @@ def test_a_login_in_the_address_goes_to_that_server_alone(ask: Asking) -> None:
 def test_nobody_at_the_address_is_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    with pytest.raises(ModelUnreachable, match=rf"127.0.0.1:{port}/v1 cannot be reached \(.*refused"):
+    with pytest.raises(
+        ModelUnreachable, match=rf"127.0.0.1:{port}/v1 cannot be reached \(.*refused"
+    ):
         call(Model("x", "x", OpenAIClient(f"http://127.0.0.1:{port}/v1"), "m", "x"), ASK)
 
 
@@ -266,7 +332,12 @@ def test_a_silent_server_is_told(ask: Asking) -> None:
 
 
 def test_a_stop_closes_the_stream_and_keeps_what_came(ask: Asking) -> None:
-    reply = stopped_when(ask, lambda heard: sum(isinstance(event, TokenDelta) for event in heard) >= 3, stream=True, delay_s=0.02)
+    reply = stopped_when(
+        ask,
+        lambda heard: sum(isinstance(event, TokenDelta) for event in heard) >= 3,
+        stream=True,
+        delay_s=0.02,
+    )
     assert reply.stopped
     assert 3 <= len(reply.text.split()) < 1000
     assert ask.server.broken_off.wait(60), "the server was not told that nobody listens any more"
@@ -282,7 +353,9 @@ def test_a_stop_before_the_first_word_ends_the_wait(ask: Asking, stream: bool) -
     assert [end.status for end in ask.ends] == ["stopped"]
 
 
-def stopped_when(ask: Asking, ready: Callable[[list[Event]], bool], *, stream: bool, delay_s: float) -> Reply:
+def stopped_when(
+    ask: Asking, ready: Callable[[list[Event]], bool], *, stream: bool, delay_s: float
+) -> Reply:
     """Ask for a very long reply and stop as soon as `ready` says."""
     signal, done = stopping.StopSignal(), threading.Event()
 

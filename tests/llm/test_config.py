@@ -36,7 +36,11 @@ def test_the_environment_comes_first_and_the_offline_model_stays(settings: Setti
         "Cellar/qwen",
         "offline",
     ]
-    assert [model.label for model in available_models(with_key)][:3] == ["gpt-4o-mini", "llama", "qwen"]
+    assert [model.label for model in available_models(with_key)][:3] == [
+        "gpt-4o-mini",
+        "llama",
+        "qwen",
+    ]
     assert model_by_id(with_key).provider == "openai"
     assert model_by_id(with_key, "Cellar/qwen").provider == "10.0.0.7:8000"
     with pytest.raises(NotFound, match=r"'nope'.*Cellar/llama"):
@@ -45,7 +49,9 @@ def test_the_environment_comes_first_and_the_offline_model_stays(settings: Setti
 
 def test_models_of_one_name_are_told_apart_by_their_connections(settings: Settings) -> None:
     for name in ("Cellar", "Attic"):
-        save_connection(settings, Connection(name, "http://10.0.0.7:8000", models=("llama", name.lower())))
+        save_connection(
+            settings, Connection(name, "http://10.0.0.7:8000", models=("llama", name.lower()))
+        )
     labels = {model.id: model.label for model in available_models(settings)}
     assert labels == {
         "Cellar/llama": "llama (Cellar)",
@@ -111,9 +117,13 @@ SAME = [
     "10.0.0.7",
 ]
 OTHERS = [
-    "https://10.0.0.7/v1", "http://10.0.0.7:8080/v1", "http://10.0.0.8/v1", "http://10.0.0.7@evil.example/v1",
-    "http://10.0.0.7.evil.example/v1", "http://10.0.0.7:0/v1",
-]  # fmt: skip
+    "https://10.0.0.7/v1",
+    "http://10.0.0.7:8080/v1",
+    "http://10.0.0.8/v1",
+    "http://10.0.0.7@evil.example/v1",
+    "http://10.0.0.7.evil.example/v1",
+    "http://10.0.0.7:0/v1",
+]
 
 
 @pytest.mark.parametrize("address", SAME)
@@ -175,10 +185,17 @@ def test_the_key_of_the_environment_does_not_go_along_either(settings: Settings)
 @pytest.mark.parametrize(
     "url",
     [
-        "", "ftp://host/v1", "http://", "https://a b/v1", "nonsense://", "http://host:port/v1", "http://host:99999/v1",
-        "http://[::1/v1", "http://evil.example\\@host/v1",
+        "",
+        "ftp://host/v1",
+        "http://",
+        "https://a b/v1",
+        "nonsense://",
+        "http://host:port/v1",
+        "http://host:99999/v1",
+        "http://[::1/v1",
+        "http://evil.example\\@host/v1",
     ],
-)  # fmt: skip
+)
 def test_what_is_no_address_is_refused(settings: Settings, url: str) -> None:
     with pytest.raises(ConfigError, match="no address of a model server"):
         save_connection(settings, Connection("x", url))

@@ -166,15 +166,19 @@ NEW = {**OLLAMA["/api/show"], "parameters": "stop x\nnum_ctx     8192"}
         ({"/api/ps": {"models": ["odd"]}, "/api/show": "odd"}, Context(None, None, cuts=True)),
         ({"/props": {"default_generation_settings": {"n_ctx": 2048}}}, Context(2048)),
         (
-            {"/api/v0/models": {"data": [
-                {"id": "llama3", "max_context_length": 9, "loaded_context_length": 8},
-            ]}},
+            {
+                "/api/v0/models": {
+                    "data": [
+                        {"id": "llama3", "max_context_length": 9, "loaded_context_length": 8},
+                    ]
+                }
+            },
             Context(8, 9),
         ),
         ({"/props": {"default_generation_settings": {"n_ctx": True}}}, None),
         ({}, None),
     ],
-)  # fmt: skip
+)
 def test_the_real_context_is_asked_for(beside: dict[str, Any], wanted: Context | None) -> None:
     with OpenAIServer(
         lambda body: Answer("ready"), models=("llama3",), windows=False, beside=beside
@@ -193,15 +197,18 @@ def test_azure_is_asked_by_deployment_and_version() -> None:
         address = f"http://127.0.0.1:{server.port}"
         found = probe(Connection(**{**_fields(ours), "base_url": address}))
     assert [(step.name, step.ok) for step in found.steps] == [
-        ("List models", True), ("Ask chat", True), ("Embed with embedder", True),
-    ]  # fmt: skip
+        ("List models", True),
+        ("Ask chat", True),
+        ("Embed with embedder", True),
+    ]
     assert (found.models, found.dimensions) == ((), {"embedder": 3}), (
         "what could be deployed is no offer"
     )
     assert [asked.path for asked in server.requests] == [
-        "/openai/models", "/openai/deployments/chat/chat/completions",
+        "/openai/models",
+        "/openai/deployments/chat/chat/completions",
         "/openai/deployments/embedder/embeddings",
-    ]  # fmt: skip
+    ]
     assert {asked.headers["api-key"] for asked in server.requests} == {KEY}
 
 

@@ -13,7 +13,8 @@ from agentkit import runs
 from agentkit.core import bus
 from agentkit.database import Database
 from agentkit.errors import BadModelReply, ModelError, ModelUnreachable
-from agentkit.events import Event, ModelReplied, ReplyEnd, TokenDelta, from_json, to_json
+from agentkit.event_json import from_json, to_json
+from agentkit.events import Event, ModelReplied, ReplyEnd, TokenDelta
 from agentkit.ledger import Ledger, queries
 from agentkit.llm.cache import Cache
 from agentkit.llm.calls.client import call
@@ -26,7 +27,11 @@ from agentkit.messages import message
 from tests.servers.openai_server import Answer, OpenAIServer
 
 ASK = [message("user", "hello")]
-CALL = {"id": "c1", "type": "function", "function": {"name": "wipe", "arguments": '{"folder": "old"}'}}
+CALL = {
+    "id": "c1",
+    "type": "function",
+    "function": {"name": "wipe", "arguments": '{"folder": "old"}'},
+}
 HALF = {**CALL, "function": {"name": "wipe", "arguments": '{"folder": "ol'}}
 BEGUN = {**CALL, "function": {"name": "wipe", "arguments": ""}}
 
@@ -40,7 +45,9 @@ def server() -> Iterator[OpenAIServer]:
 class Asked:
     """A call, and the ends that were told of it."""
 
-    def __init__(self, server: OpenAIServer, answer: Answer, stream: bool = True, attempts: int = 1) -> None:
+    def __init__(
+        self, server: OpenAIServer, answer: Answer, stream: bool = True, attempts: int = 1
+    ) -> None:
         server.script = lambda body: answer
         self.heard: list[Event] = []
         self.reply: Reply | None = None
@@ -78,8 +85,12 @@ def test_a_stream_tells_how_it_ended(server: OpenAIServer, answer: Answer, end: 
     assert (asked.reply.text, asked.reply.end, asked.told) == ("one two", end, [("ok", end)])
 
 
-@pytest.mark.parametrize(("finish", "end"), [(None, "whole"), ("stop", "whole"), ("length", "token_limit")])
-def test_a_reply_in_one_piece_is_whole_unless_it_says_otherwise(server: OpenAIServer, finish: str | None, end: ReplyEnd) -> None:
+@pytest.mark.parametrize(
+    ("finish", "end"), [(None, "whole"), ("stop", "whole"), ("length", "token_limit")]
+)
+def test_a_reply_in_one_piece_is_whole_unless_it_says_otherwise(
+    server: OpenAIServer, finish: str | None, end: ReplyEnd
+) -> None:
     asked = Asked(server, Answer("one two", finish=finish), stream=False)
     assert asked.reply is not None
     assert asked.reply.end == end
@@ -93,7 +104,9 @@ def test_an_event_that_breaks_off_in_its_middle_is_no_error_of_form(server: Open
 
 
 @pytest.mark.parametrize("made", [CALL, HALF, BEGUN])
-def test_a_call_that_breaks_off_is_not_made_but_asked_for_again(server: OpenAIServer, made: dict[str, Any]) -> None:
+def test_a_call_that_breaks_off_is_not_made_but_asked_for_again(
+    server: OpenAIServer, made: dict[str, Any]
+) -> None:
     asked = Asked(server, Answer(tool_calls=[made], finish=None, done=False), attempts=2)
     assert isinstance(asked.error, ModelUnreachable)
     assert "before it was whole; try again" in str(asked.error)
@@ -105,11 +118,16 @@ def test_half_a_call_at_the_limit_of_tokens_is_not_made(server: OpenAIServer, st
     for made in (HALF, BEGUN):
         asked = Asked(server, Answer(tool_calls=[CALL, made], finish="length"), stream=stream)
         assert isinstance(asked.error, BadModelReply)
-        assert "was cut off while it called wipe, which is not run so; allow more tokens" in str(asked.error)
+        assert "was cut off while it called wipe, which is not run so; allow more tokens" in str(
+            asked.error
+        )
         assert sum(one.usage.total for one in asked.heard if isinstance(one, ModelReplied)) > 0
     asked = Asked(server, Answer(tool_calls=[CALL], finish="length"), stream=stream)
     assert asked.reply is not None
-    assert (asked.reply.end, asked.reply.message["tool_calls"][0]["function"]["name"]) == ("token_limit", "wipe")
+    assert (asked.reply.end, asked.reply.message["tool_calls"][0]["function"]["name"]) == (
+        "token_limit",
+        "wipe",
+    )
 
 
 def test_nothing_but_an_opening_is_tried_again(server: OpenAIServer) -> None:
@@ -120,13 +138,23 @@ def test_nothing_but_an_opening_is_tried_again(server: OpenAIServer) -> None:
     assert len(asked.told) == 2
 
 
-def test_a_cut_reply_of_a_broken_server_is_not_remembered(server: OpenAIServer, tmp_path: Path) -> None:
-    answers = [Answer("one", finish=None, done=False), Answer("one two", finish="length"), Answer("never")]
+def test_a_cut_reply_of_a_broken_server_is_not_remembered(
+    server: OpenAIServer, tmp_path: Path
+) -> None:
+    answers = [
+        Answer("one", finish=None, done=False),
+        Answer("one two", finish="length"),
+        Answer("never"),
+    ]
     server.script = lambda body: answers.pop(0)
-    wrapper = OpenAIWrapper(config_list=[{"model": "m", "base_url": server.base_url, "api_key": "k"}])
+    wrapper = OpenAIWrapper(
+        config_list=[{"model": "m", "base_url": server.base_url, "api_key": "k"}]
+    )
     with Cache.disk(1, str(tmp_path)) as cache:
         ends = [end_of(wrapper.create(messages=ASK, cache=cache, stream=True)) for _ in range(3)]
-    assert ends == ["broken_off", "token_limit", "token_limit"], "what the server would say again is remembered"
+    assert ends == ["broken_off", "token_limit", "token_limit"], (
+        "what the server would say again is remembered"
+    )
 
 
 def test_the_ledger_keeps_how_a_reply_ended(server: OpenAIServer, tmp_path: Path) -> None:
@@ -136,7 +164,11 @@ def test_the_ledger_keeps_how_a_reply_ended(server: OpenAIServer, tmp_path: Path
     ledger = Ledger(database)
     run = runs.start(lambda: call(model, ASK), kind="chat", ledger=ledger)
     assert run.result().end == "token_limit"
-    (kept,) = [one.event for one in queries.events(ledger, "local", run.id) if isinstance(one.event, ModelReplied)]
+    (kept,) = [
+        one.event
+        for one in queries.events(ledger, "local", run.id)
+        if isinstance(one.event, ModelReplied)
+    ]
     assert kept.end == "token_limit"
     database.close()
     before = to_json(kept)
@@ -149,4 +181,7 @@ def test_scripts_and_clients_of_scripts_may_say_it() -> None:
     assert reply.end == "broken_off"
     assert cut_by(call(scripted_model(["one"]), ASK).end) is None
     assert end_of(SimpleNamespace(choices=[SimpleNamespace(message=None)])) == "whole"
-    assert end_of(SimpleNamespace(choices=[SimpleNamespace(finish_reason="length")], reply_end=[])) == "token_limit"
+    assert (
+        end_of(SimpleNamespace(choices=[SimpleNamespace(finish_reason="length")], reply_end=[]))
+        == "token_limit"
+    )

@@ -1,4 +1,6 @@
-"""What the offline model does with prompts as teams send them; how often it is right is measured in test_accuracy."""
+"""What the offline model does with prompts as teams send them; how often it is right is measured in
+test_accuracy.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,17 @@ from agentkit.llm.offline.question import parse
 from agentkit.messages import Message, message
 
 LEASE = (
-    "1. Term\nThe lease begins on 1 April 2023 and runs for two years. It is kept by the landlord.\n\n"
-    "2. Rent\nThe rent is 940 pounds a month, payable in advance. It may be raised once a year by no more than 4 percent."
+    "1. Term\nThe lease begins on 1 April 2023 and runs for two years. It is kept by the"
+    " landlord.\n\n2. Rent\nThe rent is 940 pounds a month, payable in advance. It may be raised"
+    " once a year by no more than 4 percent."
 )
-PRICES = "Article | Name | Price in EUR\nTM2 | Tidemark 2 gauge | 3,450\nSAT | Satellite module | 780"
+PRICES = (
+    "Article | Name | Price in EUR\nTM2 | Tidemark 2 gauge | 3,450\nSAT | Satellite module | 780"
+)
 KETTLE = (
-    "Removing limescale\n1. Fill the kettle halfway with cold water.\n2. Add two tablespoons of citric acid.\n"
-    "3. Heat to 60 degrees and wait.\n4. Pour away and rinse three times.\n\nThe kettle holds 1.7 litres."
+    "Removing limescale\n1. Fill the kettle halfway with cold water.\n2. Add two tablespoons of"
+    " citric acid.\n3. Heat to 60 degrees and wait.\n4. Pour away and rinse three times.\n\nThe"
+    " kettle holds 1.7 litres."
 )
 MUSEUM = (
     "The museum was opened in 1974 by the shipowner Astrid Lindqvist. It has four floors.\n\n"
@@ -39,12 +45,21 @@ PASSAGES = [
 
 
 def prompt(
-    question: str, passages: Sequence[Passage] = PASSAGES, instructions: str = "Answer from the passages."
+    question: str,
+    passages: Sequence[Passage] = PASSAGES,
+    instructions: str = "Answer from the passages.",
 ) -> list[Message]:
-    return [message("system", f"{instructions}\n{format_passages(passages)}"), message("user", question)]
+    return [
+        message("system", f"{instructions}\n{format_passages(passages)}"),
+        message("user", question),
+    ]
 
 
-def answer(question: str, passages: Sequence[Passage] = PASSAGES, instructions: str = "Answer from the passages.") -> str:
+def answer(
+    question: str,
+    passages: Sequence[Passage] = PASSAGES,
+    instructions: str = "Answer from the passages.",
+) -> str:
     return call(offline_model(), prompt(question, passages, instructions)).text
 
 
@@ -52,9 +67,18 @@ def answer(question: str, passages: Sequence[Passage] = PASSAGES, instructions: 
     ("question", "expected"),
     [
         ("How much is the rent?", "The rent is 940 pounds a month, payable in advance. [1]"),
-        ("When does the lease begin?", "The lease begins on 1 April 2023 and runs for two years. [1]"),
-        ("What is the price of the satellite module?", "Article: SAT; Name: Satellite module; Price in EUR: 780 [2]"),
-        ("Who opened the museum?", "The museum was opened in 1974 by the shipowner Astrid Lindqvist. [4]"),
+        (
+            "When does the lease begin?",
+            "The lease begins on 1 April 2023 and runs for two years. [1]",
+        ),
+        (
+            "What is the price of the satellite module?",
+            "Article: SAT; Name: Satellite module; Price in EUR: 780 [2]",
+        ),
+        (
+            "Who opened the museum?",
+            "The museum was opened in 1974 by the shipowner Astrid Lindqvist. [4]",
+        ),
         ("How many litres does the kettle hold?", "The kettle holds 1.7 litres. [3]"),
         ("Does the kettle hold 1.7 litres?", "The kettle holds 1.7 litres. [3]"),
     ],
@@ -71,8 +95,10 @@ def test_steps_are_given_whole_and_in_order() -> None:
 
 def test_a_sentence_that_leans_on_the_one_before_brings_it_along() -> None:
     said = answer("By how many percent may the rent be raised?")
-    assert said == (
-        "The rent is 940 pounds a month, payable in advance. [1] It may be raised once a year by no more than 4 percent. [1]"
+    assert (
+        said
+        == "The rent is 940 pounds a month, payable in advance. [1] It may be raised once a year by"
+        " no more than 4 percent. [1]"
     )
 
 
@@ -90,7 +116,12 @@ def test_a_part_that_nothing_answers_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "question", ["What is the capital of Mongolia?", "Who painted the Mona Lisa?", "How do I bake sourdough bread?"]
+    "question",
+    [
+        "What is the capital of Mongolia?",
+        "Who painted the Mona Lisa?",
+        "How do I bake sourdough bread?",
+    ],
 )
 def test_it_says_when_nothing_answers(question: str) -> None:
     said = answer(question)
@@ -105,11 +136,16 @@ def test_it_asks_for_more_context_in_the_words_of_the_prompt() -> None:
 
 
 def test_context_and_question_in_one_message_are_understood() -> None:
-    asked = "UPDATE CONTEXT?\nUser's question is: How much is the rent?\n\nContext is: The rent is 940 pounds.\n\nBlue sky."
+    asked = (
+        "UPDATE CONTEXT?\nUser's question is: How much is the rent?\n\nContext is: The rent is 940"
+        " pounds.\n\nBlue sky."
+    )
     assert call(offline_model(), [message("user", asked)]).text == "The rent is 940 pounds."
 
 
-@pytest.mark.parametrize("said", ["hi", "Hello there!", "thanks a lot", "What can you do?", "Who are you?", "help"])
+@pytest.mark.parametrize(
+    "said", ["hi", "Hello there!", "thanks a lot", "What can you do?", "Who are you?", "help"]
+)
 def test_small_talk_is_answered_honestly(said: str) -> None:
     assert answer(said) == INTRODUCTION
 
@@ -119,7 +155,10 @@ def test_without_passages_it_says_what_it_needs() -> None:
 
 
 def test_a_follow_up_borrows_from_the_question_before() -> None:
-    turns = [message("user", "How many litres does the kettle hold?"), message("assistant", "The kettle holds 1.7 litres. [3]")]
+    turns = [
+        message("user", "How many litres does the kettle hold?"),
+        message("assistant", "The kettle holds 1.7 litres. [3]"),
+    ]
     messages = [prompt("")[0], *turns, message("user", "And how do I remove limescale from it?")]
     assert "citric acid" in call(offline_model(), messages).text
 
@@ -133,7 +172,10 @@ def test_a_summary_quotes_sentences_of_several_passages() -> None:
 
 
 def test_brackets_in_a_document_are_not_taken_for_citations() -> None:
-    said = answer("What does the guarantee cover?", [Passage(1, "m", "The guarantee covers material and workmanship [7] only.")])
+    said = answer(
+        "What does the guarantee cover?",
+        [Passage(1, "m", "The guarantee covers material and workmanship [7] only.")],
+    )
     assert said == "The guarantee covers material and workmanship (7) only. [1]"
 
 
@@ -145,7 +187,11 @@ def test_one_batch_of_bounded_size_goes_to_the_similarity() -> None:
         return [1.0 if "rent" in sentence else 0.0 for sentence in sentences]
 
     long = [
-        Passage(number, "long.txt", " ".join(f"Room {number}-{item} has a window." for item in range(40)))
+        Passage(
+            number,
+            "long.txt",
+            " ".join(f"Room {number}-{item} has a window." for item in range(40)),
+        )
         for number in range(5, 15)
     ]
     said = call(offline_model(similarity), prompt("How much is the rent?", [*PASSAGES, *long])).text
@@ -201,9 +247,13 @@ def test_a_question_in_the_document_leads_to_its_answer_and_is_not_quoted() -> N
     faq = Passage(
         1,
         "faq.txt",
-        "1. How do I reset a forgotten password?\nPress the button for ten seconds.\n\n2. Where is the button?\nBelow.",
+        "1. How do I reset a forgotten password?\nPress the button for ten seconds.\n\n2. Where is"
+        " the button?\nBelow.",
     )
-    assert answer("How do I reset a forgotten password?", [faq]) == "Press the button for ten seconds. [1]"
+    assert (
+        answer("How do I reset a forgotten password?", [faq])
+        == "Press the button for ten seconds. [1]"
+    )
 
 
 def test_a_question_with_a_name_borrows_nothing_from_small_talk() -> None:

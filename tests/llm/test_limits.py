@@ -1,4 +1,6 @@
-"""Limits in tokens and dollars: what is told, what is refused, and that nothing slips through side by side."""
+"""Limits in tokens and dollars: what is told, what is refused, and that nothing slips through side
+by side.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,10 @@ TOOL = {
     "function": {
         "name": "look_up",
         "description": "Looks a river up.",
-        "parameters": {"type": "object", "properties": {"river": {"type": "string", "description": "Its name."}}},
+        "parameters": {
+            "type": "object",
+            "properties": {"river": {"type": "string", "description": "Its name."}},
+        },
     },
 }
 
@@ -72,9 +77,14 @@ def test_what_is_taken_is_summed_exactly_and_the_call_beyond_is_not_made() -> No
     assert made == 3
     assert isinstance(model.client, ScriptedClient)
     assert len(model.client.requests) == 3
-    assert told[-1] == LimitTold("Ann", "run", "tokens", 3 * each + PROMPT, 3 * each + PROMPT - 1, reached=True)
+    assert told[-1] == LimitTold(
+        "Ann", "run", "tokens", 3 * each + PROMPT, 3 * each + PROMPT - 1, reached=True
+    )
     limit = f"The limit of {3 * each + PROMPT - 1:,} tokens was reached"
-    assert str(error).startswith(f"{limit}: with the next call of Ann, the run would take at least {3 * each + PROMPT:,} tokens.")
+    assert str(error).startswith(
+        f"{limit}: with the next call of Ann, the run would take at least {3 * each + PROMPT:,}"
+        " tokens."
+    )
     assert end_of(error) == EndReason("allowance", "Ann", 3 * each + PROMPT - 1, "tokens")
     with limited(run=Limit(tokens=3 * each + PROMPT)):
         assert calls_until_refused(model)[0] == 4  # what the reply takes is unknown before it
@@ -82,7 +92,10 @@ def test_what_is_taken_is_summed_exactly_and_the_call_beyond_is_not_made() -> No
 
 def test_nearly_used_up_is_told_once_for_each_limit() -> None:
     each = PROMPT + REPLY
-    with telling() as told, limited(run=Limit(tokens=10 * each), chat=Limit(tokens=20 * each, warn_at=0.25)):
+    with (
+        telling() as told,
+        limited(run=Limit(tokens=10 * each), chat=Limit(tokens=20 * each, warn_at=0.25)),
+    ):
         for _ in range(9):
             call(always(), ASK, agent="Ann")
     assert [(event.scope, event.limit, event.reached) for event in told] == [
@@ -92,8 +105,10 @@ def test_nearly_used_up_is_told_once_for_each_limit() -> None:
     for event, share in zip(told, (0.25 * 20, 0.8 * 10), strict=True):
         assert share * each <= event.used < (share + 1) * each
         assert (event.used - PROMPT) % each == 0
-    assert in_words(told[1]) == (
-        f"The run has nearly used up the limit of {10 * each:,} tokens: {told[1].used:,} tokens with the call that is made now."
+    assert (
+        in_words(told[1])
+        == f"The run has nearly used up the limit of {10 * each:,} tokens: {told[1].used:,} tokens"
+        " with the call that is made now."
     )
 
 
@@ -180,10 +195,19 @@ class Priced(ScriptedClient):
 
 
 @pytest.mark.parametrize(
-    ("dollars", "shown"), [(10, "$10.00"), (1234.5, "$1,234.50"), (0.5, "$0.50"), (0.005, "$0.005"), (0.00002, "$0.00002")]
+    ("dollars", "shown"),
+    [
+        (10, "$10.00"),
+        (1234.5, "$1,234.50"),
+        (0.5, "$0.50"),
+        (0.005, "$0.005"),
+        (0.00002, "$0.00002"),
+    ],
 )
 def test_amounts_as_people_read_them(dollars: float, shown: str) -> None:
-    assert f"limit of {shown} was" in in_words(LimitTold("Ann", "run", "dollars", dollars, dollars, reached=True))
+    assert f"limit of {shown} was" in in_words(
+        LimitTold("Ann", "run", "dollars", dollars, dollars, reached=True)
+    )
 
 
 def test_an_unknown_price_is_refused_with_a_limit_in_dollars_only() -> None:
@@ -253,7 +277,9 @@ def test_what_a_cache_answers_takes_nothing() -> None:
         for _ in range(5):
             OpenAIWrapper(**config).create(messages=ASK, cache=cache)
         with pytest.raises(LimitReached):
-            OpenAIWrapper(**config).create(messages=[*ASK, message("user", "And the Volga?")], cache=cache)
+            OpenAIWrapper(**config).create(
+                messages=[*ASK, message("user", "And the Volga?")], cache=cache
+            )
 
 
 def side_by_side(count: int, ask: Callable[[], object]) -> list[BaseException | None]:
@@ -266,7 +292,10 @@ def side_by_side(count: int, ask: Callable[[], object]) -> list[BaseException | 
         except LimitReached as error:
             raised[number] = error
 
-    threads = [threading.Thread(target=contextvars.copy_context().run, args=(work, number)) for number in range(count)]
+    threads = [
+        threading.Thread(target=contextvars.copy_context().run, args=(work, number))
+        for number in range(count)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -331,7 +360,14 @@ def test_a_limit_holds_in_tasks_and_is_not_that_of_others() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"tokens": 0}, {"tokens": -1}, {"dollars": float("nan")}, {"dollars": float("inf")}, {"warn_at": 1.5}]
+    "settings",
+    [
+        {"tokens": 0},
+        {"tokens": -1},
+        {"dollars": float("nan")},
+        {"dollars": float("inf")},
+        {"warn_at": 1.5},
+    ],
 )
 def test_amounts_that_cannot_be(settings: dict[str, Any]) -> None:
     with pytest.raises(WrongArgument, match=next(iter(settings))):
@@ -340,7 +376,9 @@ def test_amounts_that_cannot_be(settings: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("settings", [{"tokens": "500"}, {"dollars": True}, {"warn_at": [1]}])
 def test_amounts_that_are_no_numbers(settings: dict[str, Any]) -> None:
-    with pytest.raises(WrongType, match=f"{next(iter(settings))} of a limit is .* must be a number"):
+    with pytest.raises(
+        WrongType, match=f"{next(iter(settings))} of a limit is .* must be a number"
+    ):
         Limit(**settings)
 
 

@@ -1,4 +1,6 @@
-"""Whatever a server sends with status 200: an answer or clear words, never a raw exception, and one row in the ledger."""
+"""Whatever a server sends with status 200: an answer or clear words, never a raw exception, and one
+row in the ledger.
+"""
 
 from __future__ import annotations
 
@@ -36,14 +38,32 @@ USAGE = {
 
 def whole(content: Any = "hello", finish: Any = "stop", **rest: Any) -> Body:
     """A reply in one piece."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": content, **rest}, "finish_reason": finish}
-    return {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": USAGE}
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": content, **rest},
+        "finish_reason": finish,
+    }
+    return {
+        "id": "1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": [choice],
+        "usage": USAGE,
+    }
 
 
 def chunk(delta: Any, finish: Any = None, **rest: Any) -> Body:
     """A piece of a stream."""
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    return {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice], **rest}
+    return {
+        "id": "1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "m",
+        "choices": [choice],
+        **rest,
+    }
 
 
 def streamed(*chunks: Any, done: bool = True) -> str:
@@ -70,9 +90,15 @@ class Asking:
         self._model = Model("x/test", "Test", OpenAIClient(server.base_url), "test-model", "test")
 
     def __call__(self, answer: Answer | str, *, stream: bool) -> Outcome:
-        self.server.script = lambda body: answer if isinstance(answer, Answer) else Answer(body=answer)
+        self.server.script = lambda body: (
+            answer if isinstance(answer, Answer) else Answer(body=answer)
+        )
         ask = [message("user", "hello")]
-        run = runs.start(lambda: call(self._model, ask, stream=stream, attempts=1), kind="chat", ledger=self.ledger)
+        run = runs.start(
+            lambda: call(self._model, ask, stream=stream, attempts=1),
+            kind="chat",
+            ledger=self.ledger,
+        )
         reply, error = None, None
         try:
             reply = run.result()
@@ -103,18 +129,32 @@ def is_told(outcome: Outcome) -> None:
     words = str(outcome.error)
     assert (outcome.row["status"], outcome.row["error"]) == ("failed", words)
     assert "127.0.0.1" in words or "The model" in words
-    assert any(advice in words for advice in ("; ask ", "; check", "; try again", ", or choose another"))
+    assert any(
+        advice in words for advice in ("; ask ", "; check", "; try again", ", or choose another")
+    )
     assert len(words) < 700
 
 
 FINE: dict[str, tuple[Body, str]] = {
-    "the content in parts": (whole([{"type": "text", "text": "hel"}, {"type": "text", "text": "lo"}]), "hello"),
-    "thoughts among the parts": (whole([{"type": "thinking", "thinking": []}, {"type": "text", "text": "hello"}]), "hello"),
+    "the content in parts": (
+        whole([{"type": "text", "text": "hel"}, {"type": "text", "text": "lo"}]),
+        "hello",
+    ),
+    "thoughts among the parts": (
+        whole([{"type": "thinking", "thinking": []}, {"type": "text", "text": "hello"}]),
+        "hello",
+    ),
     "no reason to finish": (whole(finish=None), "hello"),
     "a reason that is no text": (whole(finish={"why": 1}), "hello"),
     "no usage": ({**whole(), "usage": None}, "hello"),
-    "names of the wrong type": ({**whole(), "id": 7, "created": "x", "model": [], "object": None}, "hello"),
-    "names of Python's own": ({**whole(), "_fields_set": 5, "__cls": 5, "self": 1, "reply_end": []}, "hello"),
+    "names of the wrong type": (
+        {**whole(), "id": 7, "created": "x", "model": [], "object": None},
+        "hello",
+    ),
+    "names of Python's own": (
+        {**whole(), "_fields_set": 5, "__cls": 5, "self": 1, "reply_end": []},
+        "hello",
+    ),
     "half a character": (whole("he\ud83dllo"), "he\ufffdllo"),
     "known parts of the wrong type": (whole(annotations=5, audio="x", role=9), "hello"),
 }
@@ -130,15 +170,39 @@ def test_what_can_be_read_is_read(ask: Asking, name: str) -> None:
 
 
 PIECES: dict[str, tuple[str, str]] = {
-    "a delta of null": (streamed(chunk({"content": "hello"}), chunk(None), chunk(None, "stop")), "hello"),
-    "choices of null": (streamed(chunk({"content": "hello"}, "stop"), {"choices": None, "usage": USAGE}), "hello"),
-    "content in parts": (streamed(chunk({"content": [{"type": "text", "text": "hello"}]}, "stop")), "hello"),
+    "a delta of null": (
+        streamed(chunk({"content": "hello"}), chunk(None), chunk(None, "stop")),
+        "hello",
+    ),
+    "choices of null": (
+        streamed(chunk({"content": "hello"}, "stop"), {"choices": None, "usage": USAGE}),
+        "hello",
+    ),
+    "content in parts": (
+        streamed(chunk({"content": [{"type": "text", "text": "hello"}]}, "stop")),
+        "hello",
+    ),
     "no number": (streamed({"choices": [{"delta": {"content": "hello"}}]}), "hello"),
-    "comments and other lines": (": wait\n\nevent: x\nid: 1\n" + streamed(chunk({"content": "hello"}, "stop")), "hello"),
-    "lines that end otherwise": (streamed(chunk({"content": "hello"}, "stop")).replace("\n", "\r\n"), "hello"),
-    "an event in several lines": ('data: {"choices": [{"delta":\ndata: {"content": "hello"}}]}\n\ndata: [DONE]\n\n', "hello"),
-    "line ends of Unicode": (streamed(chunk({"content": "one"})).replace("one", "one\u2028two"), "one\u2028two"),
-    "a last event without its end": (streamed(chunk({"content": "hello"}, "stop"), done=False).rstrip("\n"), "hello"),
+    "comments and other lines": (
+        ": wait\n\nevent: x\nid: 1\n" + streamed(chunk({"content": "hello"}, "stop")),
+        "hello",
+    ),
+    "lines that end otherwise": (
+        streamed(chunk({"content": "hello"}, "stop")).replace("\n", "\r\n"),
+        "hello",
+    ),
+    "an event in several lines": (
+        'data: {"choices": [{"delta":\ndata: {"content": "hello"}}]}\n\ndata: [DONE]\n\n',
+        "hello",
+    ),
+    "line ends of Unicode": (
+        streamed(chunk({"content": "one"})).replace("one", "one\u2028two"),
+        "one\u2028two",
+    ),
+    "a last event without its end": (
+        streamed(chunk({"content": "hello"}, "stop"), done=False).rstrip("\n"),
+        "hello",
+    ),
 }
 
 
@@ -166,20 +230,38 @@ REFUSED: dict[str, tuple[Body, str]] = {
     "no choices": ({**whole(), "choices": None}, "not as OpenAI's chat API does"),
     "choices of 42": ({**whole(), "choices": 42}, "sent 42 as the choices"),
     "a choice of null": ({**whole(), "choices": [None]}, r"sent \[None\] as the choices"),
-    "a message that is a text": ({**whole(), "choices": [{"message": "hello"}]}, "sent 'hello' as the message"),
+    "a message that is a text": (
+        {**whole(), "choices": [{"message": "hello"}]},
+        "sent 'hello' as the message",
+    ),
     "a message of null": ({**whole(), "choices": [{"message": None}]}, "empty reply"),
     "a call of null": (whole(tool_calls=[None]), "as the tool calls"),
-    "a call without its function": (whole(tool_calls=[{**CALL, "function": None}]), "as the call of a function"),
-    "a function that is a text": (whole(tool_calls=[{**CALL, "function": "add"}]), "sent 'add' as the call"),
-    "a function without a name": (whole(tool_calls=[{**CALL, "function": {"arguments": "{}"}}]), "as the call of a function"),
-    "arguments of 42": (whole(tool_calls=[{**CALL, "function": {"name": "add", "arguments": 42}}]), "as the call of a function"),
+    "a call without its function": (
+        whole(tool_calls=[{**CALL, "function": None}]),
+        "as the call of a function",
+    ),
+    "a function that is a text": (
+        whole(tool_calls=[{**CALL, "function": "add"}]),
+        "sent 'add' as the call",
+    ),
+    "a function without a name": (
+        whole(tool_calls=[{**CALL, "function": {"arguments": "{}"}}]),
+        "as the call of a function",
+    ),
+    "arguments of 42": (
+        whole(tool_calls=[{**CALL, "function": {"name": "add", "arguments": 42}}]),
+        "as the call of a function",
+    ),
     "an id of 42": (whole(tool_calls=[{**CALL, "id": 42}]), "as a tool call"),
     "calls that are no list": (whole(tool_calls={"0": CALL}), "as the tool calls"),
     "the older call of 42": (whole(None, function_call=42), "sent 42 as the call of a function"),
     "an error": ({"error": {"message": "the house burns"}}, "could not answer.*the house burns"),
     "an error without words": ({"error": 42}, "no reason given"),
-    "too many calls": (whole(None, tool_calls=[CALL] * (MOST_CALLS + 1)), "65 calls of functions, of which 64"),
-}  # fmt: skip
+    "too many calls": (
+        whole(None, tool_calls=[CALL] * (MOST_CALLS + 1)),
+        "65 calls of functions, of which 64",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -194,20 +276,41 @@ def test_what_cannot_be_read_is_refused_in_words(ask: Asking, name: str) -> None
 SPOILT: dict[str, tuple[str, str]] = {
     "a piece of 42": (streamed(42), "sent 42 as a piece"),
     "a delta of 42": (streamed(chunk(42)), "sent 42 as a piece"),
-    "content of 42": (streamed(chunk({"content": "a"}), chunk({"content": 42})), "sent 42 as the text"),
+    "content of 42": (
+        streamed(chunk({"content": "a"}), chunk({"content": 42})),
+        "sent 42 as the text",
+    ),
     "choices of 42": (streamed({"choices": 42}), "sent 42 as the choices"),
-    "a number that is none": (streamed({"choices": [{"index": "first", "delta": {}}]}), "as the number of a choice"),
-    "a number beyond all": (streamed({"choices": [{"index": 10**30, "delta": {}}]}), "as the number of a choice"),
-    "a call without a name": (streamed(chunk({"tool_calls": [{"id": "c", "function": None}]}, "stop")), "without a name"),
-    "a call with a number that is none": (streamed(chunk({"tool_calls": [{**CALL, "index": "a"}]})), "the number of a tool call"),
-    "an error in the middle": (streamed(chunk({"content": "a"}), {"error": {"message": "out of paper"}}), "out of paper"),
+    "a number that is none": (
+        streamed({"choices": [{"index": "first", "delta": {}}]}),
+        "as the number of a choice",
+    ),
+    "a number beyond all": (
+        streamed({"choices": [{"index": 10**30, "delta": {}}]}),
+        "as the number of a choice",
+    ),
+    "a call without a name": (
+        streamed(chunk({"tool_calls": [{"id": "c", "function": None}]}, "stop")),
+        "without a name",
+    ),
+    "a call with a number that is none": (
+        streamed(chunk({"tool_calls": [{**CALL, "index": "a"}]})),
+        "the number of a tool call",
+    ),
+    "an error in the middle": (
+        streamed(chunk({"content": "a"}), {"error": {"message": "out of paper"}}),
+        "out of paper",
+    ),
     "a number of 5,000 digits": ("data: " + "1" * 5000 + "\n\n", "not JSON"),
     "lists within lists": ("data: " + "[" * 50_000 + "]" * 50_000 + "\n\n", "not JSON"),
-    "lists within lists, not too many for Python": ("data: " + "[" * 200 + "]" * 200 + "\n\n", "nests deeper"),
+    "lists within lists, not too many for Python": (
+        "data: " + "[" * 200 + "]" * 200 + "\n\n",
+        "nests deeper",
+    ),
     "no JSON": ("data: {oops\n\n", "not JSON"),
     "nothing": ("", "without a word"),
     "a page": ("<html><body>Welcome</body></html>", "without a word"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SPOILT)
@@ -222,12 +325,22 @@ def test_a_stream_that_cannot_be_read_is_refused_in_words(ask: Asking, name: str
 COUNTS: tuple[Any, ...] = (10**30, -5, "12", "many", 1.5, True, [], {})
 
 
-@pytest.mark.parametrize("name", ["prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens"])
+@pytest.mark.parametrize(
+    "name", ["prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens"]
+)
 @pytest.mark.parametrize("count", COUNTS, ids=repr)
 def test_a_count_that_cannot_be_is_counted_here(ask: Asking, name: str, count: Any) -> None:
-    usage = {**USAGE, "prompt_tokens_details": {"cached_tokens": count}} if name == "cached_tokens" else {**USAGE, name: count}
+    usage = (
+        {**USAGE, "prompt_tokens_details": {"cached_tokens": count}}
+        if name == "cached_tokens"
+        else {**USAGE, name: count}
+    )
     for stream in (False, True):
-        body = streamed(chunk({"content": "hello"}, "stop", usage=usage)) if stream else json.dumps({**whole(), "usage": usage})
+        body = (
+            streamed(chunk({"content": "hello"}, "stop", usage=usage))
+            if stream
+            else json.dumps({**whole(), "usage": usage})
+        )
         outcome = ask(body, stream=stream)
         is_told(outcome)
         assert outcome.row["estimated"]
@@ -243,16 +356,31 @@ def test_a_usage_that_is_none_is_counted_here(ask: Asking, usage: Any) -> None:
 
 
 def test_notes_beside_the_counts_are_kept(ask: Asking) -> None:
-    usage = {**USAGE, "cost": 0.25, "is_byok": False, "cost_details": {"upstream": None}, "queue_time": 1e999}
+    usage = {
+        **USAGE,
+        "cost": 0.25,
+        "is_byok": False,
+        "cost_details": {"upstream": None},
+        "queue_time": 1e999,
+    }
     outcome = ask(json.dumps({**whole(), "usage": usage}), stream=False)
     raw = json.loads(outcome.row["raw_usage"])
-    assert (raw["prompt_tokens"], raw["cost"], raw["is_byok"], "queue_time" in raw) == (9, 0.25, False, False)
+    assert (raw["prompt_tokens"], raw["cost"], raw["is_byok"], "queue_time" in raw) == (
+        9,
+        0.25,
+        False,
+        False,
+    )
     assert not outcome.row["estimated"]
 
 
 def test_a_reply_that_is_refused_keeps_what_it_took(ask: Asking) -> None:
     outcome = ask(json.dumps(whole(42)), stream=False)
-    assert (outcome.row["input_tokens"], outcome.row["cache_read_tokens"], outcome.row["output_tokens"]) == (5, 4, 3)
+    assert (
+        outcome.row["input_tokens"],
+        outcome.row["cache_read_tokens"],
+        outcome.row["output_tokens"],
+    ) == (5, 4, 3)
     assert json.loads(outcome.row["raw_usage"]) == {}
     page = ask("<html>Welcome</html>", stream=False)
     assert (page.row["input_tokens"], page.row["cost"]) == (0, 0.0), "no model has replied"
@@ -260,7 +388,9 @@ def test_a_reply_that_is_refused_keeps_what_it_took(ask: Asking) -> None:
 
 def test_a_text_without_end_is_cut_and_the_server_is_left(ask: Asking) -> None:
     ask.server.broken_off.clear()
-    outcome = ask(Answer(over_and_over=streamed(chunk({"content": "word " * 2000}), done=False)), stream=True)
+    outcome = ask(
+        Answer(over_and_over=streamed(chunk({"content": "word " * 2000}), done=False)), stream=True
+    )
     assert ask.server.broken_off.wait(60), "the server was left writing"
     assert outcome.reply is not None
     assert (len(outcome.reply.text), outcome.reply.end) == (LONGEST_REPLY, "too_long")
@@ -275,9 +405,17 @@ def test_a_text_beyond_all_in_one_piece_is_cut(ask: Asking) -> None:
 
 
 ENDLESS: dict[str, tuple[str, str]] = {
-    "calls": (streamed(chunk({"tool_calls": [{"id": "c", "function": {"name": "add"}}]}), done=False), "64 calls"),
+    "calls": (
+        streamed(chunk({"tool_calls": [{"id": "c", "function": {"name": "add"}}]}), done=False),
+        "64 calls",
+    ),
     "arguments": (
-        streamed(chunk({"tool_calls": [{"index": 0, "function": {"name": "", "arguments": "1" * 9000}}]}), done=False),
+        streamed(
+            chunk(
+                {"tool_calls": [{"index": 0, "function": {"name": "", "arguments": "1" * 9000}}]}
+            ),
+            done=False,
+        ),
         "calls of functions in a reply of more than 2,000,000 characters",
     ),
     "a line": ("x" * 60_000, "more than 32 MB"),
@@ -301,11 +439,17 @@ def test_a_body_without_end_is_left_too(ask: Asking, status: int) -> None:
     ask.server.broken_off.clear()
     outcome = ask(Answer(over_and_over="x" * 60_000, status=status), stream=False)
     assert ask.server.broken_off.wait(60), "the server was left writing"
-    assert "32 MB" in outcome.row["error"] if status == 200 else "a problem of its own (500: xxx" in outcome.row["error"]
+    assert (
+        "32 MB" in outcome.row["error"]
+        if status == 200
+        else "a problem of its own (500: xxx" in outcome.row["error"]
+    )
 
 
 def test_an_error_with_half_a_character_is_told(ask: Asking) -> None:
-    outcome = ask(Answer(status=400, body='{"error": {"message": "no \\ud800 here"}}'), stream=False)
+    outcome = ask(
+        Answer(status=400, body='{"error": {"message": "no \\ud800 here"}}'), stream=False
+    )
     assert "400: no ? here" in outcome.row["error"]
 
 
@@ -328,14 +472,25 @@ CHUNKS = [
     {"choices": [], "usage": USAGE},
 ]
 MUCH = settings(
-    max_examples=60, deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large],
-)  # fmt: skip
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.data_too_large,
+    ],
+)
 
 
 def places(value: Any) -> list[Callable[[Any], None]]:
     """For each node of a JSON value a function that puts something else there."""
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    children = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     found: list[Callable[[Any], None]] = []
     for key, child in children:
         found += [partial(value.__setitem__, key), *places(child)]

@@ -8,7 +8,19 @@ from agentkit.llm.offline.passages import Passage, format_passages, parse_passag
 # Pieces that look like the format itself are what could break it.
 TEXT = st.lists(
     st.sampled_from(
-        ["</passage>", "<passage", '<passage number="7" source="x">', "\n", "\\", "<", "</PASSAGE>", "[1]", '"', "&quot;", "a b"]
+        [
+            "</passage>",
+            "<passage",
+            '<passage number="7" source="x">',
+            "\n",
+            "\\",
+            "<",
+            "</PASSAGE>",
+            "[1]",
+            '"',
+            "&quot;",
+            "a b",
+        ]
     )
     | st.text(max_size=12)
 ).map("".join)

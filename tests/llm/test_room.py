@@ -84,7 +84,9 @@ def test_output_of_code_is_shortened_too_and_words_are_not() -> None:
     output = message("user", f"exitcode: 0 (execution succeeded)\nCode output: {LINES}")
     made, _ = fit([SYSTEM, QUESTION, program, output])
     assert made[:3] == [SYSTEM, QUESTION, program]
-    assert str(made[3]["content"]).startswith("exitcode: 0 (execution succeeded)\nCode output: line 0")
+    assert str(made[3]["content"]).startswith(
+        "exitcode: 0 (execution succeeded)\nCode output: line 0"
+    )
 
 
 def test_the_oldest_in_the_middle_goes_first_and_the_model_is_told() -> None:
@@ -95,7 +97,9 @@ def test_the_oldest_in_the_middle_goes_first_and_the_model_is_told() -> None:
     made, heard = fit([SYSTEM, *talk, QUESTION])
     gone = len(talk) + 2 - len(made)
     assert str(made[0]["content"]).startswith(str(SYSTEM["content"]))
-    assert f"[{gone:,} earlier messages of this conversation were left out" in str(made[0]["content"])
+    assert f"[{gone:,} earlier messages of this conversation were left out" in str(
+        made[0]["content"]
+    )
     assert made[1] == talk[0]
     assert made[2:] == [*talk[gone + 1 :], QUESTION]
     (told,) = heard
@@ -105,7 +109,10 @@ def test_the_oldest_in_the_middle_goes_first_and_the_model_is_told() -> None:
 
 def test_what_cannot_fit_is_not_sent() -> None:
     heard: list[Event] = []
-    with bus.listening(heard.append), pytest.raises(ContextTooLong, match="takes 4,000 tokens") as told:
+    with (
+        bus.listening(heard.append),
+        pytest.raises(ContextTooLong, match="takes 4,000 tokens") as told,
+    ):
         call(model(), [SYSTEM, message("user", LINES)], agent="A")
     assert "so it was not sent; ask for less" in str(told.value)
     assert heard == []
@@ -123,7 +130,9 @@ def test_room_is_kept_for_the_reply_that_was_asked_for() -> None:
 def test_a_server_never_sees_more_than_its_window() -> None:
     """A chat of look-ups, each of which would fill the window."""
     with OpenAIServer(lambda body: Answer("So it is.")) as server:
-        asked = Model("m", "M", OpenAIClient(server.base_url), "test-model", "here", context_window=WINDOW)
+        asked = Model(
+            "m", "M", OpenAIClient(server.base_url), "test-model", "here", context_window=WINDOW
+        )
         history: list[Message] = [SYSTEM, QUESTION]
         heard: list[Event] = []
         with bus.listening(heard.append):
@@ -133,11 +142,15 @@ def test_a_server_never_sees_more_than_its_window() -> None:
         sizes = [count_messages(body["messages"], "test-model")[0] for body in server.chats]
     assert max(sizes) < WINDOW
     assert len(sizes) == 12
-    assert [event.messages for event in heard if isinstance(event, ModelCalled)][-1] == server.chats[-1]["messages"]
+    assert [event.messages for event in heard if isinstance(event, ModelCalled)][
+        -1
+    ] == server.chats[-1]["messages"]
     assert sum(isinstance(event, Compressed) for event in heard) >= 10
 
 
-texts = st.integers(0, 4_000).map(lambda size: "It rains in the hills. \n"[: size % 24] * (1 + size // 24))
+texts = st.integers(0, 4_000).map(
+    lambda size: "It rains in the hills. \n"[: size % 24] * (1 + size // 24)
+)
 odd = st.text(max_size=40)
 
 
@@ -151,7 +164,9 @@ def histories(draw: st.DrawFn) -> list[Message]:
         if kind in ("user", "assistant"):
             made.append({"role": kind, "content": text})
         elif kind == "code":
-            made.append(message("user", f"exitcode: 0 (execution succeeded)\nCode output: {text * 9}"))
+            made.append(
+                message("user", f"exitcode: 0 (execution succeeded)\nCode output: {text * 9}")
+            )
         elif kind == "function":
             arguments: FunctionCall = {"name": "old", "arguments": "{}"}
             made.append({"role": "assistant", "content": None, "function_call": arguments})
@@ -163,7 +178,10 @@ def histories(draw: st.DrawFn) -> list[Message]:
                 pair[0]["tool_calls"] += more[0]["tool_calls"]
                 pair.append(more[1])
             made += pair
-    made.insert(draw(st.integers(bool(made), len(made))) if _may_stand_anywhere(made) else len(made), QUESTION)
+    made.insert(
+        draw(st.integers(bool(made), len(made))) if _may_stand_anywhere(made) else len(made),
+        QUESTION,
+    )
     return made
 
 
@@ -190,7 +208,9 @@ def _paired(messages: Sequence[Message]) -> bool:
 
 
 @given(histories(), st.integers(600, 6_000))
-def test_any_history_ends_up_below_the_window_or_is_refused(messages: list[Message], window: int) -> None:
+def test_any_history_ends_up_below_the_window_or_is_refused(
+    messages: list[Message], window: int
+) -> None:
     before = json.dumps(messages)
     try:
         made = fitted(model(window), messages, [], {}, "A")
@@ -202,9 +222,10 @@ def test_any_history_ends_up_below_the_window_or_is_refused(messages: list[Messa
     assert tokens(made) < window
     assert _paired(made)
     questions = [
-        each for each in messages
+        each
+        for each in messages
         if each["role"] == "user" and not str(each["content"]).startswith("exitcode: ")
-    ]  # fmt: skip
+    ]
     assert questions[-1] in made
     if messages[0] == SYSTEM:
         assert str(made[0]["content"]).startswith(str(SYSTEM["content"]))
@@ -234,7 +255,10 @@ def test_a_chat_of_two_thousand_messages_costs_little() -> None:
             return len(text) // 4
 
     asked = Model("own/m", "M", Counting(), "own-model", "own", context_window=20_000)  # type: ignore[arg-type]
-    talk = [message("user" if n % 2 == 0 else "assistant", f"{n}: " + "word " * 30) for n in range(2_000)]
+    talk = [
+        message("user" if n % 2 == 0 else "assistant", f"{n}: " + "word " * 30)
+        for n in range(2_000)
+    ]
     fitted(asked, [SYSTEM, *talk, QUESTION], [], {}, "A")
     texts_first = len(counted)
     for number in range(20):

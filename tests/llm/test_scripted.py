@@ -16,7 +16,13 @@ ASK = [message("user", "hello")]
 
 def test_replies_come_in_order_and_stream_by_words() -> None:
     model = scripted_model(
-        ["one two  three\n", {"content": None, "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f"}}]}]
+        [
+            "one two  three\n",
+            {
+                "content": None,
+                "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f"}}],
+            },
+        ]
     )
     heard: list[Event] = []
     with bus.listening(heard.append):

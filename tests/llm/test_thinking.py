@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from agentkit.agents import AssistantAgent, UserProxyAgent
 from agentkit.core import bus
 from agentkit.errors import BadModelReply
-from agentkit.events import Event, ModelReplied, ThinkingDelta, TokenDelta, from_json, to_json
+from agentkit.event_json import from_json, to_json
+from agentkit.events import Event, ModelReplied, ThinkingDelta, TokenDelta
 from agentkit.llm.calls.client import call
 from agentkit.llm.calls.openai_client import OpenAIClient
 from agentkit.llm.calls.scripted import scripted_model
@@ -61,7 +62,9 @@ def _whole(message: dict[str, Any], usage: dict[str, Any] | None = None) -> Answ
     return Answer(body=json.dumps(made | ({"usage": usage} if usage else {})))
 
 
-def _asked(server: OpenAIServer, answer: Answer, *, stream: bool = True) -> tuple[Reply, list[Event]]:
+def _asked(
+    server: OpenAIServer, answer: Answer, *, stream: bool = True
+) -> tuple[Reply, list[Event]]:
     server.script = lambda body: answer
     heard: list[Event] = []
     with bus.listening(heard.append):
@@ -81,25 +84,52 @@ def _shown(heard: list[Event]) -> tuple[str, str]:
 
 
 STREAMS: dict[str, list[Delta]] = {
-    "DeepSeek": [{"reasoning_content": "Six times ", "content": None}, {"reasoning_content": "seven, TERMINATE [1]."},
-                 {"content": "It is "}, {"content": "42.", "reasoning_content": None}],
-    "vLLM": [{"reasoning": "Six times ", "reasoning_content": "Six times "},
-             {"reasoning": "seven, TERMINATE [1]."}, {"content": FORTY_TWO}],
+    "DeepSeek": [
+        {"reasoning_content": "Six times ", "content": None},
+        {"reasoning_content": "seven, TERMINATE [1]."},
+        {"content": "It is "},
+        {"content": "42.", "reasoning_content": None},
+    ],
+    "vLLM": [
+        {"reasoning": "Six times ", "reasoning_content": "Six times "},
+        {"reasoning": "seven, TERMINATE [1]."},
+        {"content": FORTY_TWO},
+    ],
     "Ollama": [{"role": "assistant", "content": "", "reasoning": THOUGHT}, {"content": FORTY_TWO}],
-    "OpenRouter": [{"content": "", "reasoning_details": [{"type": "reasoning.text", "text": THOUGHT}]},
-                   {"content": FORTY_TWO, "reasoning_details": []}],
-    "Mistral": [{"content": [{"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]}]},
-                {"content": [{"type": "text", "text": FORTY_TWO}]}],
+    "OpenRouter": [
+        {"content": "", "reasoning_details": [{"type": "reasoning.text", "text": THOUGHT}]},
+        {"content": FORTY_TWO, "reasoning_details": []},
+    ],
+    "Mistral": [
+        {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]}]},
+        {"content": [{"type": "text", "text": FORTY_TWO}]},
+    ],
     "tags": [{"content": f"<think>\n{THOUGHT}\n</think>\n\n{FORTY_TWO}"}],
-    "split tags": [{"content": piece} for piece in
-                   ["\n<th", "ink", ">", "Six times ", "seven, TERMINATE [1].", "</", "thin", "k>\n", "\nIt is 42."]],
-    "only the closing tag": [{"content": piece} for piece in
-                             ["Six times ", "seven, TERMINATE [1].\n</thi", "nk>", "\n\nIt is", " 42."]],
-}  # fmt: skip
+    "split tags": [
+        {"content": piece}
+        for piece in [
+            "\n<th",
+            "ink",
+            ">",
+            "Six times ",
+            "seven, TERMINATE [1].",
+            "</",
+            "thin",
+            "k>\n",
+            "\nIt is 42.",
+        ]
+    ],
+    "only the closing tag": [
+        {"content": piece}
+        for piece in ["Six times ", "seven, TERMINATE [1].\n</thi", "nk>", "\n\nIt is", " 42."]
+    ],
+}
 
 
 @pytest.mark.parametrize("deltas", STREAMS.values(), ids=STREAMS)
-def test_thinking_is_no_part_of_a_streamed_answer(server: OpenAIServer, deltas: list[Delta]) -> None:
+def test_thinking_is_no_part_of_a_streamed_answer(
+    server: OpenAIServer, deltas: list[Delta]
+) -> None:
     reply, heard = _asked(server, _sent(*deltas))
     assert (reply.text, reply.message) == (FORTY_TWO, {"role": "assistant", "content": FORTY_TWO})
     assert reply.thinking is not None
@@ -119,11 +149,18 @@ def test_thinking_is_no_part_of_a_streamed_answer(server: OpenAIServer, deltas: 
         {"content": FORTY_TWO, "reasoning": THOUGHT},
         {"content": f"<think>{THOUGHT}</think>{FORTY_TWO}"},
         {"content": f"{THOUGHT}\n</think>\n\n{FORTY_TWO}"},
-        {"content": [{"type": "thinking", "thinking": THOUGHT}, {"type": "text", "text": FORTY_TWO}]},
+        {
+            "content": [
+                {"type": "thinking", "thinking": THOUGHT},
+                {"type": "text", "text": FORTY_TWO},
+            ]
+        },
     ],
 )
 @pytest.mark.parametrize("stream", [False, True])
-def test_nor_of_an_answer_in_one_piece(server: OpenAIServer, said: dict[str, Any], stream: bool) -> None:
+def test_nor_of_an_answer_in_one_piece(
+    server: OpenAIServer, said: dict[str, Any], stream: bool
+) -> None:
     """Also where a stream was asked for."""
     answer = _whole(said)
     answer.headers["content-type"] = "application/json"
@@ -190,7 +227,10 @@ def test_tags_in_the_middle_are_words() -> None:
         assert split(text) == ("", text)
 
 
-@given(st.lists(st.sampled_from(["<think>", "</think>", "\n", " ", "a b", "```\n", "</", "<"])), st.data())
+@given(
+    st.lists(st.sampled_from(["<think>", "</think>", "\n", " ", "a b", "```\n", "</", "<"])),
+    st.data(),
+)
 def test_it_does_not_matter_how_a_text_is_cut(parts: list[str], data: st.DataObject) -> None:
     text = "".join(parts)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)))))
@@ -220,7 +260,12 @@ def test_a_flood_of_tags_is_read_in_one_go(text: str) -> None:
 
 
 def test_no_request_carries_what_was_thought_before(server: OpenAIServer) -> None:
-    earlier: Any = {"role": "assistant", "content": "Yes.", "reasoning_content": "hm", "reasoning": "hm"}
+    earlier: Any = {
+        "role": "assistant",
+        "content": "Yes.",
+        "reasoning_content": "hm",
+        "reasoning": "hm",
+    }
     call(_model(server), [message("user", "Well?"), earlier, message("user", "Sure?")])
     assert server.chats[0]["messages"][1] == {"role": "assistant", "content": "Yes."}
 
@@ -229,19 +274,29 @@ def test_agents_keep_the_thinking_and_send_the_content(server: OpenAIServer) -> 
     server.script = lambda body: _whole({"content": FORTY_TWO, "reasoning": THOUGHT})
     entry = {"model": "test-model", "base_url": server.base_url, "api_key": "none"}
     agent = AssistantAgent("Sage", llm_config={"config_list": [entry], "cache_seed": None})
-    user = UserProxyAgent("User", human_input_mode="NEVER", code_execution_config=False, max_consecutive_auto_reply=0)
+    user = UserProxyAgent(
+        "User", human_input_mode="NEVER", code_execution_config=False, max_consecutive_auto_reply=0
+    )
     user.initiate_chat(agent, message="What is 6 x 7?")
     user.initiate_chat(agent, message="Sure?", clear_history=False)
     own = [each for each in agent.chat_messages[user] if each["role"] == "assistant"]
-    assert [(each["content"], each["reasoning_content"]) for each in own] == [(FORTY_TWO, THOUGHT)] * 2
+    assert [(each["content"], each["reasoning_content"]) for each in own] == [
+        (FORTY_TWO, THOUGHT)
+    ] * 2
     assert "Six" not in str(user.chat_messages[agent])
-    assert [each["content"] for each in server.chats[1]["messages"][1:]] == ["What is 6 x 7?", FORTY_TWO, "Sure?"]
+    assert [each["content"] for each in server.chats[1]["messages"][1:]] == [
+        "What is 6 x 7?",
+        FORTY_TWO,
+        "Sure?",
+    ]
     assert "Six" not in str(server.chats[1])
 
 
 def test_a_response_of_the_wrapper_has_both(server: OpenAIServer) -> None:
     server.script = lambda body: _whole({"content": f"<think>{THOUGHT}</think>{FORTY_TWO}"})
-    wrapper = OpenAIWrapper(model="test-model", base_url=server.base_url, api_key="none", cache_seed=None)
+    wrapper = OpenAIWrapper(
+        model="test-model", base_url=server.base_url, api_key="none", cache_seed=None
+    )
     response = wrapper.create(messages=[message("user", "What is 6 x 7?")])
     said = response.choices[0].message
     assert (said.content, said.reasoning_content) == (FORTY_TWO, THOUGHT)
@@ -249,6 +304,9 @@ def test_a_response_of_the_wrapper_has_both(server: OpenAIServer) -> None:
 
 
 def test_scripts_can_think() -> None:
-    reply = call(scripted_model([{"content": FORTY_TWO, "reasoning_content": THOUGHT}]), [message("user", "?")])
+    reply = call(
+        scripted_model([{"content": FORTY_TWO, "reasoning_content": THOUGHT}]),
+        [message("user", "?")],
+    )
     assert reply.thinking is not None
     assert (reply.thinking.text, reply.text) == (THOUGHT, FORTY_TWO)

@@ -25,22 +25,41 @@ from agentkit.llm.tokens.windows import count_token, truncated
 MODEL = "gpt-4o"
 TEXTS = st.text(max_size=12)
 CALLS = st.lists(
-    st.fixed_dictionaries({"id": TEXTS, "function": st.fixed_dictionaries({"name": TEXTS, "arguments": TEXTS})}), max_size=2
+    st.fixed_dictionaries(
+        {"id": TEXTS, "function": st.fixed_dictionaries({"name": TEXTS, "arguments": TEXTS})}
+    ),
+    max_size=2,
 )
 PARTS = st.lists(st.fixed_dictionaries({"type": st.just("text"), "text": TEXTS}), max_size=2)
 MESSAGES = st.fixed_dictionaries(
-    {"role": st.sampled_from(["system", "user", "assistant", "tool", "function"]), "content": st.none() | TEXTS | PARTS},
+    {
+        "role": st.sampled_from(["system", "user", "assistant", "tool", "function"]),
+        "content": st.none() | TEXTS | PARTS,
+    },
     optional={"name": TEXTS, "tool_calls": CALLS},
 )
-TOOLS = [{"type": "function", "function": {"name": "look", "description": "Look it up", "parameters": {}}}]
+TOOLS = [
+    {
+        "type": "function",
+        "function": {"name": "look", "description": "Look it up", "parameters": {}},
+    }
+]
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["append", "drop head", "replace", "edit", "truncate", "swap"]), st.integers(0, 50), MESSAGES),
-    min_size=1, max_size=12,
-)  # fmt: skip
+    st.tuples(
+        st.sampled_from(["append", "drop head", "replace", "edit", "truncate", "swap"]),
+        st.integers(0, 50),
+        MESSAGES,
+    ),
+    min_size=1,
+    max_size=12,
+)
 
 
 def said(number: int) -> dict[str, Any]:
-    return {"role": "user" if number % 2 else "assistant", "content": f"turn {number}: " + "we talk about the lease again " * 8}
+    return {
+        "role": "user" if number % 2 else "assistant",
+        "content": f"turn {number}: " + "we talk about the lease again " * 8,
+    }
 
 
 def change(messages: list[dict[str, Any]], what: str, at: int, new: dict[str, Any]) -> None:
@@ -63,19 +82,26 @@ def change(messages: list[dict[str, Any]], what: str, at: int, new: dict[str, An
 
 @settings(deadline=None)  # the table of tokens is loaded in the first one
 @given(start=st.lists(MESSAGES, max_size=6), long=st.booleans(), steps=STEPS)
-def test_counting_again_is_counting_anew(start: list[dict[str, Any]], long: bool, steps: list[tuple[str, int, Any]]) -> None:
+def test_counting_again_is_counting_anew(
+    start: list[dict[str, Any]], long: bool, steps: list[tuple[str, int, Any]]
+) -> None:
     remembering = TokenCounter(MODEL)
     messages = start + [said(number) for number in range(40 if long else 0)]
     for what, at, new in steps:
         change(messages, what, at, dict(new))
         for tools in ((), TOOLS):
-            assert remembering.prompt(messages, tools) == TokenCounter(MODEL).prompt(messages, tools)
+            assert remembering.prompt(messages, tools) == TokenCounter(MODEL).prompt(
+                messages, tools
+            )
 
 
 def test_the_parts_of_a_prompt_are_its_messages() -> None:
     messages = [said(number) for number in range(5)]
     one = TokenCounter(MODEL)
-    assert one.prompt(messages)[0] == sum(one.message(message)[0] for message in messages) + family_of(MODEL).reply
+    assert (
+        one.prompt(messages)[0]
+        == sum(one.message(message)[0] for message in messages) + family_of(MODEL).reply
+    )
     assert one.prompt([]) == (3, False)
 
 
@@ -111,7 +137,9 @@ def test_what_is_remembered_is_bounded() -> None:
 
 def test_long_texts_are_told_apart_without_being_kept() -> None:
     one = TokenCounter("any", lambda text: text.count("b"))
-    assert [one.message({"role": "user", "content": "a" * 20_000 + end})[0] for end in ("b", "bb", "b")] == [5, 6, 5]
+    assert [
+        one.message({"role": "user", "content": "a" * 20_000 + end})[0] for end in ("b", "bb", "b")
+    ] == [5, 6, 5]
     assert max(len(str(key)) for key in one._young) < 1000
 
 
@@ -157,7 +185,10 @@ class Counting(ScriptedClient):
 def test_a_client_counts_for_itself() -> None:
     model = Model("m", "M", Counting(["hello"]), "my-model", "local")
     assert counter_of(model).text("one two three") == (3, False)
-    assert counter_of(model).prompt([{"role": "user", "content": "one two three"}]) == (3 + 4 + 3, True)
+    assert counter_of(model).prompt([{"role": "user", "content": "one two three"}]) == (
+        3 + 4 + 3,
+        True,
+    )
     assert counter_of(Model("m", "M", ScriptedClient([]), MODEL, "openai")) is counter(MODEL)
 
 

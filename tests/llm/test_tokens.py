@@ -14,7 +14,9 @@ def test_known_encodings_give_known_tokens() -> None:
     assert count_text("tiktoken is great!", "gpt-4") == (6, False)
 
 
-@pytest.mark.parametrize("model", ["gpt-4o", "gpt-5-mini", "openai/gpt-4o-mini", "gpt-oss-20b", "gpt-3.5-turbo"])
+@pytest.mark.parametrize(
+    "model", ["gpt-4o", "gpt-5-mini", "openai/gpt-4o-mini", "gpt-oss-20b", "gpt-3.5-turbo"]
+)
 def test_known_models_are_counted_exactly(model: str) -> None:
     assert count_text("hello world", model) == (2, False)
 
@@ -34,7 +36,13 @@ def test_messages_count_more_than_their_text() -> None:
     two = [*one, message("assistant", "hello world")]
     assert count_messages(one, "gpt-4")[0] == 2 + 4 + 3
     assert count_messages(two, "gpt-4")[0] - count_messages(one, "gpt-4")[0] == 6
-    called = [{"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "look", "arguments": "{}"}}]}]
+    called = [
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"function": {"name": "look", "arguments": "{}"}}],
+        }
+    ]
     assert count_messages(called, "gpt-4")[0] > 10
 
 
@@ -47,12 +55,20 @@ def test_server_usage_falls_into_exclusive_buckets() -> None:
         "completion_tokens_details": {"reasoning_tokens": 300},
     }
     usage = usage_from(raw)
-    assert (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.reasoning) == (600, 400, 0, 200, 300)
+    assert (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.reasoning) == (
+        600,
+        400,
+        0,
+        200,
+        300,
+    )
     assert usage.total == 1500
     assert not usage.estimated
 
 
-@pytest.mark.parametrize("raw", [{}, {"prompt_tokens": None, "completion_tokens": -4}, {"prompt_tokens_details": None}])
+@pytest.mark.parametrize(
+    "raw", [{}, {"prompt_tokens": None, "completion_tokens": -4}, {"prompt_tokens_details": None}]
+)
 def test_missing_and_impossible_counts_are_nothing(raw: dict[str, object]) -> None:
     assert usage_from(raw).total == 0
 

@@ -1,4 +1,6 @@
-"""The usage that servers report falls into exclusive buckets; each shape names where it is recorded, or that it is made up."""
+"""The usage that servers report falls into exclusive buckets; each shape names where it is
+recorded, or that it is made up.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from agentkit.llm.prices import price
 
 RECORDED = Path(__file__).parent / "recorded_usage"
 SHAPES: list[dict[str, Any]] = json.loads((RECORDED / "usage_shapes.json").read_text())
-CALLS = [call for file in sorted(RECORDED.glob("openai_*.json")) for call in json.loads(file.read_text())]
+CALLS = [
+    call for file in sorted(RECORDED.glob("openai_*.json")) for call in json.loads(file.read_text())
+]
 STREAMS = [call for call in CALLS if "chunks" in call]
 
 
@@ -53,13 +57,22 @@ def test_a_server_elsewhere_may_have_an_unknown_price() -> None:
 
 @pytest.mark.parametrize("call", STREAMS, ids=[call["name"] for call in STREAMS])
 def test_a_stream_reports_at_its_end(call: dict[str, Any]) -> None:
-    whole = assembled([(json.dumps(chunk).encode(), True) for chunk in call["chunks"]], Sender("a server", call["model"]))
+    whole = assembled(
+        [(json.dumps(chunk).encode(), True) for chunk in call["chunks"]],
+        Sender("a server", call["model"]),
+    )
     assert whole.usage is not None
     usage = usage_from(whole.usage.model_dump())
-    assert (usage.prompt, usage.completion) == (call["usage"]["prompt_tokens"], call["usage"]["completion_tokens"])
+    assert (usage.prompt, usage.completion) == (
+        call["usage"]["prompt_tokens"],
+        call["usage"]["completion_tokens"],
+    )
     text = whole.choices[0].message.content
     if text:  # the server counts the end of the reply as well
-        assert estimated_usage(call["messages"], text, call["model"]).completion == usage.completion - 1
+        assert (
+            estimated_usage(call["messages"], text, call["model"]).completion
+            == usage.completion - 1
+        )
 
 
 def test_our_estimate_counts_the_tools_of_a_call() -> None:
@@ -69,18 +82,38 @@ def test_our_estimate_counts_the_tools_of_a_call() -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=2)
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=2),
 )
 KEYS = st.sampled_from(
     [
-        "prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens", "cache_read_input_tokens",
-        "cache_creation_input_tokens", "prompt_cache_hit_tokens", "cached_tokens", "reasoning_tokens", "cache_write_tokens",
+        "prompt_tokens",
+        "completion_tokens",
+        "total_tokens",
+        "input_tokens",
+        "output_tokens",
+        "cache_read_input_tokens",
+        "cache_creation_input_tokens",
+        "prompt_cache_hit_tokens",
+        "cached_tokens",
+        "reasoning_tokens",
+        "cache_write_tokens",
     ]
-)  # fmt: skip
-DETAILS = st.sampled_from(["prompt_tokens_details", "completion_tokens_details", "input_tokens_details", "output_tokens_details"])
+)
+DETAILS = st.sampled_from(
+    [
+        "prompt_tokens_details",
+        "completion_tokens_details",
+        "input_tokens_details",
+        "output_tokens_details",
+    ]
+)
 
 
-@given(st.dictionaries(KEYS, JSON) | st.dictionaries(KEYS | DETAILS, JSON | st.dictionaries(KEYS, JSON)))
+@given(
+    st.dictionaries(KEYS, JSON)
+    | st.dictionaries(KEYS | DETAILS, JSON | st.dictionaries(KEYS, JSON))
+)
 def test_whatever_a_server_sends_no_bucket_is_negative(raw: dict[str, Any]) -> None:
     usage = usage_from(raw)
     assert min(usage.input, usage.cache_read, usage.cache_write, usage.output, usage.reasoning) >= 0
@@ -95,10 +128,12 @@ def test_the_parts_never_exceed_the_prompt_and_the_completion(
     prompt: int, completion: int, cached: int, written: int, reasoning: int
 ) -> None:
     raw = {
-        "prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion,
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
         "prompt_tokens_details": {"cached_tokens": cached, "cache_write_tokens": written},
         "completion_tokens_details": {"reasoning_tokens": min(reasoning, completion)},
-    }  # fmt: skip
+    }
     usage = usage_from(raw)
     assert (usage.prompt, usage.completion) == (prompt, completion)
     assert usage.reasoning == min(reasoning, completion)

@@ -1,4 +1,6 @@
-"""OpenAIWrapper against a real server on loopback: failover, templates, caches, sums, streams and scripts' own clients."""
+"""OpenAIWrapper against a real server on loopback: failover, templates, caches, sums, streams and
+scripts' own clients.
+"""
 
 from __future__ import annotations
 
@@ -42,13 +44,19 @@ def sent(server: OpenAIServer, **create: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_a_reply_with_its_attributes_and_its_row(server: OpenAIServer, heard: list[Event], stream: bool) -> None:
-    response = wrapper(server, "m").create(messages=ASK, stream=stream, agent=SimpleNamespace(name="Bob"))
+def test_a_reply_with_its_attributes_and_its_row(
+    server: OpenAIServer, heard: list[Event], stream: bool
+) -> None:
+    response = wrapper(server, "m").create(
+        messages=ASK, stream=stream, agent=SimpleNamespace(name="Bob")
+    )
     assert (response.choices[0].message.content, response.model) == ("from m", "m")
     assert (response.config_id, response.pass_filter, response.cost) == (0, True, 0)
     assert texts(response) == response.message_retrieval_function(response) == ["from m"]
     rows = [event for event in heard if isinstance(event, ModelReplied)]
-    assert [(row.agent, row.status, row.text, row.cost) for row in rows] == [("Bob", "ok", "from m", 0.0)]
+    assert [(row.agent, row.status, row.text, row.cost) for row in rows] == [
+        ("Bob", "ok", "from m", 0.0)
+    ]
     assert rows[0].raw_usage["total_tokens"] == usage("from m")["total_tokens"]
     assert sum(isinstance(event, ModelCalled) for event in heard) == 1
 
@@ -59,7 +67,9 @@ def test_calls_choices_refusals_and_silence(server: OpenAIServer, stream: bool) 
         return texts(wrapper(server, model).create(messages=ASK, stream=stream))
 
     (calling,) = answered("calling")
-    assert [call["function"] for call in calling.model_dump()["tool_calls"]] == [CALLS[0]["function"]]
+    assert [call["function"] for call in calling.model_dump()["tool_calls"]] == [
+        CALLS[0]["function"]
+    ]
     assert calling.tool_calls[0].function.name == "add"
     (old,) = answered("old")
     assert (old.function_call.name, old.function_call.arguments) == ("f", '{"x": 1}')
@@ -68,7 +78,9 @@ def test_calls_choices_refusals_and_silence(server: OpenAIServer, stream: bool) 
     assert answered("empty") == [None]
 
 
-def test_a_stream_is_shown_on_the_console_and_the_colour_ends(server: OpenAIServer, console: Console) -> None:
+def test_a_stream_is_shown_on_the_console_and_the_colour_ends(
+    server: OpenAIServer, console: Console
+) -> None:
     wrapper(server, "m").create(messages=ASK, stream=True)
     assert console.text == "\033[32mfrom m\033[0m\n\n"
     wrapper(server, "twice").create(messages=ASK, stream=True)
@@ -96,7 +108,9 @@ class Shown(Reading):
 
 
 @pytest.mark.parametrize(("form", "text"), [(Reading, '{"a": 1}'), (Shown, "a is 1")])
-def test_a_pydantic_model_is_sent_as_its_schema(server: OpenAIServer, form: type[Reading], text: str) -> None:
+def test_a_pydantic_model_is_sent_as_its_schema(
+    server: OpenAIServer, form: type[Reading], text: str
+) -> None:
     asked = wrapper(server, "json", response_format=form, cache_seed=1)
     assert [texts(asked.create(messages=ASK)) for _ in range(2)] == [[text], [text]]
     (body,) = server.chats
@@ -107,8 +121,13 @@ def test_a_pydantic_model_is_sent_as_its_schema(server: OpenAIServer, form: type
 # -- failover --
 
 
-@pytest.mark.parametrize("model", ["status-400", "status-401", "status-404", "status-422", "status-429", "status-500", "broken"])
-def test_the_next_model_is_asked_when_one_fails(server: OpenAIServer, heard: list[Event], model: str) -> None:
+@pytest.mark.parametrize(
+    "model",
+    ["status-400", "status-401", "status-404", "status-422", "status-429", "status-500", "broken"],
+)
+def test_the_next_model_is_asked_when_one_fails(
+    server: OpenAIServer, heard: list[Event], model: str
+) -> None:
     response = wrapper(server, model, "good").create(messages=ASK)
     assert (response.config_id, texts(response)) == (1, ["from good"])
     assert [event.status for event in heard if isinstance(event, ModelReplied)] == ["failed", "ok"]
@@ -125,7 +144,12 @@ def test_an_empty_answer_is_an_answer(server: OpenAIServer) -> None:
 
 def test_a_timeout_goes_on_and_at_last_is_a_timeout_error(server: OpenAIServer) -> None:
     slow = config(server, "slow", timeout=0.1)
-    assert OpenAIWrapper(config_list=[slow, config(server, "good")], cache_seed=None).create(messages=ASK).config_id == 1
+    assert (
+        OpenAIWrapper(config_list=[slow, config(server, "good")], cache_seed=None)
+        .create(messages=ASK)
+        .config_id
+        == 1
+    )
     with pytest.raises(TimeoutError, match="allow a longer `timeout`") as caught:
         OpenAIWrapper(config_list=[slow], cache_seed=None).create(messages=ASK)
     assert type(caught.value) is ModelTimedOut
@@ -133,7 +157,9 @@ def test_a_timeout_goes_on_and_at_last_is_a_timeout_error(server: OpenAIServer) 
 
 def test_max_retries_are_further_attempts(server: OpenAIServer, heard: list[Event]) -> None:
     with pytest.raises(ModelUnreachable):
-        OpenAIWrapper(**config(server, "status-500", max_retries=1), cache_seed=None).create(messages=ASK)
+        OpenAIWrapper(**config(server, "status-500", max_retries=1), cache_seed=None).create(
+            messages=ASK
+        )
     assert [event.attempt for event in heard if isinstance(event, ModelReplied)] == [1, 2]
 
 
@@ -172,14 +198,21 @@ def test_a_stop_is_no_failure_and_keeps_what_came(server: OpenAIServer, heard: l
 
 def test_contexts_fill_templates(server: OpenAIServer) -> None:
     def content(template: Any, **more: Any) -> Any:
-        return sent(server, messages=[{"role": "user", "content": template}], **more)["messages"][0]["content"]
+        return sent(server, messages=[{"role": "user", "content": template}], **more)["messages"][
+            0
+        ]["content"]
 
     bob: dict[str, Any] = {"context": {"name": "Bob"}}
     assert content("hi {name}", **bob) == "hi {name}"
     assert content("hi {name}", **bob, allow_format_str_template=True) == "hi Bob"
     assert content("hi {name}", allow_format_str_template=True) == "hi {name}"
     assert content(lambda context: f"hi {context['name']}", **bob) == "hi Bob"
-    assert content([{"type": "text", "text": "hi {name}"}], **bob, allow_format_str_template=True)[0]["text"] == "hi Bob"
+    assert (
+        content([{"type": "text", "text": "hi {name}"}], **bob, allow_format_str_template=True)[0][
+            "text"
+        ]
+        == "hi Bob"
+    )
     assert content(None, **bob) is None
     with pytest.raises(WrongArgument, match="no context is given"):
         content(lambda context: "hi")
@@ -195,20 +228,34 @@ def test_the_callers_messages_stay_as_they_are(server: OpenAIServer) -> None:
 
 def test_parameters_are_merged_and_the_wrappers_own_stay_here(server: OpenAIServer) -> None:
     body = sent(
-        server, messages=ASK, model="other", temperature=0.1, tools=[], agent="Bob", tags=["x"], api_version="3", context={}
+        server,
+        messages=ASK,
+        model="other",
+        temperature=0.1,
+        tools=[],
+        agent="Bob",
+        tags=["x"],
+        api_version="3",
+        context={},
     )
     assert body == {"model": "echo", "messages": ASK, "temperature": 0.1}
     one = config(server, "echo", temperature=0.5)
-    OpenAIWrapper(config_list=[one], temperature=0.1, top_p=0.3, base_url="http://nowhere", cache_seed=None).create(messages=ASK)
+    OpenAIWrapper(
+        config_list=[one], temperature=0.1, top_p=0.3, base_url="http://nowhere", cache_seed=None
+    ).create(messages=ASK)
     assert server.chats[-1] == {"model": "echo", "messages": ASK, "temperature": 0.5, "top_p": 0.3}
 
 
 def test_headers_and_the_organization_travel(server: OpenAIServer) -> None:
-    OpenAIWrapper(**config(server, "m", organization="org", default_headers={"x-extra": "1"}), cache_seed=None).create(
-        messages=ASK
-    )
+    OpenAIWrapper(
+        **config(server, "m", organization="org", default_headers={"x-extra": "1"}), cache_seed=None
+    ).create(messages=ASK)
     headers = server.requests[-1].headers
-    assert (headers["openai-organization"], headers["x-extra"], headers["authorization"]) == ("org", "1", f"Bearer {KEY}")
+    assert (headers["openai-organization"], headers["x-extra"], headers["authorization"]) == (
+        "org",
+        "1",
+        f"Bearer {KEY}",
+    )
 
 
 def test_azure_deployments_have_no_dots(server: OpenAIServer) -> None:
@@ -237,14 +284,28 @@ def test_azure_deployments_have_no_dots(server: OpenAIServer) -> None:
         (["m"], WrongType, "each entry must be a dict"),
         ([[{"model": "m", "api_key": KEY}]], WrongType, "holds a list; each entry must be a dict"),
         ([{"model": "m"}], ConfigError, "no api_key"),
-        ([{"model": "m", "api_type": "groq", "base_url": "http://x/v1", "timeout": "5"}], WrongArgument, "timeout is '5'"),
+        (
+            [{"model": "m", "api_type": "groq", "base_url": "http://x/v1", "timeout": "5"}],
+            WrongArgument,
+            "timeout is '5'",
+        ),
         ([{"model": "m", "api_key": "k", "max_retries": -1}], WrongArgument, "max_retries is -1"),
-        ([{"model": "m", "api_key": "k", "api_type": "azure"}], WrongArgument, "needs azure_endpoint"),
-        ([{"model": "m", "api_key": "k", "api_type": "azure", "base_url": "http://x"}], WrongArgument, "needs api_version"),
+        (
+            [{"model": "m", "api_key": "k", "api_type": "azure"}],
+            WrongArgument,
+            "needs azure_endpoint",
+        ),
+        (
+            [{"model": "m", "api_key": "k", "api_type": "azure", "base_url": "http://x"}],
+            WrongArgument,
+            "needs api_version",
+        ),
         ([{"model": "m", "api_type": "bedrock", "api_key": "k"}], WrongArgument, "bedrock"),
     ],
 )
-def test_impossible_configurations_are_told(configs: Any, kind: type[AgentkitError], words: str) -> None:
+def test_impossible_configurations_are_told(
+    configs: Any, kind: type[AgentkitError], words: str
+) -> None:
     with pytest.raises(kind, match=words) as raised:
         OpenAIWrapper(config_list=configs)
     assert KEY not in str(raised.value)
@@ -252,8 +313,12 @@ def test_impossible_configurations_are_told(configs: Any, kind: type[AgentkitErr
 
 def test_an_address_with_a_login_is_told_without_it() -> None:
     address = f"http://me:{KEY}@127.0.0.1:9/v1?key={KEY}"
-    asked = OpenAIWrapper(config_list=[{"model": "m", "base_url": address, "max_retries": 0}], cache_seed=None)
-    with pytest.raises(ModelUnreachable, match=r"http://127\.0\.0\.1:9/v1 cannot be reached") as raised:
+    asked = OpenAIWrapper(
+        config_list=[{"model": "m", "base_url": address, "max_retries": 0}], cache_seed=None
+    )
+    with pytest.raises(
+        ModelUnreachable, match=r"http://127\.0\.0\.1:9/v1 cannot be reached"
+    ) as raised:
         asked.create(messages=ASK)
     assert KEY not in str(raised.value)
 
@@ -281,16 +346,22 @@ def test_sums_and_how_they_are_shown(server: OpenAIServer, console: Console) -> 
     spent, all_in_all = asked.actual_usage_summary, asked.total_usage_summary
     assert spent == {
         "total_cost": pytest.approx(2 * COST),
-        "m": {"cost": pytest.approx(2 * COST), "prompt_tokens": 240, "completion_tokens": 14, "total_tokens": 254},
+        "m": {
+            "cost": pytest.approx(2 * COST),
+            "prompt_tokens": 240,
+            "completion_tokens": 14,
+            "total_tokens": 254,
+        },
     }
     assert all_in_all is not None
     assert all_in_all["m"]["total_tokens"] == 381
     console.text = ""
     asked.print_usage_summary()
     line = "* Model 'm': cost: {}, prompt_tokens: {}, completion_tokens: {}, total_tokens: {}\n"
-    assert console.text == (
-        f"{'-' * 100}\nUsage summary excluding cached usage: \nTotal cost: 0.268\n{line.format(0.268, 240, 14, 254)}"
-        f"\nUsage summary including cached usage: \nTotal cost: 0.402\n{line.format(0.402, 360, 21, 381)}{'-' * 100}\n"
+    assert (
+        console.text == f"{'-' * 100}\nUsage summary excluding cached usage: \nTotal cost:"
+        f" 0.268\n{line.format(0.268, 240, 14, 254)}\nUsage summary including cached usage:"
+        f" \nTotal cost: 0.402\n{line.format(0.402, 360, 21, 381)}{'-' * 100}\n"
     )
     with pytest.raises(WrongArgument, match="mode is 'foo'"):
         asked.print_usage_summary("foo")
@@ -303,7 +374,10 @@ def test_an_unknown_price_is_unknown_in_the_row_and_warned_of_once(
 ) -> None:
     client = OpenAIClient(server.base_url, KEY)
     client.provider = "models.example"  # the server of the test costs nothing under its own name
-    asked = OpenAIWrapper(config_list=[{"model": Model("x/y", "X", client, "nameless-1", client.provider)}], cache_seed=None)
+    asked = OpenAIWrapper(
+        config_list=[{"model": Model("x/y", "X", client, "nameless-1", client.provider)}],
+        cache_seed=None,
+    )
     for _ in range(2):
         asked.create(messages=ASK)
     assert asked.total_usage_summary is not None
@@ -314,9 +388,14 @@ def test_an_unknown_price_is_unknown_in_the_row_and_warned_of_once(
 
 
 def test_several_threads_share_a_wrapper(server: OpenAIServer) -> None:
-    asked = OpenAIWrapper(config_list=[{"model": scripted_model(lambda params: "done")}], price=PRICE)
+    asked = OpenAIWrapper(
+        config_list=[{"model": scripted_model(lambda params: "done")}], price=PRICE
+    )
     one = asked.create(messages=ASK)
-    threads = [threading.Thread(target=lambda: [asked.create(messages=ASK) for _ in range(25)]) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: [asked.create(messages=ASK) for _ in range(25)])
+        for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -45,13 +45,18 @@ class Remembering:
     __enter__ = __exit__ = close
 
 
-def test_a_cached_call_is_a_row_that_costs_nothing(server: OpenAIServer, heard: list[Event]) -> None:
+def test_a_cached_call_is_a_row_that_costs_nothing(
+    server: OpenAIServer, heard: list[Event]
+) -> None:
     asked = wrapper(server, "m", cache_seed=42, price=PRICE)
     first, second = (asked.create(messages=ASK) for _ in range(2))
     assert len(server.chats) == 1
     assert (texts(second), second.cost, second.config_id) == (texts(first), first.cost, 0)
     rows = [event for event in heard if isinstance(event, ModelReplied)]
-    assert [(row.status, row.text, row.usage.total) for row in rows] == [("ok", "from m", 127), ("cached", "from m", 0)]
+    assert [(row.status, row.text, row.usage.total) for row in rows] == [
+        ("ok", "from m", 127),
+        ("cached", "from m", 0),
+    ]
     assert [row.cost for row in rows] == [pytest.approx(COST), 0]
     assert sum(isinstance(event, ModelCalled) for event in heard) == 2
     assert len({row.call_id for row in rows}) == 2
@@ -68,7 +73,9 @@ def test_calls_survive_the_cache_on_disk(server: OpenAIServer) -> None:
     assert len(server.chats) == 1
 
 
-def test_autogens_default_seed_is_used_and_none_is_none(server: OpenAIServer, tmp_path: Path) -> None:
+def test_autogens_default_seed_is_used_and_none_is_none(
+    server: OpenAIServer, tmp_path: Path
+) -> None:
     OpenAIWrapper(**config(server, "m")).create(messages=ASK)
     assert [path.name for path in (tmp_path / ".cache").iterdir()] == ["41"]
     wrapper(server, "m").create(messages=ASK)
@@ -80,14 +87,26 @@ def test_a_model_of_the_app_is_not_cached_unless_asked(tmp_path: Path) -> None:
     assert [texts(asked.create(messages=ASK)) for _ in range(2)] == [["one"], ["two"]]
     assert not list(tmp_path.iterdir())
     with Cache.memory() as cache:
-        assert [texts(asked.create(messages=ASK, cache=cache)) for _ in range(2)] == [["three"], ["three"]]
+        assert [texts(asked.create(messages=ASK, cache=cache)) for _ in range(2)] == [
+            ["three"],
+            ["three"],
+        ]
 
 
-def test_the_key_parts_models_servers_and_parameters_and_holds_no_secret(server: OpenAIServer) -> None:
+def test_the_key_parts_models_servers_and_parameters_and_holds_no_secret(
+    server: OpenAIServer,
+) -> None:
     mine = Remembering()
     with OpenAIServer(by_model) as second:
-        for place, model, more in [(server, "m1", {}), (server, "m2", {}), (second, "m1", {}), (server, "m1", {"top_p": 1})]:
-            wrapper(place, model).create(messages=ASK, cache=mine, extra_headers={"x-secret": KEY}, **more)
+        for place, model, more in [
+            (server, "m1", {}),
+            (server, "m2", {}),
+            (second, "m1", {}),
+            (server, "m1", {"top_p": 1}),
+        ]:
+            wrapper(place, model).create(
+                messages=ASK, cache=mine, extra_headers={"x-secret": KEY}, **more
+            )
         assert len(mine.kept) == len(server.chats) + len(second.chats) == 4
     address = server.base_url.replace("http://", f"http://me:{KEY}@")
     OpenAIWrapper(**{**config(server, "m1"), "base_url": address}).create(messages=ASK, cache=mine)
@@ -95,12 +114,16 @@ def test_the_key_parts_models_servers_and_parameters_and_holds_no_secret(server:
     assert KEY not in "".join(mine.kept)
 
 
-def test_a_filter_judges_cached_answers_too_and_the_cached_object_stays_clean(server: OpenAIServer) -> None:
+def test_a_filter_judges_cached_answers_too_and_the_cached_object_stays_clean(
+    server: OpenAIServer,
+) -> None:
     mine = Remembering()
     wrapper(server, "m1").create(messages=ASK, cache=mine)
     kept = copy.copy(next(iter(mine.kept.values())))
     asked = wrapper(server, "m1", "m2")
-    response = asked.create(messages=ASK, cache=mine, filter_func=lambda context, response: response.model == "m2")
+    response = asked.create(
+        messages=ASK, cache=mine, filter_func=lambda context, response: response.model == "m2"
+    )
     assert (response.config_id, response.pass_filter) == (1, True)
     assert next(iter(mine.kept.values())).pass_filter == kept.pass_filter is True
 
@@ -131,7 +154,13 @@ class Mine:
 
     @staticmethod
     def get_usage(response: Any) -> dict[str, Any]:
-        return {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3, "cost": response.cost, "model": response.model}
+        return {
+            "prompt_tokens": 1,
+            "completion_tokens": 2,
+            "total_tokens": 3,
+            "cost": response.cost,
+            "model": response.model,
+        }
 
 
 LOCAL = {"model": "loc", "model_client_cls": "Mine", "device": "cpu"}
@@ -151,8 +180,9 @@ def test_a_registered_client_gets_its_config_and_all_parameters(heard: list[Even
     assert asked.actual_usage_summary == {"total_cost": 0.25, "loc": counted}
     rows = [event for event in heard if isinstance(event, ModelReplied)]
     assert [(row.provider, row.model, row.status, row.cost) for row in rows] == [
-        ("custom", "loc", "ok", 0.25), ("custom", "loc", "cached", 0.0)
-    ]  # fmt: skip
+        ("custom", "loc", "ok", 0.25),
+        ("custom", "loc", "cached", 0.0),
+    ]
 
 
 def test_two_servers_of_a_scripts_client_share_no_cached_answer() -> None:
@@ -177,7 +207,9 @@ def test_clients_are_registered_in_the_order_of_their_entries() -> None:
         asked.register_model_client(Console)
 
 
-def test_a_clients_own_error_goes_on_and_comes_out_at_last(server: OpenAIServer, heard: list[Event]) -> None:
+def test_a_clients_own_error_goes_on_and_comes_out_at_last(
+    server: OpenAIServer, heard: list[Event]
+) -> None:
     class Bad(Mine):
         def create(self, params: dict[str, Any]) -> Any:
             raise ZeroDivisionError("mine broke")
@@ -203,21 +235,28 @@ def test_a_client_that_counts_nothing_is_in_no_sum() -> None:
         def get_usage(response: Any) -> dict[str, Any]:
             return {}
 
-    asked = OpenAIWrapper(config_list=[{"model": "loc", "model_client_cls": "Silent"}], cache_seed=None)
+    asked = OpenAIWrapper(
+        config_list=[{"model": "loc", "model_client_cls": "Silent"}], cache_seed=None
+    )
     asked.register_model_client(Silent)
     assert asked.create(messages=ASK).cost == 0.25
     assert asked.actual_usage_summary is None
 
 
 def test_a_model_of_the_app_speaks(heard: list[Event]) -> None:
-    model = scripted_model(["hi", {"content": None, "function_call": {"name": "f", "arguments": "{}"}}])
+    model = scripted_model(
+        ["hi", {"content": None, "function_call": {"name": "f", "arguments": "{}"}}]
+    )
     entry = copy.deepcopy({"model": model})
     assert entry["model"] is model
     asked = OpenAIWrapper(config_list=[entry], temperature=0)
     assert texts(asked.create(messages=ASK)) == ["hi"]
     assert texts(asked.create(messages=ASK))[0].model_dump()["function_call"]["name"] == "f"
-    assert model.client.requests[0]["temperature"] == 0  # type: ignore[attr-defined]  # a ScriptedClient
-    assert [(event.provider, event.cost) for event in heard if isinstance(event, ModelReplied)] == [("scripted", 0.0)] * 2
+    # A ScriptedClient.
+    assert model.client.requests[0]["temperature"] == 0  # type: ignore[attr-defined]
+    assert [(event.provider, event.cost) for event in heard if isinstance(event, ModelReplied)] == [
+        ("scripted", 0.0)
+    ] * 2
 
 
 def test_autogens_names_for_the_types_of_clients_are_there() -> None:
@@ -227,9 +266,13 @@ def test_autogens_names_for_the_types_of_clients_are_there() -> None:
 
         def create(self, params: Any) -> ModelClient.ModelClientResponseProtocol:
             message = SimpleNamespace(content="Hello")
-            return SimpleNamespace(choices=[SimpleNamespace(message=message)], model=params["model"])
+            return SimpleNamespace(
+                choices=[SimpleNamespace(message=message)], model=params["model"]
+            )
 
-        def message_retrieval(self, response: Any) -> list[ModelClient.ModelClientResponseProtocol.Choice.Message]:
+        def message_retrieval(
+            self, response: Any
+        ) -> list[ModelClient.ModelClientResponseProtocol.Choice.Message]:
             return [choice.message.content for choice in response.choices]
 
         def cost(self, response: Any) -> float:
@@ -239,19 +282,33 @@ def test_autogens_names_for_the_types_of_clients_are_there() -> None:
         def get_usage(response: Any) -> dict[str, Any]:
             return dict.fromkeys(ModelClient.RESPONSE_USAGE_KEYS, 0)
 
-    assert ModelClient.RESPONSE_USAGE_KEYS == ["prompt_tokens", "completion_tokens", "total_tokens", "cost", "model"]
-    asking = OpenAIWrapper(config_list=[{"model": "own", "model_client_cls": "Client"}], cache_seed=None)
+    assert ModelClient.RESPONSE_USAGE_KEYS == [
+        "prompt_tokens",
+        "completion_tokens",
+        "total_tokens",
+        "cost",
+        "model",
+    ]
+    asking = OpenAIWrapper(
+        config_list=[{"model": "own", "model_client_cls": "Client"}], cache_seed=None
+    )
     asking.register_model_client(Client)
     response = asking.create(messages=[{"role": "user", "content": "Hi"}])
     assert asking.extract_text_or_completion_object(response) == ["Hello"]
 
 
 def test_keys_of_azures_client_are_known() -> None:
-    assert {"azure_endpoint", "api_version", "azure_ad_token"} <= OpenAIWrapper.aopenai_kwargs <= OpenAIWrapper.openai_kwargs
+    assert (
+        {"azure_endpoint", "api_version", "azure_ad_token"}
+        <= OpenAIWrapper.aopenai_kwargs
+        <= OpenAIWrapper.openai_kwargs
+    )
 
 
 def test_a_configuration_may_tell_the_window_of_its_model() -> None:
-    wrapper = OpenAIWrapper(config_list=[{"model": "at-home", "api_key": "k", "context_window": 5_000}])
+    wrapper = OpenAIWrapper(
+        config_list=[{"model": "at-home", "api_key": "k", "context_window": 5_000}]
+    )
     assert [model.context_window for model in wrapper.models if model] == [5_000]
     with pytest.raises(WrongArgument, match="context_window is 0; it must be a number of tokens"):
         OpenAIWrapper(config_list=[{"model": "at-home", "api_key": "k", "context_window": 0}])

@@ -1,4 +1,6 @@
-"""What the tests of OpenAIWrapper share: a server that answers by the model's name, configurations for it, a console."""
+"""What the tests of OpenAIWrapper share: a server that answers by the model's name, configurations
+for it, a console.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from tests.servers.openai_server import Answer, OpenAIServer
 
 KEY = "sk-verysecret-0123456789"
 ASK = [{"role": "user", "content": "hello"}]
-CALLS = [{"id": "c0", "type": "function", "function": {"name": "add", "arguments": '{"a": 1, "b": 22}'}}]
+CALLS = [
+    {"id": "c0", "type": "function", "function": {"name": "add", "arguments": '{"a": 1, "b": 22}'}}
+]
 PRICE = [1, 2]
 COST = 120 / 1000 + (2 + 5) / 1000 * 2
 """Of two words at PRICE, as the server counts."""
@@ -55,7 +59,9 @@ def config(server: OpenAIServer, model: str, **more: Any) -> dict[str, Any]:
 
 
 def wrapper(server: OpenAIServer, *models: str, **base: Any) -> OpenAIWrapper:
-    return OpenAIWrapper(config_list=[config(server, model) for model in models], **{"cache_seed": None, **base})
+    return OpenAIWrapper(
+        config_list=[config(server, model) for model in models], **{"cache_seed": None, **base}
+    )
 
 
 def texts(response: Any) -> list[Any]:

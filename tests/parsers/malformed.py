@@ -1,7 +1,9 @@
-"""Replies as real models write them when they miss the format, each with what is parsed or why it is refused.
+"""Replies as real models write them when they miss the format, each with what is parsed or why it
+is refused.
 
-They are for `MarkdownJsonDictParser({"thought": "...", "speak": "...", "end": "true/false"}, required_keys=["speak"])`. Where one
-is parsed, no character of its values is guessed; where it is refused, the model is asked again.
+They are for `MarkdownJsonDictParser({"thought": "...", "speak": "...", "end": "true/false"},
+required_keys=["speak"])`. Where one is parsed, no character of its values is guessed; where it is
+refused, the model is asked again.
 """
 
 from __future__ import annotations
@@ -101,7 +103,10 @@ PARSED: dict[str, list[tuple[str, dict[str, Any]]]] = {
     ],
     "several fences": [
         ('As in ```json\n{"speak": "..."}\n``` I reply\n```json\n{"speak": "hi"}\n```', HI),
-        ('```json\n{"speak": "example"}\n```\n\n```json\n{"thought": "t", "speak": "hi"}\n```', BOTH),
+        (
+            '```json\n{"speak": "example"}\n```\n\n```json\n{"thought": "t", "speak": "hi"}\n```',
+            BOTH,
+        ),
         ('```json\n{"speak": "draft"}\n```\nNo, better:\n```\n{"speak": "hi"}\n```', HI),
         ('{"speak": "draft"}\n```json\n{"speak": "hi"}\n```', HI),
         ('```json\n{"speak": "hi"}\n```\nIn Python: `d = {"a": 1}`', HI),
@@ -120,11 +125,20 @@ PARSED: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ('{"speak": "hi"}\n{"usage": {"tokens": 12}}', HI),
     ],
     "fences and brackets in strings": [
-        ('```json\n{"speak": "```python\\nprint(1)\\n```"}\n```', {"speak": "```python\nprint(1)\n```"}),
+        (
+            '```json\n{"speak": "```python\\nprint(1)\\n```"}\n```',
+            {"speak": "```python\nprint(1)\n```"},
+        ),
         ('{"speak": "```json {\\"speak\\": 1}```"}', {"speak": '```json {"speak": 1}```'}),
-        ('```json\n{"speak": "```python\nprint(1)\n```"}\n```', {"speak": "```python\nprint(1)\n```"}),
+        (
+            '```json\n{"speak": "```python\nprint(1)\n```"}\n```',
+            {"speak": "```python\nprint(1)\n```"},
+        ),
         ('Reply: {"speak": "} ] { ["}', {"speak": "} ] { ["}),
-        ('Reply: {"speak": "use {name} and [x]", "thought": "}"}', {"speak": "use {name} and [x]", "thought": "}"}),
+        (
+            'Reply: {"speak": "use {name} and [x]", "thought": "}"}',
+            {"speak": "use {name} and [x]", "thought": "}"},
+        ),
         ('Reply: {"speak": "a \\"}\\" b"}', {"speak": 'a "}" b'}),
         ('{"speak": "see </think> there"}', {"speak": "see </think> there"}),
         ('{"speak": "http://a.b/c#d // e /* f */"}', {"speak": "http://a.b/c#d // e /* f */"}),
@@ -290,7 +304,10 @@ REFUSED: dict[str, list[tuple[str, Refusal]]] = {
             '{"speak": "hi", "thought": "he said "well}"',
             unreadable("Expecting ',' delimiter at line 1, column 38"),
         ),
-        ('{"speak": "a 5" disk"}', unreadable("never closed (Expecting ',' delimiter at line 1, column 17)")),
+        (
+            '{"speak": "a 5" disk"}',
+            unreadable("never closed (Expecting ',' delimiter at line 1, column 17)"),
+        ),
         ('{"speak": "```json\\n{}\\n``` and', cut_off("line 1, column 1")),
     ],
     "brackets": [
@@ -302,20 +319,35 @@ REFUSED: dict[str, list[tuple[str, Refusal]]] = {
         ('{"thought": {"a": 1}}}, "speak": "hi"}', OVERCLOSED),
         ('{"speak": ["a", "b"}', unreadable("Expecting ',' delimiter at line 1, column 20")),
         ('{"speak": ("a", "b")}', unreadable("Expecting value at line 1, column 11")),
-        ('{"speak": "hi"; "thought": "t"}', unreadable("Expecting ',' delimiter at line 1, column 15")),
+        (
+            '{"speak": "hi"; "thought": "t"}',
+            unreadable("Expecting ',' delimiter at line 1, column 15"),
+        ),
         ('```json\n{"speak": "a"}\n{"speak": "b"}\n```', SEVERAL),
         ('```json\n{"speak": "a"},\n{"speak": "b"}\n```', SEVERAL),
         ('```json\n"speak": "hi"\n```', unreadable("Extra data at line 2, column 8")),
     ],
     "commas, colons and quotes": [
-        ('{"thought": "t" "speak": "hi"}', unreadable("Expecting ',' delimiter at line 1, column 17")),
-        ('{\n"thought": "t"\n"speak": "hi"\n}', unreadable("Expecting ',' delimiter at line 3, column 1")),
+        (
+            '{"thought": "t" "speak": "hi"}',
+            unreadable("Expecting ',' delimiter at line 1, column 17"),
+        ),
+        (
+            '{\n"thought": "t"\n"speak": "hi"\n}',
+            unreadable("Expecting ',' delimiter at line 3, column 1"),
+        ),
         ('{"speak" "hi"}', NO_JSON),
-        ('```json\n{"speak" "hi"}\n```', unreadable("Expecting ':' delimiter at line 2, column 10")),
+        (
+            '```json\n{"speak" "hi"}\n```',
+            unreadable("Expecting ':' delimiter at line 2, column 10"),
+        ),
         ('{"speak": "hi",,}', unreadable("Expecting property name")),
         ('{"speak": ["a",, "b"]}', unreadable("Expecting value at line 1, column 16")),
         ('{"speak": "he said "hi""}', unreadable("Expecting ',' delimiter at line 1, column 21")),
-        ('{"speak": "a 5" disk and a 3" disk"}', unreadable("Expecting ',' delimiter at line 1, column 17")),
+        (
+            '{"speak": "a 5" disk and a 3" disk"}',
+            unreadable("Expecting ',' delimiter at line 1, column 17"),
+        ),
         ("{'speak': 'don't'}", unreadable("Expecting property name")),
         ("{'speak': 'it's Ann's'}", unreadable("Expecting property name")),
         ('{"speak": hi}', unreadable("Expecting value at line 1, column 11")),

@@ -33,13 +33,22 @@ PARSED = {"thought": "t", "speak": "hi", "end": False, "vote": {"target": "Ann"}
 )
 def test_each_filter_picks(keys: Any, picked: Any) -> None:
     filters = DictFilterMixin(keys, keys, keys)
-    for pick in (filters.to_memory, filters.to_content, filters.to_metadata, filters.to_speak, filters.to_return):
+    for pick in (
+        filters.to_memory,
+        filters.to_content,
+        filters.to_metadata,
+        filters.to_speak,
+        filters.to_return,
+    ):
         assert pick(PARSED) == picked
 
 
 def test_a_missing_field_is_named() -> None:
     filters = DictFilterMixin("mood", ["speak", "mood"], "vote.weight")
-    with pytest.raises(RequiredFieldNotFoundError, match=r"keys_to_memory asks for 'mood', but .* 'thought', 'speak'"):
+    with pytest.raises(
+        RequiredFieldNotFoundError,
+        match=r"keys_to_memory asks for 'mood', but .* 'thought', 'speak'",
+    ):
         filters.to_memory(PARSED)
     with pytest.raises(KeyError):
         filters.to_content(PARSED)
@@ -60,8 +69,22 @@ def test_the_names_of_the_seed_are_the_same_filters() -> None:
 
 
 def test_defaults_and_names_are_the_same_for_every_parser() -> None:
-    tagged = MultiTaggedContentParser(TaggedContent("a", "<a>", "", "</a>"), keys_to_speak="a", keys_to_return="a")
-    assert (tagged.to_memory({"a": 1}), tagged.to_content({"a": 1}), tagged.to_metadata({"a": 1})) == ({"a": 1}, 1, 1)
-    for parser in (MarkdownJsonDictParser(), MultiTaggedContentParser(), RegexTaggedContentParser()):
-        assert (parser.keys_to_memory, parser.keys_to_content, parser.keys_to_metadata) == (True, True, False)
+    tagged = MultiTaggedContentParser(
+        TaggedContent("a", "<a>", "", "</a>"), keys_to_speak="a", keys_to_return="a"
+    )
+    assert (
+        tagged.to_memory({"a": 1}),
+        tagged.to_content({"a": 1}),
+        tagged.to_metadata({"a": 1}),
+    ) == ({"a": 1}, 1, 1)
+    for parser in (
+        MarkdownJsonDictParser(),
+        MultiTaggedContentParser(),
+        RegexTaggedContentParser(),
+    ):
+        assert (parser.keys_to_memory, parser.keys_to_content, parser.keys_to_metadata) == (
+            True,
+            True,
+            False,
+        )
     assert RegexTaggedContentParser(keys_to_speak="a", keys_to_return="b").keys_to_return == "b"

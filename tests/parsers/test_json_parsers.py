@@ -15,7 +15,12 @@ from agentkit.errors import (
     WrongArgument,
     WrongType,
 )
-from agentkit.parsers import MarkdownJsonDictParser, MarkdownJsonObjectParser, ModelResponse, ParserBase
+from agentkit.parsers import (
+    MarkdownJsonDictParser,
+    MarkdownJsonObjectParser,
+    ModelResponse,
+    ParserBase,
+)
 
 
 class Vote(BaseModel):
@@ -79,7 +84,10 @@ def test_errors_show_the_beginning_and_keep_the_whole() -> None:
 
 def test_hints_stand_in_the_instruction() -> None:
     assert '```json\n{"a": "ä"}\n```' in MarkdownJsonObjectParser({"a": "ä"}).format_instruction
-    assert "```json\n[what you like]\n```" in MarkdownJsonDictParser("[what you like]").format_instruction
+    assert (
+        "```json\n[what you like]\n```"
+        in MarkdownJsonDictParser("[what you like]").format_instruction
+    )
     parser = MarkdownJsonDictParser(Turn)
     assert parser.pydantic_class is Turn
     assert json.dumps(Turn.model_json_schema()) in parser.format_instruction
@@ -91,7 +99,11 @@ def test_hints_stand_in_the_instruction() -> None:
 def test_attributes_of_the_block() -> None:
     parser = MarkdownJsonDictParser({"a": True}, required_keys=["a"])
     assert (parser.name, parser.tag_begin, parser.tag_end) == ("json block", "```json", "```")
-    assert (parser.content_hint, parser.required_keys, parser.pydantic_class) == ('{"a": true}', ["a"], None)
+    assert (parser.content_hint, parser.required_keys, parser.pydantic_class) == (
+        '{"a": true}',
+        ["a"],
+        None,
+    )
 
 
 def test_a_hint_that_json_cannot_hold_is_refused() -> None:
@@ -101,12 +113,17 @@ def test_a_hint_that_json_cannot_hold_is_refused() -> None:
 
 def test_missing_keys_are_named_with_those_that_are_there() -> None:
     parser = MarkdownJsonDictParser(required_keys=["speak", "vote", "end"])
-    with pytest.raises(RequiredFieldNotFoundError, match=r"lacks the required keys 'vote', 'end'; it has the keys 'speak', 'x'"):
+    with pytest.raises(
+        RequiredFieldNotFoundError,
+        match=r"lacks the required keys 'vote', 'end'; it has the keys 'speak', 'x'",
+    ):
         parser.parse('{"speak": 1, "x": 2}')
 
 
 def test_required_keys_may_be_paths() -> None:
-    parser = MarkdownJsonDictParser(required_keys=["vote.target", "a.b"], keys_to_content="vote.target")
+    parser = MarkdownJsonDictParser(
+        required_keys=["vote.target", "a.b"], keys_to_content="vote.target"
+    )
     parsed = parser.parse('{"Vote": {"TARGET": "Ann"}, "a.b": 1}').parsed
     assert parsed == {"vote": {"target": "Ann"}, "a.b": 1}
     assert parser.to_content(parsed) == "Ann"
@@ -135,18 +152,32 @@ def test_texts_become_bools_where_the_hint_says_so(hint: Any) -> None:
 
 def test_nested_hints_are_known_too() -> None:
     parser = MarkdownJsonDictParser({"votes": [{"name": "who", "guilty": True}]})
-    parsed = parser.parse('{"Votes": [{"Name": "Ann", "guilty": "false"}, {"NAME": "Bob", "Guilty": "true"}, "x"]}').parsed
-    assert parsed == {"votes": [{"name": "Ann", "guilty": False}, {"name": "Bob", "guilty": True}, "x"]}
+    parsed = parser.parse(
+        '{"Votes": [{"Name": "Ann", "guilty": "false"}, {"NAME": "Bob", "Guilty": "true"}, "x"]}'
+    ).parsed
+    assert parsed == {
+        "votes": [{"name": "Ann", "guilty": False}, {"name": "Bob", "guilty": True}, "x"]
+    }
 
 
 def test_a_key_is_not_renamed_when_it_is_not_clear_which_is_meant() -> None:
-    assert MarkdownJsonDictParser({"a": 1, "A": 2}).parse('{"a": 3, "A": 4}').parsed == {"a": 3, "A": 4}
-    assert MarkdownJsonDictParser({"key": 1}).parse('{"Key": 3, "KEY": 4}').parsed == {"Key": 3, "KEY": 4}
+    assert MarkdownJsonDictParser({"a": 1, "A": 2}).parse('{"a": 3, "A": 4}').parsed == {
+        "a": 3,
+        "A": 4,
+    }
+    assert MarkdownJsonDictParser({"key": 1}).parse('{"Key": 3, "KEY": 4}').parsed == {
+        "Key": 3,
+        "KEY": 4,
+    }
     assert MarkdownJsonDictParser({"key": 1, "KEY": 1}).parse('{"Key": 3}').parsed == {"Key": 3}
 
 
 def test_pydantic_fills_and_converts() -> None:
-    parsed = MarkdownJsonDictParser(Turn).parse('{"Thought": "t", "vote": {"target": "Ann", "sure": "true"}}').parsed
+    parsed = (
+        MarkdownJsonDictParser(Turn)
+        .parse('{"Thought": "t", "vote": {"target": "Ann", "sure": "true"}}')
+        .parsed
+    )
     assert parsed == {"thought": "t", "vote": {"target": "Ann", "weight": 1, "sure": True}}
 
 
@@ -161,7 +192,11 @@ def test_pydantic_errors_name_each_path() -> None:
 SCHEMA = {
     "title": "The vote!",
     "type": "object",
-    "properties": {"target": {"type": "string"}, "sure": {"$ref": "#/$defs/flag"}, "rank": {"type": "integer", "minimum": 1}},
+    "properties": {
+        "target": {"type": "string"},
+        "sure": {"$ref": "#/$defs/flag"},
+        "rank": {"type": "integer", "minimum": 1},
+    },
     "required": ["target"],
     "$defs": {"flag": {"type": "boolean"}},
 }
@@ -169,7 +204,10 @@ SCHEMA = {
 
 def test_a_json_schema_checks_the_reply() -> None:
     parser = MarkdownJsonDictParser(json_schema=SCHEMA)
-    assert parser.parse('{"Target": "Ann", "sure": "True"}').parsed == {"target": "Ann", "sure": True}
+    assert parser.parse('{"Target": "Ann", "sure": "True"}').parsed == {
+        "target": "Ann",
+        "sure": True,
+    }
     with pytest.raises(JsonParsingError) as raised:
         parser.parse('{"target": 1, "rank": 0}')
     assert "target: 1 is not of type 'string'" in raised.value.message
@@ -194,7 +232,11 @@ def test_a_schema_that_refers_elsewhere_loads_nothing(reference: str) -> None:
 
 def test_a_schema_that_refers_to_itself() -> None:
     schema = {"properties": {"on": {"type": "boolean"}, "next": {"$ref": "#"}}}
-    parsed = MarkdownJsonDictParser(json_schema=schema).parse('{"ON": "true", "next": {"ON": "true", "next": {}}}').parsed
+    parsed = (
+        MarkdownJsonDictParser(json_schema=schema)
+        .parse('{"ON": "true", "next": {"ON": "true", "next": {}}}')
+        .parsed
+    )
     assert parsed["on"] is True
 
 
@@ -202,14 +244,31 @@ def test_the_api_is_told_of_the_schema() -> None:
     assert MarkdownJsonObjectParser().api_format() is None
     assert MarkdownJsonDictParser({"a": 1}).api_format() == {"type": "json_object"}
     told = MarkdownJsonDictParser(json_schema=SCHEMA).api_format()
-    assert told == {"type": "json_schema", "json_schema": {"name": "The_vote", "schema": SCHEMA, "strict": False}}
+    assert told == {
+        "type": "json_schema",
+        "json_schema": {"name": "The_vote", "schema": SCHEMA, "strict": False},
+    }
     named = MarkdownJsonDictParser(Turn).api_format()["json_schema"]
-    assert (named["name"], named["schema"], named["strict"]) == ("Turn", Turn.model_json_schema(), False)
+    assert (named["name"], named["schema"], named["strict"]) == (
+        "Turn",
+        Turn.model_json_schema(),
+        False,
+    )
 
 
 def test_a_schema_that_leaves_nothing_open_is_strict() -> None:
-    inner = {"type": "object", "properties": {"b": {"type": "string"}}, "required": ["b"], "additionalProperties": False}
-    schema = {"type": "object", "properties": {"a": inner}, "required": ["a"], "additionalProperties": False}
+    inner = {
+        "type": "object",
+        "properties": {"b": {"type": "string"}},
+        "required": ["b"],
+        "additionalProperties": False,
+    }
+    schema = {
+        "type": "object",
+        "properties": {"a": inner},
+        "required": ["a"],
+        "additionalProperties": False,
+    }
     name = MarkdownJsonDictParser(json_schema=schema).api_format()["json_schema"]
     assert (name["strict"], name["name"]) == (True, "reply")
     schema["properties"] = {"a": {**inner, "required": []}}
@@ -218,7 +277,12 @@ def test_a_schema_that_leaves_nothing_open_is_strict() -> None:
 
 def test_an_example_is_never_taken_for_an_answer_that_fails() -> None:
     example = '```json\n{"thought": "t", "vote": {"target": "Bob"}}\n```\n'
-    for answer in ('{"thought": "t"}', '{"thought": "t", "vote": 3}', '{"thought": "t" "vote": {}}', '{"thought": "t'):
+    for answer in (
+        '{"thought": "t"}',
+        '{"thought": "t", "vote": 3}',
+        '{"thought": "t" "vote": {}}',
+        '{"thought": "t',
+    ):
         with pytest.raises(JsonParsingError):
             MarkdownJsonDictParser(Turn).parse(f"{example}```json\n{answer}\n```")
     unrelated = MarkdownJsonDictParser(Turn).parse(f'{example}```json\n{{"tokens": 3}}\n```')

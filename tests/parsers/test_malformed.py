@@ -10,21 +10,35 @@ from agentkit.errors import ResponseParsingError
 from agentkit.parsers import MarkdownJsonDictParser, ModelResponse
 from tests.parsers.malformed import PARSED, REFUSED, Refusal
 
-PARSER = MarkdownJsonDictParser({"thought": "...", "speak": "...", "end": "true/false"}, required_keys=["speak"])
+PARSER = MarkdownJsonDictParser(
+    {"thought": "...", "speak": "...", "end": "true/false"}, required_keys=["speak"]
+)
 
 
 @pytest.mark.parametrize(
-    ("reply", "parsed"), [pytest.param(*row, id=f"{kind} {n}") for kind, rows in PARSED.items() for n, row in enumerate(rows)]
+    ("reply", "parsed"),
+    [
+        pytest.param(*row, id=f"{kind} {n}")
+        for kind, rows in PARSED.items()
+        for n, row in enumerate(rows)
+    ],
 )
 def test_is_parsed(reply: str, parsed: dict[str, Any]) -> None:
     response = PARSER.parse(reply)
     assert response.parsed == parsed
-    assert [type(value) for value in response.parsed.values()] == [type(value) for value in parsed.values()]
+    assert [type(value) for value in response.parsed.values()] == [
+        type(value) for value in parsed.values()
+    ]
     assert response.text == reply
 
 
 @pytest.mark.parametrize(
-    ("reply", "refusal"), [pytest.param(*row, id=f"{kind} {n}") for kind, rows in REFUSED.items() for n, row in enumerate(rows)]
+    ("reply", "refusal"),
+    [
+        pytest.param(*row, id=f"{kind} {n}")
+        for kind, rows in REFUSED.items()
+        for n, row in enumerate(rows)
+    ],
 )
 def test_is_refused(reply: str, refusal: Refusal) -> None:
     response = ModelResponse(text=reply, parsed="of an earlier reply")

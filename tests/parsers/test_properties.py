@@ -43,8 +43,13 @@ PIECES = [
     "é",
 ]
 TEXTS = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
-SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), TEXTS)
-VALUES = st.recursive(SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXTS, inner, max_size=4)))
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), TEXTS
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXTS, inner, max_size=4)),
+)
 OBJECTS = st.dictionaries(TEXTS, VALUES, min_size=1, max_size=4)
 PROSE = st.text(alphabet="ab ,.:;!()-_*#\n", max_size=40)
 INDENTS = st.sampled_from([None, 2])
@@ -59,9 +64,13 @@ PARSERS: dict[str, ParserBase] = {
 
 
 @given(value=VALUES, before=PROSE, after=PROSE, indent=INDENTS)
-def test_any_json_comes_back_out_of_a_fence(value: Any, before: str, after: str, indent: int | None) -> None:
+def test_any_json_comes_back_out_of_a_fence(
+    value: Any, before: str, after: str, indent: int | None
+) -> None:
     written = json.dumps(value, ensure_ascii=False, indent=indent)
-    assert PARSERS["object"].parse(f"{before}\n```json\n{written}\n```\n{after}").parsed == value or _holds_a_fence(value)
+    assert PARSERS["object"].parse(
+        f"{before}\n```json\n{written}\n```\n{after}"
+    ).parsed == value or _holds_a_fence(value)
     assert PARSERS["object"].parse(written).parsed == value
 
 
@@ -71,7 +80,9 @@ def _holds_a_fence(value: Any) -> bool:
 
 
 @given(value=OBJECTS, before=PROSE, after=PROSE, indent=INDENTS, example_=OBJECTS)
-def test_an_object_comes_back_out_of_prose(value: Any, before: str, after: str, indent: int | None, example_: Any) -> None:
+def test_an_object_comes_back_out_of_prose(
+    value: Any, before: str, after: str, indent: int | None, example_: Any
+) -> None:
     written = json.dumps(value, ensure_ascii=False, indent=indent)
     parser = MarkdownJsonDictParser()
     assert parser.parse(f"{before} {written} {after}").parsed == value
@@ -87,14 +98,20 @@ def test_json_comes_back_out_of_tags(value: Any, indent: int | None) -> None:
 
 
 @given(value=OBJECTS, indent=INDENTS, cut=st.integers(min_value=1))
-def test_an_object_that_is_cut_off_is_never_parsed(value: Any, indent: int | None, cut: int) -> None:
+def test_an_object_that_is_cut_off_is_never_parsed(
+    value: Any, indent: int | None, cut: int
+) -> None:
     written = json.dumps(value, ensure_ascii=False, indent=indent)
     with pytest.raises(ResponseParsingError):
         MarkdownJsonDictParser().parse(f"```json\n{written[: -(cut % len(written)) or -1]}")
 
 
 @settings(max_examples=300)
-@given(text=st.lists(st.sampled_from([*PIECES, "[1]", '{"a": 1}', "<think>", "</think>", "a"]), max_size=40).map("".join))
+@given(
+    text=st.lists(
+        st.sampled_from([*PIECES, "[1]", '{"a": 1}', "<think>", "</think>", "a"]), max_size=40
+    ).map("".join)
+)
 @example(text="[" * 5000 + "]" * 5000)
 @example(text='{"a":' * 5000 + "1" + "}" * 5000)
 @example(text="{'a':" * 300 + "1" + "}" * 300)
@@ -111,9 +128,26 @@ def test_nothing_but_our_error_is_raised(text: str) -> None:
 
 
 HOSTILE = [
-    "{", '["', '{"a": ', "{}", '{"a', "```json\n{\n", "```json\n```js\n~~~\n", "a ```x\n", "`", '{"\\', '[\\"', "{[}]", "{“a‘'",
-    "<a>", "<a><b>", "</a></", "<", "<think>", '```json\n"b": {}\n```\n',
-]  # fmt: skip
+    "{",
+    '["',
+    '{"a": ',
+    "{}",
+    '{"a',
+    "```json\n{\n",
+    "```json\n```js\n~~~\n",
+    "a ```x\n",
+    "`",
+    '{"\\',
+    '[\\"',
+    "{[}]",
+    "{“a‘'",
+    "<a>",
+    "<a><b>",
+    "</a></",
+    "<",
+    "<think>",
+    '```json\n"b": {}\n```\n',
+]
 
 
 @pytest.mark.parametrize("part", HOSTILE)
@@ -135,10 +169,18 @@ def _parsed(parser: ParserBase, text: str) -> Any:
 
 def test_the_answer_behind_a_megabyte_of_anything_is_found() -> None:
     answer = '\n```json\n{"a": "true"}\n```'
-    for part in ("prose [1] {x} ", '{"b": 1}\n', '```json\n{"b": {\n```\n', "<a><b>", '"quoted" it\'s '):
+    for part in (
+        "prose [1] {x} ",
+        '{"b": 1}\n',
+        '```json\n{"b": {\n```\n',
+        "<a><b>",
+        '"quoted" it\'s ',
+    ):
         assert PARSERS["dict"].parse(part * (1_000_000 // len(part)) + answer).parsed == {"a": True}
 
 
 def test_ten_thousand_tags() -> None:
     text = "".join(f"<t{number}>{number}</t{number}>" for number in range(10_000))
-    assert RegexTaggedContentParser().parse(text).parsed == {f"t{number}": number for number in range(10_000)}
+    assert RegexTaggedContentParser().parse(text).parsed == {
+        f"t{number}": number for number in range(10_000)
+    }

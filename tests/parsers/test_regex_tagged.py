@@ -37,7 +37,9 @@ def test_default_pattern(reply: str, parsed: dict[str, Any]) -> None:
 
 @given(st.text(alphabet="<>/ab\n", max_size=60))
 def test_the_default_pattern_finds_what_the_regular_expression_finds(text: str) -> None:
-    expected = {match["name"]: match["content"] for match in re.finditer(DEFAULT_PATTERN, text, re.DOTALL)}
+    expected = {
+        match["name"]: match["content"] for match in re.finditer(DEFAULT_PATTERN, text, re.DOTALL)
+    }
     assert RegexTaggedContentParser(try_parse_json=False).parse(text).parsed == expected
 
 
@@ -46,7 +48,9 @@ def test_json_is_left_alone_on_demand() -> None:
 
 
 def test_own_pattern() -> None:
-    parser = RegexTaggedContentParser(r"\[(?P<name>\w+)\](?P<content>[^\[]*)", "Write [name] content.")
+    parser = RegexTaggedContentParser(
+        r"\[(?P<name>\w+)\](?P<content>[^\[]*)", "Write [name] content."
+    )
     assert parser.parse("[a]1[b]two").parsed == {"a": 1, "b": "two"}
     assert parser.format_instruction == "Write [name] content."
     assert parser.tagged_content_pattern.startswith(r"\[")
@@ -63,11 +67,20 @@ def test_required_keys() -> None:
 
 def test_reasoning_is_a_field_when_it_is_asked_for() -> None:
     reply = "<think>hm</think><say>hi</say>"
-    assert RegexTaggedContentParser(required_keys=["think"]).parse(reply).parsed == {"think": "hm", "say": "hi"}
-    assert RegexTaggedContentParser(keys_to_memory=["think"]).parse(reply).parsed == {"think": "hm", "say": "hi"}
+    assert RegexTaggedContentParser(required_keys=["think"]).parse(reply).parsed == {
+        "think": "hm",
+        "say": "hi",
+    }
+    assert RegexTaggedContentParser(keys_to_memory=["think"]).parse(reply).parsed == {
+        "think": "hm",
+        "say": "hi",
+    }
 
 
-@pytest.mark.parametrize(("pattern", "part"), [("(?P<name>a)", "'content'"), ("a", "'name', 'content'"), ("(", "no regular")])
+@pytest.mark.parametrize(
+    ("pattern", "part"),
+    [("(?P<name>a)", "'content'"), ("a", "'name', 'content'"), ("(", "no regular")],
+)
 def test_an_impossible_pattern_is_refused(pattern: str, part: str) -> None:
     with pytest.raises(WrongArgument, match=part) as raised:
         RegexTaggedContentParser(pattern)

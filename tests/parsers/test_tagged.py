@@ -17,13 +17,28 @@ FENCED = TaggedContent("data", "```json", "{...}", "```", parse_json=True)
 @pytest.mark.parametrize(
     ("reply", "parsed"),
     [
-        ('[THOUGHT]hm[/THOUGHT]\n<vote>{"target": "Ann"}</vote>', {"thought": "hm", "vote": {"target": "Ann"}}),
+        (
+            '[THOUGHT]hm[/THOUGHT]\n<vote>{"target": "Ann"}</vote>',
+            {"thought": "hm", "vote": {"target": "Ann"}},
+        ),
         ("<vote>3</vote> and [THOUGHT]\n a \n[/THOUGHT]", {"thought": "\n a \n", "vote": 3}),
         ("[thought]hm[/Thought]<VOTE>[1,]</vote>", {"thought": "hm", "vote": [1]}),
-        ("[THOUGHT]a[/THOUGHT][THOUGHT]b[/THOUGHT]<vote>null</vote>", {"thought": "a", "vote": None}),
-        ('[THOUGHT][/THOUGHT]<vote>{"a": "</vote>"}</vote>', {"thought": "", "vote": {"a": "</vote>"}}),
-        ("[THOUGHT]x[/THOUGHT]<vote>\n```json\n{'a': True}\n```\n</vote>", {"thought": "x", "vote": {"a": True}}),
-        ("<think>[THOUGHT]draft[/THOUGHT]</think>[THOUGHT]x[/THOUGHT]<vote>1</vote>", {"thought": "x", "vote": 1}),
+        (
+            "[THOUGHT]a[/THOUGHT][THOUGHT]b[/THOUGHT]<vote>null</vote>",
+            {"thought": "a", "vote": None},
+        ),
+        (
+            '[THOUGHT][/THOUGHT]<vote>{"a": "</vote>"}</vote>',
+            {"thought": "", "vote": {"a": "</vote>"}},
+        ),
+        (
+            "[THOUGHT]x[/THOUGHT]<vote>\n```json\n{'a': True}\n```\n</vote>",
+            {"thought": "x", "vote": {"a": True}},
+        ),
+        (
+            "<think>[THOUGHT]draft[/THOUGHT]</think>[THOUGHT]x[/THOUGHT]<vote>1</vote>",
+            {"thought": "x", "vote": 1},
+        ),
     ],
 )
 def test_finds_the_fields(reply: str, parsed: dict[str, Any]) -> None:
@@ -37,13 +52,20 @@ def test_a_fence_in_a_json_string_is_no_end_tag() -> None:
 
 
 def test_reasoning_may_be_a_field() -> None:
-    parser = MultiTaggedContentParser(TaggedContent("t", "<think>", "", "</think>"), TaggedContent("s", "<say>", "", "</say>"))
+    parser = MultiTaggedContentParser(
+        TaggedContent("t", "<think>", "", "</think>"), TaggedContent("s", "<say>", "", "</say>")
+    )
     assert parser.parse("<think>hm</think><say>hi</say>").parsed == {"t": "hm", "s": "hi"}
 
 
 @pytest.mark.parametrize(
     ("reply", "begin", "end"),
-    [("nothing", True, True), ("[THOUGHT]hm", False, True), ("hm[/THOUGHT]", True, False), ("[/THOUGHT][THOUGHT]", False, True)],
+    [
+        ("nothing", True, True),
+        ("[THOUGHT]hm", False, True),
+        ("hm[/THOUGHT]", True, False),
+        ("[/THOUGHT][THOUGHT]", False, True),
+    ],
 )
 def test_says_which_tag_is_missing(reply: str, begin: bool, end: bool) -> None:
     with pytest.raises(TagNotFoundError, match="The field 'thought' has no") as raised:
@@ -58,7 +80,9 @@ def test_fields_may_be_allowed_to_be_missing() -> None:
         parser.parse("[THOUGHT]a[/THOUGHT]")
 
 
-@pytest.mark.parametrize("content", ["", "Ann", '{"a" 1}', '{"a": 1', '{"a": 1} {"b": 2}', 'I vote {"a": 1}', "NaN"])
+@pytest.mark.parametrize(
+    "content", ["", "Ann", '{"a" 1}', '{"a": 1', '{"a": 1} {"b": 2}', 'I vote {"a": 1}', "NaN"]
+)
 def test_content_that_must_be_json_and_is_not(content: str) -> None:
     reply = f"<vote>{content}</vote>"
     with pytest.raises(JsonParsingError, match="Between <vote> and </vote> must be JSON") as raised:

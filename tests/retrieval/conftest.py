@@ -15,7 +15,9 @@ OWNER = "ann"
 
 
 class Shelf:
-    """A data folder whose library can be closed and opened again, and a folder to write sources into."""
+    """A data folder whose library can be closed and opened again, and a folder to write sources
+    into.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.settings = Settings(data=folder / "data", max_file_mb=1, allow_private_urls=True)
@@ -68,7 +70,9 @@ def elsewhere(tmp_path: Path) -> Iterator[Shelf]:
 
 
 def cut(file: Path, size: int) -> None:
-    """Leave the beginning of a file, as a new one: to read on in a mapped one that ends earlier would end the process."""
+    """Leave the beginning of a file, as a new one: to read on in a mapped one that ends earlier
+    would end the process.
+    """
     beginning = file.read_bytes()[:size]
     file.unlink()
     file.write_bytes(beginning)

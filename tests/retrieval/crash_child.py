@@ -1,7 +1,9 @@
-"""Work on a data folder that is killed (`kill -9`) at a given point; run as a program, it takes one order a line.
+"""Work on a data folder that is killed (`kill -9`) at a given point; run as a program, it takes one
+order a line.
 
-For each order a child is forked, which does what the order says and is killed at the n-th time that it comes by a certain kind of
-point, or a moment after that. Everything is imported before, so that a round costs no start of Python; nothing is open then.
+For each order a child is forked, which does what the order says and is killed at the n-th time that
+it comes by a certain kind of point, or a moment after that. Everything is imported before, so that
+a round costs no start of Python; nothing is open then.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ EXACT_BELOW = 50
 
 
 class HereReader:
-    """Reads documents in this process: to start a process for it would take longer than all the rest."""
+    """Reads documents in this process: to start a process for it would take longer than all the
+    rest.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -59,7 +63,9 @@ class HereReader:
 
 
 class Points:
-    """Counts the points that the work comes by, and sees to it that it is killed at the one of the order."""
+    """Counts the points that the work comes by, and sees to it that it is killed at the one of the
+    order.
+    """
 
     def __init__(self, order: dict[str, Any], answers: int) -> None:
         self._kind, self._nth, self._delay = order["kind"], order["nth"], order["delay"]
@@ -183,7 +189,13 @@ def _import(library: Library, points: Points, order: dict[str, Any]) -> None:
     points.tell(order["name"])
 
 
-_ORDERS = {"ingest": _ingest, "delete": _delete, "promote": _promote, "export": _export, "import": _import}
+_ORDERS = {
+    "ingest": _ingest,
+    "delete": _delete,
+    "promote": _promote,
+    "export": _export,
+    "import": _import,
+}
 
 
 def _forked(order: dict[str, Any]) -> tuple[int, int]:

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def at_most(size: int) -> Iterator[None]:
-    """No file of this process can grow beyond so many bytes meanwhile: writing fails as on a full disk."""
+    """No file of this process can grow beyond so many bytes meanwhile: writing fails as on a full
+    disk.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:

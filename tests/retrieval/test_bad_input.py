@@ -1,4 +1,6 @@
-"""What goes wrong around a library ends in a clear message and an unharmed store: vectors, files, disks, other writers."""
+"""What goes wrong around a library ends in a clear message and an unharmed store: vectors, files,
+disks, other writers.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def taken_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr(vector_index, "FAR", 10)
         patch.setattr(passages, "FAR", 10)
         shelf = Shelf(folder)
-        shelf.library.ingest(OWNER, "Docs", [shelf.source(f"{n}.md", text(n)) for n in range(DOCUMENTS)])
+        shelf.library.ingest(
+            OWNER, "Docs", [shelf.source(f"{n}.md", text(n)) for n in range(DOCUMENTS)]
+        )
         shelf.close()
     return folder
 
@@ -60,12 +64,16 @@ def filled(tmp_path: Path, taken_in: Path, early_graph: None) -> Iterator[Shelf]
 
 def text(number: int) -> str:
     return (
-        f"# About\n\nnumber{number} cats sleep on the sofa\n\n# More\n\nnumber{number} x{number * 7 % 40} y{number * 11 % 40}\n"
+        f"# About\n\nnumber{number} cats sleep on the sofa\n\n# More\n\nnumber{number}"
+        f" x{number * 7 % 40} y{number * 11 % 40}\n"
     )
 
 
 def answers(library: Library, mode: str = "hybrid") -> list[list[tuple[str, str]]]:
-    return [[(hit.document, hit.text) for hit in library.retrieve(OWNER, "Docs", query, mode=mode)] for query in QUERIES]  # type: ignore[arg-type]
+    return [
+        [(hit.document, hit.text) for hit in library.retrieve(OWNER, "Docs", query, mode=mode)]  # type: ignore[arg-type]
+        for query in QUERIES
+    ]
 
 
 # Embedders
@@ -97,10 +105,15 @@ class FailingEmbedder(FakeEmbedder):
 )
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
 def test_senseless_vectors_in_the_middle_of_an_ingest(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[np.ndarray], np.ndarray], said: str
+    shelf: Shelf,
+    monkeypatch: pytest.MonkeyPatch,
+    spoil: Callable[[np.ndarray], np.ndarray],
+    said: str,
 ) -> None:
     monkeypatch.setattr(ingest, "GROUP_DOCUMENTS", 4)
-    monkeypatch.setattr(ingest, "_GROUP_S", 60)  # on a slow machine smaller groups would not wait for the fourth
+    monkeypatch.setattr(
+        ingest, "_GROUP_S", 60
+    )  # on a slow machine smaller groups would not wait for the fourth
     broken = Library(shelf.database, shelf.settings, FailingEmbedder(8, spoil))
     with pytest.raises(BadModelReply, match=said):
         broken.ingest(OWNER, "Docs", [shelf.source(f"{n}.md", text(n)) for n in range(16)])
@@ -113,7 +126,9 @@ def test_senseless_vectors_in_the_middle_of_an_ingest(
     assert all(said in row.error for row in failed)
     assert broken.check() == []
     broken.close()
-    assert {one.status for one in shelf.library.retry(OWNER, [row.id for row in failed])} == {"indexed"}
+    assert {one.status for one in shelf.library.retry(OWNER, [row.id for row in failed])} == {
+        "indexed"
+    }
     assert shelf.texts(f"number{int(failed[0].name[:-3])} cats")[0].count(failed[0].name[:-3])
     assert shelf.library.check() == []
 
@@ -197,9 +212,13 @@ def foreign(file: Path) -> None:
 FILES = ["vectors.json", "vectors-*.hnsw", "lexical/meta.json", "passages-*.arrow"]
 
 
-@pytest.mark.parametrize("harm", [gone, cut, empty, changed, foreign], ids=lambda harm: harm.__name__)
+@pytest.mark.parametrize(
+    "harm", [gone, cut, empty, changed, foreign], ids=lambda harm: harm.__name__
+)
 @pytest.mark.parametrize("name", FILES)
-def test_a_harmed_index_file_changes_no_answer(filled: Shelf, name: str, harm: Callable[[Path], None]) -> None:
+def test_a_harmed_index_file_changes_no_answer(
+    filled: Shelf, name: str, harm: Callable[[Path], None]
+) -> None:
     before = {mode: answers(filled.library, mode) for mode in ("lexical", "dense", "hybrid")}
     filled.close()
     (file,) = filled.settings.data.glob(f"indexes/*/{name}")
@@ -279,7 +298,8 @@ later = []
 if do == "build":
     library.versions.promote("ann", version.id)
 if do == "ingest":
-    later = sorted({one.status for one in library.ingest("ann", "Docs", sources_from_paths([files]))})
+    taken_in = library.ingest("ann", "Docs", sources_from_paths([files]))
+    later = sorted({one.status for one in taken_in})
 after = [problem.what for problem in library.check()]
 library.close()
 database.close()
@@ -287,14 +307,27 @@ sys.stdout.write(json.dumps([said, answer, acknowledged, later, after]))
 """
 
 
-def on_a_full_disk(shelf: Shelf, do: str, limit: int) -> tuple[str, str, list[str], list[str], list[str]]:
-    """What is said, which document answers, what was acknowledged; and with space again how an ingest ends, and problems.
+def on_a_full_disk(
+    shelf: Shelf, do: str, limit: int
+) -> tuple[str, str, list[str], list[str], list[str]]:
+    """What is said, which document answers, what was acknowledged; and with space again how an
+    ingest ends, and problems.
 
     No file grows beyond `limit` bytes meanwhile.
     """
-    command = [sys.executable, "-c", CHILD, str(shelf.settings.data), str(shelf.files), do, str(limit)]
+    command = [
+        sys.executable,
+        "-c",
+        CHILD,
+        str(shelf.settings.data),
+        str(shelf.files),
+        do,
+        str(limit),
+    ]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, env=environment)
+    ended = subprocess.run(
+        command, capture_output=True, text=True, cwd=ROOT, check=False, env=environment
+    )
     assert ended.returncode == 0, ended.stderr
     said, answer, acknowledged, later, after = json.loads(ended.stdout)
     return said, answer, acknowledged, later, after
@@ -312,9 +345,15 @@ def test_a_full_disk_during_an_ingest(filled: Shelf, limit: int) -> None:
     assert (answer, after) == ("7.md", [])
     assert set(later) <= {"indexed", "unchanged"}
     library = filled.open()
-    texts = {document.name: library.text(OWNER, document.id) for document in library.documents(OWNER, "Docs")}
+    texts = {
+        document.name: library.text(OWNER, document.id)
+        for document in library.documents(OWNER, "Docs")
+    }
     assert set(acknowledged) <= set(texts)
-    assert all(texts[f"{n}.md"] == (filled.files / f"{n}.md").read_text().strip() for n in [*range(DOCUMENTS), *range(50, 90)])
+    assert all(
+        texts[f"{n}.md"] == (filled.files / f"{n}.md").read_text().strip()
+        for n in [*range(DOCUMENTS), *range(50, 90)]
+    )
     assert filled.texts("number77 cats")[0].startswith("# About\n\nnumber77")
     assert library.check() == []
 
@@ -327,11 +366,15 @@ def test_a_full_disk_during_the_build_of_a_version(filled: Shelf, limit: int) ->
     assert (answer, after) == ("7.md", [])
     library = filled.open()
     assert library.store.version(library.collection(OWNER, "Docs").id).max_tokens == 20
-    assert {hit.document for hit in library.retrieve(OWNER, "Docs", "number31", mode="lexical")} == {"31.md"}
+    assert {
+        hit.document for hit in library.retrieve(OWNER, "Docs", "number31", mode="lexical")
+    } == {"31.md"}
     assert library.check() == []
 
 
-def test_a_full_disk_while_the_index_is_saved(filled: Shelf, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_full_disk_while_the_index_is_saved(
+    filled: Shelf, caplog: pytest.LogCaptureFixture
+) -> None:
     filled.library.ingest(OWNER, "Docs", [filled.source("new.md", "number99 dogs")])
     before = answers(filled.library)
     (description,) = filled.settings.data.glob("indexes/*/vectors.json")
@@ -352,7 +395,10 @@ def test_opening_on_a_full_disk_is_told_and_later_works(filled: Shelf) -> None:
     filled.close()
     shutil.rmtree(filled.settings.data / "indexes")
     filled.open()
-    with at_most(10), pytest.raises(StoreError, match=r"can be neither opened nor made .* check free space"):
+    with (
+        at_most(10),
+        pytest.raises(StoreError, match=r"can be neither opened nor made .* check free space"),
+    ):
         filled.library.retrieve(OWNER, "Docs", "cats")
     assert answers(filled.library) == before
     assert filled.library.check() == []
@@ -370,7 +416,8 @@ from agentkit.settings import Settings
 
 settings = Settings(data=Path(sys.argv[1]))
 try:
-    Library(Database(settings.data / "agentkit.duckdb"), settings, FakeEmbedder()).ingest("ann", "Docs", [])
+    library = Library(Database(settings.data / "agentkit.duckdb"), settings, FakeEmbedder())
+    library.ingest("ann", "Docs", [])
 except DatabaseInUse as error:
     sys.stdout.write(str(error))
 """
@@ -387,8 +434,12 @@ def test_another_process_on_the_same_folder_is_sent_away(filled: Shelf) -> None:
     assert filled.reopen().check() == []
 
 
-def test_two_threads_take_documents_into_one_new_collection(shelf: Shelf, early_graph: None) -> None:
-    sources = [[shelf.source(f"{n}.md", text(n)) for n in range(start, 60, 3)] for start in range(3)]
+def test_two_threads_take_documents_into_one_new_collection(
+    shelf: Shelf, early_graph: None
+) -> None:
+    sources = [
+        [shelf.source(f"{n}.md", text(n)) for n in range(start, 60, 3)] for start in range(3)
+    ]
     ended: list[DocumentDone] = []
     together = threading.Barrier(len(sources))
 

@@ -25,12 +25,28 @@ TOPICS = ["volcano lava", "violin strings", "tax return"]
 def dataset(tmp_path: Path) -> Path:
     folder = tmp_path / "topics"
     (folder / "qrels").mkdir(parents=True)
-    corpus = [{"_id": f"d{n}", "title": topic.title(), "text": f"All about {topic}."} for n, topic in enumerate(TOPICS)]
-    corpus += [{"_id": "empty", "title": "", "text": " "}, {"_id": "untitled", "text": "Nothing of interest."}]
+    corpus = [
+        {"_id": f"d{n}", "title": topic.title(), "text": f"All about {topic}."}
+        for n, topic in enumerate(TOPICS)
+    ]
+    corpus += [
+        {"_id": "empty", "title": "", "text": " "},
+        {"_id": "untitled", "text": "Nothing of interest."},
+    ]
     queries = [{"_id": f"q{n}", "text": f"what is {topic}"} for n, topic in enumerate(TOPICS)]
     for name, rows in (("corpus", corpus), ("queries", queries)):
-        (folder / f"{name}.jsonl").write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
-    lines = ["query-id\tcorpus-id\tscore", "q0\td0\t2", "q0\td1\t0", "q0\td2\t-1", "q1\td1\t1", "q1\tempty\t1", "gone\td1\t1"]
+        (folder / f"{name}.jsonl").write_text(
+            "\n".join(json.dumps(row) for row in rows), encoding="utf-8"
+        )
+    lines = [
+        "query-id\tcorpus-id\tscore",
+        "q0\td0\t2",
+        "q0\td1\t0",
+        "q0\td2\t-1",
+        "q1\td1\t1",
+        "q1\tempty\t1",
+        "gone\td1\t1",
+    ]
     (folder / "qrels" / "test.tsv").write_text("\n".join(lines), encoding="utf-8")
     return folder
 
@@ -48,8 +64,9 @@ def test_a_folder_and_a_zip_are_the_same(dataset: Path, tmp_path: Path, top: str
     assert [line["_id"] for line in found.corpus()] == ["d0", "d1", "d2", "untitled"]
     assert found.size() == 4
     assert found.questions() == [
-        Question("what is volcano lava", {"d0": 2}), Question("what is violin strings", {"d1": 1, "empty": 1}),
-    ]  # fmt: skip
+        Question("what is volcano lava", {"d0": 2}),
+        Question("what is violin strings", {"d1": 1, "empty": 1}),
+    ]
 
 
 def test_it_becomes_a_collection_and_a_set(shelf: Shelf, dataset: Path) -> None:
@@ -69,11 +86,16 @@ def test_it_becomes_a_collection_and_a_set(shelf: Shelf, dataset: Path) -> None:
     assert not shelf.library.check(), "documents without an original are nothing to complain about"
 
 
-@pytest.mark.parametrize("make", [
-    lambda library: library.create_collection(OWNER, "Topics"),
-    lambda library: library.questions.create(OWNER, "Topics"),
-])  # fmt: skip
-def test_a_name_that_is_taken(shelf: Shelf, dataset: Path, make: Callable[[Library], object]) -> None:
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda library: library.create_collection(OWNER, "Topics"),
+        lambda library: library.questions.create(OWNER, "Topics"),
+    ],
+)
+def test_a_name_that_is_taken(
+    shelf: Shelf, dataset: Path, make: Callable[[Library], object]
+) -> None:
     make(shelf.library)
     with pytest.raises(ConfigError, match="'Topics' already"):
         load(shelf.library, OWNER, dataset, "Topics")
@@ -113,7 +135,10 @@ def test_what_is_no_data_set_is_refused(dataset: Path, tmp_path: Path) -> None:
         Dataset(broken)
     (dataset / "qrels" / "test.tsv").unlink()
     for path in (dataset, zipped(dataset, tmp_path / "half.zip")):
-        with pytest.raises(ConfigError, match=r"qrels.tsv cannot be read .*it must have corpus.jsonl, queries.jsonl"):
+        with pytest.raises(
+            ConfigError,
+            match=r"qrels.tsv cannot be read .*it must have corpus.jsonl, queries.jsonl",
+        ):
             Dataset(path).questions()
 
 

@@ -1,4 +1,6 @@
-"""Documents with the same content: each stands for itself, and none takes another's text with it."""
+"""Documents with the same content: each stands for itself, and none takes another's text with
+it.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def ingest(shelf: Shelf, *sources: Source) -> list[DocumentDone]:
 
 
 def where(shelf: Shelf, scope: Scope | None = None) -> set[str]:
-    return {hit.document for hit in shelf.library.retrieve(OWNER, "Docs", QUERY, top_k=1, scope=scope)}
+    return {
+        hit.document for hit in shelf.library.retrieve(OWNER, "Docs", QUERY, top_k=1, scope=scope)
+    }
 
 
 def kept_files(shelf: Shelf) -> list[Path]:
@@ -52,10 +56,17 @@ def kept_files(shelf: Shelf) -> list[Path]:
 @pytest.mark.parametrize("together", [True, False])
 def test_to_replace_a_document_leaves_its_copies(shelf: Shelf, together: bool) -> None:
     sources = [shelf.source("a.md", CATS), shelf.source("b.md", CATS)]
-    done = ingest(shelf, *sources) if together else [*ingest(shelf, sources[0]), *ingest(shelf, sources[1])]
+    done = (
+        ingest(shelf, *sources)
+        if together
+        else [*ingest(shelf, sources[0]), *ingest(shelf, sources[1])]
+    )
     assert [(one.status, one.same_as) for one in done] == [("indexed", ""), ("indexed", "a.md")]
     ingest(shelf, shelf.source("a.md", LIONS))
-    assert {one.document for one in shelf.library.retrieve(OWNER, "Docs", QUERY)} == {"a.md", "b.md"}
+    assert {one.document for one in shelf.library.retrieve(OWNER, "Docs", QUERY)} == {
+        "a.md",
+        "b.md",
+    }
     assert where(shelf) == {"b.md"}
     assert shelf.library.text(OWNER, documents(shelf)["b.md"].id) == CATS.strip()
     assert shelf.library.original(OWNER, documents(shelf)["b.md"].id).read_text() == CATS
@@ -82,23 +93,35 @@ def test_a_copy_is_neither_read_nor_embedded_once_more(shelf: Shelf) -> None:
     with bus.listening(heard.append):
         (done,) = ingest(shelf, shelf.source("b.md", CATS))
     assert [one.stage for one in heard if isinstance(one, DocumentProgress)] == [
-        "split", "waiting", "commit", "index",
-    ]  # fmt: skip
+        "split",
+        "waiting",
+        "commit",
+        "index",
+    ]
     assert embedder.given == []
     assert (done.status, done.chunks, done.same_as) == ("indexed", 2, "a.md")
     first, second = documents(shelf)["a.md"], documents(shelf)["b.md"]
-    assert (second.title, second.media_type, second.tokens) == (first.title, first.media_type, first.tokens)
+    assert (second.title, second.media_type, second.tokens) == (
+        first.title,
+        first.media_type,
+        first.tokens,
+    )
     assert chunks_of(shelf, second) == chunks_of(shelf, first)
     assert shelf.library.collection(OWNER, "Docs").chunks == 4
 
 
 def chunks_of(shelf: Shelf, document: StoredDocument) -> list[tuple[object, ...]]:
     found = shelf.library.chunks(OWNER, document.id)
-    return [(one.ordinal, one.text, one.heading, one.place, one.start, one.end, one.tokens) for one in found]
+    return [
+        (one.ordinal, one.text, one.heading, one.place, one.start, one.end, one.tokens)
+        for one in found
+    ]
 
 
 def test_a_copy_is_found_by_its_own_name(shelf: Shelf) -> None:
-    """As if it had been taken in alone: the title comes from its name, and stands in its vectors."""
+    """As if it had been taken in alone: the title comes from its name, and stands in its
+    vectors.
+    """
     ingest(shelf, shelf.source("holidays.txt", PLAIN), shelf.source("night_shift.txt", PLAIN))
     shelf.library.ingest(OWNER, "Alone", [shelf.source("night_shift.txt", PLAIN)])
     assert documents(shelf)["night_shift.txt"].title == "night_shift"
@@ -117,7 +140,12 @@ def test_the_same_bytes_under_another_ending_are_read_as_the_ending_says(shelf: 
 
 
 def test_a_search_gives_their_passage_once_and_names_both(shelf: Shelf) -> None:
-    ingest(shelf, shelf.source("a.md", CATS), shelf.source("b.md", CATS), shelf.source("lions.md", LIONS))
+    ingest(
+        shelf,
+        shelf.source("a.md", CATS),
+        shelf.source("b.md", CATS),
+        shelf.source("lions.md", LIONS),
+    )
     heard: list[Event] = []
     for mode in ("hybrid", "dense", "lexical"):
         with bus.listening(heard.append):
@@ -126,7 +154,10 @@ def test_a_search_gives_their_passage_once_and_names_both(shelf: Shelf) -> None:
     assert all(one.left_out["duplicate"] for one in heard if isinstance(one, Retrieved))
     (hit,) = shelf.library.find_passages(OWNER, ["Docs"], "sixteen hours")
     assert (hit.document, hit.also_in) == ("a.md", ("b.md",))
-    assert [one.document for one in shelf.library.find(OWNER, "Docs", "sixteen")] == ["a.md", "b.md"], "every place"
+    assert [one.document for one in shelf.library.find(OWNER, "Docs", "sixteen")] == [
+        "a.md",
+        "b.md",
+    ], "every place"
 
 
 def test_a_filter_finds_the_copy(shelf: Shelf) -> None:
@@ -136,7 +167,10 @@ def test_a_filter_finds_the_copy(shelf: Shelf) -> None:
     assert documents(shelf)["a.md"].tags == ()
     for scope in (Scope(tags=["night"]), Scope(document_ids=[copy.id])):
         assert where(shelf, scope) == {"b.md"}
-        assert [one.document for one in shelf.library.find_passages(OWNER, ["Docs"], "sixteen", scope=scope)] == ["b.md"]
+        assert [
+            one.document
+            for one in shelf.library.find_passages(OWNER, ["Docs"], "sixteen", scope=scope)
+        ] == ["b.md"]
     ingest(shelf, shelf.source("a.md", LIONS))
     assert documents(shelf)["b.md"].tags == ("night",)
 
@@ -149,7 +183,10 @@ def test_a_document_that_becomes_the_same_as_another_and_is_given_once_more(shel
     assert (changed.status, changed.document_id, changed.same_as) == ("indexed", before.id, "a.md")
     assert shelf.library.copies(OWNER, "Docs") == {before.id: "a.md"}
     again = ingest(shelf, shelf.source("b.md", CATS), shelf.source("a.md", CATS))
-    assert [(one.document, one.status) for one in again] == [("b.md", "unchanged"), ("a.md", "unchanged")]
+    assert [(one.document, one.status) for one in again] == [
+        ("b.md", "unchanged"),
+        ("a.md", "unchanged"),
+    ]
     assert [one.document_id for one in again] == [before.id, documents(shelf)["a.md"].id]
     assert shelf.texts("lions prides Africa")[0].startswith("# Cats")
     shelf.library.delete_documents(OWNER, [documents(shelf)["a.md"].id])
@@ -175,8 +212,10 @@ def test_copies_of_what_cannot_be_read_all_fail(shelf: Shelf) -> None:
         (shelf.files / name).write_bytes(b"%PDF-1.7 nothing")
         sources.append(Source(name, shelf.files / name, f"upload:{name}"))
     assert [(one.document, one.status, one.same_as) for one in ingest(shelf, *sources)] == [
-        ("a.pdf", "failed", ""), ("b.pdf", "failed", ""), ("c.pdf", "failed", ""),
-    ]  # fmt: skip
+        ("a.pdf", "failed", ""),
+        ("b.pdf", "failed", ""),
+        ("c.pdf", "failed", ""),
+    ]
 
 
 def test_a_copy_of_a_document_of_an_older_version_is_read_anew(shelf: Shelf) -> None:

@@ -1,4 +1,6 @@
-"""`kill -9` at many points of everything that writes: what was acknowledged is there, whole; the indexes agree with the store."""
+"""`kill -9` at many points of everything that writes: what was acknowledged is there, whole; the
+indexes agree with the store.
+"""
 
 from __future__ import annotations
 
@@ -39,13 +41,29 @@ class Killer:
     def __init__(self, data: Path) -> None:
         self._data = data
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.retrieval.crash_child"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        )  # fmt: skip
+            [sys.executable, "-m", "tests.retrieval.crash_child"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        )
 
-    def order(self, do: str, kind: str = "", nth: int = 0, delay: float | None = None, **more: Any) -> dict[str, Any]:
-        """Have it done, and killed at the n-th point of that kind, or `delay` seconds later; gives what came of it."""
-        given = {"data": str(self._data), "do": do, "kind": kind, "nth": nth, "delay": delay, "reader": False, **more}
+    def order(
+        self, do: str, kind: str = "", nth: int = 0, delay: float | None = None, **more: Any
+    ) -> dict[str, Any]:
+        """Have it done, and killed at the n-th point of that kind, or `delay` seconds later; gives
+        what came of it.
+        """
+        given = {
+            "data": str(self._data),
+            "do": do,
+            "kind": kind,
+            "nth": nth,
+            "delay": delay,
+            "reader": False,
+            **more,
+        }
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(given) + "\n")
@@ -81,10 +99,19 @@ class World:
         self.work("ingest")
         self.killer.order("export", file=str(self.file))
         self.exported = set(self.may)
-        self.counts = {do: self.work(do)["counts"] for do in ("delete", "ingest", *2 * ("promote", "import"))}
+        self.counts = {
+            do: self.work(do)["counts"] for do in ("delete", "ingest", *2 * ("promote", "import"))
+        }
         """How often work that is not killed comes by each kind of point."""
 
-    def work(self, do: str, kind: str = "", nth: int = 0, delay: float | None = None, reader: bool = False) -> dict[str, Any]:
+    def work(
+        self,
+        do: str,
+        kind: str = "",
+        nth: int = 0,
+        delay: float | None = None,
+        reader: bool = False,
+    ) -> dict[str, Any]:
         """Do some work of that kind, killed or not, and note what may be in the store then."""
         self.round += 1
         prepared: dict[str, Any] = getattr(self, f"_{do}")()
@@ -144,7 +171,9 @@ class World:
     def check(self) -> None:
         """Open a copy of what the killed process left, and look whether all is as it may be."""
         shutil.copytree(self.data, self.folder / "copy", ignore=shutil.ignore_patterns("files"))
-        (self.folder / "copy" / "files").symlink_to(self.data / "files")  # many small ones, which nothing here changes
+        (self.folder / "copy" / "files").symlink_to(
+            self.data / "files"
+        )  # many small ones, which nothing here changes
         settings = Settings(data=self.folder / "copy")
         database = Database(settings.data / "agentkit.duckdb")
         library = Library(database, settings, FakeEmbedder())
@@ -161,8 +190,14 @@ class World:
         stored = library.store.database
         version = library.store.version(library.collection(OWNER, DOCS).id)
         rows = {row.name: row for row in library.documents(OWNER, DOCS)}
-        texts = {row["document_id"]: row["text"] for row in stored.rows("select document_id, text from texts")}
-        sql = "select document_id, list((text, start_at, end_at)) as found from chunks where version_id = ? group by document_id"
+        texts = {
+            row["document_id"]: row["text"]
+            for row in stored.rows("select document_id, text from texts")
+        }
+        sql = (
+            "select document_id, list((text, start_at, end_at)) as found from chunks where"
+            " version_id = ? group by document_id"
+        )
         chunks = {row["document_id"]: row["found"] for row in stored.rows(sql, [version.id])}
         assert {row.status for row in rows.values()} <= {"indexed", "failed"}
         for name, allowed in self.may.items():
@@ -183,7 +218,9 @@ class World:
             found = {hit.document for hit in library.retrieve(OWNER, DOCS, word, mode="lexical")}
             assert found == ({name} if said else set()), word
             if said:
-                near = library.retrieve(OWNER, DOCS, f"{word} {self._others(word)}", options=NEAREST)
+                near = library.retrieve(
+                    OWNER, DOCS, f"{word} {self._others(word)}", options=NEAREST
+                )
                 self.asked += 1
                 self.missed += not any(hit.document == name and word in hit.text for hit in near)
 
@@ -198,7 +235,9 @@ class World:
         for name, maybe in self.copies.items():
             assert (name in there) in maybe
             if name in there:
-                assert {row.name for row in library.documents(OWNER, name) if row.chunks} == self.exported
+                assert {
+                    row.name for row in library.documents(OWNER, name) if row.chunks
+                } == self.exported
                 hits = library.retrieve(OWNER, name, "what is said here", top_k=3)
                 assert {hit.document for hit in hits} <= self.exported
                 assert len(hits) == 3
@@ -207,7 +246,9 @@ class World:
 
 
 @pytest.fixture(params=range(20, 20 + TIMES))
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[World]:
+def world(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[World]:
     monkeypatch.setattr(indexes, "EXACT_BELOW", EXACT_BELOW)
     made = World(tmp_path, request.param)
     yield made
@@ -225,7 +266,9 @@ def test_nothing_acknowledged_is_lost(world: World) -> None:
         do = world.chance.choice(["ingest", "ingest", "delete", "promote", "import"])
         kind, most = world.chance.choice(sorted(world.counts[do].items()))
         delay = world.chance.choice([None, None, 0.0, world.chance.uniform(0, 0.01)])
-        ended = world.work(do, kind, world.chance.randint(1, most), delay, reader=world.round % 16 == 0)
+        ended = world.work(
+            do, kind, world.chance.randint(1, most), delay, reader=world.round % 16 == 0
+        )
         world.check()
         if ended["killed"]:
             killed[do, kind] += 1

@@ -37,7 +37,9 @@ def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
     elif request.param == "minilm":
         yield request.getfixturevalue("minilm")
     else:
-        with OpenAIServer(embed=lambda body: (FakeEmbedder().embed(body["input"]) * 3).tolist()) as server:
+        with OpenAIServer(
+            embed=lambda body: (FakeEmbedder().embed(body["input"]) * 3).tolist()
+        ) as server:
             yield ServerEmbedder(server.base_url, "", "any")
 
 
@@ -71,7 +73,9 @@ def test_minilm_agrees_with_sentence_transformers(minilm: MiniLMEmbedder) -> Non
     from sentence_transformers import SentenceTransformer
 
     texts = [*TEXTS[:3], "A much longer text about the history of windmills. " * 60, "short"]
-    expected = SentenceTransformer(str(get_model_path()), device="cpu").encode(texts, normalize_embeddings=True)
+    expected = SentenceTransformer(str(get_model_path()), device="cpu").encode(
+        texts, normalize_embeddings=True
+    )
     assert (minilm.embed(texts) * expected).sum(1).min() > 0.9995
 
 

@@ -1,4 +1,6 @@
-"""Embedders in a folder and on a server, which to offer by name, and what happens when they fail."""
+"""Embedders in a folder and on a server, which to offer by name, and what happens when they
+fail.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +39,13 @@ Vectors = list[list[float]]
 
 
 def hashed(body: dict[str, Any]) -> Vectors:
-    """Vectors of twice the length, as a server that does not normalise; refuses what OpenAI refuses."""
+    """Vectors of twice the length, as a server that does not normalise; refuses what OpenAI
+    refuses.
+    """
     assert all(body["input"])
     assert (body["encoding_format"], body["model"]) == ("float", "embedder")
-    return (FakeEmbedder().embed(body["input"]) * 2).tolist()  # type: ignore[no-any-return]  # lists of numbers
+    # Lists of numbers.
+    return (FakeEmbedder().embed(body["input"]) * 2).tolist()  # type: ignore[no-any-return]
 
 
 @pytest.fixture
@@ -58,7 +63,9 @@ def folder() -> FolderEmbedder:
     return FolderEmbedder(Path(get_model_path()))
 
 
-def test_a_folder_gives_what_the_model_in_it_gives(folder: FolderEmbedder, minilm: Embedder) -> None:
+def test_a_folder_gives_what_the_model_in_it_gives(
+    folder: FolderEmbedder, minilm: Embedder
+) -> None:
     texts = ["A cat sleeps on the sofa.", "Zürich, naïve café", "longer " * 400]
     assert (folder.embed(texts) * minilm.embed(texts)).sum(1).min() > 0.999
     assert (folder.dimension, folder.max_tokens, folder.provider) == (384, 256, "local")
@@ -83,7 +90,9 @@ def test_a_server_is_asked_in_batches_and_answers_in_any_order(server: OpenAISer
 
 
 def test_names_and_prices(server: OpenAIServer) -> None:
-    made = ServerEmbedder("http://ann:secret@10.0.0.7:8000/v1/", KEY, "nomic", price=lambda tokens: tokens / 1_000)
+    made = ServerEmbedder(
+        "http://ann:secret@10.0.0.7:8000/v1/", KEY, "nomic", price=lambda tokens: tokens / 1_000
+    )
     assert (made.name, made.provider) == ("nomic at http://10.0.0.7:8000/v1", "10.0.0.7:8000")
     assert (made.cost(500), remote(server).cost(500)) == (0.5, None)
     assert "secret" not in repr(made)
@@ -92,7 +101,9 @@ def test_names_and_prices(server: OpenAIServer) -> None:
 
 def test_long_and_empty_texts_are_made_fit(server: OpenAIServer) -> None:
     embedder = ServerEmbedder(server.base_url, KEY, "embedder", max_tokens=10)
-    embedder.embed(["", "one two three four five six seven eight nine ten eleven twelve", "x" * 5_000])
+    embedder.embed(
+        ["", "one two three four five six seven eight nine ten eleven twelve", "x" * 5_000]
+    )
     empty, long, word = server.requests[-1].body["input"]
     assert (empty, long) == (" ", "one two three four five six seven eight nine ten")
     assert len(word) == 160
@@ -106,7 +117,9 @@ def test_long_and_empty_texts_are_made_fit(server: OpenAIServer) -> None:
         (400, ModelError, "rejects"),
     ],
 )
-def test_refusals_are_told_without_the_key(server: OpenAIServer, status: int, kind: type[ModelError], said: str) -> None:
+def test_refusals_are_told_without_the_key(
+    server: OpenAIServer, status: int, kind: type[ModelError], said: str
+) -> None:
     server.embed = lambda body: Answer(status=status, error={"message": f"not with {KEY}"})
     with pytest.raises(kind, match=said) as raised:
         remote(server).embed(["x"])
@@ -119,12 +132,17 @@ def test_refusals_are_told_without_the_key(server: OpenAIServer, status: int, ki
     [
         (lambda texts: [[1.0, 0.0]] * (len(texts) - 1), "1 vectors for 2 texts"),
         (lambda texts: [[1.0, 0.0], [1.0]][: len(texts)], "shape"),
-        (lambda texts: [[1.0, 0.0, 0.0]] * len(texts) if len(texts) == 2 else [[1.0, 0.0]], "shape"),
+        (
+            lambda texts: [[1.0, 0.0, 0.0]] * len(texts) if len(texts) == 2 else [[1.0, 0.0]],
+            "shape",
+        ),
         (lambda texts: [[1.0, 0.0], [float("nan"), 1.0]][: len(texts)], "not finite"),
         (lambda texts: [[1.0, 0.0], [0.0, 0.0]][: len(texts)], "zeros"),
     ],
 )
-def test_senseless_vectors_are_refused(server: OpenAIServer, vectors: Callable[[list[str]], Vectors], said: str) -> None:
+def test_senseless_vectors_are_refused(
+    server: OpenAIServer, vectors: Callable[[list[str]], Vectors], said: str
+) -> None:
     server.embed = lambda body: vectors(body["input"]) if len(body["input"]) > 1 else [[1.0, 0.0]]
     embedder = remote(server)
     with pytest.raises(BadModelReply, match=said):
@@ -138,7 +156,9 @@ def test_what_passes_is_tried_again(server: OpenAIServer) -> None:
     with bus.listening(heard.append):
         assert remote(server).embed(["a"]).shape == (1, 64)
     assert len(server.requests) == 4
-    first, second = (each for each in heard if isinstance(each, ModelReplied) and each.retry_in_s is not None)
+    first, second = (
+        each for each in heard if isinstance(each, ModelReplied) and each.retry_in_s is not None
+    )
     assert (first.error_type, first.attempt, first.retry_in_s) == ("RateLimited", 1, 0.5)
     assert (second.error_type, second.attempt, second.retry_in_s) == ("ModelUnreachable", 2, 1.0)
     rows = {(each.purpose, each.status, each.usage.total, each.cost) for each in (first, second)}
@@ -168,9 +188,13 @@ def test_a_server_that_is_not_there(server: OpenAIServer, monkeypatch: pytest.Mo
         gone.embed(["a"])
 
 
-def test_a_collection_on_a_server_is_booked_there_with_unknown_cost(shelf: Shelf, server: OpenAIServer) -> None:
+def test_a_collection_on_a_server_is_booked_there_with_unknown_cost(
+    shelf: Shelf, server: OpenAIServer
+) -> None:
     embedder = remote(server)
-    library = Library(shelf.database, shelf.settings, Embedders(FakeEmbedder(), {embedder.name: embedder}.get))
+    library = Library(
+        shelf.database, shelf.settings, Embedders(FakeEmbedder(), {embedder.name: embedder}.get)
+    )
     shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", TEXT)])
     version = library.versions.add(OWNER, "Docs", embedder=embedder.name, max_tokens=100)
     heard: list[Event] = []
@@ -187,12 +211,16 @@ def test_a_collection_on_a_server_is_booked_there_with_unknown_cost(shelf: Shelf
     heard.clear()
     with bus.listening(heard.append), pytest.raises(ModelAuthFailed):
         library.ingest(OWNER, "Docs", [shelf.source("dogs.md", "Dogs bark.")])
-    assert [(one.status, one.error_type) for one in heard if isinstance(one, ModelReplied)] == [("failed", "ModelAuthFailed")]
+    assert [(one.status, one.error_type) for one in heard if isinstance(one, ModelReplied)] == [
+        ("failed", "ModelAuthFailed")
+    ]
     assert [one.status for one in heard if isinstance(one, DocumentDone)] == ["failed"]
     heard.clear()
     with bus.listening(heard.append), pytest.raises(ModelAuthFailed):
         library.retrieve(OWNER, "Docs", "dogs", mode="dense")
-    failed = [(one.status, one.usage.total, one.cost) for one in heard if isinstance(one, ModelReplied)]
+    failed = [
+        (one.status, one.usage.total, one.cost) for one in heard if isinstance(one, ModelReplied)
+    ]
     assert failed == [("failed", 0, 0.0)]
     assert library.check() == []
     library.close()
@@ -218,11 +246,15 @@ class BrokenEmbedder(FakeEmbedder):
         (lambda vectors: vectors[:, 1:], "shape"),
     ],
 )
-def test_senseless_vectors_never_get_into_the_store(shelf: Shelf, spoil: Callable[[np.ndarray], np.ndarray], said: str) -> None:
+def test_senseless_vectors_never_get_into_the_store(
+    shelf: Shelf, spoil: Callable[[np.ndarray], np.ndarray], said: str
+) -> None:
     shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", TEXT)])
     library = Library(shelf.database, shelf.settings, BrokenEmbedder(spoil))
     with pytest.raises(BadModelReply, match=said):
-        library.ingest(OWNER, "Docs", [shelf.source("two.md", "# One\n\nfirst part\n\n# Two\n\nsecond part\n")])
+        library.ingest(
+            OWNER, "Docs", [shelf.source("two.md", "# One\n\nfirst part\n\n# Two\n\nsecond part\n")]
+        )
     assert shelf.texts("cats sleep")
     rows = {document.name: document.status for document in library.documents(OWNER, "Docs")}
     assert rows == {"cats.md": "indexed", "two.md": "failed"}

@@ -19,13 +19,20 @@ TOPICS = ["volcano lava", "violin strings", "tax return", "goal keeper"]
 
 
 def write(folder: Path) -> None:
-    corpus = [{"_id": f"d{number}", "title": topic, "text": f"All about {topic} " * 3} for number, topic in enumerate(TOPICS)]
+    corpus = [
+        {"_id": f"d{number}", "title": topic, "text": f"All about {topic} " * 3}
+        for number, topic in enumerate(TOPICS)
+    ]
     corpus.append({"_id": "empty", "title": "", "text": " "})
-    queries = [{"_id": f"q{number}", "text": f"what is {topic}"} for number, topic in enumerate(TOPICS)]
+    queries = [
+        {"_id": f"q{number}", "text": f"what is {topic}"} for number, topic in enumerate(TOPICS)
+    ]
     for name, rows in (("corpus", corpus), ("queries", queries)):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     lines = [f"q{number}\td{number}\t1\n" for number in range(len(TOPICS))]
-    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(lines) + "unknown\td0\t1\n")
+    (folder / "qrels.tsv").write_text(
+        "query-id\tcorpus-id\tscore\n" + "".join(lines) + "unknown\td0\t1\n"
+    )
 
 
 def test_a_perfect_ranking(tmp_path: Path) -> None:
@@ -59,7 +66,12 @@ def test_a_bad_folder_is_explained(tmp_path: Path, file: str, content: str, mess
 
 def test_the_real_embedder_finds_by_meaning(tmp_path: Path, minilm: MiniLMEmbedder) -> None:
     write(tmp_path)
-    questions = ["hot molten rock from a mountain", "playing a bowed instrument", "money owed to the state", "who stops the ball"]
+    questions = [
+        "hot molten rock from a mountain",
+        "playing a bowed instrument",
+        "money owed to the state",
+        "who stops the ball",
+    ]
     rows = [{"_id": f"q{number}", "text": text} for number, text in enumerate(questions)]
     (tmp_path / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert evaluate(tmp_path, minilm, "dense").mrr_10 == 1.0
@@ -68,11 +80,15 @@ def test_the_real_embedder_finds_by_meaning(tmp_path: Path, minilm: MiniLMEmbedd
 
 names = st.sampled_from([f"d{number}" for number in range(30)])
 rankings = st.lists(names, unique=True, max_size=30)
-judged = st.dictionaries(names, st.integers(-1, 3), min_size=1).filter(lambda grades: any(grade > 0 for grade in grades.values()))
+judged = st.dictionaries(names, st.integers(-1, 3), min_size=1).filter(
+    lambda grades: any(grade > 0 for grade in grades.values())
+)
 
 
 @given(rankings, judged)
-def test_scores_are_within_bounds_and_recall_grows(ranking: list[str], relevant: dict[str, int]) -> None:
+def test_scores_are_within_bounds_and_recall_grows(
+    ranking: list[str], relevant: dict[str, int]
+) -> None:
     found = scores(ranking, relevant)
     assert tuple(found) == METRICS
     assert all(0 <= value <= 1 + 1e-12 for value in found.values())
@@ -81,14 +97,18 @@ def test_scores_are_within_bounds_and_recall_grows(ranking: list[str], relevant:
 
 @given(judged, rankings)
 def test_the_best_order_is_perfect(relevant: dict[str, int], others: list[str]) -> None:
-    best = sorted((name for name, grade in relevant.items() if grade > 0), key=lambda name: -relevant[name])
+    best = sorted(
+        (name for name, grade in relevant.items() if grade > 0), key=lambda name: -relevant[name]
+    )
     found = scores(best + [name for name in others if relevant.get(name, 0) <= 0], relevant)
     assert found["ndcg_10"] == pytest.approx(1)
     assert found["mrr_10"] == found["recall_100"] == 1
 
 
 @given(rankings, judged)
-def test_moving_a_better_document_up_never_harms(ranking: list[str], relevant: dict[str, int]) -> None:
+def test_moving_a_better_document_up_never_harms(
+    ranking: list[str], relevant: dict[str, int]
+) -> None:
     before = scores(ranking, relevant)
     for place, (upper, lower) in enumerate(pairwise(ranking)):
         if max(0, relevant.get(lower, 0)) > max(0, relevant.get(upper, 0)):
@@ -97,7 +117,10 @@ def test_moving_a_better_document_up_never_harms(ranking: list[str], relevant: d
 
 
 def test_the_order_of_irrelevant_documents_does_not_matter() -> None:
-    found = {tuple(scores(["x", *order, "y"], {"y": 2, "x": 1}).values()) for order in permutations("abc")}
+    found = {
+        tuple(scores(["x", *order, "y"], {"y": 2, "x": 1}).values())
+        for order in permutations("abc")
+    }
     assert len(found) == 1
 
 

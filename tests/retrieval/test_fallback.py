@@ -43,13 +43,17 @@ class Unplugged(FakeEmbedder):
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         if self.why:
-            raise type(self.why)(str(self.why))  # anew: the one that is kept would keep what it went through
+            raise type(self.why)(
+                str(self.why)
+            )  # anew: the one that is kept would keep what it went through
         return super().embed(texts)
 
 
 @pytest.fixture
 def far(shelf: Shelf) -> Unplugged:
-    """The embedder of the collection Docs, whose documents are stored; Here has the one of this machine."""
+    """The embedder of the collection Docs, whose documents are stored; Here has the one of this
+    machine.
+    """
     made = Unplugged()
     shelf.library = with_far(shelf, made)
     shelf.library.ingest(OWNER, "Here", [shelf.source("dogs.md", DOGS)])
@@ -101,7 +105,13 @@ def test_before_the_model_was_asked_for_the_first_time(shelf: Shelf, far: Unplug
 
 
 @pytest.mark.parametrize(
-    "why", [ModelAuthFailed("No key."), ModelNotFound("No model."), BadModelReply("Odd."), ConfigError("Not set up.")]
+    "why",
+    [
+        ModelAuthFailed("No key."),
+        ModelNotFound("No model."),
+        BadModelReply("Odd."),
+        ConfigError("Not set up."),
+    ],
 )
 def test_what_is_set_up_wrongly_is_an_error_still(shelf: Shelf, far: Unplugged, why: Any) -> None:
     far.why = why
@@ -150,13 +160,20 @@ def test_nothing_else_is_measured_than_what_was_asked_for(shelf: Shelf, far: Unp
         measure(shelf.library, OWNER, made.id, "Docs", SearchOptions(mode="dense"))
     with pytest.raises(ModelUnreachable):
         shelf.library.retrieve(OWNER, "Docs", "cats", falls_back=False)
-    assert measure(shelf.library, OWNER, made.id, "Docs", SearchOptions(mode="lexical")).figures["hit_rate"] == 1
+    assert (
+        measure(shelf.library, OWNER, made.id, "Docs", SearchOptions(mode="lexical")).figures[
+            "hit_rate"
+        ]
+        == 1
+    )
 
 
 def test_a_server_that_goes_away_and_comes_back(shelf: Shelf) -> None:
     """Over HTTP: it is asked twice while somebody waits, and by the next search again."""
+
     def vectors(body: dict[str, Any]) -> list[list[float]]:
-        return FakeEmbedder().embed(body["input"]).tolist()  # type: ignore[no-any-return]  # lists of numbers
+        # Lists of numbers.
+        return FakeEmbedder().embed(body["input"]).tolist()  # type: ignore[no-any-return]
 
     with OpenAIServer(embed=vectors) as server:
         remote = ServerEmbedder(server.base_url, "", "nomic")
@@ -180,7 +197,9 @@ def test_a_server_that_goes_away_and_comes_back(shelf: Shelf) -> None:
 
 
 def test_in_a_hurry_nobody_waits_as_long_as_a_server_asks_for() -> None:
-    with OpenAIServer(embed=lambda body: Answer(status=429, headers={"Retry-After": "50"})) as server:
+    with OpenAIServer(
+        embed=lambda body: Answer(status=429, headers={"Retry-After": "50"})
+    ) as server:
         with hurried(), pytest.raises(RateLimited):
             ServerEmbedder(server.base_url, "", "nomic").embed(["cats"])
         assert len(server.requests) == 1

@@ -1,4 +1,6 @@
-"""Fetching from a real server on this machine: what is taken, what is refused, and within which limits."""
+"""Fetching from a real server on this machine: what is taken, what is refused, and within which
+limits.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +40,22 @@ class Handler(BaseHTTPRequestHandler):
         elif path == "/bomb":
             self.reply(200, gzip.compress(b"x" * 3_000_000), **{"Content-Encoding": "gzip"})
         elif path == "/packed":
-            self.reply(200, gzip.compress(PAGE), **{"Content-Encoding": "gzip", "Content-Type": "text/html"})
+            self.reply(
+                200,
+                gzip.compress(PAGE),
+                **{"Content-Encoding": "gzip", "Content-Type": "text/html"},
+            )
         elif path == "/drip":
             self.drip()
         else:
             self.reply(
-                200, PAGE, **{"Content-Type": "application/pdf" if path.endswith("report") else "text/html; charset=utf-8"}
+                200,
+                PAGE,
+                **{
+                    "Content-Type": "application/pdf"
+                    if path.endswith("report")
+                    else "text/html; charset=utf-8"
+                },
             )
 
     def reply(self, status: int, body: bytes, **headers: str) -> None:
@@ -89,10 +101,16 @@ def settings(tmp_path: Path) -> Settings:
 @pytest.mark.parametrize(
     ("path", "name"),
     [
-        ("/", "127.0.0.1.html"), ("/page?x=1#part", "page.html"), ("/manual.html", "manual.html"), ("/a/report", "report.pdf"),
-        ("/packed", "packed.html"), ("/to//page", "page.html"), ("/notes.txt", "notes.txt.html"), ("/ärger%20x", "ärger x.html"),
+        ("/", "127.0.0.1.html"),
+        ("/page?x=1#part", "page.html"),
+        ("/manual.html", "manual.html"),
+        ("/a/report", "report.pdf"),
+        ("/packed", "packed.html"),
+        ("/to//page", "page.html"),
+        ("/notes.txt", "notes.txt.html"),
+        ("/ärger%20x", "ärger x.html"),
     ],
-)  # fmt: skip
+)
 def test_a_page_becomes_a_source(address: str, settings: Settings, path: str, name: str) -> None:
     source = fetch(address + path, settings)
     assert (source.name, source.origin) == (name, address + path)
@@ -102,7 +120,13 @@ def test_a_page_becomes_a_source(address: str, settings: Settings, path: str, na
 
 @pytest.mark.parametrize(
     ("path", "message"),
-    [("/missing", "404"), ("/loop", "redirects"), ("/large", "larger"), ("/bomb", "larger"), ("/to/ftp://x/y", "http")],
+    [
+        ("/missing", "404"),
+        ("/loop", "redirects"),
+        ("/large", "larger"),
+        ("/bomb", "larger"),
+        ("/to/ftp://x/y", "http"),
+    ],
 )
 def test_refused_with_a_reason(address: str, settings: Settings, path: str, message: str) -> None:
     with pytest.raises(FetchFailed, match=message):
@@ -125,7 +149,16 @@ def test_a_stop_ends_it(address: str, settings: Settings) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["file:///etc/passwd", "ftp://example.com/x", "nonsense", "", "http://", "http://[::1", "http://x:99999/"]
+    "url",
+    [
+        "file:///etc/passwd",
+        "ftp://example.com/x",
+        "nonsense",
+        "",
+        "http://",
+        "http://[::1",
+        "http://x:99999/",
+    ],
 )
 def test_not_a_web_address(settings: Settings, url: str) -> None:
     with pytest.raises(FetchFailed, match="address"):
@@ -140,8 +173,13 @@ def test_nobody_there(settings: Settings) -> None:
     assert fetch_function is fetch
 
 
-@pytest.mark.parametrize("path", ["/" + "\N{CJK UNIFIED IDEOGRAPH-5831}" * 300 + ".pdf", "/x." + "y" * 300, "/%00%ED%A0%80"])
-def test_a_file_is_never_stored_under_the_name_of_a_page(address: str, settings: Settings, path: str) -> None:
+@pytest.mark.parametrize(
+    "path",
+    ["/" + "\N{CJK UNIFIED IDEOGRAPH-5831}" * 300 + ".pdf", "/x." + "y" * 300, "/%00%ED%A0%80"],
+)
+def test_a_file_is_never_stored_under_the_name_of_a_page(
+    address: str, settings: Settings, path: str
+) -> None:
     source = fetch(address + path, settings)
     assert source.path.read_bytes() == PAGE
     assert len(source.path.name) < 50

@@ -21,8 +21,8 @@ from tests.retrieval.full_disk import at_most
 from tests.timing import processor_time
 
 LEASE = (
-    "# Rent\n\nThe rent is EUR 1.250 a month.\nIt is due on the 3rd.\n\n# Notice\n\nNotice is three months; the rent goes on."
-    "\n\nMüller & Söhne (GmbH) 🤦🏼 signs: rent?\n"
+    "# Rent\n\nThe rent is EUR 1.250 a month.\nIt is due on the 3rd.\n\n# Notice\n\nNotice is three"
+    " months; the rent goes on.\n\nMüller & Söhne (GmbH) 🤦🏼 signs: rent?\n"
 )
 TEA = "# Tea\n\nGreen tea costs EUR 3.\n"
 LONG = "start " + "filler " * 300 + "needle in the hay " + "filler " * 300 + "end"
@@ -37,9 +37,18 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     shelf.close()
 
 
-def found(library: Library, pattern: str, *, regex: bool = False, match_case: bool = False, limit: int = 100,
-          scope: Scope | None = None) -> list[Match]:  # fmt: skip
-    matches = library.find(OWNER, "Docs", pattern, regex=regex, match_case=match_case, limit=limit, scope=scope)
+def found(
+    library: Library,
+    pattern: str,
+    *,
+    regex: bool = False,
+    match_case: bool = False,
+    limit: int = 100,
+    scope: Scope | None = None,
+) -> list[Match]:
+    matches = library.find(
+        OWNER, "Docs", pattern, regex=regex, match_case=match_case, limit=limit, scope=scope
+    )
     for match in matches:
         chunk = library.chunk(OWNER, match.chunk_id)
         assert chunk.document_id == match.document_id
@@ -61,18 +70,28 @@ def test_a_database_that_broke_off_is_not_told_as_a_wrong_expression(tmp_path: P
 
 
 def words(library: Library, matches: list[Match]) -> list[tuple[str, str]]:
-    return [(match.document, library.text(OWNER, match.document_id)[match.start : match.end]) for match in matches]
+    return [
+        (match.document, library.text(OWNER, match.document_id)[match.start : match.end])
+        for match in matches
+    ]
 
 
 def test_a_text_is_found_by_document_and_place(library: Library) -> None:
     matches = found(library, "rent")
-    assert words(library, matches) == [("lease.md", text) for text in ("Rent", "rent", "rent", "rent")]
-    assert [match.start for match in matches] == [each.start() for each in re.finditer("(?i)rent", LEASE)]
+    assert words(library, matches) == [
+        ("lease.md", text) for text in ("Rent", "rent", "rent", "rent")
+    ]
+    assert [match.start for match in matches] == [
+        each.start() for each in re.finditer("(?i)rent", LEASE)
+    ]
     assert [match.heading for match in matches] == ["Rent", "Rent", "Notice", "Notice"]
     assert matches[1].line == "The rent is EUR 1.250 a month."
     assert len(found(library, "rent", match_case=True)) == 3
     assert len(found(library, "rent", limit=2)) == 2
-    assert words(library, found(library, "EUR", limit=10)) == [("lease.md", "EUR"), ("tea.md", "EUR")]
+    assert words(library, found(library, "EUR", limit=10)) == [
+        ("lease.md", "EUR"),
+        ("tea.md", "EUR"),
+    ]
     assert found(library, "no such words") == []
 
 
@@ -85,13 +104,19 @@ def test_a_text_is_no_expression(library: Library) -> None:
 
 
 def test_expressions(library: Library) -> None:
-    assert words(library, found(library, r"EUR\s+[\d.]+", regex=True)) == [("lease.md", "EUR 1.250"), ("tea.md", "EUR 3.")]
+    assert words(library, found(library, r"EUR\s+[\d.]+", regex=True)) == [
+        ("lease.md", "EUR 1.250"),
+        ("tea.md", "EUR 3."),
+    ]
     assert words(library, found(library, r"^\w+ is", regex=True)) == [
-        ("lease.md", "It is"), ("lease.md", "Notice is"),
-    ]  # fmt: skip
+        ("lease.md", "It is"),
+        ("lease.md", "Notice is"),
+    ]
     assert words(library, found(library, r"\bent\b", regex=True)) == []
     assert words(library, found(library, r"signs.*", regex=True)) == [("lease.md", "signs: rent?")]
-    assert words(library, found(library, r"(ne)+edle", regex=True, match_case=True)) == [("long.txt", "needle")]
+    assert words(library, found(library, r"(ne)+edle", regex=True, match_case=True)) == [
+        ("long.txt", "needle")
+    ]
 
 
 def test_a_long_line_is_cut_around_what_was_found(library: Library) -> None:
@@ -118,7 +143,9 @@ def test_a_long_line_is_cut_around_what_was_found(library: Library) -> None:
         ("a" * 1_001, False, "1,001 characters; give at most 1,000"),
     ],
 )
-def test_patterns_that_cannot_be_are_told(library: Library, pattern: str, regex: bool, says: str) -> None:
+def test_patterns_that_cannot_be_are_told(
+    library: Library, pattern: str, regex: bool, says: str
+) -> None:
     with pytest.raises(ConfigError, match=says):
         found(library, pattern, regex=regex)
 
@@ -138,7 +165,9 @@ def test_an_expression_that_would_hang_others_does_not(library: Library) -> None
 
 
 def test_a_scope_narrows_to_documents_and_pages(shelf: Shelf) -> None:
-    shelf.library.ingest(OWNER, "Samples", sources_from_paths([shelf.settings.samples / "employee-handbook.pdf"]))
+    shelf.library.ingest(
+        OWNER, "Samples", sources_from_paths([shelf.settings.samples / "employee-handbook.pdf"])
+    )
     (document,) = shelf.library.documents(OWNER, "Samples")
     everything = shelf.library.find(OWNER, "Samples", "days")
     pages = [match.page for match in everything]
@@ -148,8 +177,13 @@ def test_a_scope_narrows_to_documents_and_pages(shelf: Shelf) -> None:
     narrowed = shelf.library.find(OWNER, "Samples", "days", scope=Scope(first_page=last))
     assert narrowed == [match for match in everything if match.page == last]
     assert shelf.library.find(OWNER, "Samples", "days", scope=Scope(document_ids=[])) == []
-    assert shelf.library.find(OWNER, "Samples", "days", scope=Scope(document_ids=[document.id])) == everything
-    assert shelf.library.find(OWNER, "Samples", "days", scope=Scope(media_types=["text/plain"])) == []
+    assert (
+        shelf.library.find(OWNER, "Samples", "days", scope=Scope(document_ids=[document.id]))
+        == everything
+    )
+    assert (
+        shelf.library.find(OWNER, "Samples", "days", scope=Scope(media_types=["text/plain"])) == []
+    )
 
 
 def test_the_chunk_is_of_the_version_that_answers(shelf: Shelf) -> None:
@@ -163,14 +197,23 @@ def test_the_chunk_is_of_the_version_that_answers(shelf: Shelf) -> None:
     assert "needle" in shelf.library.chunk(OWNER, after.chunk_id).text
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(pattern=st.text("ren ti\n.EURüß🤦", min_size=1, max_size=5).filter(str.strip), match_case=st.booleans())
-def test_places_agree_with_a_search_by_hand(library: Library, pattern: str, match_case: bool) -> None:
+@settings(
+    deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    pattern=st.text("ren ti\n.EURüß🤦", min_size=1, max_size=5).filter(str.strip),
+    match_case=st.booleans(),
+)
+def test_places_agree_with_a_search_by_hand(
+    library: Library, pattern: str, match_case: bool
+) -> None:
     matches = library.find(OWNER, "Docs", pattern, match_case=match_case, limit=5_000)
     wanted = [
         (document.name, each.start(), each.end())
         for document in sorted(library.documents(OWNER, "Docs"), key=lambda one: one.name)
-        for each in re.finditer(re.escape(pattern), library.text(OWNER, document.id), 0 if match_case else re.IGNORECASE)
+        for each in re.finditer(
+            re.escape(pattern), library.text(OWNER, document.id), 0 if match_case else re.IGNORECASE
+        )
     ]
     assert [(match.document, match.start, match.end) for match in matches] == wanted
 
@@ -180,10 +223,20 @@ def test_passages_with_a_text_are_given_once_each(library: Library) -> None:
     events: list[Event] = []
     with bus.listening(events.append):
         hits = find_passages(library.store.chunk_table, [version], Scope(), "RENT", 5, "Docs")
-    assert [(hit.rank, hit.document, hit.heading) for hit in hits] == [(1, "lease.md", "Rent"), (2, "lease.md", "Notice")]
+    assert [(hit.rank, hit.document, hit.heading) for hit in hits] == [
+        (1, "lease.md", "Rent"),
+        (2, "lease.md", "Notice"),
+    ]
     for hit in hits:
         assert library.text(OWNER, hit.document_id)[hit.start : hit.end] == hit.text
     (event,) = events
     assert isinstance(event, Retrieved)
     assert (event.mode, event.query, len(event.hits)) == ("exact", "RENT", 2)
-    assert len(find_passages(library.store.chunk_table, [version, version], Scope(), "filler", 1, "Docs")) == 1
+    assert (
+        len(
+            find_passages(
+                library.store.chunk_table, [version, version], Scope(), "filler", 1, "Docs"
+            )
+        )
+        == 1
+    )

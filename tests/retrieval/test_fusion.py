@@ -21,7 +21,9 @@ def test_best_in_both_is_best() -> None:
 
 
 def test_the_like_of_good_ones_rise() -> None:
-    """The last of the second group and those of the third have the same evidence, and nothing in common with the best ones."""
+    """The last of the second group and those of the third have the same evidence, and nothing in
+    common with the best ones.
+    """
     vectors = np.repeat(np.eye(3, 64, dtype=np.float32), 6, axis=0)
     dense = np.repeat([0.9, 0.6, 0.3], 6)
     dense[11] = 0.3
@@ -30,7 +32,9 @@ def test_the_like_of_good_ones_rise() -> None:
 
 
 def test_what_resembles_the_best_three_rises() -> None:
-    """Two groups of equal evidence, each its own neighbours: the one that leans towards the best ones comes first."""
+    """Two groups of equal evidence, each its own neighbours: the one that leans towards the best
+    ones comes first.
+    """
     vectors = np.repeat(np.eye(6, 64, dtype=np.float32), 6, axis=0)
     vectors[30:] = (vectors[0] + 3 * vectors[30:]) / np.sqrt(10)
     dense = np.full(36, 0.3)
@@ -40,7 +44,9 @@ def test_what_resembles_the_best_three_rises() -> None:
 
 
 def test_the_best_score_is_absolute() -> None:
-    """Weak evidence stays weak, however well it does beside the rest; the best of the order has the best evidence."""
+    """Weak evidence stays weak, however well it does beside the rest; the best of the order has the
+    best evidence.
+    """
     random = np.random.default_rng(3)
     vectors = random.normal(size=(60, 16)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -51,7 +57,9 @@ def test_the_best_score_is_absolute() -> None:
 
 
 def test_many_candidates_keep_the_order_of_their_evidence() -> None:
-    """Only the best are compared with each other: time and memory do not grow with the square of the rest."""
+    """Only the best are compared with each other: time and memory do not grow with the square of
+    the rest.
+    """
     count = 3 * POOL
     vectors = np.eye(count, dtype=np.float32)
     vectors[-1] = vectors[:6] = vectors[0]
@@ -74,5 +82,7 @@ def test_measures() -> None:
     found = scores(["x", "a", "y", "b"], {"a": 1, "b": 1, "c": 1, "z": 0})
     assert found["recall_10"] == found["recall_100"] == pytest.approx(2 / 3)
     assert found["mrr_10"] == 0.5
-    assert found["ndcg_10"] == pytest.approx((1 / np.log2(3) + 1 / np.log2(5)) / (1 + 1 / np.log2(3) + 0.5))
+    assert found["ndcg_10"] == pytest.approx(
+        (1 / np.log2(3) + 1 / np.log2(5)) / (1 + 1 / np.log2(3) + 0.5)
+    )
     assert set(scores(["x"], {"a": 1}).values()) == {0.0}

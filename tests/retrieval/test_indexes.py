@@ -1,4 +1,6 @@
-"""Indexes follow the database, from files that are behind, missing, damaged, or of another history."""
+"""Indexes follow the database, from files that are behind, missing, damaged, or of another
+history.
+"""
 
 from __future__ import annotations
 
@@ -25,28 +27,45 @@ EXACT_BELOW = 40
 
 
 class Desk:
-    """One collection whose documents are put in and taken out directly, with an index that changes over to the graph early."""
+    """One collection whose documents are put in and taken out directly, with an index that changes
+    over to the graph early.
+    """
 
     def __init__(self, shelf: Shelf) -> None:
         self.shelf = shelf
         shelf.library.create_collection(OWNER, "Docs")
-        self.version: IndexVersion = shelf.library.store.version(shelf.library.collection(OWNER, "Docs").id)
+        self.version: IndexVersion = shelf.library.store.version(
+            shelf.library.collection(OWNER, "Docs").id
+        )
         self.folder = shelf.settings.data / "desk"
         self.open()
 
     def open(self) -> None:
-        self.index = CollectionIndex(self.shelf.library.store.chunk_table, self.version, self.folder, EXACT_BELOW)
+        self.index = CollectionIndex(
+            self.shelf.library.store.chunk_table, self.version, self.folder, EXACT_BELOW
+        )
         self.index.refresh()
 
     def put(self, name: str, count: int, word: str = "word") -> None:
         store, embedder = self.shelf.library.store, self.shelf.library.embedder
         texts = [f"{word} {name} {number}" for number in range(count)]
-        document = StoredDocument(f"id-{name}", self.version.collection_id, name, name, "", 1, status="indexed", chunks=count)
+        document = StoredDocument(
+            f"id-{name}",
+            self.version.collection_id,
+            name,
+            name,
+            "",
+            1,
+            status="indexed",
+            chunks=count,
+        )
         with store.database.transaction():
             if store.document(OWNER, document.id) is None:
                 store.register(self.version, [document], [])
         pieces = [Piece(text, 0, len(text), "", None, "", 3) for text in texts]
-        vectors = embedder.embed(texts) if texts else np.empty((0, embedder.dimension), dtype=np.float32)
+        vectors = (
+            embedder.embed(texts) if texts else np.empty((0, embedder.dimension), dtype=np.float32)
+        )
         store.replace(self.version, [Finished(document, "\n".join(texts), pieces, vectors)])
 
     def delete(self, name: str) -> None:
@@ -67,7 +86,9 @@ def desk(shelf: Shelf) -> Desk:
     return Desk(shelf)
 
 
-@pytest.mark.parametrize("harm", ["none", "no files", "no vectors", "cut vectors", "no lexical", "cut lexical"])
+@pytest.mark.parametrize(
+    "harm", ["none", "no files", "no vectors", "cut vectors", "no lexical", "cut lexical"]
+)
 def test_whatever_happens_to_the_files(desk: Desk, harm: str) -> None:
     desk.put("a", 60)
     desk.put("b", 10)
@@ -109,7 +130,9 @@ def test_files_of_another_history_are_not_trusted(desk: Desk, shelf: Shelf, tmp_
     assert len(desk.index.matching("word", 100)[0]) == 10
 
 
-def test_files_are_not_trusted_when_the_database_was_put_back_and_went_on(desk: Desk, shelf: Shelf, tmp_path: Path) -> None:
+def test_files_are_not_trusted_when_the_database_was_put_back_and_went_on(
+    desk: Desk, shelf: Shelf, tmp_path: Path
+) -> None:
     desk.put("a", 60)
     shelf.close()
     copy = tmp_path / "copy.duckdb"
@@ -127,7 +150,9 @@ def test_files_are_not_trusted_when_the_database_was_put_back_and_went_on(desk: 
     desk.agrees()
 
 
-def test_a_full_disk_ends_in_a_warning_and_the_next_time_tries_again(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_full_disk_ends_in_a_warning_and_the_next_time_tries_again(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
     desk.put("a", 60)
     desk.index.refresh()
     before = set(desk.index.matching("word", 1_000)[0])
@@ -143,7 +168,9 @@ def test_a_full_disk_ends_in_a_warning_and_the_next_time_tries_again(desk: Desk,
     assert "What hits show could not be saved" in told
     assert "The index of words in" in told
     assert "The index of words in" in caplog.text
-    assert {desk.index.nearest(vector, 1)[0][0] for vector in desk.index.vectors(list(range(200)))[1]}
+    assert {
+        desk.index.nearest(vector, 1)[0][0] for vector in desk.index.vectors(list(range(200)))[1]
+    }
     desk.index.refresh()
     desk.agrees()
     desk.index.close()
@@ -199,7 +226,9 @@ def test_removed_chunks_do_not_count_in_the_scores_of_words(desk: Desk) -> None:
     desk.index.put_away()
     shutil.rmtree(desk.folder)
     desk.open()  # the same chunks in files that never had others
-    assert scores == pytest.approx(desk.index.matching("plum", 4)[1], rel=0.1)  # notes of changes are counted, too
+    assert scores == pytest.approx(
+        desk.index.matching("plum", 4)[1], rel=0.1
+    )  # notes of changes are counted, too
     assert ceiling == pytest.approx(desk.index.ceiling("plum"), rel=0.1)
 
 
@@ -224,7 +253,9 @@ ACTIONS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(actions=ACTIONS)
 def test_any_sequence_of_changes(desk: Desk, actions: list[tuple[str, str, int]]) -> None:
     model = {name: 0 for name in "abcd"}
@@ -249,9 +280,13 @@ def test_any_sequence_of_changes(desk: Desk, actions: list[tuple[str, str, int]]
     assert len(desk.shelf.library.store.chunk_table.chunk_ids(desk.version)) == sum(model.values())
 
 
-def test_a_library_with_many_chunks_uses_the_graph_and_saves_it(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_with_many_chunks_uses_the_graph_and_saves_it(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(indexes_module, "EXACT_BELOW", EXACT_BELOW)
-    text = "\n\n".join(f"# Part {number}\n\nPart {number} speaks of thing{number}." for number in range(60))
+    text = "\n\n".join(
+        f"# Part {number}\n\nPart {number} speaks of thing{number}." for number in range(60)
+    )
     shelf.library.ingest(OWNER, "Docs", [shelf.source("parts.md", text)])
     assert "thing41." in shelf.texts("thing41")[0]
     shelf.reopen()

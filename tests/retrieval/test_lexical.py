@@ -1,4 +1,6 @@
-"""Words are found in any language, whatever is typed; changes are durable together with their number."""
+"""Words are found in any language, whatever is typed; changes are durable together with their
+number.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,19 @@ from tests.timing import processor_time
 
 def row(number: int, heading: str, text: str) -> IndexRow:
     """A chunk; its document has no words of its own."""
-    return IndexRow(id=number, title="", document_id="", document="", ordinal=0, text=text, heading=heading, page=None,
-                    place="", start=0, end=len(text))  # fmt: skip
+    return IndexRow(
+        id=number,
+        title="",
+        document_id="",
+        document="",
+        ordinal=0,
+        text=text,
+        heading=heading,
+        page=None,
+        place="",
+        start=0,
+        end=len(text),
+    )
 
 
 ROWS = [
@@ -45,11 +58,23 @@ def index(tmp_path: Path) -> LexicalIndex:
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("fox", 1), ("JUMPING foxes?", 1), ("animal", 1), ("zoo.md", 1), ("häuser", 2), ("Hauser", 2), ("grosse größe", 2),
-        ("文章", 3), ("検索", 3), ("語", 3), ("กินข้าว", 4), ("한국어", 4), ("to be or not", 5),
-        ('"(fox AND', 1), ("text:fox^2 -quick*", 1),
+        ("fox", 1),
+        ("JUMPING foxes?", 1),
+        ("animal", 1),
+        ("zoo.md", 1),
+        ("häuser", 2),
+        ("Hauser", 2),
+        ("grosse größe", 2),
+        ("文章", 3),
+        ("検索", 3),
+        ("語", 3),
+        ("กินข้าว", 4),
+        ("한국어", 4),
+        ("to be or not", 5),
+        ('"(fox AND', 1),
+        ("text:fox^2 -quick*", 1),
     ],
-)  # fmt: skip
+)
 def test_found(index: LexicalIndex, query: str, expected: int) -> None:
     ids, scores = index.search(query, 5)
     assert ids[0] == expected
@@ -61,7 +86,9 @@ def test_nothing_to_find(index: LexicalIndex, query: str) -> None:
     assert index.search(query, 5) == ([], [])
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 @given(st.text(max_size=60))
 def test_no_query_breaks_it(index: LexicalIndex, query: str) -> None:
     ids, scores = index.search(query, 3)
@@ -89,7 +116,9 @@ def test_a_very_long_query_is_answered_at_once(index: LexicalIndex, query: str) 
 
 @given(st.text(alphabet="ではとにのぬむしかられいつもくなど東", max_size=10))
 def test_particles_at_the_end_are_not_looked_for(run: str) -> None:
-    """As a regular expression says it, which takes a time that doubles with every two characters."""
+    """As a regular expression says it, which takes a time that doubles with every two
+    characters.
+    """
     expression = re.compile(f"(?:{'|'.join(sorted(_PARTICLES, key=len, reverse=True))})+$")
     assert _without_particles(run) == expression.sub("", run)
 
@@ -111,7 +140,9 @@ def test_changes_last(index: LexicalIndex, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("victim", ["meta.json", "*.idx", "*.term", "*.store"])
 @pytest.mark.parametrize("damage", ["removed", "cut"])
-def test_a_damaged_index_starts_anew(index: LexicalIndex, tmp_path: Path, victim: str, damage: str) -> None:
+def test_a_damaged_index_starts_anew(
+    index: LexicalIndex, tmp_path: Path, victim: str, damage: str
+) -> None:
     index.settle()
     for file in (tmp_path / "lexical").glob(victim):
         if damage == "removed":
@@ -126,7 +157,10 @@ def test_a_damaged_index_starts_anew(index: LexicalIndex, tmp_path: Path, victim
 
 
 TEXTS = {
-    1: "Jeder Angestellte hat Anspruch auf 27 Tage Urlaub im Jahr. Der Urlaubsanspruch verfällt am 31. März.",
+    1: (
+        "Jeder Angestellte hat Anspruch auf 27 Tage Urlaub im Jahr. Der Urlaubsanspruch verfällt am"
+        " 31. März."
+    ),
     2: "Die Häuser an der Hauptstraße wurden im Jahr 1912 gebaut und stehen unter Denkmalschutz.",
     3: "Die Kündigungsfrist beträgt vier Wochen zum Ende eines Monats.",
     4: "Das Krankenhaus in der Nähe hat eine Notaufnahme, die Tag und Nacht geöffnet ist.",
@@ -157,21 +191,50 @@ def polyglot(tmp_path_factory: pytest.TempPathFactory) -> LexicalIndex:
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("Wie viele Urlaubstage habe ich?", 1), ("Urlaub", 1), ("Urlaubsanspruch", 1), ("Anspruch", 1), ("Haus", 2),
-        ("Haeuser", 2), ("HÄUSERN", 2), ("HAUPTSTRASSE", 2), ("Straße", 2), ("Frist der Kündigung", 3), ("Kündigungsfristen", 3),
-        ("Krankenhäuser", 4), ("Welche Belege braucht man für eine Dienstreise?", 5), ("Reisen", 5),
-        ("有給休暇は何日ですか", 11), ("診断書はいつ必要ですか", 12), ("サーバーの再起動", 13), ("ｻｰﾊﾞｰを再起動する方法", 13),
-        ("交通費の申請", 14), ("りんごの値段はいくらですか", 15), ("年假有多少天？", 21), ("公司的年假政策是什么", 21),
-        ("如何申请出差报销", 22), ("食堂几点开门", 23), ("密码忘了怎么办", 24), ("空调设置多少度", 25),
-        ("annual leave", 31), ("How is the ＳＥＲＶＥＲ restarted?", 32),
+        ("Wie viele Urlaubstage habe ich?", 1),
+        ("Urlaub", 1),
+        ("Urlaubsanspruch", 1),
+        ("Anspruch", 1),
+        ("Haus", 2),
+        ("Haeuser", 2),
+        ("HÄUSERN", 2),
+        ("HAUPTSTRASSE", 2),
+        ("Straße", 2),
+        ("Frist der Kündigung", 3),
+        ("Kündigungsfristen", 3),
+        ("Krankenhäuser", 4),
+        ("Welche Belege braucht man für eine Dienstreise?", 5),
+        ("Reisen", 5),
+        ("有給休暇は何日ですか", 11),
+        ("診断書はいつ必要ですか", 12),
+        ("サーバーの再起動", 13),
+        ("ｻｰﾊﾞｰを再起動する方法", 13),
+        ("交通費の申請", 14),
+        ("りんごの値段はいくらですか", 15),
+        ("年假有多少天？", 21),
+        ("公司的年假政策是什么", 21),
+        ("如何申请出差报销", 22),
+        ("食堂几点开门", 23),
+        ("密码忘了怎么办", 24),
+        ("空调设置多少度", 25),
+        ("annual leave", 31),
+        ("How is the ＳＥＲＶＥＲ restarted?", 32),
     ],
-)  # fmt: skip
+)
 def test_the_right_one_comes_first(polyglot: LexicalIndex, query: str, expected: int) -> None:
     assert polyglot.search(query, 5)[0][0] == expected
 
 
 @pytest.mark.parametrize(
-    "query", ["Wie wird das Wetter morgen?", "Elefant", "株式市場の動向", "今日は何ですか", "足球比赛", "football"]
+    "query",
+    [
+        "Wie wird das Wetter morgen?",
+        "Elefant",
+        "株式市場の動向",
+        "今日は何ですか",
+        "足球比赛",
+        "football",
+    ],
 )
 def test_others_do_not_match(polyglot: LexicalIndex, query: str) -> None:
     assert polyglot.search(query, 5) == ([], [])
@@ -192,7 +255,13 @@ def test_a_share_of_the_ceiling_is_comparable(polyglot: LexicalIndex) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.sampled_from(sorted({word for text in TEXTS.values() for word in text.split()})), min_size=1, max_size=6))
+@given(
+    st.lists(
+        st.sampled_from(sorted({word for text in TEXTS.values() for word in text.split()})),
+        min_size=1,
+        max_size=6,
+    )
+)
 def test_no_score_is_above_the_ceiling(polyglot: LexicalIndex, words: list[str]) -> None:
     query = " ".join(words)
     assert max(polyglot.search(query, 5)[1], default=0) <= polyglot.ceiling(query) * (1 + 1e-6)
@@ -204,7 +273,9 @@ def test_the_ceiling_after_removals(index: LexicalIndex) -> None:
     assert index.ceiling("한국어 fox") > 0
 
 
-def test_removed_chunks_are_counted_until_it_is_emptied_and_filled_anew(index: LexicalIndex) -> None:
+def test_removed_chunks_are_counted_until_it_is_emptied_and_filled_anew(
+    index: LexicalIndex,
+) -> None:
     index.remove([1, 2])
     index.commit(6)
     assert index.waste == pytest.approx(0.4)
@@ -216,7 +287,12 @@ def test_removed_chunks_are_counted_until_it_is_emptied_and_filled_anew(index: L
 
 
 def test_an_index_of_another_layout_is_made_anew(tmp_path: Path) -> None:
-    schema = tantivy.SchemaBuilder().add_text_field("text").add_integer_field("id", indexed=True, fast=True).build()
+    schema = (
+        tantivy.SchemaBuilder()
+        .add_text_field("text")
+        .add_integer_field("id", indexed=True, fast=True)
+        .build()
+    )
     (tmp_path / "lexical").mkdir()
     writer = tantivy.Index(schema, path=str(tmp_path / "lexical")).writer(15_000_000, 1)
     writer.add_document(tantivy.Document(id=1, text="fox"))
@@ -232,11 +308,14 @@ def test_an_index_of_another_layout_is_made_anew(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("query", "pairs"),
     [
-        ("有給休暇は何日ですか", ["有給", "給休", "休暇"]), ("すし", ["すし"]),
+        ("有給休暇は何日ですか", ["有給", "給休", "休暇"]),
+        ("すし", ["すし"]),
         ("公司的年假政策是什么", ["公司", "年假", "假政", "政策"]),
-        ("目的地", ["目的", "的地"]), ("病気で休む", ["病気", "休"]), ("plain", []),
+        ("目的地", ["目的", "的地"]),
+        ("病気で休む", ["病気", "休"]),
+        ("plain", []),
     ],
-)  # fmt: skip
+)
 def test_pairs_that_are_looked_for(query: str, pairs: list[str]) -> None:
     assert asked_pairs(query) == pairs
 
@@ -244,21 +323,28 @@ def test_pairs_that_are_looked_for(query: str, pairs: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Die Frist und der Antrag", "german"), ("Größe 12", "german"), ("The deadline of the Größe", "english"),
-        ("Tidemark 2", ""), ("", ""),
+        ("Die Frist und der Antrag", "german"),
+        ("Größe 12", "german"),
+        ("The deadline of the Größe", "english"),
+        ("Tidemark 2", ""),
+        ("", ""),
     ],
-)  # fmt: skip
+)
 def test_languages(text: str, expected: str) -> None:
     assert language(text) == expected
 
 
-def test_what_a_killed_commit_left_behind_is_no_obstacle(index: LexicalIndex, tmp_path: Path) -> None:
+def test_what_a_killed_commit_left_behind_is_no_obstacle(
+    index: LexicalIndex, tmp_path: Path
+) -> None:
     index.settle()
     before = shutil.copytree(tmp_path / "lexical", tmp_path / "before")
     index.remove([1])
     index.commit(6)
     index.settle()
-    killed = shutil.ignore_patterns(".managed.json")  # which names files before they are written; what counts is written last
+    killed = shutil.ignore_patterns(
+        ".managed.json"
+    )  # which names files before they are written; what counts is written last
     shutil.copytree(before, tmp_path / "lexical", ignore=killed, dirs_exist_ok=True)
     again = LexicalIndex(tmp_path / "lexical")
     assert (again.change, again.ids()) == (5, {1, 2, 3, 4, 5})

@@ -36,7 +36,12 @@ def test_from_file_to_hit(shelf: Shelf) -> None:
         hits = shelf.library.retrieve(OWNER, "Docs", "how long do cats sleep")
     assert (done.status, done.chunks, done.error) == ("indexed", 2, "")
     (document,) = shelf.library.documents(OWNER, "Docs")
-    assert (document.id, document.status, document.chunks, document.tokens) == (done.document_id, "indexed", 2, done.tokens)
+    assert (document.id, document.status, document.chunks, document.tokens) == (
+        done.document_id,
+        "indexed",
+        2,
+        done.tokens,
+    )
     text = shelf.library.text(OWNER, document.id)
     assert "sixteen" in hits[0].text
     for hit in hits:
@@ -48,7 +53,9 @@ def test_from_file_to_hit(shelf: Shelf) -> None:
     stages = [event.stage for event in heard if isinstance(event, DocumentProgress)]
     assert stages == ["parse", "split", "waiting", "embed", "embed", "commit", "index"]
     replies = [event for event in heard if isinstance(event, ModelReplied)]
-    assert [(reply.purpose, reply.provider, reply.cost) for reply in replies] == [("embedding", "local", 0.0)] * 2
+    assert [(reply.purpose, reply.provider, reply.cost) for reply in replies] == [
+        ("embedding", "local", 0.0)
+    ] * 2
     assert all(reply.usage.input > 0 for reply in replies)
     assert isinstance(heard[-1], Retrieved)
     assert heard[-1].hits[0]["chunk_id"] == hits[0].chunk_id
@@ -56,22 +63,33 @@ def test_from_file_to_hit(shelf: Shelf) -> None:
 
 @pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
 def test_every_mode_finds_it(shelf: Shelf, mode: str) -> None:
-    shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", CATS), shelf.source("lions.md", LIONS)])
-    hits = shelf.library.retrieve(OWNER, "Docs", "lions in Africa", mode=mode, top_k=1)  # type: ignore[arg-type]  # from the parameters
+    shelf.library.ingest(
+        OWNER, "Docs", [shelf.source("cats.md", CATS), shelf.source("lions.md", LIONS)]
+    )
+    # From the parameters.
+    hits = shelf.library.retrieve(OWNER, "Docs", "lions in Africa", mode=mode, top_k=1)  # type: ignore[arg-type]
     assert [hit.document for hit in hits] == ["lions.md"]
 
 
 def test_the_same_again_is_unchanged_and_a_change_replaces(shelf: Shelf) -> None:
     first = shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", CATS)])
     again = shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", CATS)])
-    assert (again[0].status, again[0].document_id, again[0].chunks) == ("unchanged", first[0].document_id, 2)
-    changed = shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", "# Cats\n\nCats eat fish.\n")])
+    assert (again[0].status, again[0].document_id, again[0].chunks) == (
+        "unchanged",
+        first[0].document_id,
+        2,
+    )
+    changed = shelf.library.ingest(
+        OWNER, "Docs", [shelf.source("cats.md", "# Cats\n\nCats eat fish.\n")]
+    )
     assert (changed[0].status, changed[0].document_id) == ("indexed", first[0].document_id)
     assert shelf.texts("cats dogs sleep bark") == ["# Cats\n\nCats eat fish."]
     assert shelf.library.check() == []
 
 
-def test_a_twin_that_is_replaced_in_the_same_ingest_does_not_take_the_content_with_it(shelf: Shelf) -> None:
+def test_a_twin_that_is_replaced_in_the_same_ingest_does_not_take_the_content_with_it(
+    shelf: Shelf,
+) -> None:
     shelf.library.ingest(OWNER, "Docs", [shelf.source("a.md", CATS)])
     copy = shelf.source("copy.md", CATS)
     done = shelf.library.ingest(OWNER, "Docs", [copy, shelf.source("a.md", LIONS)])
@@ -84,7 +102,13 @@ def test_one_bad_file_never_stops_the_others(shelf: Shelf) -> None:
     bad.write_bytes(b"%PDF-1.7 nothing")
     empty, large = shelf.source("empty.txt", ""), shelf.source("large.txt", "word " * 300_000)
     missing = Source("gone.txt", shelf.files / "gone.txt", "upload:gone.txt")
-    sources = [Source("bad.pdf", bad, "upload:bad.pdf"), empty, shelf.source("cats.md", CATS), large, missing]
+    sources = [
+        Source("bad.pdf", bad, "upload:bad.pdf"),
+        empty,
+        shelf.source("cats.md", CATS),
+        large,
+        missing,
+    ]
     done = shelf.library.ingest(OWNER, "Docs", sources)
     assert statuses(done) == {
         "bad.pdf": "failed",
@@ -128,15 +152,21 @@ def test_a_damaged_new_version_leaves_the_old_one_answering(shelf: Shelf) -> Non
 
 
 def test_deleted_documents_are_gone_from_every_answer(shelf: Shelf) -> None:
-    done = shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", CATS), shelf.source("lions.md", LIONS)])
+    done = shelf.library.ingest(
+        OWNER, "Docs", [shelf.source("cats.md", CATS), shelf.source("lions.md", LIONS)]
+    )
     original = shelf.library.original(OWNER, done[0].document_id)
     assert shelf.library.delete_documents(OWNER, [done[0].document_id, "nothing"]) == 1
-    assert {hit.document for hit in shelf.library.retrieve(OWNER, "Docs", "cats sleep")} == {"lions.md"}
+    assert {hit.document for hit in shelf.library.retrieve(OWNER, "Docs", "cats sleep")} == {
+        "lions.md"
+    }
     assert not original.exists()
     with pytest.raises(NotFound, match="deleted"):
         shelf.library.text(OWNER, done[0].document_id)
     assert shelf.reopen().check() == []
-    assert {hit.document for hit in shelf.library.retrieve(OWNER, "Docs", "cats sleep")} == {"lions.md"}
+    assert {hit.document for hit in shelf.library.retrieve(OWNER, "Docs", "cats sleep")} == {
+        "lions.md"
+    }
 
 
 def test_an_original_that_another_collection_needs_stays(shelf: Shelf) -> None:
@@ -186,7 +216,9 @@ def test_several_collections_and_some_documents(shelf: Shelf) -> None:
     both = shelf.library.retrieve(OWNER, ["A", "B"], "cats and lions live and sleep")
     assert {hit.document for hit in both} == {"cats.md", "lions.md"}
     for mode in ("hybrid", "dense", "lexical"):
-        some = shelf.library.retrieve(OWNER, ["A", "B"], "cats lions", scope=Scope(document_ids=[cats.document_id]), mode=mode)
+        some = shelf.library.retrieve(
+            OWNER, ["A", "B"], "cats lions", scope=Scope(document_ids=[cats.document_id]), mode=mode
+        )
         assert {hit.document for hit in some} == {"cats.md"}
     assert shelf.library.retrieve(OWNER, "A", "cats", scope=Scope(document_ids=[])) == []
     assert shelf.library.retrieve(OWNER, "A", "   ") == []
@@ -196,7 +228,8 @@ def test_senseless_searches_are_refused(shelf: Shelf) -> None:
     shelf.library.create_collection(OWNER, "Docs")
     assert shelf.library.retrieve(OWNER, "Docs", "anything") == []
     with pytest.raises(ConfigError, match="fuzzy"):
-        shelf.library.retrieve(OWNER, "Docs", "x", mode="fuzzy")  # type: ignore[arg-type]  # the point of the test
+        # The point of the test.
+        shelf.library.retrieve(OWNER, "Docs", "x", mode="fuzzy")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="top_k"):
         shelf.library.retrieve(OWNER, "Docs", "x", top_k=0)
 
@@ -220,7 +253,10 @@ def test_a_stop_keeps_what_was_reported(shelf: Shelf) -> None:
             done.append(event)
             signal.set()
 
-    sources = [shelf.source(f"{number}.md", f"# Number {number}\n\nabout {number}") for number in range(300)]
+    sources = [
+        shelf.source(f"{number}.md", f"# Number {number}\n\nabout {number}")
+        for number in range(300)
+    ]
     with stopping.stoppable(signal), bus.listening(listen), pytest.raises(Stopped):
         shelf.library.ingest(OWNER, "Docs", sources)
     rows = {document.id: document for document in shelf.library.documents(OWNER, "Docs")}
@@ -256,7 +292,11 @@ def test_two_ingests_and_searches_at_a_time(shelf: Shelf) -> None:
         return lambda: shelf.library.ingest(OWNER, "Docs", group)
 
     groups = [
-        [shelf.source(f"{name}{number}.md", f"# {name}\n\n{name} {number} words") for number in range(60)] for name in "abc"
+        [
+            shelf.source(f"{name}{number}.md", f"# {name}\n\n{name} {number} words")
+            for number in range(60)
+        ]
+        for name in "abc"
     ]
     works = [ingest(group) for group in groups]
     works.append(lambda: [shelf.library.retrieve(OWNER, "Docs", "a words") for _ in range(40)])
@@ -274,7 +314,9 @@ def test_progress_counts_chunks_of_every_document_of_a_group(shelf: Shelf) -> No
     heard: list[Event] = []
     many = "\n\n".join(f"# Part {number}\n\nWords of part {number}." for number in range(150))
     with bus.listening(heard.append):
-        shelf.library.ingest(OWNER, "Docs", [shelf.source("a.md", CATS), shelf.source("b.md", many)])
+        shelf.library.ingest(
+            OWNER, "Docs", [shelf.source("a.md", CATS), shelf.source("b.md", many)]
+        )
     told: dict[str, list[tuple[int, int]]] = {}
     for event in heard:
         if isinstance(event, DocumentProgress) and event.stage == "embed":
@@ -329,7 +371,9 @@ def test_lost_originals_and_odd_indexes_are_reported(shelf: Shelf) -> None:
 
 
 def test_tags(shelf: Shelf) -> None:
-    cats, lions = shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", CATS), shelf.source("lions.md", LIONS)])
+    cats, lions = shelf.library.ingest(
+        OWNER, "Docs", [shelf.source("cats.md", CATS), shelf.source("lions.md", LIONS)]
+    )
     ids = [cats.document_id, lions.document_id]
     assert shelf.library.tag_documents(OWNER, [*ids, "nothing"], [" pets ", "Köln"]) == 2
     assert shelf.library.tag_documents(OWNER, ids[1:], ["wild"], ["pets", "never there"]) == 1
@@ -339,7 +383,9 @@ def test_tags(shelf: Shelf) -> None:
     assert shelf.library.tag_documents("bob", ids, ["his"]) == 0
     shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", "# Cats\n\nCats eat fish.\n")])
     shelf.library.ingest(OWNER, "Docs", [shelf.source("lions.md", "")])
-    assert {document.name: document.tags for document in shelf.library.documents(OWNER, "Docs")} == {
+    assert {
+        document.name: document.tags for document in shelf.library.documents(OWNER, "Docs")
+    } == {
         "cats.md": ("Köln", "pets"),
         "lions.md": ("Köln", "wild"),
     }
@@ -361,7 +407,10 @@ def test_tags_that_are_given_while_it_is_taken_in_stay(shelf: Shelf) -> None:
 def test_tags_and_deletions_of_very_many_documents(shelf: Shelf) -> None:
     collection = shelf.library.create_collection(OWNER, "Docs")
     version = shelf.library.store.version(collection.id)
-    many = [StoredDocument(f"id-{n}", collection.id, f"{n}.txt", f"upload:{n}", f"{n:064x}", 1) for n in range(20_000 * TIMES)]
+    many = [
+        StoredDocument(f"id-{n}", collection.id, f"{n}.txt", f"upload:{n}", f"{n:064x}", 1)
+        for n in range(20_000 * TIMES)
+    ]
     shelf.library.store.register(version, many, [])
     ids = [one.id for one in many]
     with processor_time(30 * TIMES):  # some milliseconds for each document would be minutes
@@ -377,22 +426,38 @@ def test_odd_tags_are_refused_and_change_nothing(shelf: Shelf) -> None:
     for bad in ("", "  ", "x" * 61, "a\nb"):
         with pytest.raises(ConfigError, match="cannot be a tag"):
             shelf.library.tag_documents(OWNER, [done.document_id], ["fine", bad])
-    shelf.library.tag_documents(OWNER, [done.document_id], [f"tag {number}" for number in range(50)])
+    shelf.library.tag_documents(
+        OWNER, [done.document_id], [f"tag {number}" for number in range(50)]
+    )
     with pytest.raises(ConfigError, match=r"cats.md would have 51 tags"):
         shelf.library.tag_documents(OWNER, [done.document_id], ["one more"])
     assert len(shelf.library.document(OWNER, done.document_id).tags) == 50
 
 
 def test_options_of_a_collection(shelf: Shelf) -> None:
-    sources = [shelf.source(f"{number}.md", f"# Cat {number}\n\nCat number {number} sleeps.\n") for number in range(4)]
+    sources = [
+        shelf.source(f"{number}.md", f"# Cat {number}\n\nCat number {number} sleeps.\n")
+        for number in range(4)
+    ]
     shelf.library.ingest(OWNER, "Docs", sources)
     assert shelf.library.options(OWNER, "Docs") == SearchOptions()
     chosen = SearchOptions(mode="lexical", top_k=2, collapse=1.0)
     shelf.library.set_options(OWNER, "Docs", chosen)
     assert shelf.reopen().options(OWNER, "Docs") == chosen
-    assert [len(shelf.texts("cat sleeps")), len(shelf.library.retrieve(OWNER, "Docs", "cat sleeps", top_k=3))] == [2, 3]
-    assert set(shelf.library.retrieve(OWNER, "Docs", "cat")[0].scores) == {"lexical", "lexical_rank"}
-    assert shelf.library.options(OWNER, shelf.library.create_collection(OWNER, "Like", like="Docs").name) == chosen
+    assert [
+        len(shelf.texts("cat sleeps")),
+        len(shelf.library.retrieve(OWNER, "Docs", "cat sleeps", top_k=3)),
+    ] == [2, 3]
+    assert set(shelf.library.retrieve(OWNER, "Docs", "cat")[0].scores) == {
+        "lexical",
+        "lexical_rank",
+    }
+    assert (
+        shelf.library.options(
+            OWNER, shelf.library.create_collection(OWNER, "Like", like="Docs").name
+        )
+        == chosen
+    )
     with pytest.raises(NotFound):
         shelf.library.set_options("bob", "Docs", chosen)
     with pytest.raises(NotFound):
@@ -413,11 +478,16 @@ def test_media_types(shelf: Shelf) -> None:
 
 
 def test_a_change_of_tags_is_seen_by_the_next_search(shelf: Shelf) -> None:
-    cats, lions = shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", CATS), shelf.source("lions.md", LIONS)])
+    cats, lions = shelf.library.ingest(
+        OWNER, "Docs", [shelf.source("cats.md", CATS), shelf.source("lions.md", LIONS)]
+    )
     scope = Scope(tags=["wild"])
 
     def found() -> set[str]:
-        return {hit.document for hit in shelf.library.retrieve(OWNER, "Docs", "animals sleep", scope=scope)}
+        return {
+            hit.document
+            for hit in shelf.library.retrieve(OWNER, "Docs", "animals sleep", scope=scope)
+        }
 
     assert found() == set()
     shelf.library.tag_documents(OWNER, [lions.document_id], add=["wild"])
@@ -434,5 +504,7 @@ def test_files_of_index_versions_that_are_no_more_are_swept(shelf: Shelf) -> Non
     (folder / "gone").mkdir()
     (folder / "gone" / "vectors.json").write_text("{}")
     shelf.reopen().interrupt_orphans()
-    assert [path.name for path in folder.iterdir()] == [version.id for version in shelf.library.store.versions()]
+    assert [path.name for path in folder.iterdir()] == [
+        version.id for version in shelf.library.store.versions()
+    ]
     assert shelf.library.retrieve(OWNER, "Docs", "cats")

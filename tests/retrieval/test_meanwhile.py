@@ -50,21 +50,36 @@ def answering(shelf: Shelf) -> IndexVersion:
 
 
 @pytest.mark.parametrize("stage", ["parse", "split", "embed", "commit", "index"])
-def test_a_collection_that_is_deleted_while_it_is_filled_leaves_nothing(shelf: Shelf, stage: str) -> None:
-    sources = [shelf.source(f"{number}.md", f"# Number {number}\n\nThe text of number {number}.") for number in range(150)]
+def test_a_collection_that_is_deleted_while_it_is_filled_leaves_nothing(
+    shelf: Shelf, stage: str
+) -> None:
+    sources = [
+        shelf.source(f"{number}.md", f"# Number {number}\n\nThe text of number {number}.")
+        for number in range(150)
+    ]
     delete = at(stage, lambda: shelf.library.delete_collection(OWNER, "Docs"))
     ended: list[Event] = []
-    with bus.listening(delete), bus.listening(ended.append), pytest.raises(NotFound, match="deleted meanwhile"):
+    with (
+        bus.listening(delete),
+        bus.listening(ended.append),
+        pytest.raises(NotFound, match="deleted meanwhile"),
+    ):
         shelf.library.ingest(OWNER, "Docs", sources)
-    assert {table: shelf.database.value(f"select count(*) from {table}") for table in TABLES} == dict.fromkeys(TABLES, 0)
+    assert {
+        table: shelf.database.value(f"select count(*) from {table}") for table in TABLES
+    } == dict.fromkeys(TABLES, 0)
     assert list((shelf.settings.data / "indexes").iterdir()) == []
     assert [file for file in (shelf.settings.data / "files").rglob("*") if file.is_file()] == []
     begun = {one.document_id for one in ended if isinstance(one, DocumentProgress)}
-    assert begun <= {one.document_id for one in ended if isinstance(one, DocumentDone)}, "nothing looks busy for ever"
+    assert begun <= {one.document_id for one in ended if isinstance(one, DocumentDone)}, (
+        "nothing looks busy for ever"
+    )
 
 
 def test_what_has_failed_while_the_ingest_broke_off_is_told_as_well(shelf: Shelf) -> None:
-    """Reading is ahead of what is told: a document that has failed by then must not look busy for ever."""
+    """Reading is ahead of what is told: a document that has failed by then must not look busy for
+    ever.
+    """
     bad = shelf.files / "bad.pdf"
     bad.write_bytes(b"%PDF-1.7 nothing")
     heard: list[Event] = []
@@ -116,17 +131,28 @@ def test_what_a_transaction_takes_back_never_gets_into_an_index(shelf: Shelf) ->
     assert shelf.library.check() == []
 
 
-def test_deleted_documents_are_not_found_although_the_indexes_cannot_be_written(shelf: Shelf) -> None:
+def test_deleted_documents_are_not_found_although_the_indexes_cannot_be_written(
+    shelf: Shelf,
+) -> None:
     everything = SearchOptions(mode="lexical", collapse=1.0)
-    shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", "Cats sleep."), shelf.source("dogs.md", "Dogs sleep.")])
+    shelf.library.ingest(
+        OWNER,
+        "Docs",
+        [shelf.source("cats.md", "Cats sleep."), shelf.source("dogs.md", "Dogs sleep.")],
+    )
     (cats,) = [one.id for one in shelf.library.documents(OWNER, "Docs", "cats")]
     assert len(shelf.library.retrieve(OWNER, "Docs", "sleep", options=everything)) == 2
     index = shelf.library.indexes.of(answering(shelf))
     shelf.library.delete_documents(OWNER, [cats])
     with at_most(10):
-        assert [hit.document for hit in shelf.library.retrieve(OWNER, "Docs", "sleep", options=everything)] == ["dogs.md"]
+        assert [
+            hit.document
+            for hit in shelf.library.retrieve(OWNER, "Docs", "sleep", options=everything)
+        ] == ["dogs.md"]
         assert any("could not be written" in problem.what for problem in index.check())
-    assert [hit.document for hit in shelf.library.retrieve(OWNER, "Docs", "sleep", options=everything)] == ["dogs.md"]
+    assert [
+        hit.document for hit in shelf.library.retrieve(OWNER, "Docs", "sleep", options=everything)
+    ] == ["dogs.md"]
     assert index.check() == []
 
 
@@ -147,7 +173,10 @@ class SlowToOpen(Indexes):
 def test_to_open_a_large_index_holds_up_no_other(shelf: Shelf, tmp_path: Path) -> None:
     shelf.library.ingest(OWNER, "Docs", [shelf.source("cats.md", "Cats sleep.")])
     shelf.library.ingest(OWNER, "Others", [shelf.source("dogs.md", "Dogs bark.")])
-    slow, other = answering(shelf), shelf.library.store.version(shelf.library.collection(OWNER, "Others").id)
+    slow, other = (
+        answering(shelf),
+        shelf.library.store.version(shelf.library.collection(OWNER, "Others").id),
+    )
     indexes = SlowToOpen(shelf, slow, tmp_path / "indexes")
     found: list[CollectionIndex] = []
     threads = [threading.Thread(target=lambda: found.append(indexes.of(slow))) for _ in range(2)]
@@ -162,7 +191,9 @@ def test_to_open_a_large_index_holds_up_no_other(shelf: Shelf, tmp_path: Path) -
     indexes.close()
 
 
-def test_those_used_last_stay_open_and_the_others_answer_too(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_those_used_last_stay_open_and_the_others_answer_too(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(indexes_module, "MOST_OPEN", 3)
     wrong: list[BaseException] = []
 
@@ -170,7 +201,9 @@ def test_those_used_last_stay_open_and_the_others_answer_too(shelf: Shelf, monke
         try:
             for number in range(8):
                 name = f"{(first + number) % 8}.md"
-                shelf.library.ingest(OWNER, name, [shelf.source(f"{first}-{name}", f"Cats {first} of {name} sleep.")])
+                shelf.library.ingest(
+                    OWNER, name, [shelf.source(f"{first}-{name}", f"Cats {first} of {name} sleep.")]
+                )
                 assert shelf.texts("sleep", collection=name)
         except BaseException as error:  # noqa: BLE001 - reported below, in the thread of the test
             wrong.append(error)
@@ -182,15 +215,22 @@ def test_those_used_last_stay_open_and_the_others_answer_too(shelf: Shelf, monke
         thread.join()
     assert wrong == []
     names = [collection.name for collection in shelf.library.collections(OWNER)]
-    hits = shelf.library.retrieve(OWNER, names, "cats sleep", top_k=100, options=SearchOptions(collapse=1.0, merge=False))
+    hits = shelf.library.retrieve(
+        OWNER, names, "cats sleep", top_k=100, options=SearchOptions(collapse=1.0, merge=False)
+    )
     assert len(hits) == 24, "in more collections than stay open"
     assert shelf.library.check() == []
     mapped = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines()}
     for kind in ("hnsw", "arrow"):
-        assert len([one for one in mapped if re.search(rf"{shelf.settings.data}/.*\.{kind}$", one)]) <= 3
+        assert (
+            len([one for one in mapped if re.search(rf"{shelf.settings.data}/.*\.{kind}$", one)])
+            <= 3
+        )
 
 
-def test_one_index_that_cannot_be_saved_does_not_keep_others_from_it(shelf: Shelf, caplog: pytest.LogCaptureFixture) -> None:
+def test_one_index_that_cannot_be_saved_does_not_keep_others_from_it(
+    shelf: Shelf, caplog: pytest.LogCaptureFixture
+) -> None:
     class Unsaved(CollectionIndex):
         def close(self) -> None:
             super().close()
@@ -232,14 +272,22 @@ def test_a_query_may_hold_anything_but_collections_are_needed(shelf: Shelf) -> N
         shelf.library.retrieve(OWNER, [], "cats")
 
 
-def test_the_same_version_can_be_made_again_when_its_model_has_changed_under_its_name(shelf: Shelf) -> None:
+def test_the_same_version_can_be_made_again_when_its_model_has_changed_under_its_name(
+    shelf: Shelf,
+) -> None:
     library = shelf.library
-    library.ingest(OWNER, "Docs", [shelf.source("cats.md", "Cats sleep."), shelf.source("dogs.md", "Dogs bark.")])
+    library.ingest(
+        OWNER,
+        "Docs",
+        [shelf.source("cats.md", "Cats sleep."), shelf.source("dogs.md", "Dogs bark.")],
+    )
     old = answering(shelf)
     assert library.retrieve(OWNER, "Docs", "cats sleep", mode="dense")
 
     def again() -> IndexVersion:
-        return library.versions.add(OWNER, "Docs", embedder="fake", max_tokens=old.max_tokens, overlap=old.overlap)
+        return library.versions.add(
+            OWNER, "Docs", embedder="fake", max_tokens=old.max_tokens, overlap=old.overlap
+        )
 
     with pytest.raises(ConfigError, match="already"):
         again()

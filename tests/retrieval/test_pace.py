@@ -1,4 +1,6 @@
-"""How many documents are stored at once: few at first, so that progress is seen, then what the machine can bear."""
+"""How many documents are stored at once: few at first, so that progress is seen, then what the
+machine can bear.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ class Counted(FakeEmbedder):
 def test_the_first_documents_are_stored_before_hundreds_of_chunks_are_embedded(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ingest, "_GROUP_S", 60)  # on a slow machine the first group would be smaller yet
+    monkeypatch.setattr(
+        ingest, "_GROUP_S", 60
+    )  # on a slow machine the first group would be smaller yet
     embedder, after = Counted(), []
     library = Library(shelf.database, shelf.settings, embedder)
 
@@ -36,9 +40,13 @@ def test_the_first_documents_are_stored_before_hundreds_of_chunks_are_embedded(
         if isinstance(event, DocumentDone):
             after.append(embedder.texts)
 
-    text = "\n\n".join(f"# Part {part}\n\n{f'Cats sleep in part {part}. ' * 30}" for part in range(15))
+    text = "\n\n".join(
+        f"# Part {part}\n\n{f'Cats sleep in part {part}. ' * 30}" for part in range(15)
+    )
     with bus.listening(heard):
-        done = library.ingest(OWNER, "Docs", [shelf.source(f"{n}.md", f"{n}\n\n{text}") for n in range(12)])
+        done = library.ingest(
+            OWNER, "Docs", [shelf.source(f"{n}.md", f"{n}\n\n{text}") for n in range(12)]
+        )
     chunks = done[0].chunks
     assert chunks >= 15
     assert after[0] <= 32 + chunks

@@ -85,9 +85,7 @@ def test_what_comes_piece_by_piece_is_given_in_the_same_way(desk: Desk) -> None:
     assert not list(desk.folder.glob("passages*")), "it is small"
 
 
-def test_much_in_memory_is_written_on_the_way(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_much_in_memory_is_written_on_the_way(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passages_module, "FAR", 50)
     monkeypatch.setattr(passages_module, "_SLICE", 20)
     desk.put("a", 200)

@@ -31,8 +31,12 @@ from agentkit.settings import Settings
 TEA = Question("How hot is green tea brewed?", {"tea.md": 2, "kettle.pdf": 1})
 PUMP = Question("How long is the warranty?", {"pump.txt": 1})
 
-words = st.text(st.characters(codec="utf-8"), min_size=1).map(lambda text: text.strip()).filter(bool)
-questions = st.builds(Question, words, st.dictionaries(words, st.integers(1, 1_000), min_size=1, max_size=4))
+words = (
+    st.text(st.characters(codec="utf-8"), min_size=1).map(lambda text: text.strip()).filter(bool)
+)
+questions = st.builds(
+    Question, words, st.dictionaries(words, st.integers(1, 1_000), min_size=1, max_size=4)
+)
 
 
 @pytest.fixture
@@ -49,7 +53,9 @@ def test_a_set_is_made_filled_renamed_and_deleted(kept: Questions) -> None:
     assert kept.replace_questions("ann", made.id, [PUMP, TEA]).questions == 2
     assert kept.questions("ann", made.id) == [PUMP, TEA]
     assert kept.rename("ann", made.id, "Tea").name == "Tea"
-    assert kept.rename("ann", made.id, "Tea").name == "Tea", "the name that it has is no other set's"
+    assert kept.rename("ann", made.id, "Tea").name == "Tea", (
+        "the name that it has is no other set's"
+    )
     kept.create("ann", "alpha")
     assert [one.name for one in kept.sets("ann")] == ["alpha", "Tea"]
     assert kept.named("ann", "Tea").id == made.id
@@ -102,7 +108,16 @@ def measured(set_id: str) -> Measurement:
         QuestionResult(PUMP.text, {"pump.txt": None}, 0.0, False, 0.02),
     )
     options = SearchOptions(mode="dense", top_k=5, min_score=0.2)
-    return Measurement(new_id(), set_id, "Kitchen", "v1", options, {"ndcg_10": 0.5, "questions": 1}, utc_now(), results)
+    return Measurement(
+        new_id(),
+        set_id,
+        "Kitchen",
+        "v1",
+        options,
+        {"ndcg_10": 0.5, "questions": 1},
+        utc_now(),
+        results,
+    )
 
 
 def test_measurements_are_kept_newest_first(kept: Questions) -> None:
@@ -139,7 +154,9 @@ def test_impossible_questions(text: str, expected: dict[str, int], message: str)
 
 @given(given_questions=st.lists(questions, min_size=1, max_size=5))
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_what_is_stored_is_what_comes_back(given_questions: list[Question], kept: Questions) -> None:
+def test_what_is_stored_is_what_comes_back(
+    given_questions: list[Question], kept: Questions
+) -> None:
     known = kept.sets("ann") or [kept.create("ann", "Any")]
     kept.replace_questions("ann", known[0].id, given_questions)
     assert kept.questions("ann", known[0].id) == given_questions
@@ -162,12 +179,17 @@ def test_expected_documents_are_read_as_they_are_written(question: Question) -> 
 
 
 def test_a_csv_as_people_write_it() -> None:
-    plain = "question,notes,expected\r\nHow hot?,x, tea.md | kettle.pdf=2 |\r\n\r\nWhy?,,a=b.txt\r\n"
+    plain = (
+        "question,notes,expected\r\nHow hot?,x, tea.md | kettle.pdf=2 |\r\n\r\nWhy?,,a=b.txt\r\n"
+    )
     assert read_questions("tea.csv", plain.encode()) == [
-        Question("How hot?", {"tea.md": 1, "kettle.pdf": 2}), Question("Why?", {"a=b.txt": 1}),
-    ]  # fmt: skip
+        Question("How hot?", {"tea.md": 1, "kettle.pdf": 2}),
+        Question("Why?", {"a=b.txt": 1}),
+    ]
     semicolons = '\ufeffQuestion;Expected\n"How hot; really?";tea.md\n'
-    assert read_questions("tea.csv", semicolons.encode()) == [Question("How hot; really?", {"tea.md": 1})]
+    assert read_questions("tea.csv", semicolons.encode()) == [
+        Question("How hot; really?", {"tea.md": 1})
+    ]
 
 
 def test_a_spreadsheet_runs_nothing() -> None:
@@ -180,18 +202,41 @@ def test_a_spreadsheet_runs_nothing() -> None:
     [
         ("a.csv", b"", "a.csv has no questions"),
         ("a.csv", b"question,expected\n", "a.csv has no questions"),
-        ("a.csv", b"Why?,a.txt\n", "a.csv begins with 'Why?, a.txt'; its first line must name the columns question, expected"),
-        ("a.csv", b"question,expected\nWhy?,a.txt\n\nHow?,|\n", "a.csv line 4: The question 'How?' has no expected document"),
+        (
+            "a.csv",
+            b"Why?,a.txt\n",
+            (
+                "a.csv begins with 'Why?, a.txt'; its first line must name the columns question,"
+                " expected"
+            ),
+        ),
+        (
+            "a.csv",
+            b"question,expected\nWhy?,a.txt\n\nHow?,|\n",
+            "a.csv line 4: The question 'How?' has no expected document",
+        ),
         ("a.csv", b"question,expected\nWhy?\n", "a.csv line 2 has 1 cells"),
         ("a.csv", b"question,expected\nWhy?,a=0\n", "a.csv line 2: The grade of 'a' is 0"),
         ("a.csv", b'question,expected\n"Why?,a.txt\n', "a.csv line 2 is no CSV"),
         ("a.csv", "question,expected\nWarum für?,a".encode("latin-1"), "a.csv is no UTF-8 text"),
-        ("a.jsonl", b'{"question": "Why?", "expected": ["a"]}\nnonsense\n', "a.jsonl line 2 is not a JSON object"),
-        ("a.jsonl", b'{"question": "Why?"}\n', "a.jsonl line 1 is not a JSON object with question and expected"),
+        (
+            "a.jsonl",
+            b'{"question": "Why?", "expected": ["a"]}\nnonsense\n',
+            "a.jsonl line 2 is not a JSON object",
+        ),
+        (
+            "a.jsonl",
+            b'{"question": "Why?"}\n',
+            "a.jsonl line 1 is not a JSON object with question and expected",
+        ),
         ("a.jsonl", b"[1]\n", "a.jsonl line 1 is not"),
         ("a.jsonl", b'{"question": 5, "expected": ["a"]}\n', "a.jsonl line 1 has question 5"),
         ("a.jsonl", b'{"question": "Why?", "expected": [5]}\n', "give a text, and names"),
-        ("a.jsonl", b'{"question": "Why?", "expected": {"a": 0.5}}\n', "a.jsonl line 1: The grade of 'a' is 0.5"),
+        (
+            "a.jsonl",
+            b'{"question": "Why?", "expected": {"a": 0.5}}\n',
+            "a.jsonl line 1: The grade of 'a' is 0.5",
+        ),
         ("a.jsonl", b"[" * 100_000 + b"\n", "a.jsonl line 1 is not"),
     ],
 )
@@ -212,4 +257,6 @@ def test_the_questions_of_the_samples() -> None:
     settings = Settings()
     found = sample_questions(settings.sample_questions.read_text(encoding="utf-8"))
     assert len(found) > 20
-    assert {name for one in found for name in one.expected} <= {path.name for path in settings.samples.iterdir()}
+    assert {name for one in found for name in one.expected} <= {
+        path.name for path in settings.samples.iterdir()
+    }

@@ -13,7 +13,15 @@ from typing import Any
 import pytest
 
 from agentkit.core import bus
-from agentkit.errors import BadModelReply, ConfigError, ModelAuthFailed, ModelError, ModelNotFound, ModelUnreachable, RateLimited
+from agentkit.errors import (
+    BadModelReply,
+    ConfigError,
+    ModelAuthFailed,
+    ModelError,
+    ModelNotFound,
+    ModelUnreachable,
+    RateLimited,
+)
 from agentkit.events import Event, ModelCalled, ModelReplied
 from agentkit.retrieval.embedding.rerank import CrossEncoderReranker, Rerankers, ServerReranker
 
@@ -21,7 +29,9 @@ TEXTS = ["Tea is green.", "Coffee is black.", "Milk is white."]
 
 
 class Service(ThreadingHTTPServer):
-    """Answers `POST /v1/rerank` with what the test has put into `answer`, and keeps what was asked."""
+    """Answers `POST /v1/rerank` with what the test has put into `answer`, and keeps what was
+    asked.
+    """
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -63,23 +73,37 @@ def service() -> Iterator[Service]:
 
 def results(*scores: float, key: str = "relevance_score") -> list[dict[str, float]]:
     """As servers send them: best first, each with the number of its text."""
-    return sorted(({"index": number, key: score} for number, score in enumerate(scores)), key=lambda one: -one[key])
+    return sorted(
+        ({"index": number, key: score} for number, score in enumerate(scores)),
+        key=lambda one: -one[key],
+    )
 
 
-def heard_from(reranker: ServerReranker | CrossEncoderReranker, query: str, texts: list[str]) -> tuple[list[float], list[Event]]:
+def heard_from(
+    reranker: ServerReranker | CrossEncoderReranker, query: str, texts: list[str]
+) -> tuple[list[float], list[Event]]:
     events: list[Event] = []
     with bus.listening(events.append):
         return reranker.scores(query, texts), events
 
 
 def test_a_server_scores_in_the_order_of_the_texts(service: Service) -> None:
-    service.answer = {"model": "r", "results": results(0.2, 0.9, 0.1), "usage": {"total_tokens": 42}}
+    service.answer = {
+        "model": "r",
+        "results": results(0.2, 0.9, 0.1),
+        "usage": {"total_tokens": 42},
+    }
     reranker = ServerReranker(service.base_url + "/", "secret-key", "jina-reranker")
     scores, events = heard_from(reranker, "what is black", TEXTS)
     assert scores == [0.2, 0.9, 0.1]
     ((path, headers, body),) = service.asked
     assert (path, headers["Authorization"]) == ("/v1/rerank", "Bearer secret-key")
-    assert body == {"model": "jina-reranker", "query": "what is black", "documents": TEXTS, "top_n": 3}
+    assert body == {
+        "model": "jina-reranker",
+        "query": "what is black",
+        "documents": TEXTS,
+        "top_n": 3,
+    }
     assert reranker.name == f"jina-reranker at {service.base_url}"
     called, replied = events
     assert isinstance(called, ModelCalled)
@@ -108,11 +132,18 @@ def test_logits_are_brought_to_0_to_1(service: Service, key: str) -> None:
         (200, "<html>", BadModelReply, "not JSON"),
         (200, {"results": [{"text": "x"}]}, BadModelReply, "form that is not known"),
         (200, {"results": results(0.5)}, BadModelReply, "gave 1 scores for 3 passages"),
-        (200, '[{"index": 0, "score": NaN}, {"index": 1, "score": 1}, {"index": 2, "score": 1}]', BadModelReply, "is no number"),
+        (
+            200,
+            '[{"index": 0, "score": NaN}, {"index": 1, "score": 1}, {"index": 2, "score": 1}]',
+            BadModelReply,
+            "is no number",
+        ),
         (200, [], BadModelReply, "gave 0 scores"),
     ],
-)  # fmt: skip
-def test_what_a_server_does_wrong_is_told(service: Service, status: int, answer: Any, kind: type[ModelError], says: str) -> None:
+)
+def test_what_a_server_does_wrong_is_told(
+    service: Service, status: int, answer: Any, kind: type[ModelError], says: str
+) -> None:
     service.status, service.answer = status, answer
     events: list[Event] = []
     with bus.listening(events.append), pytest.raises(kind, match=says) as raised:
@@ -121,18 +152,24 @@ def test_what_a_server_does_wrong_is_told(service: Service, status: int, answer:
     replied = events[-1]
     assert isinstance(replied, ModelReplied)
     assert (replied.status, replied.error_type, replied.cost) == ("failed", kind.__name__, 0.0)
-    assert replied.usage.estimated == (kind is BadModelReply)  # who gives no answer has read nothing
+    assert replied.usage.estimated == (
+        kind is BadModelReply
+    )  # who gives no answer has read nothing
 
 
 def test_a_server_that_is_not_there_is_told_without_the_login() -> None:
-    with pytest.raises(ModelUnreachable, match=r"r at http://127\.0\.0\.1:9/v1 cannot be reached") as raised:
+    with pytest.raises(
+        ModelUnreachable, match=r"r at http://127\.0\.0\.1:9/v1 cannot be reached"
+    ) as raised:
         ServerReranker("http://me:pass@127.0.0.1:9/v1", "", "r").scores("q", TEXTS)
     assert "pass" not in str(raised.value)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A BERT of one layer whose output is the weight of the words in it: `good` counts up, `bad` down."""
+    """A BERT of one layer whose output is the weight of the words in it: `good` counts up, `bad`
+    down.
+    """
     return made(tmp_path_factory.mktemp("cross-encoder"), labels=1)
 
 
@@ -144,9 +181,14 @@ def made(folder: Path, labels: int) -> Path:
     (folder / "vocab.txt").write_text("\n".join(words))
     transformers.BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
     config = transformers.BertConfig(
-        vocab_size=len(words), hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8,
-        max_position_embeddings=32, num_labels=labels,
-    )  # fmt: skip
+        vocab_size=len(words),
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        intermediate_size=8,
+        max_position_embeddings=32,
+        num_labels=labels,
+    )
     torch.manual_seed(1)
     model = transformers.BertForSequenceClassification(config)
     with torch.no_grad():
@@ -178,7 +220,9 @@ def test_a_cross_encoder_in_a_folder_scores_by_what_it_reads(folder: Path) -> No
     assert (replied.provider, replied.purpose, replied.cost) == ("local", "rerank", 0.0)
     assert replied.usage.input == 7 + 7 + 6  # each with [CLS], two [SEP] and the question
     assert reranker.scores("tea", []) == []
-    assert reranker.scores("tea", ["good " * 100]) == pytest.approx(scores[1:2], abs=0.2), "what is too long is cut"
+    assert reranker.scores("tea", ["good " * 100]) == pytest.approx(scores[1:2], abs=0.2), (
+        "what is too long is cut"
+    )
 
 
 def test_folders_that_hold_no_reranker_are_told(folder: Path, tmp_path: Path) -> None:

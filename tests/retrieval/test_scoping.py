@@ -40,23 +40,51 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stored]:
     database.migrate("retrieval", MIGRATIONS)
     documents: list[dict[str, Any]] = [
         {
-            "id": f"d{n}", "collection_id": "c" if n < 20 else "another", "version_id": "v", "name": f"n{n}", "source": f"s{n}",
-            "sha256": "", "pending_sha256": "", "bytes": 1, "media_type": TYPES[n % 3], "title": "", "pages": None,
-            "status": "indexed", "error": "", "note": "", "chunks": 5, "tokens": 5, "seconds": 0.0,
-            "created_at": NOW + timedelta(days=n), "updated_at": NOW, "tags": TAGS[: n % 5] if n % 2 else TAGS[n % 4 :],
+            "id": f"d{n}",
+            "collection_id": "c" if n < 20 else "another",
+            "version_id": "v",
+            "name": f"n{n}",
+            "source": f"s{n}",
+            "sha256": "",
+            "pending_sha256": "",
+            "bytes": 1,
+            "media_type": TYPES[n % 3],
+            "title": "",
+            "pages": None,
+            "status": "indexed",
+            "error": "",
+            "note": "",
+            "chunks": 5,
+            "tokens": 5,
+            "seconds": 0.0,
+            "created_at": NOW + timedelta(days=n),
+            "updated_at": NOW,
+            "tags": TAGS[: n % 5] if n % 2 else TAGS[n % 4 :],
         }
         for n in range(24)
-    ]  # fmt: skip
+    ]
     database.insert_arrow("documents", pyarrow.Table.from_pylist(documents))
     chunks: list[dict[str, Any]] = []
     for number in range(120, 0, -1):  # not in the order of their ids
         document = documents[number % 24]
         page = None if number % 3 == 0 else number // 12
         version = "v" if number % 10 else "beside"
-        chunks.append({
-            "id": number, "version_id": version, "document_id": document["id"], "ordinal": number, "text": "", "heading": "",
-            "page": page, "place": "", "start_at": 0, "end_at": 1, "tokens": 1, "embedding": [1.0],
-        })  # fmt: skip
+        chunks.append(
+            {
+                "id": number,
+                "version_id": version,
+                "document_id": document["id"],
+                "ordinal": number,
+                "text": "",
+                "heading": "",
+                "page": page,
+                "place": "",
+                "start_at": 0,
+                "end_at": 1,
+                "tokens": 1,
+                "embedding": [1.0],
+            }
+        )
     database.insert_arrow("chunks", pyarrow.Table.from_pylist(chunks))
     here = [
         (chunk["id"], chunk["page"], documents[chunk["id"] % 24])
@@ -85,15 +113,22 @@ SCOPES = st.builds(
     st.none() | st.lists(st.integers(0, 25).map(lambda n: f"d{n}"), max_size=8),
     st.lists(st.sampled_from([*TYPES, "image/png"]), max_size=2),
     st.lists(st.sampled_from([*TAGS, "none", ""]), max_size=2),
-    TIMES, TIMES, st.none() | st.integers(0, 12), st.none() | st.integers(0, 12),
-)  # fmt: skip
+    TIMES,
+    TIMES,
+    st.none() | st.integers(0, 12),
+    st.none() | st.integers(0, 12),
+)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(scope=SCOPES)
 def test_scopes_agree_with_a_filter_by_hand(stored: Stored, scope: Scope) -> None:
     found = allowed_chunks(stored.table, HERE, scope)
-    wanted = sorted(number for number, page, document in stored.chunks if fits(scope, page, document))
+    wanted = sorted(
+        number for number, page, document in stored.chunks if fits(scope, page, document)
+    )
     if found is None:
         assert wanted == sorted(number for number, _, _ in stored.chunks)
     else:
@@ -117,13 +152,21 @@ def test_documents_of_another_collection_are_not_reached_by_their_ids(stored: St
 def test_times_with_a_zone_are_understood(stored: Stored) -> None:
     zone = timezone(timedelta(hours=5))
     naive = allowed_chunks(stored.table, HERE, Scope(added_from=NOW + timedelta(days=3)))
-    aware = allowed_chunks(stored.table, HERE, Scope(added_from=(NOW + timedelta(days=3)).replace(tzinfo=UTC).astimezone(zone)))
+    aware = allowed_chunks(
+        stored.table,
+        HERE,
+        Scope(added_from=(NOW + timedelta(days=3)).replace(tzinfo=UTC).astimezone(zone)),
+    )
     assert naive is not None
     assert aware is not None
     assert naive.tolist() == aware.tolist() != []
 
 
 def test_a_scope_is_only_a_path_to_ids(tmp_path: Path, stored: Stored) -> None:
-    found = allowed_chunks(stored.table, HERE, Scope(tags=["' or true --"], document_ids=["d1'); drop table chunks; --"]))
+    found = allowed_chunks(
+        stored.table,
+        HERE,
+        Scope(tags=["' or true --"], document_ids=["d1'); drop table chunks; --"]),
+    )
     assert found is not None
     assert len(found) == 0

@@ -15,11 +15,19 @@ def write(*paths: Path) -> None:
 
 
 def test_a_folder_without_what_is_hidden(tmp_path: Path) -> None:
-    write(tmp_path / "b.txt", tmp_path / "a" / "c.txt", tmp_path / ".git" / "config", tmp_path / ".hidden")
+    write(
+        tmp_path / "b.txt",
+        tmp_path / "a" / "c.txt",
+        tmp_path / ".git" / "config",
+        tmp_path / ".hidden",
+    )
     write(tmp_path / "node_modules" / "x.js", tmp_path / "a" / "__pycache__" / "y.pyc")
     found = sources_from_paths([tmp_path])
     assert [source.name for source in found] == ["a/c.txt", "b.txt"]
-    assert [source.origin for source in found] == [str(tmp_path / "a" / "c.txt"), str(tmp_path / "b.txt")]
+    assert [source.origin for source in found] == [
+        str(tmp_path / "a" / "c.txt"),
+        str(tmp_path / "b.txt"),
+    ]
 
 
 def test_each_file_once_and_loops_end(tmp_path: Path) -> None:
@@ -32,7 +40,9 @@ def test_each_file_once_and_loops_end(tmp_path: Path) -> None:
 
 def test_equal_names_get_their_folders(tmp_path: Path) -> None:
     write(tmp_path / "one" / "x" / "r.txt", tmp_path / "two" / "x" / "r.txt", tmp_path / "s.txt")
-    found = sources_from_paths([tmp_path / "one" / "x" / "r.txt", tmp_path / "two" / "x" / "r.txt", tmp_path / "s.txt"])
+    found = sources_from_paths(
+        [tmp_path / "one" / "x" / "r.txt", tmp_path / "two" / "x" / "r.txt", tmp_path / "s.txt"]
+    )
     assert [source.name for source in found] == ["one/x/r.txt", "two/x/r.txt", "s.txt"]
 
 

@@ -1,4 +1,6 @@
-"""Collections as files: what goes out comes in again, elsewhere too; what is no such file, or a damaged one, changes nothing."""
+"""Collections as files: what goes out comes in again, elsewhere too; what is no such file, or a
+damaged one, changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,17 @@ from agentkit.retrieval import Library, StoredDocument
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.transfer.bundle import CHUNKS, DOCUMENTS, Bundle, file_name, reading
 from agentkit.retrieval.transfer.bundle_tables import groups, schema
-from tests.retrieval.bundles import changed, documents, forged, members, pack, parquet, refuse, resealed, untouched
+from tests.retrieval.bundles import (
+    changed,
+    documents,
+    forged,
+    members,
+    pack,
+    parquet,
+    refuse,
+    resealed,
+    untouched,
+)
 from tests.retrieval.conftest import OWNER, Shelf
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,7 +45,8 @@ QUERIES = ("tea at 80 degrees", "the river Danube", "warranty of the pump", "not
 TEXTS = {
     "tea.md": "# Tea\n\nGreen tea is brewed at 80 degrees.\n\nBlack tea at 95 degrees.",
     "rivers.md": "# Rivers\n\nThe Danube is 2,850 kilometres long. 東京の川は短い。",
-    "pump.txt": "The warranty of the pump lasts three years.\n\n" + "It is checked every year. " * 400,
+    "pump.txt": "The warranty of the pump lasts three years.\n\n"
+    + "It is checked every year. " * 400,
 }
 
 
@@ -43,7 +56,9 @@ def filled(shelf: Shelf) -> Shelf:
     sources = [shelf.source(name, text) for name, text in TEXTS.items()]
     shelf.library.ingest(OWNER, "Docs", [*sources, shelf.source("empty.txt", "")])
     some = documents(shelf.library)
-    shelf.library.tag_documents(OWNER, [some["tea.md"].id, some["pump.txt"].id], add=["kitchen", "2026"])
+    shelf.library.tag_documents(
+        OWNER, [some["tea.md"].id, some["pump.txt"].id], add=["kitchen", "2026"]
+    )
     shelf.library.set_options(OWNER, "Docs", SearchOptions(top_k=3, min_score=0.01))
     return shelf
 
@@ -56,12 +71,22 @@ def exported(filled: Shelf, tmp_path: Path) -> Path:
 def found(library: Library, owner: str, collection: str) -> list[Any]:
     """What a search shows of each hit, for some queries in all modes.
 
-    Without the scores of words: removed chunks count in them until the lexical index is tidied, in the background.
+    Without the scores of words: removed chunks count in them until the lexical index is tidied, in
+    the background.
     """
     kept = ("dense", "dense_rank", "lexical_rank")
     return [
         (
-            *(hit.rank, hit.document, hit.page, hit.heading, hit.place, hit.start, hit.end, hit.text),
+            *(
+                hit.rank,
+                hit.document,
+                hit.page,
+                hit.heading,
+                hit.place,
+                hit.start,
+                hit.end,
+                hit.text,
+            ),
             {name: score for name, score in hit.scores.items() if name in kept},
         )
         for query in QUERIES
@@ -76,11 +101,32 @@ def facts(library: Library, owner: str, collection: str) -> dict[str, Any]:
     for name, one in documents(library, owner, collection).items():
         text = library.text(owner, one.id) if one.chunks else None
         pieces = [
-            (piece.ordinal, piece.text, piece.heading, piece.page, piece.place, piece.start, piece.end, piece.tokens)
+            (
+                piece.ordinal,
+                piece.text,
+                piece.heading,
+                piece.page,
+                piece.place,
+                piece.start,
+                piece.end,
+                piece.tokens,
+            )
             for piece in library.chunks(owner, one.id, limit=1_000)
         ]
-        row = (one.source, one.sha256, one.bytes, one.media_type, one.status, one.error, one.note, one.chunks, one.tokens)
-        sections = library.store.database.value("select sections from texts where document_id = ?", [one.id])
+        row = (
+            one.source,
+            one.sha256,
+            one.bytes,
+            one.media_type,
+            one.status,
+            one.error,
+            one.note,
+            one.chunks,
+            one.tokens,
+        )
+        sections = library.store.database.value(
+            "select sections from texts where document_id = ?", [one.id]
+        )
         more = (one.pages, one.title, one.created_at, one.updated_at, one.tags, sections)
         told[name] = (row, more, text, pieces)
     return told
@@ -91,20 +137,29 @@ def test_what_goes_out_comes_in_elsewhere(filled: Shelf, elsewhere: Shelf, expor
     assert hits
     shutil.rmtree(filled.files)
     made = elsewhere.library.transfer.load("bob", exported)
-    assert (made.name, made.owner, made.documents, made.chunks) == ("Docs", "bob", 4, sum(len(one[3]) for one in before.values()))
+    assert (made.name, made.owner, made.documents, made.chunks) == (
+        "Docs",
+        "bob",
+        4,
+        sum(len(one[3]) for one in before.values()),
+    )
     assert facts(elsewhere.library, "bob", "Docs") == before
     assert found(elsewhere.library, "bob", "Docs") == hits
     assert elsewhere.library.options("bob", "Docs") == SearchOptions(top_k=3, min_score=0.01)
     assert elsewhere.library.tags("bob", "Docs") == ["2026", "kitchen"]
     for name, one in documents(elsewhere.library, "bob").items():
         if one.sha256:
-            assert elsewhere.library.original("bob", one.id).read_text(encoding="utf-8") == TEXTS[name]
+            assert (
+                elsewhere.library.original("bob", one.id).read_text(encoding="utf-8") == TEXTS[name]
+            )
     assert elsewhere.library.check() == []
     elsewhere.reopen()
     assert found(elsewhere.library, "bob", "Docs") == hits
 
 
-def test_beside_the_one_it_came_from_it_lives_a_life_of_its_own(filled: Shelf, exported: Path) -> None:
+def test_beside_the_one_it_came_from_it_lives_a_life_of_its_own(
+    filled: Shelf, exported: Path
+) -> None:
     hits = found(filled.library, OWNER, "Docs")
     filled.library.transfer.load(OWNER, exported, " Copy ")
     assert not {one.id for one in documents(filled.library).values()} & {
@@ -113,29 +168,46 @@ def test_beside_the_one_it_came_from_it_lives_a_life_of_its_own(filled: Shelf, e
     filled.library.delete_collection(OWNER, "Docs")
     assert found(filled.library, OWNER, "Copy") == hits
     assert filled.library.check() == [], "the originals that both shared must stay"
-    again = filled.library.ingest(OWNER, "Copy", [filled.source("tea.md", TEXTS["tea.md"]), filled.source("new.md", "Cocoa.")])
+    again = filled.library.ingest(
+        OWNER, "Copy", [filled.source("tea.md", TEXTS["tea.md"]), filled.source("new.md", "Cocoa.")]
+    )
     assert [one.status for one in again] == ["unchanged", "indexed"]
 
 
-def test_a_failed_document_can_be_retried_from_its_original(shelf: Shelf, elsewhere: Shelf, tmp_path: Path) -> None:
+def test_a_failed_document_can_be_retried_from_its_original(
+    shelf: Shelf, elsewhere: Shelf, tmp_path: Path
+) -> None:
     shelf.library.ingest(OWNER, "Docs", [shelf.source("bad.pdf", "%PDF-1.4 nothing of the sort")])
     path = shelf.library.transfer.export(OWNER, "Docs", tmp_path / "docs.zip")
     elsewhere.library.transfer.load(OWNER, path)
     bad = documents(elsewhere.library)["bad.pdf"]
-    assert (bad.status, bad.chunks, bad.error) == ("failed", 0, documents(shelf.library)["bad.pdf"].error)
+    assert (bad.status, bad.chunks, bad.error) == (
+        "failed",
+        0,
+        documents(shelf.library)["bad.pdf"].error,
+    )
     assert elsewhere.library.original(OWNER, bad.id).read_text() == "%PDF-1.4 nothing of the sort"
 
 
-def test_what_is_taken_in_just_now_goes_out_as_it_answers(shelf: Shelf, elsewhere: Shelf, tmp_path: Path) -> None:
+def test_what_is_taken_in_just_now_goes_out_as_it_answers(
+    shelf: Shelf, elsewhere: Shelf, tmp_path: Path
+) -> None:
     shelf.library.ingest(OWNER, "Docs", [shelf.source("tea.md", TEXTS["tea.md"])])
     store = shelf.library.store
-    version, tea = store.version(shelf.library.collection(OWNER, "Docs").id), documents(shelf.library)["tea.md"]
+    version, tea = (
+        store.version(shelf.library.collection(OWNER, "Docs").id),
+        documents(shelf.library)["tea.md"],
+    )
     new = StoredDocument("new", version.collection_id, "new.md", "upload:new.md", "b" * 64, 5)
     changed = StoredDocument(tea.id, version.collection_id, "tea.md", tea.source, "a" * 64, 5)
     store.register(version, [new], [changed])
-    elsewhere.library.transfer.load(OWNER, shelf.library.transfer.export(OWNER, "Docs", tmp_path / "docs.zip"))
+    elsewhere.library.transfer.load(
+        OWNER, shelf.library.transfer.export(OWNER, "Docs", tmp_path / "docs.zip")
+    )
     rows = documents(elsewhere.library)
-    assert {name: (one.status, one.sha256) for name, one in rows.items()} == {"tea.md": ("indexed", tea.sha256)}
+    assert {name: (one.status, one.sha256) for name, one in rows.items()} == {
+        "tea.md": ("indexed", tea.sha256)
+    }
     assert elsewhere.library.store.pending_content(rows["tea.md"].id) == tea.sha256
 
 
@@ -148,10 +220,16 @@ def test_an_empty_collection(shelf: Shelf, tmp_path: Path) -> None:
     assert shelf.library.retrieve(OWNER, "Empty", "anything") == []
 
 
-def test_a_path_of_another_machine_is_not_read_here(filled: Shelf, elsewhere: Shelf, tmp_path: Path) -> None:
+def test_a_path_of_another_machine_is_not_read_here(
+    filled: Shelf, elsewhere: Shelf, tmp_path: Path
+) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("The password is swordfish.")
-    filled.library.ingest(OWNER, "Docs", [filled.source("notes.txt", "My notes.").__class__("notes.txt", secret, str(secret))])
+    filled.library.ingest(
+        OWNER,
+        "Docs",
+        [filled.source("notes.txt", "My notes.").__class__("notes.txt", secret, str(secret))],
+    )
     path = filled.library.transfer.export(OWNER, "Docs", tmp_path / "docs.zip")
     secret.write_text("The password is mackerel.")
     elsewhere.library.transfer.load(OWNER, path)
@@ -167,14 +245,21 @@ def test_the_embedder_need_not_be_here(filled: Shelf, elsewhere: Shelf, exported
 
     made = elsewhere.library.transfer.load(OWNER, changed(exported, rename))
     assert made.embedder == "a model of somebody else"
-    assert elsewhere.library.retrieve(OWNER, "Docs", "Danube", mode="lexical")[0].document == "rivers.md"
+    assert (
+        elsewhere.library.retrieve(OWNER, "Docs", "Danube", mode="lexical")[0].document
+        == "rivers.md"
+    )
     with pytest.raises(ConfigError, match="a model of somebody else"):
         elsewhere.library.retrieve(OWNER, "Docs", "Danube", mode="dense")
 
 
 def test_names_that_cannot_be_used(filled: Shelf, exported: Path) -> None:
     load = filled.library.transfer.load
-    for name, reason in (("", "a collection 'Docs' already; give another name"), ("Docs", "already"), ("a\nb", "cannot be")):
+    for name, reason in (
+        ("", "a collection 'Docs' already; give another name"),
+        ("Docs", "already"),
+        ("a\nb", "cannot be"),
+    ):
         with pytest.raises(ConfigError, match=reason):
             load(OWNER, exported, name)
     with pytest.raises(NotFound, match="no collection 'Nowhere'"):
@@ -194,8 +279,12 @@ def test_file_names_can_be_stored_everywhere() -> None:
 # Files that are not as they should be
 
 
-def test_the_resealed_file_of_these_tests_is_one_that_loads(exported: Path, elsewhere: Shelf) -> None:
-    assert elsewhere.library.transfer.load(OWNER, resealed(exported, members(exported))).documents == 4
+def test_the_resealed_file_of_these_tests_is_one_that_loads(
+    exported: Path, elsewhere: Shelf
+) -> None:
+    assert (
+        elsewhere.library.transfer.load(OWNER, resealed(exported, members(exported))).documents == 4
+    )
 
 
 def test_bytes_that_changed_anywhere_are_noticed(exported: Path, elsewhere: Shelf) -> None:
@@ -224,13 +313,33 @@ def test_a_file_that_was_cut_short(exported: Path, elsewhere: Shelf) -> None:
 def test_files_of_others(exported: Path, elsewhere: Shelf, tmp_path: Path) -> None:
     path, content = tmp_path / "other.zip", members(exported)
     refuse(elsewhere, pack(path, {"readme.txt": b"hello"}), "but no exported collection")
-    refuse(elsewhere, pack(path, {"manifest.json": b'{"name": "a browser extension"}'}), "but no exported collection")
+    refuse(
+        elsewhere,
+        pack(path, {"manifest.json": b'{"name": "a browser extension"}'}),
+        "but no exported collection",
+    )
     refuse(elsewhere, pack(path, {"manifest.json": b"[" * 100_000}), "is no exported collection")
     refuse(elsewhere, pack(path, content, zipfile.ZIP_DEFLATED), "is compressed or encrypted")
-    refuse(elsewhere, pack(path, {**content, "../../evil.py": b"x"}), "'../../evil.py', which does not belong")
-    refuse(elsewhere, pack(path, {**content, f"originals/{'a' * 64}": b"x"}), "is missing in it, or in its manifest")
-    refuse(elsewhere, pack(path, {name: data for name, data in content.items() if name != CHUNKS}), "is missing in it")
-    refuse(elsewhere, resealed(exported, {**content, f"originals/{'a' * 64}": b"x"}), "is not the file that its name says")
+    refuse(
+        elsewhere,
+        pack(path, {**content, "../../evil.py": b"x"}),
+        "'../../evil.py', which does not belong",
+    )
+    refuse(
+        elsewhere,
+        pack(path, {**content, f"originals/{'a' * 64}": b"x"}),
+        "is missing in it, or in its manifest",
+    )
+    refuse(
+        elsewhere,
+        pack(path, {name: data for name, data in content.items() if name != CHUNKS}),
+        "is missing in it",
+    )
+    refuse(
+        elsewhere,
+        resealed(exported, {**content, f"originals/{'a' * 64}": b"x"}),
+        "is not the file that its name says",
+    )
     refuse(elsewhere, resealed(exported, {**content, "../../evil.py": b"x"}), "does not belong")
 
 
@@ -250,20 +359,56 @@ def test_a_newer_format_and_an_impossible_manifest(exported: Path, elsewhere: Sh
 
         return change
 
-    refuse(elsewhere, changed(exported, put("number", value=2)), r"newer version of agentkit \(format 2, known 1\)")
-    refuse(elsewhere, changed(exported, put("version", value=None)), "its manifest is not as it should be")
-    refuse(elsewhere, changed(exported, put("members", value=[])), "is missing|is no exported collection")
-    refuse(elsewhere, changed(exported, put("members", CHUNKS, value=3)), "is no exported collection, or is damaged")
-    refuse(elsewhere, changed(exported, put("members", CHUNKS, "bytes", value=3)), "chunks.parquet is damaged")
     refuse(
-        elsewhere, changed(exported, put("version", "dimension", value=5)), "not every vector has the 5 numbers|impossible probe"
+        elsewhere,
+        changed(exported, put("number", value=2)),
+        r"newer version of agentkit \(format 2, known 1\)",
     )
-    refuse(elsewhere, changed(exported, put("version", "dimension", value=True)), "impossible sizes")
+    refuse(
+        elsewhere,
+        changed(exported, put("version", value=None)),
+        "its manifest is not as it should be",
+    )
+    refuse(
+        elsewhere,
+        changed(exported, put("members", value=[])),
+        "is missing|is no exported collection",
+    )
+    refuse(
+        elsewhere,
+        changed(exported, put("members", CHUNKS, value=3)),
+        "is no exported collection, or is damaged",
+    )
+    refuse(
+        elsewhere,
+        changed(exported, put("members", CHUNKS, "bytes", value=3)),
+        "chunks.parquet is damaged",
+    )
+    refuse(
+        elsewhere,
+        changed(exported, put("version", "dimension", value=5)),
+        "not every vector has the 5 numbers|impossible probe",
+    )
+    refuse(
+        elsewhere, changed(exported, put("version", "dimension", value=True)), "impossible sizes"
+    )
     refuse(elsewhere, changed(exported, put("version", "overlap", value=10**6)), "impossible sizes")
     refuse(elsewhere, changed(exported, put("version", "probe", value=[1.0])), "impossible probe")
-    refuse(elsewhere, changed(exported, put("counts", "documents", value=3)), "does not have the documents and chunks")
-    refuse(elsewhere, changed(exported, put("collection", "options", value={"colour": 1})), "no search options colour")
-    refuse(elsewhere, changed(exported, put("collection", "options", value={"top_k": -1})), "top_k is -1")
+    refuse(
+        elsewhere,
+        changed(exported, put("counts", "documents", value=3)),
+        "does not have the documents and chunks",
+    )
+    refuse(
+        elsewhere,
+        changed(exported, put("collection", "options", value={"colour": 1})),
+        "no search options colour",
+    )
+    refuse(
+        elsewhere,
+        changed(exported, put("collection", "options", value={"top_k": -1})),
+        "top_k is -1",
+    )
     refuse(elsewhere, changed(exported, put("collection", "name", value="")), "cannot be the name")
 
 
@@ -287,21 +432,41 @@ def test_forged_tables(exported: Path, elsewhere: Shelf) -> None:
         (DOCUMENTS, "sections", "{", "its sections"),
     ):
         refuse(elsewhere, forged(exported, name, column, value), reason)
-    twice = pyarrow.parquet.read_table(pyarrow.BufferReader(members(exported)[DOCUMENTS])).column("id")[0].as_py()
+    twice = (
+        pyarrow.parquet.read_table(pyarrow.BufferReader(members(exported)[DOCUMENTS]))
+        .column("id")[0]
+        .as_py()
+    )
     refuse(elsewhere, forged(exported, DOCUMENTS, "id", twice, row=1), "it is there twice")
-    refuse(elsewhere, forged(exported, DOCUMENTS, "chunks", 77, row=1), "does not have the documents|no text")
+    refuse(
+        elsewhere,
+        forged(exported, DOCUMENTS, "chunks", 77, row=1),
+        "does not have the documents|no text",
+    )
 
 
 def test_tables_that_are_not_ours(exported: Path, elsewhere: Shelf, tmp_path: Path) -> None:
     content, path = members(exported), tmp_path / "table.parquet"
-    ours = pyarrow.parquet.read_table(pyarrow.BufferReader(content[DOCUMENTS])).cast(schema(DOCUMENTS))
-    refuse(elsewhere, resealed(exported, {**content, DOCUMENTS: b"no parquet"}), "documents.parquet cannot be read")
+    ours = pyarrow.parquet.read_table(pyarrow.BufferReader(content[DOCUMENTS])).cast(
+        schema(DOCUMENTS)
+    )
+    refuse(
+        elsewhere,
+        resealed(exported, {**content, DOCUMENTS: b"no parquet"}),
+        "documents.parquet cannot be read",
+    )
     wrong = parquet(path, ours.drop_columns(["source"]), dictionary=False)
     refuse(elsewhere, resealed(exported, {**content, DOCUMENTS: wrong}), "other columns")
     bomb = parquet(path, ours, dictionary=True)
-    refuse(elsewhere, resealed(exported, {**content, DOCUMENTS: bomb}), "written by another program")
+    refuse(
+        elsewhere, resealed(exported, {**content, DOCUMENTS: bomb}), "written by another program"
+    )
     cut = content[DOCUMENTS]
-    refuse(elsewhere, resealed(exported, {**content, DOCUMENTS: cut[:4] + bytes(20) + cut[24:]}), "another program")
+    refuse(
+        elsewhere,
+        resealed(exported, {**content, DOCUMENTS: cut[:4] + bytes(20) + cut[24:]}),
+        "another program",
+    )
     refuse(elsewhere, resealed(exported, {**content, DOCUMENTS: cut[:-60]}), "cannot be read")
 
 
@@ -309,7 +474,9 @@ def test_a_table_that_would_fill_the_memory(exported: Path) -> None:
     with exported.open("rb") as opened:
         file = Bundle(exported.name, opened)
         rows = file.manifest["counts"]["chunks"]
-        assert sum(group.num_rows for group in groups(file, CHUNKS, rows, largest=10**6)) == rows > 3
+        assert (
+            sum(group.num_rows for group in groups(file, CHUNKS, rows, largest=10**6)) == rows > 3
+        )
         with pytest.raises(ConfigError, match="unpack to more than the 1,000 bytes"):
             list(groups(file, CHUNKS, rows, largest=1_000))
 
@@ -357,10 +524,14 @@ def test_a_damaged_original_is_said_and_no_file_is_made(filled: Shelf, tmp_path:
     assert not (tmp_path / "docs.zip").exists()
 
 
-def test_an_original_that_is_gone_is_left_out(filled: Shelf, elsewhere: Shelf, tmp_path: Path) -> None:
+def test_an_original_that_is_gone_is_left_out(
+    filled: Shelf, elsewhere: Shelf, tmp_path: Path
+) -> None:
     tea = documents(filled.library)["tea.md"]
     filled.library.original(OWNER, tea.id).unlink()
-    elsewhere.library.transfer.load(OWNER, filled.library.transfer.export(OWNER, "Docs", tmp_path / "docs.zip"))
+    elsewhere.library.transfer.load(
+        OWNER, filled.library.transfer.export(OWNER, "Docs", tmp_path / "docs.zip")
+    )
     assert facts(elsewhere.library, OWNER, "Docs") == facts(filled.library, OWNER, "Docs")
     assert [problem.what for problem in elsewhere.library.check()] == [
         f"The original of tea.md is missing in {elsewhere.settings.data / 'files'}."
@@ -401,7 +572,12 @@ os._exit(0)
 def child(shelf: Shelf, what: str, path: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", CHILD, str(shelf.settings.data), what, str(path)]
     return subprocess.run(
-        command, capture_output=True, text=True, cwd=ROOT, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}
+        command,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
 
 
@@ -438,13 +614,20 @@ def test_any_names_and_texts_come_back(texts: dict[str, str], data: st.DataObjec
     with tempfile.TemporaryDirectory() as folder:
         shelf = Shelf(Path(folder))
         try:
-            plain = [shelf.source(f"{number}.txt", text) for number, text in enumerate(texts.values())]
-            sources = [type(one)(name, one.path, f"upload:{name}") for one, name in zip(plain, texts, strict=True)]
+            plain = [
+                shelf.source(f"{number}.txt", text) for number, text in enumerate(texts.values())
+            ]
+            sources = [
+                type(one)(name, one.path, f"upload:{name}")
+                for one, name in zip(plain, texts, strict=True)
+            ]
             assume(len({one.name for one in sources}) == len(sources))
             shelf.library.create_collection(OWNER, "Docs")
             shelf.library.ingest(OWNER, "Docs", sources)
             ids = [one.id for one in documents(shelf.library).values()]
-            tags = data.draw(st.lists(st.sampled_from(["a b", "ü", "=1", "\N{SNOWMAN}"]), max_size=3))
+            tags = data.draw(
+                st.lists(st.sampled_from(["a b", "ü", "=1", "\N{SNOWMAN}"]), max_size=3)
+            )
             shelf.library.tag_documents(OWNER, ids, add=tags)
             path = shelf.library.transfer.export(OWNER, "Docs", shelf.files / "docs.zip")
             shelf.library.transfer.load("bob", path)

@@ -1,4 +1,6 @@
-"""The index that follows a table: it finds what the table has, among all or some, and its files survive what happens to them."""
+"""The index that follows a table: it finds what the table has, among all or some, and its files
+survive what happens to them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def agrees(index: VectorIndex, table: Table) -> None:
     assert index.ids.tolist() == sorted(table.rows)
     assert len(index) == len(table.rows)
     found, kept = index.vectors(sorted(table.rows))
-    assert all(np.array_equal(row, table.rows[number]) for number, row in zip(found, kept, strict=True))
+    assert all(
+        np.array_equal(row, table.rows[number]) for number, row in zip(found, kept, strict=True)
+    )
     for number in sorted(table.rows)[::37]:
         ids, distances = index.search(table.rows[number], 1)
         assert (ids.tolist(), distances.tolist()) == ([number], [pytest.approx(0, abs=1e-5)])
@@ -106,12 +110,20 @@ def test_below_the_limit_it_agrees_with_comparing_all(
 
 
 @pytest.mark.parametrize("metric", ["cosine", "l2"])
-def test_the_graph_takes_over_and_reaches_its_recall_on_queries_it_was_not_tuned_with(metric: Metric) -> None:
+def test_the_graph_takes_over_and_reaches_its_recall_on_queries_it_was_not_tuned_with(
+    metric: Metric,
+) -> None:
     table = Table(metric)
     table.put(vectors(90, 1, metric))
     index = table.index(None)
     figures = index.figures()
-    assert (figures.kind, figures.vectors, figures.ef, figures.recall, figures.sample) == ("exact", 90, 90, 1.0, 0)
+    assert (figures.kind, figures.vectors, figures.ef, figures.recall, figures.sample) == (
+        "exact",
+        90,
+        90,
+        1.0,
+        0,
+    )
     table.put(vectors(4_000, 2, metric))
     index.refresh()
     figures = index.figures()
@@ -119,9 +131,14 @@ def test_the_graph_takes_over_and_reaches_its_recall_on_queries_it_was_not_tuned
     assert figures.ef >= 16
     assert figures.recall >= 0.99
     queries = vectors(200, 3, metric)
-    found = sum(len(set(index.search(one, 10)[0].tolist()) & set(exact(table, one, 10))) for one in queries)
+    found = sum(
+        len(set(index.search(one, 10)[0].tolist()) & set(exact(table, one, 10))) for one in queries
+    )
     assert found >= 0.99 * 2_000
-    found = sum(len(set(index.search(one, 100)[0].tolist()) & set(exact(table, one, 100))) for one in queries[:30])
+    found = sum(
+        len(set(index.search(one, 100)[0].tolist()) & set(exact(table, one, 100)))
+        for one in queries[:30]
+    )
     assert found >= 0.99 * 3_000
 
 
@@ -205,7 +222,9 @@ def test_among_those_that_are_far_away_the_nearest_are_found_too() -> None:
     index = table.index(None)
     query = vectors(1, 3)[0]
     farthest = exact(table, query, 6_000)[-4_000:]
-    assert index.search(query, 10, np.sort(np.array(farthest)))[0].tolist() == exact(table, query, 10, farthest)
+    assert index.search(query, 10, np.sort(np.array(farthest)))[0].tolist() == exact(
+        table, query, 10, farthest
+    )
     assert len(index.search(query, 10, np.empty(0, dtype=np.int64))[0]) == 0
     assert len(index.search(query, 10, np.array([99_998, 99_999]))[0]) == 0
 
@@ -312,14 +331,20 @@ FILE_HARMS: dict[str, Callable[[Path], object]] = {
 }
 DESCRIPTION_HARMS: dict[str, Callable[[Path], object]] = {
     "a list": lambda meta: meta.write_text("[1, 2]"),
-    "old layout": lambda meta: meta.write_text(json.dumps({"file": "vectors-300.hnsw", "change": 300, "dimension": SIZE})),
+    "old layout": lambda meta: meta.write_text(
+        json.dumps({"file": "vectors-300.hnsw", "change": 300, "dimension": SIZE})
+    ),
     "ahead": lambda meta: bump(meta, change=10_000),
     "foreign metric": lambda meta: bump(meta, metric="l2"),
     "names elsewhere": lambda meta: bump(meta, files={"graph": ["/etc/passwd", 0]}),
     "no graph": lambda meta: bump(meta, files={}),
 }
 HARMS: dict[str, tuple[str, Callable[[Path], object]]] = {
-    **{f"{harm} {file}": (f"vectors*{file}", do) for file in ("hnsw", "json") for harm, do in FILE_HARMS.items()},
+    **{
+        f"{harm} {file}": (f"vectors*{file}", do)
+        for file in ("hnsw", "json")
+        for harm, do in FILE_HARMS.items()
+    },
     "flipped hnsw": ("vectors*hnsw", flip),
     **{harm: ("vectors.json", do) for harm, do in DESCRIPTION_HARMS.items()},
 }
@@ -351,7 +376,9 @@ def test_files_of_another_dimension_are_not_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("common", [0, 290, 300])
-def test_files_are_not_trusted_when_the_table_was_put_back_and_went_on_differently(tmp_path: Path, common: int) -> None:
+def test_files_are_not_trusted_when_the_table_was_put_back_and_went_on_differently(
+    tmp_path: Path, common: int
+) -> None:
     older, table = Table(), Table()
     for one in (older, table):
         one.put(vectors(300, 1)[:common])
@@ -389,7 +416,9 @@ def test_a_save_that_is_cut_off_anywhere_leaves_the_old_index_or_the_new_one(
         nonlocal seen
         for _ in range(2):  # before and after each of the two files gets its name
             if seen == step:
-                shutil.copytree(tmp_path / "live", tmp_path / "dead")  # what a process that ends here leaves behind
+                shutil.copytree(
+                    tmp_path / "live", tmp_path / "dead"
+                )  # what a process that ends here leaves behind
             seen += 1
             if seen % 2:
                 moved = replace(self, target)
@@ -408,7 +437,9 @@ def test_a_save_that_is_cut_off_anywhere_leaves_the_old_index_or_the_new_one(
 
 
 @pytest.mark.parametrize("size", [0, 100, 10_000, 85_000])
-def test_a_full_disk_loses_nothing_and_is_said(tmp_path: Path, size: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_full_disk_loses_nothing_and_is_said(
+    tmp_path: Path, size: int, caplog: pytest.LogCaptureFixture
+) -> None:
     table = Table()
     table.put(vectors(300, 1))
     index = table.index(tmp_path)
@@ -441,8 +472,15 @@ def test_a_vector_that_cannot_be_is_said_and_the_index_stays_usable() -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(["put", "take", "save", "open", "lose"]), st.integers(1, 40)), max_size=25))
-def test_any_sequence_of_changes(tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]) -> None:
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["put", "take", "save", "open", "lose"]), st.integers(1, 40)),
+        max_size=25,
+    )
+)
+def test_any_sequence_of_changes(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
+) -> None:
     folder, table = tmp_path_factory.mktemp("near"), Table()
     table.put(vectors(30, 0))
     index = table.index(folder, exact_below=40)

@@ -47,7 +47,9 @@ def change(index: VectorIndex, table: SharedTable, seed: int) -> None:
     for turn in range(40 * TIMES):
         table.put(vectors(int(chance.integers(1, 40)), 100 * seed + turn))
         with table.lock:
-            gone = chance.choice(sorted(table.rows), max(0, len(table.rows) - 600) + 5, replace=False).tolist()
+            gone = chance.choice(
+                sorted(table.rows), max(0, len(table.rows) - 600) + 5, replace=False
+            ).tolist()
         table.take(gone)
         index.refresh()
         assert not set(gone) & set(index.ids.tolist())
@@ -79,7 +81,11 @@ def test_threads_that_add_remove_search_and_save_while_it_is_built_anew(tmp_path
         except BaseException as error:  # noqa: BLE001 - reported below, in the thread of the test
             wrong.append(error)
 
-    threads = [threading.Thread(target=guarded, args=(work, seed)) for seed in (1, 2, 3) for work in (change, look)]
+    threads = [
+        threading.Thread(target=guarded, args=(work, seed))
+        for seed in (1, 2, 3)
+        for work in (change, look)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -1,4 +1,6 @@
-"""What only our own vector database promises: durability, indexes that are caches, one file for all in the process."""
+"""What only our own vector database promises: durability, indexes that are caches, one file for all
+in the process.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,14 @@ import sys
 from agentkit.agents.retrieve_chat.vectordb import DuckDBVectorDB
 
 start, edition = int(sys.argv[2]), int(sys.argv[3])
-db = DuckDBVectorDB(path=sys.argv[1], embedding_function=lambda texts: [[1.0, len(text)] for text in texts])
+lengths = lambda texts: [[1.0, len(text)] for text in texts]
+db = DuckDBVectorDB(path=sys.argv[1], embedding_function=lengths)
 db.create_collection("docs")
 for number in range(start, start + 200):
-    db.insert_docs([{"id": str(number), "content": f"text {number}"}, {"id": f"{number}b", "content": f"twin {number}"}])
+    db.insert_docs([
+        {"id": str(number), "content": f"text {number}"},
+        {"id": f"{number}b", "content": f"twin {number}"},
+    ])
     db.update_docs([{"id": "changing", "content": f"edition {edition} {number}"}])
     sys.stdout.write(f"{number}\\n")
     sys.stdout.flush()
@@ -65,7 +71,9 @@ def test_nothing_acknowledged_is_lost_by_kill_9(tmp_path: Path) -> None:
             db.get_collection("docs")
             there = {str(doc["id"]) for doc in db.get_docs_by_ids()}
             assert promised <= there
-            assert {one for one in there if one.isdigit()} == {one[:-1] for one in there if one.endswith("b")}
+            assert {one for one in there if one.isdigit()} == {
+                one[:-1] for one in there if one.endswith("b")
+            }
             [changing] = db.get_docs_by_ids(["changing"])
             assert int(changing["content"].split()[2]) >= int(said[-1])
             found = {str(doc["id"]) for doc, _ in db.retrieve_docs(["q"], n_results=10_000)[0]}
@@ -84,17 +92,39 @@ def test_all_in_a_process_share_the_file_and_it_is_free_after_the_last(tmp_path:
         other.get_docs_by_ids()
     other.close()  # once more does no harm
     one.update_docs([{"id": "1", "content": "b"}])
-    open_it = f"from agentkit.database import Database; from pathlib import Path; Database(Path({str(path)!r})).close()"
-    assert subprocess.run([sys.executable, "-c", open_it], cwd=_ROOT, capture_output=True, check=False).returncode == 1
+    open_it = (
+        "from agentkit.database import Database; from pathlib import Path;"
+        f" Database(Path({str(path)!r})).close()"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", open_it], cwd=_ROOT, capture_output=True, check=False
+        ).returncode
+        == 1
+    )
     one.close()
-    assert subprocess.run([sys.executable, "-c", open_it], cwd=_ROOT, capture_output=True, check=False).returncode == 0
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", open_it], cwd=_ROOT, capture_output=True, check=False
+        ).returncode
+        == 0
+    )
 
 
 def test_a_file_of_another_process_and_a_file_that_is_none(tmp_path: Path) -> None:
     path = tmp_path / "vectors.duckdb"
-    open_it = f"from agentkit.database import Database; from pathlib import Path; d = Database(Path({str(path)!r}))"
+    open_it = (
+        "from agentkit.database import Database; from pathlib import Path; d ="
+        f" Database(Path({str(path)!r}))"
+    )
     hold = f"{open_it}; print(1, flush=True); input()"
-    child = subprocess.Popen([sys.executable, "-c", hold], cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", hold],
+        cwd=_ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert child.stdout is not None
     assert child.stdout.readline() == "1\n"
     with pytest.raises(DatabaseInUse, match=str(child.pid)):
@@ -128,13 +158,19 @@ class Shelf:
 
     def put(self, first: int, last: int, seed: int = 1) -> None:
         ids = [str(number) for number in range(first, last)]
-        vectors = np.random.default_rng([seed, first]).normal(size=(len(ids), DIMENSION)).astype(np.float32)
+        vectors = (
+            np.random.default_rng([seed, first])
+            .normal(size=(len(ids), DIMENSION))
+            .astype(np.float32)
+        )
         self.tables.put(self.collection, Rows(ids, ids, [None] * len(ids), vectors))
 
     def check(self) -> None:
         """The index finds exactly what the table has."""
         numbers, vectors = self.tables.vectors(self.collection, ("true", []))
-        assert set(self.index.nearest(np.ones(DIMENSION, dtype=np.float32), 10_000)) == set(numbers.tolist())
+        assert set(self.index.nearest(np.ones(DIMENSION, dtype=np.float32), 10_000)) == set(
+            numbers.tolist()
+        )
         for row in range(0, len(numbers), 17):
             near = self.index.nearest(vectors[row], 1)
             assert near == {int(numbers[row]): pytest.approx(0, abs=1e-5)}
@@ -181,7 +217,9 @@ def test_a_lost_or_wrong_index_file_is_made_anew(shelf: Shelf, harm: str) -> Non
     elif harm == "nonsense":
         meta.write_text("{")
     else:  # the database is an older copy
-        meta.write_text(meta.read_text().replace(f'"change": {shelf.index._index.change}', '"change": 100000'))
+        meta.write_text(
+            meta.read_text().replace(f'"change": {shelf.index._index.change}', '"change": 100000')
+        )
     again = shelf.open()
     assert again._index.change == 0
     shelf.check()
@@ -203,12 +241,18 @@ def test_a_filter_finds_the_nearest_of_those_that_pass(shelf: Shelf) -> None:
     for ids in (["3", "8", "none"], [str(number) for number in range(0, 400, 2)]):
         passing = set(shelf.tables.numbers(shelf.collection, with_ids(ids)).tolist())
         found = shelf.index.nearest(query, 5, with_ids(ids))
-        best = [number for _, number in sorted(zip(-cosines, numbers.tolist(), strict=True)) if number in passing][:5]
+        best = [
+            number
+            for _, number in sorted(zip(-cosines, numbers.tolist(), strict=True))
+            if number in passing
+        ][:5]
         assert sorted(found, key=lambda number: found[number]) == best
     assert shelf.index.nearest(query, 5, with_ids([])) == {}
 
 
-def test_a_full_disk_while_saving_loses_nothing(shelf: Shelf, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_full_disk_while_saving_loses_nothing(
+    shelf: Shelf, caplog: pytest.LogCaptureFixture
+) -> None:
     shelf.put(0, 120)
     shelf.check()
     shelf.tables.remove(shelf.collection, ["1"])
@@ -230,7 +274,10 @@ def test_dropping_a_collection_removes_its_index(tmp_path: Path) -> None:
     with DuckDBVectorDB(path=tmp_path / "v.duckdb", embedding_function=plain) as db:
         db.create_collection("docs")
         vectors = np.random.default_rng(1).normal(size=(5_100, 4))
-        docs: list[Document] = [{"id": row, "content": "x", "embedding": vector.tolist()} for row, vector in enumerate(vectors)]
+        docs: list[Document] = [
+            {"id": row, "content": "x", "embedding": vector.tolist()}
+            for row, vector in enumerate(vectors)
+        ]
         db.insert_docs(docs)
         db.embedding_function = lambda texts: [vectors[7].tolist() for _ in texts]
         assert db.retrieve_docs(["q"], n_results=1)[0][0][0]["id"] == "7"
@@ -242,7 +289,10 @@ def test_dropping_a_collection_removes_its_index(tmp_path: Path) -> None:
 # Any sequence of changes
 
 _steps = st.lists(
-    st.tuples(st.sampled_from(["put", "remove", "save", "open"]), st.integers(0, 12), st.integers(1, 8)), max_size=25
+    st.tuples(
+        st.sampled_from(["put", "remove", "save", "open"]), st.integers(0, 12), st.integers(1, 8)
+    ),
+    max_size=25,
 )
 
 
@@ -257,7 +307,9 @@ def test_the_index_follows_any_sequence_of_changes(
         if step == "put":
             shelf.put(first, first + count, seed)
         elif step == "remove":
-            shelf.tables.remove(shelf.collection, [str(number) for number in range(first, first + count)])
+            shelf.tables.remove(
+                shelf.collection, [str(number) for number in range(first, first + count)]
+            )
         elif step == "save":
             shelf.index.save()
         else:

@@ -145,11 +145,16 @@ def test_a_file_of_another_layout_is_not_taken_for_vectors(tmp_path: Path) -> No
     [
         (np.zeros((2, 5), dtype=np.float32), r"shape \(2, 5\) cannot be added to an index of 24"),
         (np.zeros(SIZE, dtype=np.float32), r"shape \(24,\)"),
-        (np.array([[0.0] * SIZE, [np.nan] * SIZE], dtype=np.float32), "1 of 2 vectors hold NaN .* in row 1"),
+        (
+            np.array([[0.0] * SIZE, [np.nan] * SIZE], dtype=np.float32),
+            "1 of 2 vectors hold NaN .* in row 1",
+        ),
         (np.full((1, SIZE), np.inf, dtype=np.float32), "1 of 1 vectors hold NaN or infinite"),
     ],
 )
-def test_vectors_that_cannot_be_are_refused_and_nothing_is_added(wrong: np.ndarray, message: str) -> None:
+def test_vectors_that_cannot_be_are_refused_and_nothing_is_added(
+    wrong: np.ndarray, message: str
+) -> None:
     index, _ = filled(10)
     with pytest.raises(StoreError, match=message):
         index.add(np.array([11, 12]), wrong)
@@ -157,7 +162,9 @@ def test_vectors_that_cannot_be_are_refused_and_nothing_is_added(wrong: np.ndarr
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.one_of(st.integers(0, 9), st.lists(st.integers(1, 60), max_size=20)), max_size=12))
+@given(
+    st.lists(st.one_of(st.integers(0, 9), st.lists(st.integers(1, 60), max_size=20)), max_size=12)
+)
 def test_any_sequence_of_changes(steps: list[int | list[int]]) -> None:
     index, model, last = Vectors(SIZE), {}, 0
     for seed, step in enumerate(steps):

@@ -56,9 +56,13 @@ class Table:
         return [number for change, number in self.gone if after < change <= until]
 
     def added(self, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
-        return self.stored([number for number in sorted(self.rows) if after < number <= until][:limit])
+        return self.stored(
+            [number for number in sorted(self.rows) if after < number <= until][:limit]
+        )
 
     def stored(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
         found = [number for number in ids if number in self.rows]
-        kept = np.array([self.rows[number] for number in found], dtype=np.float32).reshape(len(found), SIZE)
+        kept = np.array([self.rows[number] for number in found], dtype=np.float32).reshape(
+            len(found), SIZE
+        )
         return np.array(found, dtype=np.int64), kept

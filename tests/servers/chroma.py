@@ -20,8 +20,17 @@ def chroma(folder: Path) -> Iterator[int]:
     """The port at 127.0.0.1 of a server that runs while the block does."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
-    command = [str(Path(sys.executable).with_name("chroma")), "run", "--path", str(folder), "--port", str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder.parent)
+    command = [
+        str(Path(sys.executable).with_name("chroma")),
+        "run",
+        "--path",
+        str(folder),
+        "--port",
+        str(port),
+    ]
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder.parent
+    )
     try:
         _wait_for(f"http://127.0.0.1:{port}/api/v2/heartbeat", process)
         yield port

@@ -1,6 +1,8 @@
-"""A real local server with OpenAI's chat API, for tests and for trying the app: `python -m tests.servers.openai_server --port N`.
+"""A real local server with OpenAI's chat API, for tests and for trying the app: `python -m
+tests.servers.openai_server --port N`.
 
-A script decides on each request. By default the server answers from the passages in the prompt, with citations.
+A script decides on each request. By default the server answers from the passages in the prompt,
+with citations.
 """
 
 from __future__ import annotations
@@ -91,7 +93,11 @@ class Asked:
 
 def answer_from_passages(body: dict[str, Any]) -> Answer:
     """The first sentence of the first passage, cited; or that there is nothing to answer from."""
-    found = [passage for message in body["messages"] for passage in parse_passages(text_of(message.get("content")))]
+    found = [
+        passage
+        for message in body["messages"]
+        for passage in parse_passages(text_of(message.get("content")))
+    ]
     if not found:
         return Answer("The documents do not answer this question.")
     first = found[0]
@@ -103,9 +109,18 @@ def answer_from_passages(body: dict[str, Any]) -> Answer:
 class OpenAIServer:
     """Serves on a free loopback port while the block runs; `requests` holds what was asked."""
 
-    def __init__(self, script: Script = answer_from_passages, *, models: tuple[str, ...] = ("test-model",), port: int = 0,
-                 delay_s: float = 0.0, embed: Embed = fixed_vectors, windows: bool = True,
-                 beside: Mapping[str, Any] | None = None, certificate: Path | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        script: Script = answer_from_passages,
+        *,
+        models: tuple[str, ...] = ("test-model",),
+        port: int = 0,
+        delay_s: float = 0.0,
+        embed: Embed = fixed_vectors,
+        windows: bool = True,
+        beside: Mapping[str, Any] | None = None,
+        certificate: Path | None = None,
+    ) -> None:
         """`windows`: whether the list of models tells contexts; `beside`: JSON at other paths.
 
         With a `certificate` (with its key) it speaks TLS.
@@ -139,11 +154,19 @@ class OpenAIServer:
         ]
         self._app = Starlette(routes=routes)
         config = uvicorn.Config(
-            self._counted, interface="asgi3", ssl_certfile=certificate, ssl_keyfile=certificate,
-            log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none",
-        )  # fmt: skip
+            self._counted,
+            interface="asgi3",
+            ssl_certfile=certificate,
+            ssl_keyfile=certificate,
+            log_level="critical",
+            lifespan="off",
+            timeout_graceful_shutdown=1,
+            ws="none",
+        )
         self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True
+        )
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -189,10 +212,17 @@ class OpenAIServer:
         self.requests.append(Asked(request.url.path, body, dict(request.headers)))
         made = self.embed(body)
         if isinstance(made, Answer):
-            return JSONResponse({"error": made.error or {"message": "no reason"}}, made.status, made.headers)
-        data = [{"object": "embedding", "index": index, "embedding": vector} for index, vector in enumerate(made)]
+            return JSONResponse(
+                {"error": made.error or {"message": "no reason"}}, made.status, made.headers
+            )
+        data = [
+            {"object": "embedding", "index": index, "embedding": vector}
+            for index, vector in enumerate(made)
+        ]
         counted = {"prompt_tokens": len(data), "total_tokens": len(data)}
-        whole = json.dumps({"object": "list", "data": data[::-1], "model": body["model"], "usage": counted})  # NaN passes
+        whole = json.dumps(
+            {"object": "list", "data": data[::-1], "model": body["model"], "usage": counted}
+        )  # NaN passes
         return Response(whole, media_type="application/json")
 
     async def _chat(self, request: Request) -> Response:
@@ -201,12 +231,18 @@ class OpenAIServer:
         self.requests.append(Asked(request.url.path, body, dict(request.headers), raw))
         answer = self.script(body)
         if answer.over_and_over is not None:
-            return StreamingResponse(self._endless(answer.over_and_over), answer.status, media_type="text/event-stream")
+            return StreamingResponse(
+                self._endless(answer.over_and_over), answer.status, media_type="text/event-stream"
+            )
         if answer.body is not None:
             kind = "text/event-stream" if body.get("stream") else "application/json"
-            return Response(answer.body, answer.status, media_type=answer.headers.get("content-type", kind))
+            return Response(
+                answer.body, answer.status, media_type=answer.headers.get("content-type", kind)
+            )
         if answer.status != 200:
-            return JSONResponse({"error": answer.error or {"message": "no reason"}}, answer.status, answer.headers)
+            return JSONResponse(
+                {"error": answer.error or {"message": "no reason"}}, answer.status, answer.headers
+            )
         if body.get("stream"):
             return StreamingResponse(self._events(body, answer), media_type="text/event-stream")
         await asyncio.sleep(answer.delay_s)
@@ -218,7 +254,13 @@ class OpenAIServer:
         self.requests.append(Asked(request.url.path, body, dict(request.headers)))
         text = self.script(body).text
         choice = {"index": 0, "text": text, "finish_reason": "stop", "logprobs": None}
-        made = {"id": "cmpl-1", "object": "text_completion", "created": 0, "model": body["model"], "choices": [choice]}
+        made = {
+            "id": "cmpl-1",
+            "object": "text_completion",
+            "created": 0,
+            "model": body["model"],
+            "choices": [choice],
+        }
         return JSONResponse({**made, "usage": usage(text)})
 
     async def _events(self, body: dict[str, Any], answer: Answer) -> AsyncIterator[str]:
@@ -236,7 +278,9 @@ class OpenAIServer:
             for index, delta in _pieces(answer):
                 yield _event(body, [{"index": index, "delta": delta, "finish_reason": None}])
             for index in range(1 + len(answer.others)) if answer.finish is not None else ():
-                yield _event(body, [{"index": index, "delta": {}, "finish_reason": _reason(answer)}])
+                yield _event(
+                    body, [{"index": index, "delta": {}, "finish_reason": _reason(answer)}]
+                )
             if answer.usage and asks_for_usage:
                 yield _event(body, [], usage(answer.text))
             if answer.done:
@@ -255,23 +299,30 @@ class OpenAIServer:
             raise
 
     async def _halted(self) -> None:
-        while not self.go_on.is_set():  # noqa: ASYNC110  # it is set from another thread, which an asyncio.Event cannot be
+        # It is set from another thread, which an asyncio.Event cannot be.
+        while not self.go_on.is_set():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
 def words(text: str) -> list[str]:
     """The text in pieces, each with the space before it."""
-    return [(" " if number else "") + word for number, word in enumerate(text.split(" "))] if text else []
+    return (
+        [(" " if number else "") + word for number, word in enumerate(text.split(" "))]
+        if text
+        else []
+    )
 
 
 def usage(text: str) -> dict[str, Any]:
     """What the server says that a reply of this text took."""
     completion = len(words(text)) + REASONING_TOKENS
     return {
-        "prompt_tokens": PROMPT_TOKENS, "completion_tokens": completion, "total_tokens": PROMPT_TOKENS + completion,
+        "prompt_tokens": PROMPT_TOKENS,
+        "completion_tokens": completion,
+        "total_tokens": PROMPT_TOKENS + completion,
         "prompt_tokens_details": {"cached_tokens": CACHED_TOKENS},
         "completion_tokens_details": {"reasoning_tokens": REASONING_TOKENS},
-    }  # fmt: skip
+    }
 
 
 def _whole(body: dict[str, Any], answer: Answer) -> dict[str, Any]:
@@ -282,12 +333,23 @@ def _whole(body: dict[str, Any], answer: Answer) -> dict[str, Any]:
         if value := getattr(answer, key):
             message[key] = value
     messages = [message, *({"role": "assistant", "content": text} for text in answer.others)]
-    choices = [{"index": index, "message": one, "finish_reason": _reason(answer)} for index, one in enumerate(messages)]
-    made = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": body.get("model", ""), "choices": choices}
+    choices = [
+        {"index": index, "message": one, "finish_reason": _reason(answer)}
+        for index, one in enumerate(messages)
+    ]
+    made = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": body.get("model", ""),
+        "choices": choices,
+    }
     return {**made, "usage": usage(answer.text)} if answer.usage else made
 
 
-def _event(body: dict[str, Any], choices: list[dict[str, Any]], counted: dict[str, Any] | None = None) -> str:
+def _event(
+    body: dict[str, Any], choices: list[dict[str, Any]], counted: dict[str, Any] | None = None
+) -> str:
     chunk = {
         "id": "chatcmpl-1",
         "object": "chat.completion.chunk",
@@ -303,18 +365,26 @@ def _event(body: dict[str, Any], choices: list[dict[str, Any]], counted: dict[st
 def _reason(answer: Answer) -> str | None:
     if answer.finish != "":
         return answer.finish
-    return "tool_calls" if answer.tool_calls else "function_call" if answer.function_call else "stop"
+    return (
+        "tool_calls" if answer.tool_calls else "function_call" if answer.function_call else "stop"
+    )
 
 
 def _pieces(answer: Answer) -> list[tuple[int, dict[str, Any]]]:
     """What is streamed after the first choice's text: index of the choice, and the delta."""
-    pieces: list[tuple[int, dict[str, Any]]] = [(0, {"tool_calls": [piece]}) for piece in _tool_pieces(answer.tool_calls)]
+    pieces: list[tuple[int, dict[str, Any]]] = [
+        (0, {"tool_calls": [piece]}) for piece in _tool_pieces(answer.tool_calls)
+    ]
     if answer.function_call:
         first, rest = {**answer.function_call, "arguments": ""}, answer.function_call["arguments"]
         pieces += [(0, {"function_call": piece}) for piece in (first, {"arguments": rest})]
     if answer.refusal:
         pieces.append((0, {"refusal": answer.refusal}))
-    return pieces + [(index, {"content": word}) for index, text in enumerate(answer.others, 1) for word in words(text)]
+    return pieces + [
+        (index, {"content": word})
+        for index, text in enumerate(answer.others, 1)
+        for word in words(text)
+    ]
 
 
 def _tool_pieces(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -323,15 +393,27 @@ def _tool_pieces(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for index, made in enumerate(calls):
         name, arguments = made["function"]["name"], made["function"]["arguments"]
         middle = len(arguments) // 2
-        pieces.append({"index": index, "id": made["id"], "type": "function", "function": {"name": name, "arguments": ""}})
-        pieces += [{"index": index, "function": {"arguments": half}} for half in (arguments[:middle], arguments[middle:])]
+        pieces.append(
+            {
+                "index": index,
+                "id": made["id"],
+                "type": "function",
+                "function": {"name": name, "arguments": ""},
+            }
+        )
+        pieces += [
+            {"index": index, "function": {"arguments": half}}
+            for half in (arguments[:middle], arguments[middle:])
+        ]
     return pieces
 
 
 def main() -> None:
     """Serve until interrupted."""
     parser = argparse.ArgumentParser(
-        description="A local server with OpenAI's chat API that answers from the passages in the prompt."
+        description=(
+            "A local server with OpenAI's chat API that answers from the passages in the prompt."
+        )
     )
     parser.add_argument("--port", type=int, default=8123)
     parser.add_argument("--delay", type=float, default=0.03, help="seconds before each word")

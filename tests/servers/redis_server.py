@@ -1,4 +1,6 @@
-"""A real local server that speaks enough of Redis's protocol for a cache: HELLO, CLIENT, SELECT, GET and SET."""
+"""A real local server that speaks enough of Redis's protocol for a cache: HELLO, CLIENT, SELECT,
+GET and SET.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ class RedisServer:
         self._server = _Server(("127.0.0.1", 0), _Connection)
         self._server.values = self.values
         self.url = f"redis://127.0.0.1:{self._server.server_address[1]}/0"
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        )
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -43,7 +47,8 @@ class _Connection(socketserver.StreamRequestHandler):
         return self.rfile.read(length + 2)[:-2]
 
     def _answer(self, command: list[bytes]) -> bytes:
-        values: dict[bytes, bytes] = getattr(self.server, "values")  # noqa: B009 (socketserver types it as the base class)
+        # Socketserver types it as the base class.
+        values: dict[bytes, bytes] = getattr(self.server, "values")  # noqa: B009
         match [command[0].upper(), *command[1:]]:
             case [b"HELLO", *_]:
                 return b"%1\r\n$5\r\nproto\r\n:3\r\n"

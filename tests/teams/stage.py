@@ -1,4 +1,6 @@
-"""What tests of conversing teams have in common: scripted calls of tools, and a run whose questions are answered."""
+"""What tests of conversing teams have in common: scripted calls of tools, and a run whose questions
+are answered.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,20 @@ VOLGA = "The Volga is the longest river in Europe."
 
 
 def hit(number: int, text: str) -> Hit:
-    return Hit(number, 1 / number, 100 + number, f"d{number}", f"doc{number}.pdf", 1, "Rivers", "", 0, len(text), text, {})
+    return Hit(
+        number,
+        1 / number,
+        100 + number,
+        f"d{number}",
+        f"doc{number}.pdf",
+        1,
+        "Rivers",
+        "",
+        0,
+        len(text),
+        text,
+        {},
+    )
 
 
 RIVERS = {"danube": hit(1, DANUBE), "volga": hit(2, VOLGA)}
@@ -34,7 +49,11 @@ def look_up(query: str) -> list[Hit]:
 
 def call(name: str, **arguments: Any) -> dict[str, Any]:
     """A scripted reply that calls a tool."""
-    made = {"id": f"call_{name}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+    made = {
+        "id": f"call_{name}",
+        "type": "function",
+        "function": {"name": name, "arguments": json.dumps(arguments)},
+    }
     return {"content": None, "tool_calls": [made]}
 
 
@@ -57,20 +76,40 @@ class Played:
 
     @property
     def inner(self) -> list[MessageSent]:
-        return [said for said in self.of(MessageSent) if said.extra["inner"] and not said.extra.get("silent")]
+        return [
+            said
+            for said in self.of(MessageSent)
+            if said.extra["inner"] and not said.extra.get("silent")
+        ]
 
 
 def play(
-    team_id: str, model: Model, question: str = "How long is the Danube?", *, history: Sequence[Any] = (),
-    find: Callable[[str], list[Hit]] | None = None, answers: Sequence[str] = (),
-    on_event: Callable[[Event, runs.Run[Answer]], None] | None = None, tools: Sequence[Callable[..., Any]] = (),
+    team_id: str,
+    model: Model,
+    question: str = "How long is the Danube?",
+    *,
+    history: Sequence[Any] = (),
+    find: Callable[[str], list[Hit]] | None = None,
+    answers: Sequence[str] = (),
+    on_event: Callable[[Event, runs.Run[Answer]], None] | None = None,
+    tools: Sequence[Callable[..., Any]] = (),
     allowed: Allowed | None = None,
-) -> Played:  # fmt: skip
-    """Let a team work in a run; its questions get the answers in their order, and stop the run when there are none left."""
+) -> Played:
+    """Let a team work in a run; its questions get the answers in their order, and stop the run when
+    there are none left.
+    """
     permitted = set[str]() if allowed is None else allowed
     task = Task(
-        Question(question), model, look_up, list(history), "answer", "question", find, tools=tools, allowed=permitted
-    )  # fmt: skip
+        Question(question),
+        model,
+        look_up,
+        list(history),
+        "answer",
+        "question",
+        find,
+        tools=tools,
+        allowed=permitted,
+    )
     left, played = list(answers), Played()
     run = runs.start(lambda: team(team_id).work(task), kind="chat", owner="stage", chat_id="chat")
     for recorded in run:

@@ -21,10 +21,13 @@ from tests.teams.stage import DANUBE, RIVERS, VOLGA, Played, asked, call, play
 
 
 def test_passages_are_numbered_on_over_several_searches_and_become_citations() -> None:
-    model = scripted_model([
-        call("search_documents", query="Danube"), call("search_documents", query="Danube and Volga"),
-        "The Danube has 2,850 km [1], the Volga is longer [2].\n\nTERMINATE",
-    ])  # fmt: skip
+    model = scripted_model(
+        [
+            call("search_documents", query="Danube"),
+            call("search_documents", query="Danube and Volga"),
+            "The Danube has 2,850 km [1], the Volga is longer [2].\n\nTERMINATE",
+        ]
+    )
     played = play("assistant", model)
     assert [event.name for event in played.of(ToolCalled)] == ["search_documents"] * 2
     assert [event.content.count("<passage ") for event in played.of(ToolReturned)] == [1, 2]
@@ -32,7 +35,10 @@ def test_passages_are_numbered_on_over_several_searches_and_become_citations() -
     assert final.content == "The Danube has 2,850 km [1], the Volga is longer [2]."
     assert (final.id, final.sender, final.status) == ("answer", "Assistant", "complete")
     assert "end" not in final.extra, "that the assistant was done goes without saying"
-    assert [(each["marker"], each["text"]) for each in final.extra["citations"]] == [(1, DANUBE), (2, VOLGA)]
+    assert [(each["marker"], each["text"]) for each in final.extra["citations"]] == [
+        (1, DANUBE),
+        (2, VOLGA),
+    ]
     assert played.result is not None
     assert played.result.stopped_because == "answered"
 
@@ -51,15 +57,27 @@ def test_exact_words_can_be_looked_up_where_the_task_allows_it() -> None:
 
 
 def test_inner_messages_follow_one_another_up_to_the_answer() -> None:
-    played = play("assistant", scripted_model([call("search_documents", query="Danube"), "2,850 km [1]."]))
+    played = play(
+        "assistant", scripted_model([call("search_documents", query="Danube"), "2,850 km [1]."])
+    )
     chain = [*played.inner, played.final]
     assert [said.parent_id for said in chain] == ["question", *(said.id for said in chain[:-1])]
-    assert [said.sender for said in played.inner] == ["Library", "Assistant", "Library", "Assistant"]
+    assert [said.sender for said in played.inner] == [
+        "Library",
+        "Assistant",
+        "Library",
+        "Assistant",
+    ]
 
 
 def test_earlier_turns_go_along_without_their_markers() -> None:
     model = scripted_model(["You are welcome."])
-    played = play("assistant", model, "Thanks!", history=[message("user", "How long?"), message("assistant", "2,850 km [1].")])
+    played = play(
+        "assistant",
+        model,
+        "Thanks!",
+        history=[message("user", "How long?"), message("assistant", "2,850 km [1].")],
+    )
     sent = asked(model)[0]
     assert [turn["role"] for turn in sent] == ["system", "user", "assistant", "user"]
     assert [turn["content"] for turn in sent[1:]] == ["How long?", "2,850 km .", "Thanks!"]
@@ -96,13 +114,18 @@ def test_many_look_ups_that_find_nothing_end_in_an_answer_that_says_so() -> None
 
 
 def test_no_answer_at_all_is_an_error_that_says_why() -> None:
-    played = play("assistant", scripted_model(lambda request: call("search_documents", query="nothing")))
+    played = play(
+        "assistant", scripted_model(lambda request: call("search_documents", query="nothing"))
+    )
     assert isinstance(played.error, AgentkitError)
     assert "Assistant wrote no answer: the limit of 8 steps was reached." in str(played.error)
 
 
 def test_an_empty_last_reply_is_made_up_for_by_what_was_found_or_is_an_error() -> None:
-    played = play("assistant", scripted_model([call("search_documents", query="Danube"), "TERMINATE", "2,850 km [1]."]))
+    played = play(
+        "assistant",
+        scripted_model([call("search_documents", query="Danube"), "TERMINATE", "2,850 km [1]."]),
+    )
     assert (played.final.content, played.final.extra.get("end")) == ("2,850 km [1].", None)
     played = play("assistant", scripted_model(["TERMINATE"]))
     assert isinstance(played.error, AgentkitError)
@@ -124,7 +147,9 @@ def test_stopped_while_it_writes_the_part_is_kept() -> None:
             run.stop()
 
     heard: list[Event] = []
-    model = scripted_model([call("search_documents", query="Danube"), "It is [1] " + "long " * 200], delay_s=0.02)
+    model = scripted_model(
+        [call("search_documents", query="Danube"), "It is [1] " + "long " * 200], delay_s=0.02
+    )
     played = play("assistant", model, on_event=stop_after_two)
     assert played.final.status == "stopped"
     assert played.final.content.startswith("It is")

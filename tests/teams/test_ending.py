@@ -12,11 +12,17 @@ from agentkit.teams.ending import is_ending, without_ending
 @pytest.mark.parametrize(
     ("text", "rest"),
     [
-        ("TERMINATE", ""), ('"TERMINATE".', ""), ("Done. TERMINATE", "Done."), ("Done.\n\n**TERMINATE**\n", "Done."),
-        ("Done (TERMINATE)", "Done"), ("Done.\nTerminate.", "Done."), ("`terminate`", ""),
-        ("```text\nx\n```\nTERMINATE", "```text\nx\n```"), ("A list:\n- one\n\n- TERMINATE", "A list:\n- one"),
+        ("TERMINATE", ""),
+        ('"TERMINATE".', ""),
+        ("Done. TERMINATE", "Done."),
+        ("Done.\n\n**TERMINATE**\n", "Done."),
+        ("Done (TERMINATE)", "Done"),
+        ("Done.\nTerminate.", "Done."),
+        ("`terminate`", ""),
+        ("```text\nx\n```\nTERMINATE", "```text\nx\n```"),
+        ("A list:\n- one\n\n- TERMINATE", "A list:\n- one"),
     ],
-)  # fmt: skip
+)
 def test_an_ending_is_found_and_taken_off(text: str, rest: str) -> None:
     assert is_ending(text)
     assert without_ending(text) == rest
@@ -24,7 +30,13 @@ def test_an_ending_is_found_and_taken_off(text: str, rest: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "The contract will terminate.", "PREDETERMINATE", "TERMINATE is what you write at the end", "Do not TERMINATE yet"],
+    [
+        "",
+        "The contract will terminate.",
+        "PREDETERMINATE",
+        "TERMINATE is what you write at the end",
+        "Do not TERMINATE yet",
+    ],
 )
 def test_the_word_elsewhere_ends_nothing(text: str) -> None:
     assert not is_ending(text)

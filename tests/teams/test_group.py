@@ -14,14 +14,22 @@ from agentkit.reasons import EndReason
 from agentkit.teams import group
 from tests.teams.stage import DANUBE, asked, call, play
 
-REPORT, REMARK, TEXT = "It is 2,850 km long [1].", "Nothing is missing.", "The Danube is 2,850 km long [1].\n\n**TERMINATE**"
+REPORT, REMARK, TEXT = (
+    "It is 2,850 km long [1].",
+    "Nothing is missing.",
+    "The Danube is 2,850 km long [1].\n\n**TERMINATE**",
+)
 
 
 def roles(request: Mapping[str, Any]) -> Any:
     """A model that plays its part: the researcher searches first, the writer ends."""
     system = str(request["messages"][0]["content"])
     if "you are the researcher" in system:
-        return REPORT if request["messages"][-1]["role"] == "tool" else call("search_documents", query="Danube")
+        return (
+            REPORT
+            if request["messages"][-1]["role"] == "tool"
+            else call("search_documents", query="Danube")
+        )
     return REMARK if "you are the critic" in system else TEXT
 
 
@@ -29,9 +37,12 @@ def test_in_turn_each_speaks_until_the_writer_is_done() -> None:
     played = play("group:round_robin", scripted_model(roles))
     chosen = [(event.round, event.speaker, event.method) for event in played.of(SpeakerSelected)]
     assert chosen == [
-        (1, "Researcher", "round_robin"), (2, "Researcher", "function"), (3, "Researcher", "custom"),
-        (4, "Critic", "round_robin"), (5, "Writer", "round_robin"),
-    ]  # fmt: skip
+        (1, "Researcher", "round_robin"),
+        (2, "Researcher", "function"),
+        (3, "Researcher", "custom"),
+        (4, "Critic", "round_robin"),
+        (5, "Writer", "round_robin"),
+    ]
     final = played.final
     assert (final.sender, final.content) == ("Writer", "The Danube is 2,850 km long [1].")
     assert [citation["text"] for citation in final.extra["citations"]] == [DANUBE]
@@ -41,11 +52,23 @@ def test_in_turn_each_speaks_until_the_writer_is_done() -> None:
 
 def test_everybody_hears_what_was_said_and_the_earlier_turns() -> None:
     model = scripted_model(roles)
-    play("group:round_robin", model, history=[message("user", "Hello"), message("assistant", "Hi [1]")])
-    writer = [turn for turn in asked(model)[-1] if turn["role"] in ("user", "assistant") and turn["content"]]
+    play(
+        "group:round_robin",
+        model,
+        history=[message("user", "Hello"), message("assistant", "Hi [1]")],
+    )
+    writer = [
+        turn
+        for turn in asked(model)[-1]
+        if turn["role"] in ("user", "assistant") and turn["content"]
+    ]
     assert [(turn.get("name"), turn["content"]) for turn in writer] == [
-        ("User", "Hello"), ("Writer", "Hi "), ("User", "How long is the Danube?"), ("Researcher", REPORT), ("Critic", REMARK),
-    ]  # fmt: skip
+        ("User", "Hello"),
+        ("Writer", "Hi "),
+        ("User", "How long is the Danube?"),
+        ("Researcher", REPORT),
+        ("Critic", REMARK),
+    ]
     assert [turn["role"] for turn in writer if turn.get("name") == "Writer"] == ["assistant"]
 
 
@@ -57,7 +80,10 @@ def test_the_model_chooses_who_speaks() -> None:
 
     names = ["Researcher", "Writer"]
     played = play("group:auto", scripted_model(selects))
-    assert [event.speaker for event in played.of(SpeakerSelected) if event.method == "auto"] == ["Researcher", "Writer"]
+    assert [event.speaker for event in played.of(SpeakerSelected) if event.method == "auto"] == [
+        "Researcher",
+        "Writer",
+    ]
     assert played.final.content.startswith("The Danube")
     assert "speaker_selection_agent" not in {said.sender for said in played.inner}
 
@@ -66,9 +92,10 @@ def test_the_person_chooses_who_speaks_and_when_it_is_enough() -> None:
     replies = ["A draft.", REMARK]
     played = play("group:manual", scripted_model(replies), answers=["Writer", "Critic", "finish"])
     assert [question.options for question in played.questions] == [
-        ["Researcher", "Critic", "Writer", "finish"], ["Researcher", "Critic", "finish"],
+        ["Researcher", "Critic", "Writer", "finish"],
+        ["Researcher", "Critic", "finish"],
         ["Researcher", "Writer", "finish"],
-    ]  # fmt: skip
+    ]
     assert played.final.content == "A draft."
     assert played.final.extra["end"] == {"kind": "finished"}
     assert played.result is not None
@@ -76,7 +103,9 @@ def test_the_person_chooses_who_speaks_and_when_it_is_enough() -> None:
 
 
 @pytest.mark.parametrize("enough", ["finish", "Finish here"], ids=["key", "older version"])
-def test_finished_before_the_writer_spoke_the_answer_is_written_from_what_was_found(enough: str) -> None:
+def test_finished_before_the_writer_spoke_the_answer_is_written_from_what_was_found(
+    enough: str,
+) -> None:
     replies: list[Any] = [call("search_documents", query="Danube"), REPORT, "2,850 km [1]."]
     played = play("group:manual", scripted_model(replies), answers=["Researcher", enough])
     assert (played.final.content, played.final.sender) == ("2,850 km [1].", "Writer")
@@ -92,13 +121,19 @@ def test_nobody_talks_forever(method: str) -> None:
 
 def test_only_the_writer_ends_it() -> None:
     played = play(
-        "group:round_robin", scripted_model(["Found nothing. TERMINATE", "Fine. TERMINATE", "I do not know. TERMINATE"])
+        "group:round_robin",
+        scripted_model(["Found nothing. TERMINATE", "Fine. TERMINATE", "I do not know. TERMINATE"]),
     )
     assert [said.sender for said in played.inner] == ["User", "Researcher", "Critic", "Writer"]
     assert played.of(ToolCalled) == []
 
 
 def test_each_way_to_choose_is_a_team_of_its_own() -> None:
-    assert [known.id for known in group.TEAMS] == ["group:auto", "group:round_robin", "group:random", "group:manual"]
+    assert [known.id for known in group.TEAMS] == [
+        "group:auto",
+        "group:round_robin",
+        "group:random",
+        "group:manual",
+    ]
     assert {known.kind for known in group.TEAMS} == {"group"}
     assert group.TEAMS[1].title == "Group of three (in turn)"

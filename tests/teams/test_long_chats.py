@@ -1,4 +1,6 @@
-"""The assistant in a long chat: it knows all of it, under the model's window, and summarises each turn but once."""
+"""The assistant in a long chat: it knows all of it, under the model's window, and summarises each
+turn but once.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,12 @@ def about(topic: str, turns: int) -> list[Message]:
     made = []
     for number in range(turns):
         made.append(message("user", f"What is the {topic} number {number} like?"))
-        made.append(message("assistant", f"The {topic} number {number} is {number * 11} metres long and rather old [1][2]."))
+        made.append(
+            message(
+                "assistant",
+                f"The {topic} number {number} is {number * 11} metres long and rather old [1][2].",
+            )
+        )
     return made
 
 
@@ -44,9 +51,14 @@ def notes(params: Params) -> bool:
     return str(params["messages"][0]["content"]).startswith("You shorten conversations.")
 
 
-def taking_notes(summary: str | Exception, answer: Callable[[Params], Any] = lambda _: "So it is.") -> Model:
+def taking_notes(
+    summary: str | Exception, answer: Callable[[Params], Any] = lambda _: "So it is."
+) -> Model:
     """A model of a small window that summarises like this, and answers."""
-    return replace(scripted_model(lambda params: summary if notes(params) else answer(params)), context_window=WINDOW)
+    return replace(
+        scripted_model(lambda params: summary if notes(params) else answer(params)),
+        context_window=WINDOW,
+    )
 
 
 def sent(model: Model) -> list[list[dict[str, Any]]]:
@@ -58,8 +70,10 @@ def sizes(model: Model) -> list[int]:
     """Tokens of each request, with its tools."""
     assert isinstance(model.client, ScriptedClient)
     meter = Meter("scripted")
-    return [meter.fixed([], {"tools": request.get("tools", [])}) + meter.count(request["messages"])
-            for request in model.client.requests]  # fmt: skip
+    return [
+        meter.fixed([], {"tools": request.get("tools", [])}) + meter.count(request["messages"])
+        for request in model.client.requests
+    ]
 
 
 def contents(messages: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -84,14 +98,25 @@ def test_of_a_long_chat_the_first_turn_a_summary_and_the_newest_turns_are_told()
     model = taking_notes("##USER## wanted to know about bridges.")
     played = play("assistant", model, "And the first?", history=about("bridge", 60))
     (event,) = played.of(Compressed)
-    assert (event.ok, event.agent, event.strategy) == (True, NOTES, "sliding window, summary by the model")
+    assert (event.ok, event.agent, event.strategy) == (
+        True,
+        NOTES,
+        "sliding window, summary by the model",
+    )
     assert event.tokens_after < ROOM <= event.tokens_before
-    assert event.tokens_spent == sum(one.usage.total for one in played.of(ModelReplied) if one.agent == NOTES) > 0
+    assert (
+        event.tokens_spent
+        == sum(one.usage.total for one in played.of(ModelReplied) if one.agent == NOTES)
+        > 0
+    )
     _, first, summary, *newest, question = contents(sent(model)[0])
     assert (first, question) == ("What is the bridge number 0 like?", "And the first?")
     assert summary == f"{HEADING}\n##USER## wanted to know about bridges."
     assert len(newest) >= 4
-    assert newest == [each.replace(" [1][2]", " ") for each in contents(about("bridge", 60))][-len(newest) :]
+    assert (
+        newest
+        == [each.replace(" [1][2]", " ") for each in contents(about("bridge", 60))][-len(newest) :]
+    )
     assert max(sizes(model)) <= WINDOW
     assert played.final.content == "So it is."
 
@@ -115,7 +140,10 @@ def test_the_next_question_goes_on_with_the_same_summary_and_an_edited_chat_does
 
 def test_over_a_long_chat_no_request_grows_and_each_turn_is_summarised_about_once() -> None:
     def answer(params: Params) -> str:
-        return f"The lock with the number {len(params['messages'])} was rebuilt in 1912, and again much later. " * 3
+        return (
+            f"The lock with the number {len(params['messages'])} was rebuilt in 1912, and again"
+            " much later. " * 3
+        )
 
     model = taking_notes("##USER## wanted to know about locks. " * 10, answer)
     chat = LongChat(model)
@@ -125,13 +153,18 @@ def test_over_a_long_chat_no_request_grows_and_each_turn_is_summarised_about_onc
         played = chat.ask(question)
         assert all(event.ok for event in played.of(Compressed))
         shortened += len(played.of(Compressed))
-        spent += sum(event.usage.prompt for event in played.of(ModelReplied) if event.agent == NOTES)
+        spent += sum(
+            event.usage.prompt for event in played.of(ModelReplied) if event.agent == NOTES
+        )
         plain += meter.count(chat.history)
     assert max(sizes(model)) <= WINDOW
     assert 5 < shortened < 25, "now and then, not at every question"
     assert spent < 2 * meter.count(chat.history), "only the earlier summary is read once more"
     assert sum(sizes(model)) < plain / 3
-    assert all("What is lock number 0 like, and who built it?" in contents(messages)[1] for messages in sent(model))
+    assert all(
+        "What is lock number 0 like, and who built it?" in contents(messages)[1]
+        for messages in sent(model)
+    )
 
 
 def test_a_summary_that_fails_is_made_by_extraction() -> None:
@@ -147,14 +180,20 @@ def test_a_summary_that_fails_is_made_by_extraction() -> None:
 
 def test_earlier_markers_never_point_to_passages_of_now() -> None:
     def answer(params: Params) -> Any:
-        return call("search_documents", query="Danube") if len(params["messages"]) < 30 and not found(params) else "2,850 km [1]."
+        return (
+            call("search_documents", query="Danube")
+            if len(params["messages"]) < 30 and not found(params)
+            else "2,850 km [1]."
+        )
 
     def found(params: Params) -> bool:
         return any(each["role"] == "tool" for each in params["messages"])
 
     model = taking_notes("##USER## wanted to know about dams.", answer)
     played = play("assistant", model, "How long is the Danube?", history=about("dam", 60))
-    assert [(each["marker"], each["text"]) for each in played.final.extra["citations"]] == [(1, DANUBE)]
+    assert [(each["marker"], each["text"]) for each in played.final.extra["citations"]] == [
+        (1, DANUBE)
+    ]
     earlier = [each for messages in sent(model) for each in contents(messages)[1:] if "dam" in each]
     assert len(earlier) > 4
     assert not any("[1]" in each or "[2]" in each for each in earlier)
@@ -169,14 +208,22 @@ def test_many_long_results_stay_under_the_window_and_the_question_stays() -> Non
         return [rivers[query]]
 
     searches = [call("search_documents", query=f"river{n}") for n in range(1, 8)]
-    model = replace(scripted_model([*searches, "River 7 is 700 km long [7]."]), context_window=WINDOW)
+    model = replace(
+        scripted_model([*searches, "River 7 is 700 km long [7]."]), context_window=WINDOW
+    )
     task = Task(Question(question), model, look_up, about("canal", 6), "answer", "question")
-    run = runs.start(lambda: team("assistant").work(task), kind="chat", owner="stage", chat_id="chat")
+    run = runs.start(
+        lambda: team("assistant").work(task), kind="chat", owner="stage", chat_id="chat"
+    )
     answer = run.result()
     events = [one.event for one in run.events()]
     assert [event.ok for event in events if isinstance(event, Compressed)].count(True) >= 2
     assert sum(isinstance(event, ToolReturned) for event in events) == 7
-    assert max(sizes(model)) <= WINDOW < Meter("scripted").count([{"role": "tool", "content": text}]) * 7
+    assert (
+        max(sizes(model))
+        <= WINDOW
+        < Meter("scripted").count([{"role": "tool", "content": text}]) * 7
+    )
     assert [one.marker for one in parse_passages(" ".join(contents(sent(model)[-1])))][-1] == 7
     assert all(question in " ".join(contents(messages)) for messages in sent(model))
     assert [(one.marker, one.document) for one in answer.citations] == [(7, "doc7.pdf")]
@@ -203,10 +250,19 @@ def test_a_window_that_nobody_knows_counts_as_a_modest_one() -> None:
     assert max(sizes(model)[1:]) <= UNKNOWN_WINDOW
 
 
-@pytest.mark.parametrize("summary", [ModelAuthFailed("no key for notes"), "", ValueError("odd")], ids=["key", "empty", "odd"])
-def test_a_model_that_never_summarises_is_asked_now_and_then_and_the_chat_stays_short(summary: str | Exception) -> None:
+@pytest.mark.parametrize(
+    "summary",
+    [ModelAuthFailed("no key for notes"), "", ValueError("odd")],
+    ids=["key", "empty", "odd"],
+)
+def test_a_model_that_never_summarises_is_asked_now_and_then_and_the_chat_stays_short(
+    summary: str | Exception,
+) -> None:
     def answer(params: Params) -> str:
-        return f"The mill with the number {len(params['messages'])} was rebuilt in 1912, and again much later. " * 3
+        return (
+            f"The mill with the number {len(params['messages'])} was rebuilt in 1912, and again"
+            " much later. " * 3
+        )
 
     chat = LongChat(taking_notes(summary, answer))
     failed: list[int] = []
@@ -215,22 +271,34 @@ def test_a_model_that_never_summarises_is_asked_now_and_then_and_the_chat_stays_
         before = len(chat.history)
         played = chat.ask(f"What is mill number {number} like, and who built it?")
         told = played.of(Compressed)
-        assert len(by(NOTES, played)) == sum(not event.ok for event in told), "each failure is told, and told once"
+        assert len(by(NOTES, played)) == sum(not event.ok for event in told), (
+            "each failure is told, and told once"
+        )
         failed += [before for event in told if not event.ok]
-        shortened += sum(event.ok and event.strategy == "sliding window, extraction" for event in told)
+        shortened += sum(
+            event.ok and event.strategy == "sliding window, extraction" for event in told
+        )
     assert 2 <= len(failed) <= 7
     assert all(later >= 1.25 * sooner for sooner, later in pairwise(failed))
     assert shortened > len(failed), "sentences are extracted while the model rests"
     assert max(sizes(chat.model)) <= WINDOW
-    assert all("What is mill number 0 like, and who built it?" in contents(messages)[1] for messages in sent(chat.model))
+    assert all(
+        "What is mill number 0 like, and who built it?" in contents(messages)[1]
+        for messages in sent(chat.model)
+    )
 
 
 def test_a_model_that_summarises_again_is_asked_when_the_chat_has_grown() -> None:
     broken = LongChat(taking_notes(ModelAuthFailed("no key for notes")), about("sluice", 60))
     broken.ask("And the first?")
-    mended = LongChat(taking_notes("##USER## wanted to know about sluices."), broken.history, broken.told)
+    mended = LongChat(
+        taking_notes("##USER## wanted to know about sluices."), broken.history, broken.told
+    )
     mended.history += about("gate", 10)
-    assert [event.strategy for event in mended.ask("And now?").of(Compressed)] in ([], ["sliding window, extraction"])
+    assert [event.strategy for event in mended.ask("And now?").of(Compressed)] in (
+        [],
+        ["sliding window, extraction"],
+    )
     mended.history += about("pump", 40)
     (event,) = mended.ask("And now?").of(Compressed)
     assert (event.ok, event.strategy) == (True, "sliding window, summary by the model")
@@ -249,6 +317,8 @@ def test_a_question_that_looks_like_a_summary_is_none() -> None:
 
 def test_offline_the_length_of_the_chat_changes_nothing() -> None:
     history = about("ford", 300)
-    short, long = (play("assistant", offline_model(), history=turns) for turns in (history[-6:], history))
+    short, long = (
+        play("assistant", offline_model(), history=turns) for turns in (history[-6:], history)
+    )
     assert short.final.content == long.final.content
     assert long.of(Compressed) == []

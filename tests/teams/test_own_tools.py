@@ -31,7 +31,11 @@ def file(folder: Path, text: str, name: str = "mine.py") -> str:
 
 
 def test_the_public_functions_of_the_files(tmp_path: Path) -> None:
-    other = file(tmp_path, 'def price(product: str) -> float:\n    """What it costs."""\n    return 9.5\n', "other.py")
+    other = file(
+        tmp_path,
+        'def price(product: str) -> float:\n    """What it costs."""\n    return 9.5\n',
+        "other.py",
+    )
     found = own_tools(os.pathsep.join([file(tmp_path, GOOD), other]))
     assert [(tool.__name__, tool("lamp")) for tool in found] == [("stock", 12), ("price", 9.5)]
     assert own_tools("") == []
@@ -51,7 +55,10 @@ def test_a_file_that_changes_is_run_again(tmp_path: Path) -> None:
     [
         ("x = 1", "has no public function"),
         ("def stock(product: str) -> int:\n    return 1", "stock in .* needs a docstring"),
-        ('def search_documents(query: str) -> str:\n    """Mine."""\n    return ""', "search_documents, which there is already"),
+        (
+            'def search_documents(query: str) -> str:\n    """Mine."""\n    return ""',
+            "search_documents, which there is already",
+        ),
         ("import nothing_of_that_name", "cannot be run: ModuleNotFoundError"),
         ("def (", "cannot be run: SyntaxError"),
         ("raise SystemExit", "cannot be run: SystemExit"),

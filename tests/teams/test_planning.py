@@ -1,4 +1,6 @@
-"""The team that plans first: what it asks for, what it does when plans and steps go wrong, and what it cites."""
+"""The team that plans first: what it asks for, what it does when plans and steps go wrong, and what
+it cites.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,16 @@ from hypothesis import strategies as st
 from agentkit import runs
 from agentkit.core.tools import effects
 from agentkit.errors import AgentkitError, ModelAuthFailed, Stopped, WrongArgument
-from agentkit.events import Event, ModelCalled, Noted, PlanMade, StepDone, TokenDelta, ToolCalled, ToolReturned
+from agentkit.events import (
+    Event,
+    ModelCalled,
+    Noted,
+    PlanMade,
+    StepDone,
+    TokenDelta,
+    ToolCalled,
+    ToolReturned,
+)
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.llm.connections.config import offline_model
 from agentkit.llm.offline.passages import parse_passages
@@ -26,7 +37,10 @@ from agentkit.teams.planning_calculator import calculate
 from agentkit.workspace import SAMPLES, Workspace
 from tests.teams.stage import DANUBE, VOLGA, Played, asked, hit, look_up, play
 
-TWO = "Plan: the Danube\n#E1 = search_documents[Danube]\nPlan: the Volga\n#E2 = search_documents[Volga]"
+TWO = (
+    "Plan: the Danube\n#E1 = search_documents[Danube]\nPlan: the Volga\n#E2 ="
+    " search_documents[Volga]"
+)
 UNKNOWN = "Plan: ask around\n#E1 = web_search[Danube]"
 QUESTION = "How long is the Danube, and what is the longest river?"
 
@@ -45,11 +59,15 @@ def test_two_calls_answer_a_question_of_two_parts_with_citations_for_both() -> N
     model = scripted_model([TWO, solve])
     played = play("plan", model, QUESTION)
     assert {cited["text"] for cited in played.final.extra["citations"]} == {DANUBE, VOLGA}
-    assert all(f"{cited['text']} [{cited['marker']}]" in played.final.content for cited in played.final.extra["citations"])
+    assert all(
+        f"{cited['text']} [{cited['marker']}]" in played.final.content
+        for cited in played.final.extra["citations"]
+    )
     (made,) = played.of(PlanMade)
     assert [(step["label"], step["tool"], step["arguments"]) for step in made.steps] == [
-        ("#E1", "search_documents", "Danube"), ("#E2", "search_documents", "Volga"),
-    ]  # fmt: skip
+        ("#E1", "search_documents", "Danube"),
+        ("#E2", "search_documents", "Volga"),
+    ]
     assert {step.plan_id for step in played.of(StepDone)} == {made.plan_id}
     assert [called.agent for called in played.of(ModelCalled)] == ["Planner", "Solver"]
     assert played.final.sender == "Solver"
@@ -61,7 +79,12 @@ def test_two_calls_answer_a_question_of_two_parts_with_citations_for_both() -> N
 
 def test_earlier_turns_go_along_without_their_markers() -> None:
     model = scripted_model([TWO, "Long [1]."])
-    play("plan", model, QUESTION, history=[message("user", "Hello"), message("assistant", "The Rhine is long [1].")])
+    play(
+        "plan",
+        model,
+        QUESTION,
+        history=[message("user", "Hello"), message("assistant", "The Rhine is long [1].")],
+    )
     for request in asked(model):
         assert {"role": "assistant", "content": "The Rhine is long ."} in [
             {"role": said["role"], "content": said["content"]} for said in request
@@ -73,13 +96,21 @@ def test_a_wrong_plan_goes_back_to_the_planner() -> None:
     played = play("plan", model, QUESTION)
     wrong, right = played.of(PlanMade)
     assert "unknown tool 'web_search'" in wrong.error
-    assert (wrong.attempt, wrong.steps, right.attempt, right.error, right.plan_id) == (1, [], 2, "", wrong.plan_id)
+    assert (wrong.attempt, wrong.steps, right.attempt, right.error, right.plan_id) == (
+        1,
+        [],
+        2,
+        "",
+        wrong.plan_id,
+    )
     assert wrong.error in asked(model)[1][-1]["content"]
     assert len(played.final.extra["citations"]) == 2
 
 
 def test_without_any_plan_the_question_is_looked_up_as_it_stands_and_the_person_is_told() -> None:
-    played = play("plan", scripted_model(["The Danube is long.", UNKNOWN, solve]), "How long is the Danube?")
+    played = play(
+        "plan", scripted_model(["The Danube is long.", UNKNOWN, solve]), "How long is the Danube?"
+    )
     assert evidence(played)["#E1"][0]
     assert [cited["text"] for cited in played.final.extra["citations"]] == [DANUBE]
     (note,) = played.final.extra["notes"]
@@ -109,14 +140,19 @@ def test_failed_steps_are_planned_anew_once_with_what_is_known() -> None:
     played = play("plan", model)
     assert evidence(played)["#E2"][0] is False
     assert evidence(played)["#E3"] == (True, "1425")
-    assert [returned.ok for returned in played.of(ToolReturned) if returned.name == "calculate"] == [False, True]
+    assert [
+        returned.ok for returned in played.of(ToolReturned) if returned.name == "calculate"
+    ] == [False, True]
     assert "is no arithmetic" in asked(model)[1][-1]["content"]
     assert DANUBE in asked(model)[2][-1]["content"]
     assert len(played.of(PlanMade)) == 2
 
 
 def test_a_step_that_fails_again_is_told_to_the_solver() -> None:
-    model = scripted_model([f"Plan: sum\n#E{number} = calculate[x]" for number in (1, 2)] + ["The documents do not tell."])
+    model = scripted_model(
+        [f"Plan: sum\n#E{number} = calculate[x]" for number in (1, 2)]
+        + ["The documents do not tell."]
+    )
     played = play("plan", model)
     assert len(played.of(PlanMade)) == 2
     assert "[failed: 'x' cannot be computed" in asked(model)[2][-1]["content"]
@@ -154,8 +190,13 @@ def test_what_may_change_something_runs_when_it_is_approved() -> None:
 
 
 def test_changed_input_is_what_a_step_runs_with() -> None:
-    for plan, edit in ((BOOKING, "Oslo"), ('Plan: book\n#E1 = book[{"place": "Riga"}]', '{"place": "Oslo"}')):
-        played = play("plan", scripted_model([plan, "Booked."]), answers=[f"edit\n{edit}"], tools=[book])
+    for plan, edit in (
+        (BOOKING, "Oslo"),
+        ('Plan: book\n#E1 = book[{"place": "Riga"}]', '{"place": "Oslo"}'),
+    ):
+        played = play(
+            "plan", scripted_model([plan, "Booked."]), answers=[f"edit\n{edit}"], tools=[book]
+        )
         assert evidence(played)["#E1"] == (True, "booked for Oslo")
 
 
@@ -168,8 +209,13 @@ def test_a_rejected_step_does_not_run_and_the_solver_is_told_why() -> None:
 
 
 def test_steps_at_once_are_asked_about_one_by_one() -> None:
-    plan = "\n".join(f"Plan: book\n#E{number} = book[{place}]" for number, place in enumerate(("Riga", "Oslo", "Bergen"), 1))
-    played = play("plan", scripted_model([plan, "Booked."]), answers=["approve", "approve_all"], tools=[book])
+    plan = "\n".join(
+        f"Plan: book\n#E{number} = book[{place}]"
+        for number, place in enumerate(("Riga", "Oslo", "Bergen"), 1)
+    )
+    played = play(
+        "plan", scripted_model([plan, "Booked."]), answers=["approve", "approve_all"], tools=[book]
+    )
     assert len(played.questions) == 2
     assert [ok for ok, _ in evidence(played).values()] == [True, True, True]
 
@@ -187,7 +233,9 @@ def test_what_the_solver_had_written_when_it_was_stopped_is_kept() -> None:
         if isinstance(event, TokenDelta) and "kilometres" in event.text:
             run.stop()
 
-    model = scripted_model([TWO, "It is 2,850 kilometres [1] long, and then it flows on and on and on."], delay_s=0.03)
+    model = scripted_model(
+        [TWO, "It is 2,850 kilometres [1] long, and then it flows on and on and on."], delay_s=0.03
+    )
     played = play("plan", model, QUESTION, on_event=stop)
     assert played.final.status == "stopped"
     assert played.final.content.startswith("It is 2,850 kilometres")
@@ -213,26 +261,36 @@ def test_stopped_in_a_step_nothing_is_said() -> None:
         run.result()
 
 
-@pytest.mark.parametrize("replies", [[ModelAuthFailed("wrong key")], [TWO, ModelAuthFailed("wrong key")]])
+@pytest.mark.parametrize(
+    "replies", [[ModelAuthFailed("wrong key")], [TWO, ModelAuthFailed("wrong key")]]
+)
 def test_what_the_model_raises_ends_the_work(replies: list[Any]) -> None:
     played = play("plan", scripted_model(replies), QUESTION)
     assert isinstance(played.error, ModelAuthFailed)
 
 
 def test_offline_each_part_is_looked_up_and_quoted() -> None:
-    played = play("plan", offline_model(), "How long is the Danube? What is the longest river in Europe, the Volga?")
+    played = play(
+        "plan",
+        offline_model(),
+        "How long is the Danube? What is the longest river in Europe, the Volga?",
+    )
     (made,) = played.of(PlanMade)
     assert [step["tool"] for step in made.steps] == ["search_documents"] * 2
     assert [step.label for step in played.of(StepDone)] == ["#E1", "#E2"]
-    assert [(cited["marker"], cited["text"]) for cited in played.final.extra["citations"]] == [(1, DANUBE), (2, VOLGA)]
+    assert [(cited["marker"], cited["text"]) for cited in played.final.extra["citations"]] == [
+        (1, DANUBE),
+        (2, VOLGA),
+    ]
     assert played.final.sender == "Solver"
 
 
 def test_offline_a_part_that_leans_on_the_one_before_is_looked_up_with_it() -> None:
     steps = planning.plan_of("How long is the [old] Danube and where does it end?").steps
     assert [step.arguments for step in steps] == [
-        '{"query": "How long is the [old] Danube"}', '{"query": "How long is the [old] Danube where does it end?"}',
-    ]  # fmt: skip
+        '{"query": "How long is the [old] Danube"}',
+        '{"query": "How long is the [old] Danube where does it end?"}',
+    ]
 
 
 def test_a_question_may_contain_what_looks_like_the_result_of_a_step() -> None:
@@ -259,8 +317,13 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     workspace.close()
 
 
-def test_a_question_of_two_parts_over_the_samples_has_citations_for_both(samples: Workspace) -> None:
-    question = "How long does the warranty on a Tidemark 2 last, and how many days of annual leave do employees have?"
+def test_a_question_of_two_parts_over_the_samples_has_citations_for_both(
+    samples: Workspace,
+) -> None:
+    question = (
+        "How long does the warranty on a Tidemark 2 last, and how many days of annual leave do"
+        " employees have?"
+    )
     run = samples.ask("owner", question, collection=SAMPLES, team_id="plan")
     answer = run.result()
     made = [recorded.event for recorded in run.events() if isinstance(recorded.event, PlanMade)]
@@ -275,9 +338,14 @@ def test_a_question_of_two_parts_over_the_samples_has_citations_for_both(samples
 
 def test_passages_keep_their_numbers_when_steps_find_at_the_same_time() -> None:
     hits = [hit(number, f"text {number}") for number in range(1, 41)]
-    found = Findings(Task(Question("?"), scripted_model([]), lambda query: hits[int(query) : int(query) + 20]))
+    found = Findings(
+        Task(Question("?"), scripted_model([]), lambda query: hits[int(query) : int(query) + 20])
+    )
     shown: list[str] = []
-    threads = [threading.Thread(target=lambda n=n: shown.append(found.search_documents(str(n)))) for n in range(20)]
+    threads = [
+        threading.Thread(target=lambda n=n: shown.append(found.search_documents(str(n))))
+        for n in range(20)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -289,13 +357,21 @@ def test_passages_keep_their_numbers_when_steps_find_at_the_same_time() -> None:
 @pytest.mark.parametrize(
     ("expression", "value"),
     [
-        ("1 + 2 * 3", "7"), ("(1 + 2) * -3", "-9"), ("7 / 2", "3.5"), ("0.1 + 0.2", "0.3"), ("7 // 2 + 7 % 2", "4"),
-        ("2 ** 10", "1024"), ("2 ** -1", "0.5"), ("12 × 3 ÷ 4 − 1", "8"), ("round(29 * 12 / 7, 2)", "49.71"),
+        ("1 + 2 * 3", "7"),
+        ("(1 + 2) * -3", "-9"),
+        ("7 / 2", "3.5"),
+        ("0.1 + 0.2", "0.3"),
+        ("7 // 2 + 7 % 2", "4"),
+        ("2 ** 10", "1024"),
+        ("2 ** -1", "0.5"),
+        ("12 × 3 ÷ 4 − 1", "8"),
+        ("round(29 * 12 / 7, 2)", "49.71"),
         ("sqrt(2)", "1.41421356237"),
-        ("max(1, 2.5) + min(3, 4) + sum(1, 2)", "8.5"), ("floor(-1.5) + ceil(1.2) + abs(-3)", "3"),
+        ("max(1, 2.5) + min(3, 4) + sum(1, 2)", "8.5"),
+        ("floor(-1.5) + ceil(1.2) + abs(-3)", "3"),
         ("1e300", "1e+300"),
     ],
-)  # fmt: skip
+)
 def test_the_calculator_computes(expression: str, value: str) -> None:
     assert calculate(expression) == value
 
@@ -303,15 +379,26 @@ def test_the_calculator_computes(expression: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "problem"),
     [
-        ("", "1 to 300 characters"), ("1+" * 200 + "1", "1 to 300 characters"), ("12 km * 3", "without units"),
+        ("", "1 to 300 characters"),
+        ("1+" * 200 + "1", "1 to 300 characters"),
+        ("12 km * 3", "without units"),
         ("1 / 0", "divides by zero"),
-        ("1,200 * 2", "is not allowed"), ("2 ^ 3", r"written with \*\*"), ("__import__('os').getpid()", "is not allowed"),
-        ("(1).__class__", "is not allowed"), ("9 ** 9 ** 9", "too large"), ("10.0 ** 400", "too large"),
+        ("1,200 * 2", "is not allowed"),
+        ("2 ^ 3", r"written with \*\*"),
+        ("__import__('os').getpid()", "is not allowed"),
+        ("(1).__class__", "is not allowed"),
+        ("9 ** 9 ** 9", "too large"),
+        ("10.0 ** 400", "too large"),
         ("(-1) ** 0.5", "no real number"),
-        ("round(5, -1000000000)", "round takes"), ("sqrt(-1)", "cannot be computed"), ("max()", "cannot be computed"),
-        ("True + 1", "is not allowed"), ("[1] * 10 ** 9", "is not allowed"), ("(" * 299, "no arithmetic"), ("-" * 299 + "1", ""),
+        ("round(5, -1000000000)", "round takes"),
+        ("sqrt(-1)", "cannot be computed"),
+        ("max()", "cannot be computed"),
+        ("True + 1", "is not allowed"),
+        ("[1] * 10 ** 9", "is not allowed"),
+        ("(" * 299, "no arithmetic"),
+        ("-" * 299 + "1", ""),
     ],
-)  # fmt: skip
+)
 def test_the_calculator_refuses_the_rest_and_says_why(expression: str, problem: str) -> None:
     if problem:
         with pytest.raises(WrongArgument, match=problem):

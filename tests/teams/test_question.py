@@ -1,4 +1,6 @@
-"""A question as one value: by name or whole, stored and read back, also from what older versions stored."""
+"""A question as one value: by name or whole, stored and read back, also from what older versions
+stored.
+"""
 
 from __future__ import annotations
 
@@ -54,11 +56,16 @@ def said(extra: dict[str, object]) -> MessageSent:
 def test_a_message_of_an_older_version_is_read() -> None:
     message = said(
         {
-            "collection_id": "5", "team": "plan", "attachments": ["tea.txt"], "kept": True,
-            "files": [["tea.txt", "/uploads/1/0", "upload:tea.txt"]], "missing": [], "begun": "",
+            "collection_id": "5",
+            "team": "plan",
+            "attachments": ["tea.txt"],
+            "kept": True,
+            "files": [["tea.txt", "/uploads/1/0", "upload:tea.txt"]],
+            "missing": [],
+            "begun": "",
             "scope": {"tags": ["mild"], "added_from": "2026-03-01T08:30:00"},
         }
-    )  # fmt: skip
+    )
     scope = Scope(tags=["mild"], added_from=MOMENT)
     assert Question.asked_by(message) == Question(
         "How hot?", team_id="plan", attachments=[FILE], keep_attachments=True, scope=scope
@@ -75,11 +82,23 @@ def test_of_the_oldest_messages_the_names_of_files_are_known_and_the_team_is_the
 
 def test_a_question_that_waited_in_an_older_version_is_read() -> None:
     waiting = {
-        "id": "1", "text": "How hot?", "keep": True, "parent_id": None, "scope": {},
+        "id": "1",
+        "text": "How hot?",
+        "keep": True,
+        "parent_id": None,
+        "scope": {},
         "choice": {"collection": "Kitchen", "team": "plan", "model": "gpt"},
-        "files": [["tea.txt", "/uploads/1/0", "upload:tea.txt"]], "again": "m", "go_on": True,
-    }  # fmt: skip
+        "files": [["tea.txt", "/uploads/1/0", "upload:tea.txt"]],
+        "again": "m",
+        "go_on": True,
+    }
     assert Question.from_json(waiting) == Question(
-        "How hot?", "Kitchen", "plan", "gpt",
-        attachments=[FILE], keep_attachments=True, again="m", go_on=True,
-    )  # fmt: skip
+        "How hot?",
+        "Kitchen",
+        "plan",
+        "gpt",
+        attachments=[FILE],
+        keep_attachments=True,
+        again="m",
+        go_on=True,
+    )

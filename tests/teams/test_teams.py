@@ -26,14 +26,29 @@ VOLGA = "The Volga is the longest river in Europe."
 
 
 def hit(number: int, text: str, page: int | None = 1) -> Hit:
-    return Hit(number, 1 / number, 100 + number, f"d{number}", f"doc{number}.pdf", page, "Rivers", "", 0, len(text), text, {})
+    return Hit(
+        number,
+        1 / number,
+        100 + number,
+        f"d{number}",
+        f"doc{number}.pdf",
+        page,
+        "Rivers",
+        "",
+        0,
+        len(text),
+        text,
+        {},
+    )
 
 
 HITS = [hit(1, DANUBE), hit(2, VOLGA, None)]
 
 
 class Shelf:
-    """Stands for a collection: gives the same hits for whatever it is asked, and remembers the questions."""
+    """Stands for a collection: gives the same hits for whatever it is asked, and remembers the
+    questions.
+    """
 
     def __init__(self, *hits: Hit) -> None:
         self.hits = list(hits)
@@ -65,14 +80,26 @@ def test_the_registry_has_unique_ids_and_names_what_there_is() -> None:
 
 def test_the_answer_goes_out_once_with_its_citations() -> None:
     model = scripted_model(["It is 2,850 km long [1]."])
-    task = Task(Question("How long is the Danube?"), model, Shelf(*HITS), answer_id="a", parent_id="q")
+    task = Task(
+        Question("How long is the Danube?"), model, Shelf(*HITS), answer_id="a", parent_id="q"
+    )
     result, (sent,) = worked(answer.work, task)
     assert result.text == sent.content == "It is 2,850 km long [1]."
     assert (sent.id, sent.parent_id, sent.sender, sent.recipient, sent.role, sent.status) == (
-        "a", "q", "Assistant", "user", "assistant", "complete",
-    )  # fmt: skip
+        "a",
+        "q",
+        "Assistant",
+        "user",
+        "assistant",
+        "complete",
+    )
     (citation,) = result.citations
-    assert (citation.marker, citation.document, citation.page, citation.text) == (1, "doc1.pdf", 1, DANUBE)
+    assert (citation.marker, citation.document, citation.page, citation.text) == (
+        1,
+        "doc1.pdf",
+        1,
+        DANUBE,
+    )
     assert sent.extra["citations"] == [citation.to_json()]
     assert sent.extra["inner"] is False
     assert result.stopped_because == "answered"
@@ -84,10 +111,14 @@ def test_the_answer_goes_out_once_with_its_citations() -> None:
 @pytest.mark.parametrize(
     ("text", "markers"),
     [
-        ("a [2] b [1] c [2]", [1, 2]), ("a [1, 2]", [1, 2]), ("a [1][2].", [1, 2]), ("none", []), ("[3] [0] [99]", []),
+        ("a [2] b [1] c [2]", [1, 2]),
+        ("a [1, 2]", [1, 2]),
+        ("a [1][2].", [1, 2]),
+        ("none", []),
+        ("[3] [0] [99]", []),
         ("[one] [1.5] [ 1 ]", []),
     ],
-)  # fmt: skip
+)
 def test_markers_that_name_a_hit_are_cited(text: str, markers: list[int]) -> None:
     assert [citation.marker for citation in cited(text, HITS)] == markers
 
@@ -97,13 +128,18 @@ def test_an_embedding_model_that_fails_leaves_the_check_to_words() -> None:
         raise ModelAuthFailed("no vectors")
 
     model = scripted_model(["Rivers carry mud and sand along [1]. It is 2,850 km long [1]."])
-    result, (sent,) = worked(answer.work, Task(Question("How long?"), model, Shelf(*HITS), embed=fails))
+    result, (sent,) = worked(
+        answer.work, Task(Question("How long?"), model, Shelf(*HITS), embed=fails)
+    )
     assert [one.verdict for one in result.checks] == ["doubtful", "supported"]
     assert sent.extra["checks"] == [one.to_json() for one in result.checks]
 
 
 def test_an_answer_without_a_marker_has_no_evidence() -> None:
-    result, _ = worked(answer.work, Task(Question("Why?"), scripted_model(["The documents do not say."]), Shelf(*HITS)))
+    result, _ = worked(
+        answer.work,
+        Task(Question("Why?"), scripted_model(["The documents do not say."]), Shelf(*HITS)),
+    )
     assert (result.stopped_because, result.citations) == ("no evidence", ())
 
 
@@ -134,7 +170,9 @@ def test_a_follow_up_is_completed_by_the_model_before_it_is_looked_up() -> None:
         ("Which river is the longest in Europe?", "Which river is the longest in Europe?"),
     ],
 )
-def test_offline_a_follow_up_that_leans_on_the_last_question_is_searched_with_it(question: str, searched: str) -> None:
+def test_offline_a_follow_up_that_leans_on_the_last_question_is_searched_with_it(
+    question: str, searched: str
+) -> None:
     shelf = Shelf(*HITS)
     worked(answer.work, Task(Question(question), offline_model(), shelf, HISTORY))
     assert shelf.asked == [searched]
@@ -142,26 +180,35 @@ def test_offline_a_follow_up_that_leans_on_the_last_question_is_searched_with_it
 
 def test_offline_the_sentence_that_answers_is_quoted_and_cited() -> None:
     for work in (answer.work, research.work):
-        result, messages = worked(work, Task(Question("How long is the Danube?"), offline_model(), Shelf(*HITS)))
+        result, messages = worked(
+            work, Task(Question("How long is the Danube?"), offline_model(), Shelf(*HITS))
+        )
         assert result.text == f"{DANUBE} [1]"
         assert [citation.text for citation in result.citations] == [DANUBE]
         assert messages[-1].content == result.text
 
 
 @pytest.mark.parametrize("work", [answer.work, research.work])
-def test_offline_citations_are_numbered_in_the_order_of_their_use(work: Callable[[Task], Answer]) -> None:
+def test_offline_citations_are_numbered_in_the_order_of_their_use(
+    work: Callable[[Task], Answer],
+) -> None:
     shelf = Shelf(hit(3, "A kettle is no river."), hit(2, VOLGA, None), hit(1, DANUBE))
     asked = Question("How long is the Danube, and which is the longest river in Europe?")
     result, messages = worked(work, Task(asked, offline_model(), shelf))
     assert result.text == f"{DANUBE} [1]\n\n{VOLGA} [2]"
     assert [(one.marker, one.text) for one in result.citations] == [(1, DANUBE), (2, VOLGA)]
-    assert {(one.marker, one.verdict) for one in result.checks} == {(1, "supported"), (2, "supported")}
+    assert {(one.marker, one.verdict) for one in result.checks} == {
+        (1, "supported"),
+        (2, "supported"),
+    }
     assert [one["document"] for one in messages[-1].extra["citations"]] == ["doc1.pdf", "doc2.pdf"]
 
 
 def test_the_numbers_that_a_language_model_wrote_are_left_alone() -> None:
     said = f"{VOLGA} [2] {DANUBE} [1] [7]"
-    result, _ = worked(answer.work, Task(Question("How long?"), scripted_model([said]), Shelf(*HITS)))
+    result, _ = worked(
+        answer.work, Task(Question("How long?"), scripted_model([said]), Shelf(*HITS))
+    )
     assert result.text == said
     assert [(one.marker, one.text) for one in result.citations] == [(1, DANUBE), (2, VOLGA)]
 
@@ -175,7 +222,9 @@ def test_markers_are_numbered_by_use() -> None:
 
 
 def test_offline_what_the_documents_do_not_say_is_not_answered() -> None:
-    result, _ = worked(answer.work, Task(Question("Who invented the bicycle?"), offline_model(), Shelf(*HITS)))
+    result, _ = worked(
+        answer.work, Task(Question("Who invented the bicycle?"), offline_model(), Shelf(*HITS))
+    )
     assert (result.citations, result.stopped_because) == ((), "no evidence")
 
 
@@ -207,7 +256,9 @@ def test_a_stopped_answer_keeps_its_part() -> None:
 
     heard: list[Event] = []
     with bus.listening(stop_after_two), stoppable(signal):
-        result = answer.work(Task(Question("How?"), scripted_model(["one [1] three four"]), Shelf(*HITS)))
+        result = answer.work(
+            Task(Question("How?"), scripted_model(["one [1] three four"]), Shelf(*HITS))
+        )
     assert result.text.split() == ["one", "[1]"]
     assert result.stopped_because == "stopped"
     (sent,) = [event for event in heard if isinstance(event, MessageSent)]
@@ -236,10 +287,21 @@ def test_an_error_of_the_model_comes_through() -> None:
 def test_the_researcher_looks_up_each_part_and_hands_over_to_the_writer() -> None:
     model = scripted_model(["1. length of the Danube\n- longest river\n\n", "Both [1][2]."])
     shelf = Shelf(*HITS)
-    task = Task(Question("How long is the Danube and which river is the longest?"), model, shelf, answer_id="a", parent_id="q")
+    task = Task(
+        Question("How long is the Danube and which river is the longest?"),
+        model,
+        shelf,
+        answer_id="a",
+        parent_id="q",
+    )
     result, (inner, final) = worked(research.work, task)
     assert shelf.asked == ["length of the Danube", "longest river"]
-    assert (inner.sender, inner.recipient, inner.parent_id, inner.extra) == ("Researcher", "Writer", "q", {"inner": True})
+    assert (inner.sender, inner.recipient, inner.parent_id, inner.extra) == (
+        "Researcher",
+        "Writer",
+        "q",
+        {"inner": True},
+    )
     assert (final.id, final.sender, final.parent_id) == ("a", "Writer", inner.id)
     assert [citation.marker for citation in result.citations] == [1, 2]
 
@@ -268,14 +330,18 @@ def test_the_best_of_each_part_come_first_and_every_chunk_once() -> None:
 
 
 @pytest.mark.parametrize("work", [answer.work, research.work])
-def test_without_a_passage_the_model_is_told_and_the_offline_one_abstains(work: Callable[[Task], Answer]) -> None:
+def test_without_a_passage_the_model_is_told_and_the_offline_one_abstains(
+    work: Callable[[Task], Answer],
+) -> None:
     parts = ["How long is it?"] if work is research.work else []
     model = scripted_model([*parts, "The documents do not say."])
     result, _ = worked(work, Task(Question("How long is the Danube?"), model, Shelf()))
     assert (result.stopped_because, result.citations) == ("no evidence", ())
     assert isinstance(model.client, ScriptedClient)
     assert answer.NOTHING.strip() in system_of(model.client.requests[-1])
-    result, (*_, final) = worked(work, Task(Question("How long is the Danube?"), offline_model(), Shelf()))
+    result, (*_, final) = worked(
+        work, Task(Question("How long is the Danube?"), offline_model(), Shelf())
+    )
     assert (result.stopped_because, result.citations) == ("no evidence", ())
     assert "no passage was found that fits this question" in result.text
     assert final.extra["citations"] == []
@@ -289,18 +355,31 @@ def test_what_stands_in_a_merged_passage_is_no_passage_of_its_own() -> None:
     shelf = {"all": [merged], "part": [part], "other": [elsewhere]}
     found = Findings(Task(Question("?"), offline_model(), shelf.__getitem__))
     assert 'number="1"' in found.search_documents("all")
-    assert 'number="1"' in found.search_documents("part"), "its text is in the passage that is cited"
+    assert 'number="1"' in found.search_documents("part"), (
+        "its text is in the passage that is cited"
+    )
     assert 'number="2"' in found.search_documents("other")
     assert found.hits == [merged, elsewhere]
 
 
 def test_exact_words_are_found_as_passages_with_the_same_numbers() -> None:
-    task = Task(Question("?"), offline_model(), lambda query: [HITS[0]], find=lambda text: HITS if text == "2,850" else [])
+    task = Task(
+        Question("?"),
+        offline_model(),
+        lambda query: [HITS[0]],
+        find=lambda text: HITS if text == "2,850" else [],
+    )
     found = Findings(task)
     assert 'number="1"' in found.search_documents("how long")
     passages = found.find_exact("2,850")
-    assert (passages.count("<passage "), 'number="1"' in passages, 'number="2"' in passages) == (2, True, True)
+    assert (passages.count("<passage "), 'number="1"' in passages, 'number="2"' in passages) == (
+        2,
+        True,
+        True,
+    )
     assert found.hits == HITS
     assert found.find_exact("2,851").startswith("'2,851' stands nowhere in the documents.")
     assert found.find_exact(" ").startswith("' ' stands nowhere")
-    assert "No passage was found" in Findings(Task(Question("?"), offline_model(), Shelf())).search_documents("x")
+    assert "No passage was found" in Findings(
+        Task(Question("?"), offline_model(), Shelf())
+    ).search_documents("x")

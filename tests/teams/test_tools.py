@@ -1,4 +1,6 @@
-"""The assistant with tools and code: nothing runs unseen, and the person's word reaches the model."""
+"""The assistant with tools and code: nothing runs unseen, and the person's word reaches the
+model.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from agentkit.teams.allowed import AllowedTools
 from tests.teams.stage import asked, call, play
 
 CODE = "```python\nprint(6 * 7)\n```"
-isolated = pytest.mark.skipif(not (coding.bubblewrap_works() or coding.docker_works()), reason="nothing to isolate code with")
+isolated = pytest.mark.skipif(
+    not (coding.bubblewrap_works() or coding.docker_works()), reason="nothing to isolate code with"
+)
 
 
 @pytest.fixture
@@ -50,9 +54,14 @@ def stock(product: str) -> int:
 
 
 def test_what_changes_nothing_runs_unasked() -> None:
-    model = scripted_model([
-        call("search_documents", query="Danube"), call("todays_date"), call("stock", product="lamp"), "2,850 km [1].\nTERMINATE",
-    ])  # fmt: skip
+    model = scripted_model(
+        [
+            call("search_documents", query="Danube"),
+            call("todays_date"),
+            call("stock", product="lamp"),
+            "2,850 km [1].\nTERMINATE",
+        ]
+    )
     played = play("tools", model, tools=[stock])
     assert played.questions == []
     assert [event.ok for event in played.of(ToolReturned)] == [True, True, True]
@@ -75,13 +84,24 @@ def test_a_call_runs_when_it_is_approved() -> None:
     assert played.final.content == "Booked."
 
 
-@pytest.mark.parametrize(("key", "label"), [
-    ("approve", "Approve"), ("approve_all", "Approve all"), ("always", "Always allow"),
-    ('edit\n{"place": "Oslo"}', 'Edit\n{"place": "Oslo"}'), ("reject\ntoo far", "Reject\ntoo far"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "label"),
+    [
+        ("approve", "Approve"),
+        ("approve_all", "Approve all"),
+        ("always", "Always allow"),
+        ('edit\n{"place": "Oslo"}', 'Edit\n{"place": "Oslo"}'),
+        ("reject\ntoo far", "Reject\ntoo far"),
+    ],
+)
 def test_an_answer_in_the_words_of_older_versions_means_the_same(key: str, label: str) -> None:
     ends = [
-        play("tools", scripted_model([call("book", place="Riga"), "Done."]), answers=[answer], tools=[book])
+        play(
+            "tools",
+            scripted_model([call("book", place="Riga"), "Done."]),
+            answers=[answer],
+            tools=[book],
+        )
         for answer in (key, label)
     ]
     told = [[event.arguments for event in played.of(ToolCalled)] for played in ends]
@@ -96,7 +116,10 @@ def test_a_tool_that_is_always_allowed_is_asked_about_once(tmp_path: Path) -> No
     twice: list[Any] = [call("book", place="Riga"), call("book", place="Oslo"), "Booked."]
     played = play("tools", scripted_model(twice), answers=["always"], tools=[book], allowed=allowed)
     assert len(played.of(ToolReturned)) == 2
-    assert play("tools", scripted_model(twice), tools=[book], allowed=AllowedTools(tmp_path)).questions == []
+    assert (
+        play("tools", scripted_model(twice), tools=[book], allowed=AllowedTools(tmp_path)).questions
+        == []
+    )
     allowed.remove("book")
     assert len(play("tools", scripted_model(twice), tools=[book], allowed=allowed).questions) == 1
 
@@ -136,9 +159,14 @@ def test_approving_all_of_a_kind_asks_for_the_other_kinds_still() -> None:
         """Cancel what was booked."""
         return "cancelled"
 
-    model = scripted_model([
-        call("book", place="Riga"), call("book", place="Oslo"), call("cancel", place="Oslo"), "Done.",
-    ])  # fmt: skip
+    model = scripted_model(
+        [
+            call("book", place="Riga"),
+            call("book", place="Oslo"),
+            call("cancel", place="Oslo"),
+            "Done.",
+        ]
+    )
     played = play("tools", model, answers=["approve_all", "approve"], tools=[book, cancel])
     assert ["book" in question.prompt for question in played.questions] == [True, False]
     assert [event.name for event in played.of(ToolCalled)] == ["book", "book", "cancel"]
@@ -146,13 +174,22 @@ def test_approving_all_of_a_kind_asks_for_the_other_kinds_still() -> None:
 
 @pytest.mark.parametrize("answer", ["", "maybe", "reject", "Approved", "APPROVE"])
 def test_what_is_no_consent_runs_nothing(answer: str) -> None:
-    played = play("tools", scripted_model([call("book", place="Riga"), "Fine."]), answers=[answer], tools=[book])
+    played = play(
+        "tools",
+        scripted_model([call("book", place="Riga"), "Fine."]),
+        answers=[answer],
+        tools=[book],
+    )
     assert played.of(ToolCalled) == []
 
 
 @pytest.mark.parametrize("arguments", ["not json", "[1]"])
 def test_arguments_that_cannot_be_run_are_not_asked_about(arguments: str) -> None:
-    broken = {"id": "c", "type": "function", "function": {"name": "search_documents", "arguments": arguments}}
+    broken = {
+        "id": "c",
+        "type": "function",
+        "function": {"name": "search_documents", "arguments": arguments},
+    }
     model = scripted_model([{"content": None, "tool_calls": [broken]}, "Sorry."])
     played = play("tools", model)
     assert played.questions == []
@@ -204,7 +241,10 @@ def test_code_that_cannot_be_run_is_the_models_to_mend() -> None:
     assert played.final.content == "Sorry."
 
 
-@pytest.mark.parametrize("text", ["```\n42\n```", "```text\nprint(1)\n```", f"Run this:\n{CODE}\nTERMINATE", "Just words."])
+@pytest.mark.parametrize(
+    "text",
+    ["```\n42\n```", "```text\nprint(1)\n```", f"Run this:\n{CODE}\nTERMINATE", "Just words."],
+)
 def test_what_is_only_shown_or_comes_with_the_end_is_not_run(text: str) -> None:
     played = play("tools", scripted_model([text]))
     assert played.questions == []
@@ -238,7 +278,11 @@ def test_when_the_steps_are_used_up_the_answer_is_made_from_what_came_out() -> N
     played = play("tools", model, tools=[stock])
     assert len(played.of(ToolCalled)) == tools.STEPS
     assert played.final.content == "There are 12."
-    assert played.final.extra["end"] == {"kind": "replies", "agent": tools.RUNNER, "limit": tools.STEPS}
+    assert played.final.extra["end"] == {
+        "kind": "replies",
+        "agent": tools.RUNNER,
+        "limit": tools.STEPS,
+    }
     material = str(asked(model)[-1][0]["content"])
     assert 'stock({"product": "lamp"})\ngave:\n12' in material
 
@@ -246,7 +290,9 @@ def test_when_the_steps_are_used_up_the_answer_is_made_from_what_came_out() -> N
 @isolated
 def test_a_program_that_prints_much_stays_below_the_window_and_whole_in_the_events() -> None:
     program = "```python\nfor n in range(20_000):\n    print('line', n)\n```"
-    model = replace(scripted_model([program, program, "It counted.\nTERMINATE"]), context_window=8_000)
+    model = replace(
+        scripted_model([program, program, "It counted.\nTERMINATE"]), context_window=8_000
+    )
     played = play("tools", model, answers=["approve", "approve"])
     assert played.final.content == "It counted."
     assert [ran.output.count("\n") for ran in played.of(CodeRan)] == [20_000] * 2

@@ -28,7 +28,14 @@ def _played(team_id: str, model: Any, **settings: Any) -> Played:
     def look_up(query: str) -> list[Hit]:
         return hits
 
-    task = Task(Question("How long is it?"), model, look_up, answer_id="answer", parent_id="question", **settings)
+    task = Task(
+        Question("How long is it?"),
+        model,
+        look_up,
+        answer_id="answer",
+        parent_id="question",
+        **settings,
+    )
     run = runs.start(lambda: team(team_id).work(task), kind="chat", owner="stage", chat_id="chat")
     played = Played([recorded.event for recorded in run])
     played.result = run.result()
@@ -52,7 +59,9 @@ def test_no_request_of_a_team_is_longer_than_the_window(team_id: str) -> None:
     assert played.final.content.startswith("It is long [1].")
     sizes = [count_messages(messages, "scripted")[0] for messages in asked(model)]
     assert max(sizes) < WINDOW
-    assert all("How long is it?" in str(messages) or "river" in str(messages) for messages in asked(model))
+    assert all(
+        "How long is it?" in str(messages) or "river" in str(messages) for messages in asked(model)
+    )
     assert any(event.strategy == STRATEGY for event in played.of(Compressed))
 
 
@@ -60,7 +69,9 @@ def test_of_passages_that_do_not_all_fit_the_best_are_given_and_that_is_told() -
     model = replace(scripted_model(["It is long [1][9]."]), context_window=WINDOW)
     played = _played("answer", model)
     assert [each["marker"] for each in played.final.extra["citations"]] == [1]
-    assert [told.text for told in played.of(Noted)] == ["Of 12 passages, the first 4 fit into the model's window."]
+    assert [told.text for told in played.of(Noted)] == [
+        "Of 12 passages, the first 4 fit into the model's window."
+    ]
     assert len(asked(model)) == 1
 
 

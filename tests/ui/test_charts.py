@@ -19,8 +19,11 @@ def test_every_chunk_is_in_a_bin(now: list[int], then: list[int]) -> None:
 
 def test_the_largest_is_counted_when_it_is_a_multiple_of_the_bin() -> None:
     assert charts.bins({"Now": [16, 192, 192]}, 16)[-1] == {
-        "cut": "Now", "from": 192, "to": 207, "chunks": 2,
-    }  # fmt: skip
+        "cut": "Now",
+        "from": 192,
+        "to": 207,
+        "chunks": 2,
+    }
 
 
 @pytest.mark.parametrize(

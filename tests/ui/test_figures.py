@@ -34,14 +34,22 @@ def test_an_unknown_price_is_never_shown_as_nothing(totals: Totals, shown: str) 
 
 def test_what_an_answer_took_is_told_in_short_and_whole() -> None:
     tokens = {"prompt_tokens": 1203, "completion_tokens": 45}
-    totals = Totals(calls=1, **tokens, estimated=True, cost=0.5, seconds=75, first_token_p50_s=0.123)
+    totals = Totals(
+        calls=1, **tokens, estimated=True, cost=0.5, seconds=75, first_token_p50_s=0.123
+    )
     assert figures.took(totals, "A model") == [
-        "A model", "about 1,203 tokens in, 45 out", "$0.5000", "1 min 15 s", "first word after 0.12 s",
-    ]  # fmt: skip
+        "A model",
+        "about 1,203 tokens in, 45 out",
+        "$0.5000",
+        "1 min 15 s",
+        "first word after 0.12 s",
+    ]
     assert figures.briefly(totals, "A model") == "A model · 1 min 15 s · $0.5000"
     assert figures.briefly(Totals(calls=1, seconds=2, unpriced=1), "") == "2.0 s"
 
 
-@pytest.mark.parametrize(("number", "shown"), [(0, "0 chunks"), (1, "1 chunk"), (12345, "12,345 chunks")])
+@pytest.mark.parametrize(
+    ("number", "shown"), [(0, "0 chunks"), (1, "1 chunk"), (12345, "12,345 chunks")]
+)
 def test_things_are_counted_in_their_plural(number: int, shown: str) -> None:
     assert figures.count(number, "chunk") == shown

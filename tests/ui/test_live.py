@@ -40,7 +40,13 @@ def test_a_pace_is_measured_over_a_while(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("agentkit.ui.chat.live.time.monotonic", lambda: clock["wall"])
     monkeypatch.setattr("agentkit.ui.chat.live.time.process_time", lambda: clock["processor"])
     pace = Pace()
-    for wall, processor, then in ((1, 1, 0.125), (1, 1, 0.25), (2, 1.5, 0.5), (2, 0.1, 0.25), (60, 60, 0.25)):
+    for wall, processor, then in (
+        (1, 1, 0.125),
+        (1, 1, 0.25),
+        (2, 1.5, 0.5),
+        (2, 0.1, 0.25),
+        (60, 60, 0.25),
+    ):
         clock["wall"] += wall
         clock["processor"] += processor
         assert pace.seconds() == then

@@ -25,7 +25,10 @@ def test_a_literal_text_keeps_its_characters_and_loses_its_markup(text: str) -> 
     [
         ("It costs $5 [1].", r"It costs \$5 [\[1\]](#cite-m-1)."),
         ("Both [1, 2] and [3].", r"Both [\[1\]](#cite-m-1)[\[2\]](#cite-m-2) and \[3\]."),
-        ("`a[1]` and\n```\nb[1] $x\n```\n[1]", "`a[1]` and\n```\nb[1] $x\n```\n[\\[1\\]](#cite-m-1)"),
+        (
+            "`a[1]` and\n```\nb[1] $x\n```\n[1]",
+            "`a[1]` and\n```\nb[1] $x\n```\n[\\[1\\]](#cite-m-1)",
+        ),
         ("A picture ![x](http://evil/y)", r"A picture !\[x](http://evil/y)"),
         ("A link [1](http://there)", "A link [1](http://there)"),
         (r"Already \$5", r"Already \$5"),
@@ -40,7 +43,10 @@ def test_an_answer_links_its_markers_and_nothing_else(text: str, shown: str) -> 
     [
         ("So $E = m c^2$ holds [1].", "So $E = m c^2$ holds [\\[1\\]](#cite-m-1)."),
         (r"A \(x_1\) and $n$, $10^{-3}$.", "A $x_1$ and $n$, $10^{-3}$."),
-        ("So:\n\n  \\[a = \\frac{1}{2}\\]\n\nThen.", "So:\n\n  $$\n  a = \\frac{1}{2}\n  $$\n\nThen."),
+        (
+            "So:\n\n  \\[a = \\frac{1}{2}\\]\n\nThen.",
+            "So:\n\n  $$\n  a = \\frac{1}{2}\n  $$\n\nThen.",
+        ),
         ("$$\na = b\n$$", "$$\na = b\n$$"),
         ("Here $$a = b$$ too.", "Here $a = b$ too."),
         ("$x_{[1]}$", "$x_{[1]}$"),
@@ -91,7 +97,25 @@ def test_a_doubtful_marker_is_shown_as_such_at_its_place_only() -> None:
 
 
 @given(
-    st.lists(st.sampled_from(["[1]", "[2, 3]", "![1]", "[1](u)", "\\", "!", "`", "```\n", "\n", "\r\n", "$", "a^2", "\\["]))
+    st.lists(
+        st.sampled_from(
+            [
+                "[1]",
+                "[2, 3]",
+                "![1]",
+                "[1](u)",
+                "\\",
+                "!",
+                "`",
+                "```\n",
+                "\n",
+                "\r\n",
+                "$",
+                "a^2",
+                "\\[",
+            ]
+        )
+    )
 )
 def test_a_doubt_changes_nothing_but_its_own_marker(parts: list[str]) -> None:
     text = "".join(parts)

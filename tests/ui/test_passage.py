@@ -24,7 +24,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     settings = Settings(data=tmp_path_factory.mktemp("passage"))
     database = Database(settings.data / "test.duckdb")
     opened = Library(database, settings, FakeEmbedder())
-    opened.ingest(OWNER, "Samples", sources_from_paths([settings.samples / "employee-handbook.pdf"]))
+    opened.ingest(
+        OWNER, "Samples", sources_from_paths([settings.samples / "employee-handbook.pdf"])
+    )
     yield opened
     opened.close()
     database.close()
@@ -42,7 +44,9 @@ def test_every_chunk_is_found_on_its_own_page(library: Library) -> None:
     chunks = library.chunks(OWNER, document.id, 0, 1_000)
     assert len({chunk.page for chunk in chunks}) > 1
     for chunk in chunks:
-        start, end = page_span(library, OWNER, document.id, chunk.page or 0, (chunk.start, chunk.end))
+        start, end = page_span(
+            library, OWNER, document.id, chunk.page or 0, (chunk.start, chunk.end)
+        )
         assert pages[chunk.page][start:end] == chunk.text
 
 
@@ -53,12 +57,16 @@ def test_a_merged_passage_is_found_on_its_page_as_a_whole(library: Library) -> N
     chunks = library.chunks(OWNER, document.id, 0, 1_000)
     first, second = next((one, two) for one, two in pairwise(chunks) if one.page == two.page != 1)
     start, end = page_span(library, OWNER, document.id, first.page or 0, (first.start, second.end))
-    assert pages[first.page][start:end] == library.text(OWNER, document.id)[first.start : second.end]
+    assert (
+        pages[first.page][start:end] == library.text(OWNER, document.id)[first.start : second.end]
+    )
 
 
 def test_a_passage_is_shown_in_its_text_with_the_quoted_sentence_marked(library: Library) -> None:
     hit = library.retrieve(OWNER, "Samples", "days of paid annual leave")[0]
-    place = find_place(library, OWNER, citation(hit).to_json(), "Everybody has 27 days of paid annual leave. [1]")
+    place = find_place(
+        library, OWNER, citation(hit).to_json(), "Everybody has 27 days of paid annual leave. [1]"
+    )
     text = library.text(OWNER, hit.document_id)
     assert place.document == "as cited"
     assert "".join(part for part, kind in place.parts if kind) == hit.text
@@ -67,11 +75,15 @@ def test_a_passage_is_shown_in_its_text_with_the_quoted_sentence_marked(library:
     assert "27 days" in sentence
 
 
-def test_a_passage_that_moved_is_found_and_one_that_is_gone_keeps_its_own_text(library: Library) -> None:
+def test_a_passage_that_moved_is_found_and_one_that_is_gone_keeps_its_own_text(
+    library: Library,
+) -> None:
     hit = library.retrieve(OWNER, "Samples", "days of paid annual leave")[0]
     known = citation(hit).to_json()
     assert find_place(library, OWNER, {**known, "start": 3, "end": 9}, "").document == "as cited"
-    changed = find_place(library, OWNER, {**known, "text": "Nobody has leave."}, "Nobody has leave [1].")
+    changed = find_place(
+        library, OWNER, {**known, "text": "Nobody has leave."}, "Nobody has leave [1]."
+    )
     assert (changed.document, changed.parts) == ("changed", [("Nobody has leave.", "sentence")])
     assert find_place(library, OWNER, {**known, "document_id": "gone"}, "").document == "deleted"
     assert find_place(library, "somebody else", known, "").document == "deleted"

@@ -1,4 +1,6 @@
-"""Each kind of event has its class, what is told is taken from facts, and what older versions stored is still shown."""
+"""Each kind of event has its class, what is told is taken from facts, and what older versions
+stored is still shown.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ import pytest
 
 from agentkit.conversation.compression.rendering import said
 from agentkit.conversation.compression.shape import HEADING, is_summary, summary_message
+from agentkit.event_json import from_json, to_json
 from agentkit.events import (
     KINDS,
     ChatEnded,
@@ -25,8 +28,6 @@ from agentkit.events import (
     ToolCalled,
     ToolReturned,
     Unknown,
-    from_json,
-    to_json,
 )
 from agentkit.reasons import EndReason
 from agentkit.ui.steps import draw, registry
@@ -35,9 +36,15 @@ from agentkit.ui.steps.step import Found, Planned, Step, ToolUse
 from agentkit.ui.steps.turns import steps
 
 TEA: dict[str, Any] = {
-    "document_id": "d", "document": "tea.txt", "page": 2, "place": "", "heading": "Green", "start": 0, "end": 10,
+    "document_id": "d",
+    "document": "tea.txt",
+    "page": 2,
+    "place": "",
+    "heading": "Green",
+    "start": 0,
+    "end": 10,
     "text": "80 degrees",
-}  # fmt: skip
+}
 GIVEN = {"marker": 3, "document_id": "d", "start": 0, "end": 10}
 
 
@@ -54,10 +61,20 @@ def test_every_kind_of_event_has_its_class() -> None:
 def test_passages_come_with_the_result_and_not_out_of_its_text() -> None:
     called = ToolCalled("t", "Library", "search_documents", "{}")
     found = Retrieved("tea", "Kitchen", "hybrid", [TEA], 0.1)
-    returned = ToolReturned("t", "Library", "search_documents", True, "in whatever form", passages=[GIVEN])
+    returned = ToolReturned(
+        "t", "Library", "search_documents", True, "in whatever form", passages=[GIVEN]
+    )
     assert steps(recorded(called, found, returned)) == [ToolUse(called, returned, (Found(3, TEA),))]
-    older = ToolReturned("t", "Library", "search_documents", True, '<passage number="3" source="tea.txt">\n80\n</passage>')
-    assert steps(recorded(called, found, older)) == [ToolUse(called, older)], "its text is shown as it stands"
+    older = ToolReturned(
+        "t",
+        "Library",
+        "search_documents",
+        True,
+        '<passage number="3" source="tea.txt">\n80\n</passage>',
+    )
+    assert steps(recorded(called, found, older)) == [ToolUse(called, older)], (
+        "its text is shown as it stands"
+    )
 
 
 def question(options: list[str], answer: str, draft: str = "{}") -> Step:
@@ -68,11 +85,21 @@ def question(options: list[str], answer: str, draft: str = "{}") -> Step:
     return step
 
 
-@pytest.mark.parametrize(("key", "label"), [
-    ("approve", "Approve"), ("approve_all", "Approve all"), ("always", "Always allow"), ("edit\n{}", "Edit\n{}"),
-    ("reject\ntoo far", "Reject\ntoo far"), ("reject", "Reject"), ("maybe", "maybe"),
-])  # fmt: skip
-def test_what_was_chosen_is_told_alike_where_an_older_version_stored_labels(key: str, label: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "label"),
+    [
+        ("approve", "Approve"),
+        ("approve_all", "Approve all"),
+        ("always", "Always allow"),
+        ("edit\n{}", "Edit\n{}"),
+        ("reject\ntoo far", "Reject\ntoo far"),
+        ("reject", "Reject"),
+        ("maybe", "maybe"),
+    ],
+)
+def test_what_was_chosen_is_told_alike_where_an_older_version_stored_labels(
+    key: str, label: str
+) -> None:
     now = question(["approve", "approve_all", "always", "edit", "reject"], key)
     older = question(["Approve", "Approve all", "Always allow", "Edit", "Reject"], label)
     assert draw.describe(now) == draw.describe(older)
@@ -82,19 +109,42 @@ def test_what_was_chosen_is_told_alike_where_an_older_version_stored_labels(key:
 
 
 def test_what_the_person_said_is_told() -> None:
-    assert draw.describe(question(["approve", "reject"], "reject\ntoo far")).endswith(r"**You:** no\: too far")
+    assert draw.describe(question(["approve", "reject"], "reject\ntoo far")).endswith(
+        r"**You:** no\: too far"
+    )
     assert draw.describe(question(["Writer", "finish"], "Writer", "")).endswith("**You:** Writer")
-    assert draw.describe(question(["Writer", "finish"], "finish", "")).endswith("**You:** Finish here")
+    assert draw.describe(question(["Writer", "finish"], "finish", "")).endswith(
+        "**You:** Finish here"
+    )
     assert draw.describe(question([], "edit", "")).endswith("**You:** edit"), "words of their own"
 
 
 def test_a_plans_step_has_its_passages_and_the_reason_of_its_failure() -> None:
-    looks_up = {"label": "#E1", "thought": "", "tool": "search_documents", "arguments": "tea", "needs": []}
+    looks_up = {
+        "label": "#E1",
+        "thought": "",
+        "tool": "search_documents",
+        "arguments": "tea",
+        "needs": [],
+    }
     computes = {"label": "#E2", "thought": "", "tool": "calculate", "arguments": "1/0", "needs": []}
-    done = StepDone("Planner", "p", "#E1", "search_documents", "tea", True, "in whatever form", passages=[GIVEN])
-    failed = StepDone("Planner", "p", "#E2", "calculate", "1/0", False, "in whatever form", error="division by zero")
+    done = StepDone(
+        "Planner", "p", "#E1", "search_documents", "tea", True, "in whatever form", passages=[GIVEN]
+    )
+    failed = StepDone(
+        "Planner",
+        "p",
+        "#E2",
+        "calculate",
+        "1/0",
+        False,
+        "in whatever form",
+        error="division by zero",
+    )
     found = Retrieved("tea", "Kitchen", "hybrid", [TEA], 0.1)
-    (plan,) = steps(recorded(PlanMade("Planner", "p", 1, [looks_up, computes]), found, done, failed))
+    (plan,) = steps(
+        recorded(PlanMade("Planner", "p", 1, [looks_up, computes]), found, done, failed)
+    )
     assert isinstance(plan, Planned)
     assert plan.found == {"#E1": (Found(3, TEA),), "#E2": ()}
     assert plan.done["#E2"].error == "division by zero"
@@ -111,22 +161,33 @@ def test_a_group_says_once_why_it_is_over_in_whatever_words() -> None:
 
 def test_what_older_versions_stored_is_shown_in_their_words() -> None:
     over = ChatEnded("User", "Group", "max_round reached (16)")
-    assert draw.describe(over) == r":material/flag: User and Group are done: max\_round reached \(16\)"
-    reading, read = DocumentProgress("a", "a.txt", "parse"), Noted("Extractor", "a.txt: 1 of 2 fields")
+    assert (
+        draw.describe(over) == r":material/flag: User and Group are done: max\_round reached \(16\)"
+    )
+    reading, read = (
+        DocumentProgress("a", "a.txt", "parse"),
+        Noted("Extractor", "a.txt: 1 of 2 fields"),
+    )
     assert steps(recorded(reading, read)) == [reading, read]
-    assert steps(recorded(reading, read, RunFinished())) == [read], "the run is over: nothing is being read"
+    assert steps(recorded(reading, read, RunFinished())) == [read], (
+        "the run is over: nothing is being read"
+    )
 
 
 def test_metadata_of_others_is_no_phase_of_a_game() -> None:
     for metadata in (True, "night", {"begins": 7}, {"begins": {"phase": "noon"}}):
-        message = MessageSent("m", None, "A", "B", "assistant", "Hello.", extra={"inner": True, "metadata": metadata})
+        message = MessageSent(
+            "m", None, "A", "B", "assistant", "Hello.", extra={"inner": True, "metadata": metadata}
+        )
         assert steps(recorded(message)) == [message]
 
 
 def test_a_summary_is_known_by_its_mark() -> None:
     made = summary_message("They spoke of tea.")
     assert is_summary({**made, "content": "In short:\nThey spoke of tea."})
-    assert list(said({**made, "content": "In short:\nThey spoke of tea."})) == [("SUMMARY", "They spoke of tea.")]
+    assert list(said({**made, "content": "In short:\nThey spoke of tea."})) == [
+        ("SUMMARY", "They spoke of tea.")
+    ]
     pasted = {"role": "user", "content": f"{HEADING}\nThey spoke of tea."}
     assert not is_summary(pasted)
     assert [label for label, _ in said(pasted)] == ["USER"]

@@ -34,15 +34,26 @@ from agentkit.ui.steps.turns import LIVE, last_turns, lately, live_turn, steps, 
 
 
 def stored(key: str, role: str, run: str, *, inner: bool = False) -> StoredMessage:
-    return StoredMessage(key, "chat", None, run, "someone", "", role, key, "complete", {"inner": inner}, utc_now())
+    return StoredMessage(
+        key, "chat", None, run, "someone", "", role, key, "complete", {"inner": inner}, utc_now()
+    )
 
 
 def test_messages_are_grouped_by_their_question() -> None:
-    turns = stored_turns([
-        stored("q1", "user", "r1"), stored("i1", "assistant", "r1", inner=True), stored("a1", "assistant", "r1"),
-        stored("q2", "user", "r2"), stored("q3", "user", "r3"), stored("a3", "assistant", "r3"),
-    ])  # fmt: skip
-    assert [(turn.question.content if turn.question else "", [said.content for said in turn.inner]) for turn in turns] == [
+    turns = stored_turns(
+        [
+            stored("q1", "user", "r1"),
+            stored("i1", "assistant", "r1", inner=True),
+            stored("a1", "assistant", "r1"),
+            stored("q2", "user", "r2"),
+            stored("q3", "user", "r3"),
+            stored("a3", "assistant", "r3"),
+        ]
+    )
+    assert [
+        (turn.question.content if turn.question else "", [said.content for said in turn.inner])
+        for turn in turns
+    ] == [
         ("q1", ["i1"]),
         ("q2", []),
         ("q3", []),
@@ -53,7 +64,13 @@ def test_messages_are_grouped_by_their_question() -> None:
 
 
 def test_what_agents_say_in_the_role_of_a_user_is_no_question() -> None:
-    (turn,) = stored_turns([stored("q", "user", "r"), stored("i", "user", "r", inner=True), stored("a", "assistant", "r")])
+    (turn,) = stored_turns(
+        [
+            stored("q", "user", "r"),
+            stored("i", "user", "r", inner=True),
+            stored("a", "assistant", "r"),
+        ]
+    )
     assert turn.question is not None
     assert (turn.question.content, [said.content for said in turn.inner]) == ("q", ["i"])
 
@@ -73,7 +90,9 @@ def test_a_live_turn_shows_the_answering_agent_alone_and_each_step_once() -> Non
         bus.emit(Retrieved("hot tea?", "Kitchen", "hybrid", [], 0.1))
         bus.emit(ModelCalled("c2", "Assistant", "p", "m"))
         bus.emit(TokenDelta("Broken off", "Assistant", "c2"))
-        bus.emit(ModelReplied("c2", "Assistant", "p", "m", status="failed", error="connection lost"))
+        bus.emit(
+            ModelReplied("c2", "Assistant", "p", "m", status="failed", error="connection lost")
+        )
         bus.emit(ModelCalled("c2", "Assistant", "p", "m"))
         bus.emit(TokenDelta("80 ", "Assistant", "c2"))
         bus.emit(TokenDelta("degrees", "Assistant", "c2"))
@@ -88,7 +107,12 @@ def test_a_live_turn_shows_the_answering_agent_alone_and_each_step_once() -> Non
     assert turn.question is not None
     assert turn.question.content == "How hot?"
     assert turn.text == "80 degrees"
-    assert [type(step).__name__ for step in turn.steps] == ["DocumentDone", "ModelReplied", "Retrieved", "ModelCalled"]
+    assert [type(step).__name__ for step in turn.steps] == [
+        "DocumentDone",
+        "ModelReplied",
+        "Retrieved",
+        "ModelCalled",
+    ]
 
 
 def test_what_model_calls_wait_for_is_told() -> None:
@@ -116,34 +140,57 @@ def recorded(*events: Event) -> list[Recorded]:
 
 
 def said(sender: str, text: str, *, role: str = "user", **extra: object) -> MessageSent:
-    return MessageSent(f"{sender}: {text}", None, sender, "someone", role, text, extra={"inner": True, **extra})
+    return MessageSent(
+        f"{sender}: {text}", None, sender, "someone", role, text, extra={"inner": True, **extra}
+    )
 
 
 def test_calls_are_paired_with_what_they_returned_and_questions_with_their_answer() -> None:
     request = HumanInputRequested("r", "Runner", "May it run?", ["approve"], "{}", "json")
-    called, returned = ToolCalled("t", "Runner", "clock", "{}"), ToolReturned("t", "Runner", "clock", True, "noon")
+    called, returned = (
+        ToolCalled("t", "Runner", "clock", "{}"),
+        ToolReturned("t", "Runner", "clock", True, "noon"),
+    )
     answered = HumanAnswered("r", "approve")
     assert steps(recorded(request)) == [Asked(request)]
     assert steps(recorded(request, answered, called)) == [Asked(request, answered), ToolUse(called)]
-    assert steps(recorded(request, answered, called, returned)) == [Asked(request, answered), ToolUse(called, returned)]
+    assert steps(recorded(request, answered, called, returned)) == [
+        Asked(request, answered),
+        ToolUse(called, returned),
+    ]
     assert steps(recorded(returned)) == [ToolUse(ToolCalled("t", "Runner", "clock", ""), returned)]
 
 
 def test_what_only_repeats_is_left_out() -> None:
     question = MessageSent("q", None, "user", "team", "user", "How hot?")
-    answer = MessageSent("a", None, "Writer", "user", "assistant", "80 degrees", extra={"inner": False})
+    answer = MessageSent(
+        "a", None, "Writer", "user", "assistant", "80 degrees", extra={"inner": False}
+    )
     called = ToolCalled("t", "Runner", "search", "{}")
     returned = ToolReturned("t", "Runner", "search", True, "80")
     ran = CodeRan("Runner", "python", "print(80)", 0, "80")
     why = EndReason("terminated", "Writer")
     over = ChatEnded("User", "Group", "the Writer is done", end=why)
-    shown = steps(recorded(
-        question, ChatEnded("checker", "chooser", "chosen", silent=True),
-        said("Runner", "How hot?"), said("Assistant", "", tool_calls=[{}]), called,
-        Retrieved("hot", "Kitchen", "hybrid", [], 0.1), returned, said("Runner", "80", role="tool"),
-        said("Assistant", "I compute:"), ran, said("Runner", "exitcode: 0"), said("Group", "I compute:", silent=True),
-        said("Writer", "80 degrees\nTERMINATE"), Noted("Group", "that was all", why), over, answer,
-    ))  # fmt: skip
+    shown = steps(
+        recorded(
+            question,
+            ChatEnded("checker", "chooser", "chosen", silent=True),
+            said("Runner", "How hot?"),
+            said("Assistant", "", tool_calls=[{}]),
+            called,
+            Retrieved("hot", "Kitchen", "hybrid", [], 0.1),
+            returned,
+            said("Runner", "80", role="tool"),
+            said("Assistant", "I compute:"),
+            ran,
+            said("Runner", "exitcode: 0"),
+            said("Group", "I compute:", silent=True),
+            said("Writer", "80 degrees\nTERMINATE"),
+            Noted("Group", "that was all", why),
+            over,
+            answer,
+        )
+    )
     assert shown == [
         said("Assistant", "", tool_calls=[{}]),
         ToolUse(called, returned),
@@ -151,17 +198,28 @@ def test_what_only_repeats_is_left_out() -> None:
         ran,
         over,
     ]
-    assert [type(step) for step in steps(recorded(Retrieved("hot", "Kitchen", "hybrid", [], 0.1)))] == [Retrieved]
+    assert [
+        type(step) for step in steps(recorded(Retrieved("hot", "Kitchen", "hybrid", [], 0.1)))
+    ] == [Retrieved]
 
 
 def test_what_was_made_of_a_document_stands_for_the_reading() -> None:
     read = Noted("Extractor", "1 of 2 fields", document_id="a")
     reads = DocumentProgress("b", "b.txt", "parse")
-    asks, unread = ModelCalled("c", "Extractor", "p", "m"), ReplyParsed("Extractor", "json", 1, False, error="no JSON")
+    asks, unread = (
+        ModelCalled("c", "Extractor", "p", "m"),
+        ReplyParsed("Extractor", "json", 1, False, error="no JSON"),
+    )
     other = Noted("Extractor", "b.txt: 1 of 2 fields", document_id="c")
-    assert steps(recorded(DocumentProgress("a", "a.txt", "parse"), asks, unread, read, reads, other)) == [
-        asks, unread, read, reads, other,
-    ]  # fmt: skip
+    assert steps(
+        recorded(DocumentProgress("a", "a.txt", "parse"), asks, unread, read, reads, other)
+    ) == [
+        asks,
+        unread,
+        read,
+        reads,
+        other,
+    ]
 
 
 def test_a_live_answer_is_not_what_was_written_for_another_agent() -> None:

@@ -1,4 +1,6 @@
-"""Dialog agents in AgentScope's style: called with a message, with a memory, in hubs and pipelines, in structures of your own."""
+"""Dialog agents in AgentScope's style: called with a message, with a memory, in hubs and pipelines,
+in structures of your own.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agentkit.agents.dialog.agents import DialogAgent, DictDialogAgent, UserAgent
     from agentkit.agents.dialog.base import AgentBase
-    from agentkit.agents.dialog.hub import MsgHub, SequentialPipeline, a_sequential_pipeline, msghub, sequential_pipeline
+    from agentkit.agents.dialog.hub import (
+        MsgHub,
+        SequentialPipeline,
+        a_sequential_pipeline,
+        msghub,
+        sequential_pipeline,
+    )
     from agentkit.agents.dialog.memory import TemporaryMemory
     from agentkit.agents.dialog.msg import Msg
     from agentkit.agents.dialog.starting import init
@@ -32,10 +40,21 @@ _HOME = {
 }
 
 __all__ = [
-    "AgentBase", "DialogAgent", "DictDialogAgent", "ModelWrapperBase", "Msg", "MsgHub", "SequentialPipeline",
-    "TemporaryMemory", "UserAgent", "a_sequential_pipeline", "init", "msghub", "register_model_wrapper_class",
+    "AgentBase",
+    "DialogAgent",
+    "DictDialogAgent",
+    "ModelWrapperBase",
+    "Msg",
+    "MsgHub",
+    "SequentialPipeline",
+    "TemporaryMemory",
+    "UserAgent",
+    "a_sequential_pipeline",
+    "init",
+    "msghub",
+    "register_model_wrapper_class",
     "sequential_pipeline",
-]  # fmt: skip
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,6 @@
-"""DialogAgent says what its model says, DictDialogAgent thinks, says and remembers in fields, UserAgent asks a person."""
+"""DialogAgent says what its model says, DictDialogAgent thinks, says and remembers in fields,
+UserAgent asks a person.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from agentkit.agents.dialog.configs import is_known
 from agentkit.agents.dialog.msg import Msg, as_text
 from agentkit.core import stopping
 from agentkit.core.twin import Mode, faces
-from agentkit.errors import HumanTimedOut, NoModelConfig, ResponseParsingError, WrongArgument, WrongType
+from agentkit.errors import (
+    HumanTimedOut,
+    NoModelConfig,
+    ResponseParsingError,
+    WrongArgument,
+    WrongType,
+)
 from agentkit.messages import Stored, call_fields, text_of
 from agentkit.parsers import DictFilterMixin, ModelResponse, ParserBase
 
@@ -38,19 +46,32 @@ class DialogAgent(AgentBase):
         llm_config: dict[str, Any] | Literal[False] | None = None,
         **kwargs: Any,
     ) -> None:
-        """The arguments of AgentBase; with only two, the second may be the model's name. Raises NoModelConfig without a model."""
-        if model_config_name is None and llm_config is None and sys_prompt and (is_known(sys_prompt) or " " not in sys_prompt):
+        """The arguments of AgentBase; with only two, the second may be the model's name. Raises
+        NoModelConfig without a model.
+        """
+        if (
+            model_config_name is None
+            and llm_config is None
+            and sys_prompt
+            and (is_known(sys_prompt) or " " not in sys_prompt)
+        ):
             sys_prompt, model_config_name = None, sys_prompt
         if model_config_name is None and not llm_config:
-            raise NoModelConfig(f"{name} has no model; give the model_config_name, or an llm_config.")
-        super().__init__(name, sys_prompt, model_config_name, use_memory, llm_config=llm_config, **kwargs)
+            raise NoModelConfig(
+                f"{name} has no model; give the model_config_name, or an llm_config."
+            )
+        super().__init__(
+            name, sys_prompt, model_config_name, use_memory, llm_config=llm_config, **kwargs
+        )
 
 
 class DictDialogAgent(DialogAgent):
-    """Replies in the structure that its parser asks for, which can be exchanged at any time by `set_parser`.
+    """Replies in the structure that its parser asks for, which can be exchanged at any time by
+    `set_parser`.
 
-    The parser's filters say what of it others hear (`content`), what the agent remembers (`memory`) and what the program gets
-    (`metadata`). Source: AgentScope's DictDialogAgent, and the design note of its flexible parsers.
+    The parser's filters say what of it others hear (`content`), what the agent remembers (`memory`)
+    and what the program gets (`metadata`). Source: AgentScope's DictDialogAgent, and the design
+    note of its flexible parsers.
     """
 
     def __init__(
@@ -65,16 +86,20 @@ class DictDialogAgent(DialogAgent):
         fault_handler: Callable[[ModelResponse], Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """`max_retries`: how often the model is asked again, with what was wrong, after a reply that cannot be read.
+        """`max_retries`: how often the model is asked again, with what was wrong, after a reply
+        that cannot be read.
 
-        Then `fault_handler(response)` gives what counts as parsed; without one the parser's error is raised. Raises
-        NoModelConfig without a model.
+        Then `fault_handler(response)` gives what counts as parsed; without one the parser's error
+        is raised. Raises NoModelConfig without a model.
         """
         if max_retries is not None and max_retries < 0:
             raise WrongArgument(
-                f"{name}: max_retries is {max_retries}; give how often the model may be asked again, 0 for never."
+                f"{name}: max_retries is {max_retries}; give how often the model may be asked"
+                " again, 0 for never."
             )
-        super().__init__(name, sys_prompt, model_config_name, use_memory, llm_config=llm_config, **kwargs)
+        super().__init__(
+            name, sys_prompt, model_config_name, use_memory, llm_config=llm_config, **kwargs
+        )
         self.parser: ParserBase | None = None
         self.max_retries = max_retries
         self.fault_handler = fault_handler
@@ -88,29 +113,43 @@ class DictDialogAgent(DialogAgent):
         self._oai_system_message[1:] = [{"role": "system", "content": parser.format_instruction}]
 
     async def _ask_model(self, mode: Mode, client: Any, asked: list[Stored]) -> Any:
-        """What could be read of the model's reply, as a message; or a message with calls of tools."""
+        """What could be read of the model's reply, as a message; or a message with calls of
+        tools.
+        """
         parser = self.parser
         if parser is None:
-            raise WrongArgument(f"{self.name} has no parser; call set_parser(...) first, or use a DialogAgent for plain replies.")
+            raise WrongArgument(
+                f"{self.name} has no parser; call set_parser(...) first, or use a DialogAgent for"
+                " plain replies."
+            )
         kept: list[Msg] = []
 
         def parse(response: ModelResponse) -> ModelResponse:
-            """The filters belong to it: a field that they want and that is missing is told to the model."""
+            """The filters belong to it: a field that they want and that is missing is told to the
+            model.
+            """
             made = parser.parse(response)
             kept[:] = [self._message(parser, made.parsed)]
             return made
 
         wish = Wish(
-            parse, type(parser).__name__, parser.format_instruction, parser.api_format(), self.max_retries or 0,
-            self.fault_handler, lambda parsed: as_text(kept[0].content),
-        )  # fmt: skip
+            parse,
+            type(parser).__name__,
+            parser.format_instruction,
+            parser.api_format(),
+            self.max_retries or 0,
+            self.fault_handler,
+            lambda parsed: as_text(kept[0].content),
+        )
         reply = await ask(mode, self, client, asked, wish)
         if not isinstance(reply, ModelResponse):
             return self._calling(parser, reply)
         return kept[0] if kept else self._message(parser, reply.parsed, allow_missing=True)
 
     def _calling(self, parser: ParserBase, reply: Stored) -> Stored:
-        """A message with calls: what stands beside them is remembered, and others hear of it what the parser lets them."""
+        """A message with calls: what stands beside them is remembered, and others hear of it what
+        the parser lets them.
+        """
         if not (text := text_of(reply.get("content"))):
             return reply
         try:
@@ -125,7 +164,9 @@ class DictDialogAgent(DialogAgent):
         if not isinstance(parser, DictFilterMixin) or not isinstance(parsed, dict):
             return Msg(self.name, parsed, "assistant")
         content = parser.to_content(parsed, allow_missing=allow_missing)
-        said = Msg(self.name, content, "assistant", parser.to_metadata(parsed, allow_missing=allow_missing))
+        said = Msg(
+            self.name, content, "assistant", parser.to_metadata(parsed, allow_missing=allow_missing)
+        )
         said.memory = as_text(parser.to_memory(parsed, allow_missing=allow_missing))
         return said
 
@@ -133,7 +174,9 @@ class DictDialogAgent(DialogAgent):
 class UserAgent(AgentBase):
     """A person: each call asks them, at the console or in the app, and says what they answered."""
 
-    def __init__(self, name: str = "User", input_hint: str = "User Input: ", require_url: bool = False) -> None:
+    def __init__(
+        self, name: str = "User", input_hint: str = "User Input: ", require_url: bool = False
+    ) -> None:
         """With `require_url` each call asks for the address of a picture, too."""
         super().__init__(name)
         self.input_hint = input_hint
@@ -147,15 +190,21 @@ class UserAgent(AgentBase):
         required_keys: str | Sequence[str] | None = None,
         timeout: float | None = None,  # noqa: ASYNC109  # AgentScope's
     ) -> Msg:
-        """Hear `x` and ask the person; with `required_keys` also for these, which become the metadata.
+        """Hear `x` and ask the person; with `required_keys` also for these, which become the
+        metadata.
 
-        `timeout`: seconds for each answer. Raises HumanTimedOut (a TimeoutError) after it, NobodyToAsk (an EOFError) where
+        `timeout`: seconds for each answer. Raises HumanTimedOut (a TimeoutError) after it,
+            NobodyToAsk (an EOFError) where
         nobody can be asked.
         """
         self.observe(x)
 
         async def asked(prompt: str) -> str:
-            given = mode.peer(self, "get_human_input", prompt) if timeout is None else mode.block(self._in_time, prompt, timeout)
+            given = (
+                mode.peer(self, "get_human_input", prompt)
+                if timeout is None
+                else mode.block(self._in_time, prompt, timeout)
+            )
             return cast(str, await given)
 
         text = await asked(self.input_hint)
@@ -170,7 +219,9 @@ class UserAgent(AgentBase):
     reply, a_reply = faces(_reply)
 
     def _in_time(self, prompt: str, seconds: float) -> str:
-        """The person's answer; the question is withdrawn when none comes. At a console, the next line is still taken for it."""
+        """The person's answer; the question is withdrawn when none comes. At a console, the next
+        line is still taken for it.
+        """
         ending, answer = stopping.StopSignal(), Future[str]()
 
         def work() -> None:
@@ -188,6 +239,11 @@ class UserAgent(AgentBase):
                 if answer.done():
                     raise
                 ending.set()
-                if runs.current():  # until the question has been withdrawn; at a console its line is read on
+                if (
+                    runs.current()
+                ):  # until the question has been withdrawn; at a console its line is read on
                     futures.wait([answer], _WITHDRAWN_S)
-                raise HumanTimedOut(f"{self.name} was asked ({prompt.strip()!r}), and gave no answer in {seconds:g} s.") from None
+                raise HumanTimedOut(
+                    f"{self.name} was asked ({prompt.strip()!r}), and gave no answer in"
+                    f" {seconds:g} s."
+                ) from None

@@ -1,4 +1,6 @@
-"""Asking a model for something that a parser can read: told how, checked, and asked again with what was wrong."""
+"""Asking a model for something that a parser can read: told how, checked, and asked again with what
+was wrong.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,16 @@ from agentkit.messages import Stored, functions_of, text_of
 from agentkit.parsers import ModelResponse
 
 ParseFunction = Callable[[ModelResponse], Any]
-"""Gives a ModelResponse whose `parsed` is filled, or what was parsed; raises ResponseParsingError, ValueError or KeyError."""
+"""Gives a ModelResponse whose `parsed` is filled, or what was parsed; raises ResponseParsingError,
+ValueError or KeyError.
+"""
 
 _ANSWER = "answer"
 _LONGEST = 20_000  # characters of a refused reply that the model sees again
 _REFUSAL = re.compile(
-    r"response_format|json_schema|json_object|schema|grammar|guided|structured|tool_choice|tools?\b", re.IGNORECASE
+    r"response_format|json_schema|json_object|schema|grammar|guided|structured"
+    r"|tool_choice|tools?\b",
+    re.IGNORECASE,
 )
 _refused: set[tuple[Any, ...]] = set()
 """Models that take no `response_format`, or no forced tool, with the way that they refused."""
@@ -53,11 +59,15 @@ class Wish:
     """Further ones of the chat API, for this call."""
 
 
-async def ask(mode: Mode, agent: ConversableAgent, client: Any, messages: Sequence[Stored], wish: Wish) -> ModelResponse | Stored:
-    """The first reply that can be read, with `parsed`; or a message with calls, which are to be answered first.
+async def ask(
+    mode: Mode, agent: ConversableAgent, client: Any, messages: Sequence[Stored], wish: Wish
+) -> ModelResponse | Stored:
+    """The first reply that can be read, with `parsed`; or a message with calls, which are to be
+    answered first.
 
-    A reply that cannot be read is answered with what was wrong and how to write, at most `max_retries` times; each try emits
-    ReplyParsed. After that the `fault_handler` decides, without one the last error is raised. Raises what the client raises.
+    A reply that cannot be read is answered with what was wrong and how to write, at most
+    `max_retries` times; each try emits ReplyParsed. After that the `fault_handler` decides, without
+    one the last error is raised. Raises what the client raises.
     """
     told = instructed(messages, wish.instruction)
     asked = told
@@ -72,12 +82,17 @@ async def ask(mode: Mode, agent: ConversableAgent, client: Any, messages: Sequen
             bus.emit(ReplyParsed(agent.name, wish.name, attempt, False, error=_reason(error)))
             if attempt > wish.max_retries:
                 return _after_all(agent, wish, response, error, attempt)
-            asked = [*told, {"role": "assistant", "content": _shortened(reply, client)}, _feedback(error, wish)]
+            asked = [
+                *told,
+                {"role": "assistant", "content": _shortened(reply, client)},
+                _feedback(error, wish),
+            ]
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
 def instructed(messages: Sequence[Stored], instruction: str) -> list[Stored]:
-    """The messages with the instruction at their end: in the last one where a person or another agent speaks, else on its own.
+    """The messages with the instruction at their end: in the last one where a person or another
+    agent speaks, else on its own.
 
     Many servers take no system message at the end, and no two messages of the same role in a row.
     """
@@ -89,7 +104,9 @@ def instructed(messages: Sequence[Stored], instruction: str) -> list[Stored]:
     return [*messages, {"role": "user", "content": instruction}]
 
 
-def _parsed(agent: ConversableAgent, wish: Wish, response: ModelResponse, attempt: int) -> ModelResponse:
+def _parsed(
+    agent: ConversableAgent, wish: Wish, response: ModelResponse, attempt: int
+) -> ModelResponse:
     made = wish.parse(response)
     if not isinstance(made, ModelResponse):
         response.parsed = made
@@ -99,7 +116,9 @@ def _parsed(agent: ConversableAgent, wish: Wish, response: ModelResponse, attemp
     return made
 
 
-def _after_all(agent: ConversableAgent, wish: Wish, response: ModelResponse, error: Exception, tries: int) -> ModelResponse:
+def _after_all(
+    agent: ConversableAgent, wish: Wish, response: ModelResponse, error: Exception, tries: int
+) -> ModelResponse:
     after = f"after {tries} {'try' if tries == 1 else 'tries'}"
     if wish.fault_handler is not None:
         bus.emit(Noted(agent.name, f"no reply could be read {after}"))
@@ -114,21 +133,36 @@ def _after_all(agent: ConversableAgent, wish: Wish, response: ModelResponse, err
 
 
 def _shortened(reply: str, client: Any) -> str:
-    """A refused reply as the model sees it again; of a very long one the two ends, so that there is room for a better one."""
+    """A refused reply as the model sees it again; of a very long one the two ends, so that there is
+    room for a better one.
+    """
     window = model_asked_by(client)[1]
-    longest = min(_LONGEST, window or _LONGEST)  # so many characters are about a quarter of so many tokens
+    longest = min(
+        _LONGEST, window or _LONGEST
+    )  # so many characters are about a quarter of so many tokens
     cut, end = len(reply) - longest, longest // 2
-    return reply or "(nothing)" if cut <= 0 else f"{reply[:end]}\n({cut:,} characters)\n{reply[-end:]}"
+    return (
+        reply or "(nothing)" if cut <= 0 else f"{reply[:end]}\n({cut:,} characters)\n{reply[-end:]}"
+    )
 
 
 def _feedback(error: Exception, wish: Wish) -> Stored:
     again = f"\n\n{wish.instruction}" if wish.instruction else ""
     problem = f"Your reply could not be read: {_reason(error)}"
-    return {"role": "user", "content": f"{problem}\nReply to the same message again, complete and in the right form.{again}"}
+    return {
+        "role": "user",
+        "content": (
+            f"{problem}\nReply to the same message again, complete and in the right form.{again}"
+        ),
+    }
 
 
 def _reason(error: Exception) -> str:
-    return error.message if isinstance(error, ResponseParsingError) else str(error) or type(error).__name__
+    return (
+        error.message
+        if isinstance(error, ResponseParsingError)
+        else str(error) or type(error).__name__
+    )
 
 
 def _json_value(parsed: Any) -> Any:
@@ -138,7 +172,9 @@ def _json_value(parsed: Any) -> Any:
 # How the API is told
 
 
-async def _reply(mode: Mode, agent: ConversableAgent, client: Any, asked: Sequence[Stored], wish: Wish) -> str | Stored:
+async def _reply(
+    mode: Mode, agent: ConversableAgent, client: Any, asked: Sequence[Stored], wish: Wish
+) -> str | Stored:
     """A text, or a message with calls of functions."""
     offered = offered_tools(agent.llm_config)
     for way, parameters in _ways(client, wish, bool(offered)):
@@ -149,14 +185,21 @@ async def _reply(mode: Mode, agent: ConversableAgent, client: Any, asked: Sequen
             if not way or error.retry_after_s is not None or not _REFUSAL.search(str(error)):
                 raise
             _refused.add((way, _models(client)))
-            bus.emit(Noted(agent.name, f"the model takes no {way}, so it is only told in words how to reply ({error})"))
+            bus.emit(
+                Noted(
+                    agent.name,
+                    f"the model takes no {way}, so it is only told in words how to reply ({error})",
+                )
+            )
             continue
         return _answer(agent, reply, forced=way == "forced tool")
     raise AssertionError("unreachable: the last way returns or raises")
 
 
 def _ways(client: Any, wish: Wish, has_tools: bool) -> Iterator[tuple[str, dict[str, Any]]]:
-    """How the API can hold the model to the form, strictest first; the parser checks in any case."""
+    """How the API can hold the model to the form, strictest first; the parser checks in any
+    case.
+    """
     models = _models(client)
     if wish.api_format and models and ("response_format", models) not in _refused:
         yield "response_format", {"response_format": dict(wish.api_format)}
@@ -164,28 +207,37 @@ def _ways(client: Any, wish: Wish, has_tools: bool) -> Iterator[tuple[str, dict[
     if schema and models and not has_tools and ("forced tool", models) not in _refused:
         function = {"name": _ANSWER, "description": "Give the answer.", "parameters": schema}
         choice = {"type": "function", "function": {"name": _ANSWER}}
-        yield "forced tool", {"tools": [{"type": "function", "function": function}], "tool_choice": choice}
+        yield (
+            "forced tool",
+            {"tools": [{"type": "function", "function": function}], "tool_choice": choice},
+        )
     yield "", {}
 
 
 def _models(client: Any) -> tuple[Any, ...]:
     """The models behind the client if all of them may be told a form, else nothing."""
     models = getattr(client, "models", ())
-    if not models or not all(getattr(getattr(model, "client", None), "takes_response_format", False) for model in models):
+    if not models or not all(
+        getattr(getattr(model, "client", None), "takes_response_format", False) for model in models
+    ):
         return ()
     return tuple((model.provider, model.name) for model in models)
 
 
 def _unseen_reply(*asked: Any) -> Any:
-    """`model_reply` with nothing on the console, where a stream would show what only the parser may pass on."""
+    """`model_reply` with nothing on the console, where a stream would show what only the parser may
+    pass on.
+    """
     with quietly(True):
         return model_reply(*asked)
 
 
 def _answer(agent: ConversableAgent, reply: Any, *, forced: bool) -> str | Stored:
-    """The text of a reply, or what a forced tool was called with; a message with other calls as it is.
+    """The text of a reply, or what a forced tool was called with; a message with other calls as it
+    is.
 
-    Calls of functions that nobody has offered are no calls: their text counts, else what the first was called with.
+    Calls of functions that nobody has offered are no calls: their text counts, else what the first
+    was called with.
     """
     if not isinstance(reply, dict):
         return reply or ""
@@ -193,7 +245,10 @@ def _answer(agent: ConversableAgent, reply: Any, *, forced: bool) -> str | Store
     if (
         called
         and not forced
-        and (offered_tools(agent.llm_config) or any(agent.can_execute_function(one["name"]) for one in called))
+        and (
+            offered_tools(agent.llm_config)
+            or any(agent.can_execute_function(one["name"]) for one in called)
+        )
     ):
         return cast(Stored, reply)
     return str(called[0].get("arguments") or "") if called and (forced or not text) else text

@@ -1,4 +1,6 @@
-"""AgentBase: a ConversableAgent in AgentScope's style: it is called with a message and returns one, and has one memory."""
+"""AgentBase: a ConversableAgent in AgentScope's style: it is called with a message and returns one,
+and has one memory.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +31,14 @@ _NAMED = 3  # listeners that are named, where there are more it is everyone
 
 
 class AgentBase(ConversableAgent):
-    """`x = agent(x)`: hears a message (several, or none), replies, remembers both, and lets its hub hear the reply.
+    """`x = agent(x)`: hears a message (several, or none), replies, remembers both, and lets its hub
+    hear the reply.
 
-    In chats it is a ConversableAgent like others, which knows what it remembers besides the chat. What shortens a history
-    (`Compression`, message transforms) shortens what its model reads of both; its memory and its own history stay whole. The
-    model is that of `llm_config`, or the one that `init` or the environment knows as `model_config_name`; without both there is
-    none. What it says in a call is told as MessageSent. Further arguments are ConversableAgent's.
+    In chats it is a ConversableAgent like others, which knows what it remembers besides the chat.
+    What shortens a history (`Compression`, message transforms) shortens what its model reads of
+    both; its memory and its own history stay whole. The model is that of `llm_config`, or the one
+    that `init` or the environment knows as `model_config_name`; without both there is none. What it
+    says in a call is told as MessageSent. Further arguments are ConversableAgent's.
     """
 
     def __init__(
@@ -53,7 +57,9 @@ class AgentBase(ConversableAgent):
         super().__init__(name, llm_config=llm_config, **kwargs)
         self.memory = TemporaryMemory() if use_memory else None
         self._audience: list[AgentBase] | None = None
-        self._rounds: dict[str, list[Stored]] = {}  # calls of tools with their results, by the id of the message before them
+        self._rounds: dict[
+            str, list[Stored]
+        ] = {}  # calls of tools with their results, by the id of the message before them
         for old, new in (
             (ConversableAgent.generate_oai_reply, AgentBase.generate_dialog_reply),
             (ConversableAgent.a_generate_oai_reply, AgentBase.a_generate_dialog_reply),
@@ -88,9 +94,15 @@ class AgentBase(ConversableAgent):
     # The call style
 
     async def _call(self, mode: Mode, /, *args: Any, **kwargs: Any) -> Any:
-        """Reply to the message (by `reply`) and let the hub hear it; Stopped when the run was stopped."""
+        """Reply to the message (by `reply`) and let the hub hear it; Stopped when the run was
+        stopped.
+        """
         stopping.check()
-        overridden = mode.is_async and core_of(type(self).reply) is None and core_of(type(self).a_reply) is not None
+        overridden = (
+            mode.is_async
+            and core_of(type(self).reply) is None
+            and core_of(type(self).a_reply) is not None
+        )
         if overridden:  # a `reply` of one's own counts in async calls, too
             said = await mode.block(self.reply, *args, **kwargs)
         else:
@@ -107,7 +119,8 @@ class AgentBase(ConversableAgent):
         return self.call(*args, **kwargs)
 
     async def _reply(self, mode: Mode, /, x: Msg | Sequence[Msg] | None = None) -> Msg:
-        """Hear `x`, reply to everything that is remembered, and remember that; calls of tools are answered on the way.
+        """Hear `x`, reply to everything that is remembered, and remember that; calls of tools are
+        answered on the way.
 
         The model goes on knowing what it called and what came of it, as it does in a chat.
         """
@@ -133,7 +146,9 @@ class AgentBase(ConversableAgent):
             self.memory.add(x)
 
     def speak(self, content: Msg | str | Iterable[tuple[bool, str]] | None) -> None:
-        """Show what is said, and tell it as MessageSent; of a `stream` each word as it comes. None is nothing."""
+        """Show what is said, and tell it as MessageSent; of a `stream` each word as it comes. None
+        is nothing.
+        """
         if content is None:
             return
         others = [agent.name for agent in self._audience or () if agent is not self]
@@ -169,9 +184,16 @@ class AgentBase(ConversableAgent):
     # Replies
 
     async def _generate_reply(
-        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, **kwargs: Any
+        self,
+        mode: Mode,
+        /,
+        messages: Sequence[AnyMessage] | None = None,
+        sender: Agent | None = None,
+        **kwargs: Any,
     ) -> Any:
-        """The reply to what is remembered and to the chat: hooks and reply functions are given both."""
+        """The reply to what is remembered and to the chat: hooks and reply functions are given
+        both.
+        """
         if messages is not None or sender is not None:
             messages = self._shown(conversation(self, messages, sender), sender)
         return await super()._generate_reply(mode, messages, sender, **kwargs)
@@ -180,66 +202,97 @@ class AgentBase(ConversableAgent):
 
     @asks_model
     async def _generate_dialog_reply(
-        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: Any | None = None
+        self,
+        mode: Mode,
+        /,
+        messages: Sequence[AnyMessage] | None = None,
+        sender: Agent | None = None,
+        config: Any | None = None,
     ) -> tuple[bool, Any]:
         """Reply function: what the model says to the messages; `config` may be another client."""
         client = self.client if config is None else config
         if client is None:
             return False, None
         role = self._oai_system_message[:1] if self.system_message else []
-        reply = await self._ask_model(mode, client, [*role, *merged(conversation(self, messages, sender))])
+        reply = await self._ask_model(
+            mode, client, [*role, *merged(conversation(self, messages, sender))]
+        )
         return (False, None) if reply is None else (True, reply)
 
     generate_dialog_reply, a_generate_dialog_reply = faces(_generate_dialog_reply)
 
     async def _ask_model(self, mode: Mode, client: Any, asked: list[Stored]) -> Any:
-        """The model's reply: a text without the reasoning in front of it, or a message; None when it is empty."""
-        reply = await mode.block(model_reply, client, asked, self.client_cache, self, offered_tools(self.llm_config))
+        """The model's reply: a text without the reasoning in front of it, or a message; None when
+        it is empty.
+        """
+        reply = await mode.block(
+            model_reply, client, asked, self.client_cache, self, offered_tools(self.llm_config)
+        )
         return _spoken(reply) if isinstance(reply, str) else reply
 
     def _heard(self, messages: Sequence[Msg]) -> list[Stored]:
-        """Messages as the model hears them, each on its own: what shortens histories finds again what it has shortened."""
+        """Messages as the model hears them, each on its own: what shortens histories finds again
+        what it has shortened.
+        """
         heard = zip(messages, as_heard(self.name, messages), strict=True)
-        return [each for message, stored in heard for each in (stored, *self._rounds.get(message.id, ()))]
+        return [
+            each
+            for message, stored in heard
+            for each in (stored, *self._rounds.get(message.id, ()))
+        ]
 
     def _shown(self, messages: list[Stored], sender: Agent | None) -> list[Stored]:
         """What is remembered, then the chat; in calls the messages are all that is remembered.
 
-        A message of one's own is copied: what is shown then differs from the stored history, which no summary with thoughts in it
-        takes the place of, and nobody else gets one.
+        A message of one's own is copied: what is shown then differs from the stored history, which
+        no summary with thoughts in it takes the place of, and nobody else gets one.
         """
         chat = [_plain(message) for message in messages]
-        return chat if sender is None or self.memory is None else [*self._heard(self.memory.get_memory()), *chat]
+        return (
+            chat
+            if sender is None or self.memory is None
+            else [*self._heard(self.memory.get_memory()), *chat]
+        )
 
     async def _answer(self, mode: Mode, messages: list[Stored]) -> tuple[Any, list[Stored]]:
-        """The reply of the engine, with all its abilities, and the calls before it, which the agent itself executes."""
+        """The reply of the engine, with all its abilities, and the calls before it, which the agent
+        itself executes.
+        """
         ending = [ConversableAgent.check_termination_and_human_reply]  # a call always has a reply
         known = len(messages)
         for _ in range(CALLS):
             reply = await mode.peer(self, "generate_reply", messages=messages, exclude=ending)
             if not isinstance(reply, dict) or not (
-                reply.get("role") == "function"
-                or has_calls(reply)
-                or tool_responses_of(reply)
+                reply.get("role") == "function" or has_calls(reply) or tool_responses_of(reply)
             ):
                 return reply, messages[known:]
             messages = [*messages, own(reply)]
-        raise BadModelReply(f"{self.name}: its model still calls tools after {CALLS} rounds; ask again, or with fewer tools.")
+        raise BadModelReply(
+            f"{self.name}: its model still calls tools after {CALLS} rounds; ask again, or with"
+            " fewer tools."
+        )
 
     def _said(self, reply: Any) -> Msg:
         if isinstance(reply, Msg):
             return reply
         content = reply.get("content") if isinstance(reply, dict) else reply
         if not content and self.client is None:
-            raise NoModelConfig(f"{self.name} has no model to reply with; give the model_config_name or an llm_config.")
+            raise NoModelConfig(
+                f"{self.name} has no model to reply with; give the model_config_name or an"
+                " llm_config."
+            )
         if not isinstance(content, str | list) or not content:
-            raise BadModelReply(f"{self.name}: its model gave an empty reply; ask again, or choose another model.")
+            raise BadModelReply(
+                f"{self.name}: its model gave an empty reply; ask again, or choose another model."
+            )
         return Msg(self.name, content, "assistant")
 
     def _append_oai_message(
         self, message: AnyMessage | str, role: str, conversation_id: Agent, is_sending: bool = True
     ) -> bool:
-        """In its own history stands what the agent remembers, which may be more than what others hear."""
+        """In its own history stands what the agent remembers, which may be more than what others
+        hear.
+        """
         if not (is_sending and isinstance(message, Msg) and message.memory):
             return super()._append_oai_message(message, role, conversation_id, is_sending)
         stored = super()._append_oai_message(own(message), role, conversation_id, is_sending)
@@ -249,7 +302,9 @@ class AgentBase(ConversableAgent):
         return stored
 
     def last_message(self, agent: Agent | None = None) -> Stored | None:
-        """The newest message of a conversation as the other one knows it; raises as ConversableAgent's does."""
+        """The newest message of a conversation as the other one knows it; raises as
+        ConversableAgent's does.
+        """
         last = super().last_message(agent)
         return last and _as_told(last)
 
@@ -259,7 +314,8 @@ class AgentBase(ConversableAgent):
 
 
 class _Own(dict[str, Any]):
-    """A message in the history of its author, with what the author remembers as its content; `told` is what others heard.
+    """A message in the history of its author, with what the author remembers as its content; `told`
+    is what others heard.
 
     It equals none that everybody may know.
     """
@@ -282,12 +338,18 @@ class _Own(dict[str, Any]):
 
 def own(message: AnyMessage) -> Stored:
     """A message as its author remembers it."""
-    remembered = {**message, "content": message.memory} if isinstance(message, Msg) and message.memory else message
+    remembered = (
+        {**message, "content": message.memory}
+        if isinstance(message, Msg) and message.memory
+        else message
+    )
     return cast(Stored, remembered)
 
 
 def _spoken(reply: str) -> str | None:
-    """What a reply says behind its `<think>...</think>`, which is for nobody else; None when there is nothing behind it."""
+    """What a reply says behind its `<think>...</think>`, which is for nobody else; None when there
+    is nothing behind it.
+    """
     try:
         start = answer_start(reply)
     except ResponseParsingError:
@@ -300,7 +362,9 @@ def _plain(message: AnyMessage) -> Stored:
 
 
 def _as_told(message: AnyMessage) -> Stored:
-    return cast(Stored, {**message, "content": message.told} if isinstance(message, _Own) else message)
+    return cast(
+        Stored, {**message, "content": message.told} if isinstance(message, _Own) else message
+    )
 
 
 def tell(said: Msg, listeners: str, *, silent: bool) -> None:
@@ -312,7 +376,13 @@ def tell(said: Msg, listeners: str, *, silent: bool) -> None:
 
 def agents_in(given: Any) -> list[AgentBase]:
     """One agent or several as a list; raises WrongType for what is none."""
-    found = [given] if isinstance(given, AgentBase) else list(given) if isinstance(given, list | tuple) else None
+    found = (
+        [given]
+        if isinstance(given, AgentBase)
+        else list(given)
+        if isinstance(given, list | tuple)
+        else None
+    )
     if found is None or not all(isinstance(each, AgentBase) for each in found):
         raise WrongType(f"Participants must be dialog agents (AgentBase), not {given!r:.200}.")
     return found

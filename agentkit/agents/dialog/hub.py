@@ -19,9 +19,13 @@ Operator = Callable[[Any], Any]
 
 
 class MsgHub:
-    """While it is open, its participants hear what each of them replies; hubs may lie in one another."""
+    """While it is open, its participants hear what each of them replies; hubs may lie in one
+    another.
+    """
 
-    def __init__(self, participants: Sequence[AgentBase], announcement: Msg | Sequence[Msg] | None = None) -> None:
+    def __init__(
+        self, participants: Sequence[AgentBase], announcement: Msg | Sequence[Msg] | None = None
+    ) -> None:
         self.participants = list(dict.fromkeys(agents_in(participants)))
         messages_in(announcement)  # what is none must not leave the hub half open
         self.announcement = announcement
@@ -33,7 +37,12 @@ class MsgHub:
             self.broadcast(self.announcement)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         for agent in list(self._before):
             self._leave(agent)
 
@@ -76,9 +85,12 @@ class MsgHub:
             agent.reset_audience(before)
 
 
-def msghub(participants: Sequence[AgentBase], announcement: Msg | Sequence[Msg] | None = None) -> MsgHub:
-    """A hub for a `with` block; all participants hear the announcement first. Raises WrongType for what is no dialog agent,
-    WrongArgument for what is no message."""
+def msghub(
+    participants: Sequence[AgentBase], announcement: Msg | Sequence[Msg] | None = None
+) -> MsgHub:
+    """A hub for a `with` block; all participants hear the announcement first. Raises WrongType for
+    what is no dialog agent, WrongArgument for what is no message.
+    """
     return MsgHub(participants, announcement)
 
 
@@ -93,7 +105,9 @@ def sequential_pipeline(operators: Sequence[Operator], x: Any = None) -> Any:
 
 
 async def a_sequential_pipeline(operators: Sequence[Operator], x: Any = None) -> Any:
-    """The same in an event loop: agents by `a_call`, results of other operators are awaited where they can be."""
+    """The same in an event loop: agents by `a_call`, results of other operators are awaited where
+    they can be.
+    """
     for operator in _some(operators):
         x = operator.a_call(x) if isinstance(operator, AgentBase) else operator(x)
         x = await x if inspect.isawaitable(x) else x

@@ -35,22 +35,41 @@ class TemporaryMemory:
                 self._messages.append(message)
                 self._ids.add(message.id)
 
-    def get_memory(self, recent_n: int | None = None, filter_func: Callable[[int, Msg], bool] | None = None) -> list[Msg]:
-        """The messages, oldest first: the newest `recent_n`, of those what `filter_func(index, message)` lets pass."""
+    def get_memory(
+        self, recent_n: int | None = None, filter_func: Callable[[int, Msg], bool] | None = None
+    ) -> list[Msg]:
+        """The messages, oldest first: the newest `recent_n`, of those what `filter_func(index,
+        message)` lets pass.
+        """
         if recent_n is not None and recent_n < 0:
-            raise WrongArgument(f"recent_n is {recent_n}; give the number of newest messages, or None for all.")
+            raise WrongArgument(
+                f"recent_n is {recent_n}; give the number of newest messages, or None for all."
+            )
         recent = (
-            self._messages if recent_n is None else self._messages[len(self._messages) - min(recent_n, len(self._messages)) :]
+            self._messages
+            if recent_n is None
+            else self._messages[len(self._messages) - min(recent_n, len(self._messages)) :]
         )
-        return [message for index, message in enumerate(recent) if filter_func is None or filter_func(index, message)]
+        return [
+            message
+            for index, message in enumerate(recent)
+            if filter_func is None or filter_func(index, message)
+        ]
 
     def delete(self, index: int | Iterable[int]) -> None:
-        """Forget the messages at these places, counted from 0; a place that is not there is noted and changes nothing."""
+        """Forget the messages at these places, counted from 0; a place that is not there is noted
+        and changes nothing.
+        """
         wanted = {index} if isinstance(index, int) else set(index)
         if unknown := sorted(wanted - set(range(len(self._messages)))):
-            text = f"there is no message at {unknown} to delete; there are {len(self._messages)}, counted from 0"
+            text = (
+                f"there is no message at {unknown} to delete; there are {len(self._messages)},"
+                " counted from 0"
+            )
             telling.note("memory", text, is_quiet())
-        self._messages = [message for place, message in enumerate(self._messages) if place not in wanted]
+        self._messages = [
+            message for place, message in enumerate(self._messages) if place not in wanted
+        ]
         self._ids = {message.id for message in self._messages}
 
     def clear(self) -> None:
@@ -62,28 +81,48 @@ class TemporaryMemory:
         return len(self._messages)
 
     def export(self, file_path: str | Path | None = None, to_mem: bool = False) -> list[Msg] | None:
-        """The messages as a list, or written to a file as JSON; raises WrongArgument when neither is asked for."""
+        """The messages as a list, or written to a file as JSON; raises WrongArgument when neither
+        is asked for.
+        """
         if to_mem:
             return list(self._messages)
         if file_path is None:
-            raise WrongArgument("Nothing says where the memory goes; give file_path, or to_mem=True for a list.")
-        Path(file_path).write_text(json.dumps([message.to_dict() for message in self._messages], ensure_ascii=False), "utf-8")
+            raise WrongArgument(
+                "Nothing says where the memory goes; give file_path, or to_mem=True for a list."
+            )
+        Path(file_path).write_text(
+            json.dumps([message.to_dict() for message in self._messages], ensure_ascii=False),
+            "utf-8",
+        )
         return None
 
     def load(self, memories: str | Path | Msg | Sequence[Msg], overwrite: bool = False) -> None:
-        """Remember messages that are given, or that `export` wrote to a file (or its text); `overwrite` forgets the others first.
+        """Remember messages that are given, or that `export` wrote to a file (or its text);
+        `overwrite` forgets the others first.
 
         Raises WrongType and WrongArgument for what is none, before anything is forgotten.
         """
-        loaded = _read(memories) if isinstance(memories, str | Path) else messages_in(memories, WrongType)
+        loaded = (
+            _read(memories)
+            if isinstance(memories, str | Path)
+            else messages_in(memories, WrongType)
+        )
         if overwrite:
             self.clear()
         self.add(loaded)
 
 
 def messages_in(given: object, kind: type[AgentkitError] = WrongArgument) -> list[Msg]:
-    """One message, several or none as a list; raises an error of this kind for what is no message."""
-    found = [given] if isinstance(given, Msg) else list(given) if isinstance(given, list | tuple) else given
+    """One message, several or none as a list; raises an error of this kind for what is no
+    message.
+    """
+    found = (
+        [given]
+        if isinstance(given, Msg)
+        else list(given)
+        if isinstance(given, list | tuple)
+        else given
+    )
     if found is None:
         return []
     if not isinstance(found, list) or not all(isinstance(each, Msg) for each in found):
@@ -92,11 +131,19 @@ def messages_in(given: object, kind: type[AgentkitError] = WrongArgument) -> lis
 
 
 def _read(source: str | Path) -> list[Msg]:
-    text = source if isinstance(source, str) and source.lstrip().startswith("[") else Path(source).read_text("utf-8")
+    text = (
+        source
+        if isinstance(source, str) and source.lstrip().startswith("[")
+        else Path(source).read_text("utf-8")
+    )
     try:
         values = json.loads(text)
     except json.JSONDecodeError as error:
-        raise WrongArgument(f"{str(source)[:200]!r} holds no memory ({error}); give a file that export() wrote.") from error
+        raise WrongArgument(
+            f"{str(source)[:200]!r} holds no memory ({error}); give a file that export() wrote."
+        ) from error
     if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
-        raise WrongArgument(f"{str(source)[:200]!r} holds no memory; it must be a JSON list of messages.")
+        raise WrongArgument(
+            f"{str(source)[:200]!r} holds no memory; it must be a JSON list of messages."
+        )
     return [Msg.from_dict(each) for each in values]

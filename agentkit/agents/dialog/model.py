@@ -22,13 +22,17 @@ from agentkit.parsers import ModelResponse
 
 
 class DialogModel:
-    """For `reply` methods of one's own: `response = self.model(self.model.format(self.memory.get_memory(), hint))`."""
+    """For `reply` methods of one's own: `response =
+    self.model(self.model.format(self.memory.get_memory(), hint))`.
+    """
 
     def __init__(self, agent: ConversableAgent) -> None:
         self._agent = agent
 
     def format(self, *args: Msg | Sequence[Msg] | str | None) -> list[Stored]:
-        """Messages as the model is asked with them; a text is an instruction, None and nothing are left out."""
+        """Messages as the model is asked with them; a text is an instruction, None and nothing are
+        left out.
+        """
         given = [Msg("system", each, "system") if isinstance(each, str) else each for each in args]
         flat = [message for each in given for message in messages_in(each)]
         leading = 0
@@ -50,13 +54,18 @@ class DialogModel:
         stream: bool | None = None,
         **kwargs: Any,
     ) -> ModelResponse:
-        """Ask; with `parse_func` the reply is asked for again, with what was wrong, until it can be read.
+        """Ask; with `parse_func` the reply is asked for again, with what was wrong, until it can be
+        read.
 
-        After `max_retries` further tries `fault_handler(response)` gives what counts as parsed; without one the error is raised.
-        Where the configuration (or `stream`) says so, the response without a `parse_func` is a `stream`: the model is asked when
-        that or `text` is first read. Async calls wait for the whole reply. `kwargs` are parameters of the chat API.
+        After `max_retries` further tries `fault_handler(response)` gives what counts as parsed;
+        without one the error is raised.
+        Where the configuration (or `stream`) says so, the response without a `parse_func` is a
+        `stream`: the model is asked when that or `text` is first read. Async calls wait for the
+        whole reply. `kwargs` are parameters of the chat API.
         """
-        asked: list[Stored] = [{"role": "user", "content": messages}] if isinstance(messages, str) else list(messages)
+        asked: list[Stored] = (
+            [{"role": "user", "content": messages}] if isinstance(messages, str) else list(messages)
+        )
         config = self._agent.llm_config or {}
         if stream is None:
             stream = bool(config.get("stream")) and parse_func is None
@@ -64,8 +73,12 @@ class DialogModel:
             kwargs["stream"] = True
         name = getattr(parse_func, "__qualname__", "none") if parse_func else "none"
         wish = Wish(
-            parse_func or _unread, name, max_retries=max_retries, fault_handler=fault_handler, parameters=kwargs,
-        )  # fmt: skip
+            parse_func or _unread,
+            name,
+            max_retries=max_retries,
+            fault_handler=fault_handler,
+            parameters=kwargs,
+        )
         if stream and parse_func is None and not mode.is_async:
             return ModelResponse(stream=self._streamed(asked, wish))
         return await self._whole(mode, asked, wish)
@@ -73,13 +86,17 @@ class DialogModel:
     async def _whole(self, mode: Mode, /, asked: list[Stored], wish: Wish) -> ModelResponse:
         reply = await ask(mode, self._agent, self._agent.client, asked, wish)
         return (
-            reply if isinstance(reply, ModelResponse) else ModelResponse(text=None, tool_calls=tool_calls_of(reply), raw=reply)
+            reply
+            if isinstance(reply, ModelResponse)
+            else ModelResponse(text=None, tool_calls=tool_calls_of(reply), raw=reply)
         )
 
     whole, a_whole = faces(_whole)
 
     def _streamed(self, asked: list[Stored], wish: Wish) -> Iterator[str]:
-        """The text so far, again and again; ends the call when nobody reads on. Raises what the call raises."""
+        """The text so far, again and again; ends the call when nobody reads on. Raises what the
+        call raises.
+        """
         pieces: SimpleQueue[str | None] = SimpleQueue()
         ending, done = stopping.StopSignal(), Future[ModelResponse]()
 
@@ -116,7 +133,8 @@ class DialogModel:
 
 
 def as_heard(name: str, messages: Iterable[Msg]) -> list[Stored]:
-    """Remembered messages as the agent of that name hears them: its own as its own, others' with their name in the text.
+    """Remembered messages as the agent of that name hears them: its own as its own, others' with
+    their name in the text.
 
     Servers seldom show a model the `name` of a message, so that it would not know who speaks.
     """
@@ -124,7 +142,8 @@ def as_heard(name: str, messages: Iterable[Msg]) -> list[Stored]:
 
 
 def merged(messages: Iterable[Stored]) -> list[Stored]:
-    """Texts that the model hears one after the other, as one message: many servers take no two of the same role in a row.
+    """Texts that the model hears one after the other, as one message: many servers take no two of
+    the same role in a row.
 
     Those of a chat stay apart: they have a `name`, and no author in the text.
     """
@@ -139,7 +158,11 @@ def merged(messages: Iterable[Stored]) -> list[Stored]:
 
 
 def _is_plain(message: Stored) -> bool:
-    return message.get("role") == "user" and "name" not in message and isinstance(message.get("content"), str)
+    return (
+        message.get("role") == "user"
+        and "name" not in message
+        and isinstance(message.get("content"), str)
+    )
 
 
 def _heard(name: str, message: Msg) -> Stored:

@@ -15,12 +15,15 @@ from agentkit.messages import new_id, text_of
 class Msg(dict[str, Any]):
     """The chat dict of a message with its keys as attributes, and what only the program sees.
 
-    `metadata` is for the program and no model reads it. `content` is a text, or a list of parts; None is an empty text and
-    anything else becomes JSON text. A `url` (or several) is added as a picture.
+    `metadata` is for the program and no model reads it. `content` is a text, or a list of parts;
+    None is an empty text and anything else becomes JSON text. A `url` (or several) is added as a
+    picture.
     """
 
     memory: str | None = None
-    """What its author remembers of it, where that is not just `content`; it goes nowhere with the message."""
+    """What its author remembers of it, where that is not just `content`; it goes nowhere with the
+    message.
+    """
     told: bool = False
     """Whether whoever watches was told of it."""
 
@@ -33,13 +36,25 @@ class Msg(dict[str, Any]):
         echo: bool = False,
         url: str | Sequence[str] | None = None,
     ) -> None:
-        """Raises WrongArgument for an unknown role, WrongType (a TypeError) for metadata that is no JSON value."""
+        """Raises WrongArgument for an unknown role, WrongType (a TypeError) for metadata that is no
+        JSON value.
+        """
         if role not in ("system", "user", "assistant"):
-            raise WrongArgument(f"{name}: the role of a message is system, user or assistant, not {role!r}.")
+            raise WrongArgument(
+                f"{name}: the role of a message is system, user or assistant, not {role!r}."
+            )
         if metadata is not None and not _is_json(metadata):
-            raise WrongType(f"{name}: the metadata of a message must be a JSON value, not {metadata!r:.200}.")
-        super().__init__(name=name, role=role, content=_with_pictures(as_text(content), url), metadata=metadata, id=new_id(),
-                         timestamp=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M:%S"))  # fmt: skip
+            raise WrongType(
+                f"{name}: the metadata of a message must be a JSON value, not {metadata!r:.200}."
+            )
+        super().__init__(
+            name=name,
+            role=role,
+            content=_with_pictures(as_text(content), url),
+            metadata=metadata,
+            id=new_id(),
+            timestamp=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M:%S"),
+        )
         if echo:
             IOStream.get_default().print(f"{name}: {text_of(self.content)}", flush=True)
 
@@ -105,7 +120,11 @@ class Msg(dict[str, Any]):
 
     def get_content_blocks(self, block_type: str | None = None) -> list[dict[str, Any]]:
         """The content as parts, a text as one; with `block_type` only those of that type."""
-        parts = [{"type": "text", "text": self.content}] if isinstance(self.content, str) else list(self.content)
+        parts = (
+            [{"type": "text", "text": self.content}]
+            if isinstance(self.content, str)
+            else list(self.content)
+        )
         return [part for part in parts if block_type in (None, part.get("type"))]
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,21 +136,31 @@ class Msg(dict[str, Any]):
         """The message that `to_dict` gave; raises WrongArgument when a key is missing."""
         try:
             made = cls(
-                serialized_dict["name"], serialized_dict["content"], serialized_dict["role"], serialized_dict.get("metadata")
+                serialized_dict["name"],
+                serialized_dict["content"],
+                serialized_dict["role"],
+                serialized_dict.get("metadata"),
             )
         except KeyError as missing:
             raise WrongArgument(
-                f"A message needs name, content and role; {missing} is missing in {serialized_dict!r:.200}."
+                f"A message needs name, content and role; {missing} is missing in"
+                f" {serialized_dict!r:.200}."
             ) from None
-        made.update({key: serialized_dict[key] for key in ("id", "timestamp") if key in serialized_dict})
+        made.update(
+            {key: serialized_dict[key] for key in ("id", "timestamp") if key in serialized_dict}
+        )
         return made
 
 
 def as_text(content: Any) -> Any:
-    """What a model can read: a text or a list of parts as it is, nothing as an empty text, other values as JSON text."""
+    """What a model can read: a text or a list of parts as it is, nothing as an empty text, other
+    values as JSON text.
+    """
     if content is None or content == []:
         return ""
-    if isinstance(content, str) or (isinstance(content, list) and content and all(_is_part(part) for part in content)):
+    if isinstance(content, str) or (
+        isinstance(content, list) and content and all(_is_part(part) for part in content)
+    ):
         return content
     return json.dumps(content, ensure_ascii=False, default=str)
 

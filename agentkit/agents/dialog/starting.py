@@ -1,4 +1,6 @@
-"""`init`, with which AgentScope's scripts begin: models by name, and agents from their configurations."""
+"""`init`, with which AgentScope's scripts begin: models by name, and agents from their
+configurations.
+"""
 
 from __future__ import annotations
 
@@ -35,28 +37,41 @@ def init(
 ) -> list[AgentBase]:
     """Make models known by their `config_name`, and give the agents of `agent_configs`.
 
-    The keys of a model are AgentScope's: `model_type` (openai_chat, ollama_chat, or that of a registered class),
-    `model_name`, `api_key`, `client_args` (such as `base_url`), `generate_args` (such as `temperature`), `stream`. One of a
-    known name takes its place. An agent is `{"class": "DialogAgent", "args": {...}}`.
+    The keys of a model are AgentScope's: `model_type` (openai_chat, ollama_chat, or that of a
+    registered class), `model_name`, `api_key`, `client_args` (such as `base_url`), `generate_args`
+    (such as `temperature`), `stream`. One of a known name takes its place. An agent is `{"class":
+    "DialogAgent", "args": {...}}`.
 
-    The other arguments are AgentScope's and change nothing: no files are written here, `agentkit.record` keeps what is said
-    and what it takes. Asking for a studio, or for saved calls, is warned of. Raises ConfigError.
+    The other arguments are AgentScope's and change nothing: no files are written here,
+    `agentkit.record` keeps what is said and what it takes. Asking for a studio, or for saved calls,
+    is warned of. Raises ConfigError.
     """
     for argument, value in (("studio_url", studio_url), ("save_api_invoke", save_api_invoke)):
         if value and not (argument == "save_api_invoke" and disable_saving):
-            told = f"init({argument}={value!r}) has no effect here; record(...) keeps all calls, and the app shows them."
+            told = (
+                f"init({argument}={value!r}) has no effect here; record(...) keeps all calls, and"
+                " the app shows them."
+            )
             warnings.warn(told, UserWarning, stacklevel=2)
     know(model_configs)
-    configs = read(agent_configs, "agents") if isinstance(agent_configs, str | Path) else agent_configs
-    return [_agent(config) for config in ([configs] if isinstance(configs, Mapping) else configs or [])]
+    configs = (
+        read(agent_configs, "agents") if isinstance(agent_configs, str | Path) else agent_configs
+    )
+    return [
+        _agent(config) for config in ([configs] if isinstance(configs, Mapping) else configs or [])
+    ]
 
 
 def _agent(config: object) -> AgentBase:
     known: dict[Any, type[AgentBase]] = {each.__name__: each for each in _CLASSES}
     if not isinstance(config, Mapping) or not isinstance(config.get("args", {}), Mapping):
-        raise ConfigError(f"An agent's configuration is a dict with class and args, not {type(config).__name__}.")
+        raise ConfigError(
+            f"An agent's configuration is a dict with class and args, not {type(config).__name__}."
+        )
     if config.get("class") not in known:
-        raise ConfigError(f"There is no agent class {config.get('class')!r}; known are {', '.join(known)}.")
+        raise ConfigError(
+            f"There is no agent class {config.get('class')!r}; known are {', '.join(known)}."
+        )
     try:
         return known[config["class"]](**config.get("args", {}))
     except TypeError as error:

@@ -1,4 +1,6 @@
-"""Models of a script's own class, as AgentScope's scripts register them, behind the `model_type` of a configuration."""
+"""Models of a script's own class, as AgentScope's scripts register them, behind the `model_type` of
+a configuration.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,24 @@ from agentkit.parsers import ModelResponse
 
 
 class ModelWrapperBase(ABC):
-    """The base of such a class: `model_type` says for which configurations it is, `__call__` asks the model.
+    """The base of such a class: `model_type` says for which configurations it is, `__call__` asks
+    the model.
 
-    `__call__` gets what `format` makes of the messages, by default a list of dicts with `role` and `content`, and gives a
-    ModelResponse with `text` or `stream` (the text so far, again and again). Source: AgentScope's class of that name.
+    `__call__` gets what `format` makes of the messages, by default a list of dicts with `role` and
+    `content`, and gives a ModelResponse with `text` or `stream` (the text so far, again and again).
+    Source: AgentScope's class of that name.
     """
 
     model_type: str
 
-    def __init__(self, config_name: str | None = None, model_name: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, config_name: str | None = None, model_name: str | None = None, **kwargs: Any
+    ) -> None:
         """Gets the keys of the configuration; raises WrongArgument without a model_name."""
         if model_name is None:
-            raise WrongArgument(f"The model configuration {config_name!r} has no model_name; add one.")
+            raise WrongArgument(
+                f"The model configuration {config_name!r} has no model_name; add one."
+            )
         self.config_name = config_name
         self.model_name = model_name
 
@@ -50,17 +58,26 @@ def register_model_wrapper_class(
 ) -> None:
     """Let configurations with the `model_type` of this class use it; `init` is called after that.
 
-    Raises WrongType for another class, WrongArgument without a model_type, or with one that is taken, unless `exist_ok`.
+    Raises WrongType for another class, WrongArgument without a model_type, or with one that is
+    taken, unless `exist_ok`.
     """
     given: object = model_wrapper_class
     if not (isinstance(given, type) and issubclass(given, ModelWrapperBase)):
-        raise WrongType(f"A model wrapper must be a subclass of ModelWrapperBase, not {model_wrapper_class!r:.200}.")
+        raise WrongType(
+            "A model wrapper must be a subclass of ModelWrapperBase, not"
+            f" {model_wrapper_class!r:.200}."
+        )
     kind = getattr(model_wrapper_class, "model_type", None)
     if not isinstance(kind, str) or not kind:
-        raise WrongArgument(f"{model_wrapper_class.__name__} has no model_type; write one, such as model_type = 'mine'.")
+        raise WrongArgument(
+            f"{model_wrapper_class.__name__} has no model_type; write one, such as model_type ="
+            " 'mine'."
+        )
     if not exist_ok and _registered.get(kind, model_wrapper_class) is not model_wrapper_class:
         taken = _registered[kind].__name__
-        raise WrongArgument(f"The model_type {kind!r} is taken by {taken}; pass exist_ok=True to replace it.")
+        raise WrongArgument(
+            f"The model_type {kind!r} is taken by {taken}; pass exist_ok=True to replace it."
+        )
     _registered[kind] = model_wrapper_class
 
 
@@ -70,11 +87,15 @@ def registered() -> list[str]:
 
 
 def wrapped_model(kind: str, config: Mapping[str, Any]) -> Model:
-    """The model that a registered class asks; raises what the class raises for the configuration."""
+    """The model that a registered class asks; raises what the class raises for the
+    configuration.
+    """
     arguments = {key: value for key, value in config.items() if key != "model_type"}
     wrapper = _registered[kind](**arguments)
     name = str(getattr(wrapper, "model_name", "") or config["config_name"])
-    return Model(f"{kind}/{config['config_name']}/{name}", name, _WrapperClient(wrapper), name, "custom")
+    return Model(
+        f"{kind}/{config['config_name']}/{name}", name, _WrapperClient(wrapper), name, "custom"
+    )
 
 
 class _WrapperClient:
@@ -84,14 +105,21 @@ class _WrapperClient:
         self._wrapper = wrapper
 
     def create(self, params: Mapping[str, Any]) -> Response:
-        """Its answer as a whole; what it streams is said on the way. Raises whatever it raises, and BadModelReply."""
+        """Its answer as a whole; what it streams is said on the way. Raises whatever it raises, and
+        BadModelReply.
+        """
         asked = [
-            Msg(str(message.get("name") or message["role"]), message.get("content"), message["role"])
+            Msg(
+                str(message.get("name") or message["role"]), message.get("content"), message["role"]
+            )
             for message in params["messages"]
         ]
         response = self._wrapper(self._wrapper.format(*asked))
         if not isinstance(response, ModelResponse):
-            raise BadModelReply(f"{type(self._wrapper).__name__} gave {response!r:.200}; its __call__ must give a ModelResponse.")
+            raise BadModelReply(
+                f"{type(self._wrapper).__name__} gave {response!r:.200}; its __call__ must give a"
+                " ModelResponse."
+            )
         said = ""
         for _, text in response.stream or ():
             delta(text.removeprefix(said))

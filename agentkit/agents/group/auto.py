@@ -23,11 +23,13 @@ async def asked_model(
     selector: Agent | None,
     messages: Sequence[Stored] | None = None,
 ) -> Agent | None:
-    """Whom the model names; None when there is no model, or no answer names exactly one of the candidates.
+    """Whom the model names; None when there is no model, or no answer names exactly one of the
+    candidates.
 
     It reads the messages, by default those of the group.
 
-    The model is that of `select_speaker_auto_llm_config`, else the selector's own, with its registered clients and its usage.
+    The model is that of `select_speaker_auto_llm_config`, else the selector's own, with its
+    registered clients and its usage.
     """
     prompt = chat.select_speaker_prompt(candidates)
     transcript = [copied(message) for message in (chat.messages if messages is None else messages)]
@@ -39,7 +41,9 @@ async def asked_model(
     else:
         return None
     check = _Check(chat, candidates)
-    chooser = _chooser(chat, selector, chat.select_speaker_msg(candidates), {check.agent: transcript})
+    chooser = _chooser(
+        chat, selector, chat.select_speaker_msg(candidates), {check.agent: transcript}
+    )
     who = getattr(selector, "name", "")
     if chooser.client is None:
         telling.note(who, "has no model that could choose the next speaker", silent=True)
@@ -72,7 +76,11 @@ def _chooser(
     if config is None and classes:
         config = getattr(selector, "llm_config", False)
     chooser = ConversableAgent(
-        "speaker_selection_agent", system_message, human_input_mode="NEVER", llm_config=config or False, chat_messages=history
+        "speaker_selection_agent",
+        system_message,
+        human_input_mode="NEVER",
+        llm_config=config or False,
+        chat_messages=history,
     )
     if config is None:
         chooser.client = getattr(selector, "client", None)
@@ -97,8 +105,12 @@ class _Check:
         self.chosen: Agent | None = None
         self.agent = ConversableAgent("checking_agent", human_input_mode="NEVER", llm_config=False)
 
-    def reply(self, recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> tuple[bool, Any]:
-        """Reply function: nothing once a name is found or the attempts are used up, else what is wrong with the answer."""
+    def reply(
+        self, recipient: Any, messages: Any = None, sender: Any = None, config: Any = None
+    ) -> tuple[bool, Any]:
+        """Reply function: nothing once a name is found or the attempts are used up, else what is
+        wrong with the answer.
+        """
         self.attempt += 1
         named = mentions(messages[-1].get("content"), [agent.name for agent in self.candidates])
         if len(named) == 1:
@@ -107,12 +119,23 @@ class _Check:
         if self.chosen is not None or self.attempt >= self.attempts:
             return True, None
         chat = self.chat
-        template = chat.select_speaker_auto_multiple_template if named else chat.select_speaker_auto_none_template
+        template = (
+            chat.select_speaker_auto_multiple_template
+            if named
+            else chat.select_speaker_auto_none_template
+        )
         content = templates.filled(template, self.candidates)
-        return True, {"content": content, "name": recipient.name, "override_role": chat.role_for_select_speaker_messages}
+        return True, {
+            "content": content,
+            "name": recipient.name,
+            "override_role": chat.role_for_select_speaker_messages,
+        }
 
     def _tell(self, named: dict[str, int]) -> None:
         if not self.chat.select_speaker_auto_verbose:
             return
         found = f"names {', '.join(named)}" if named else "names nobody"
-        IOStream.get_default().print(f">>>>>>>> Choice of the next speaker, attempt {self.attempt} of {self.attempts}: {found}")
+        IOStream.get_default().print(
+            f">>>>>>>> Choice of the next speaker, attempt {self.attempt} of {self.attempts}:"
+            f" {found}"
+        )

@@ -1,4 +1,6 @@
-"""GroupChat: who takes part in a shared conversation, what was said, and how the next speaker is chosen."""
+"""GroupChat: who takes part in a shared conversation, what was said, and how the next speaker is
+chosen.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,12 @@ from agentkit.messages import AnyMessage, Stored, copied
 
 @dataclass
 class GroupChat(Group):
-    """The agents of a group, their common transcript, and the rules by which they take turns. Names and defaults: AutoGen 0.2.
+    """The agents of a group, their common transcript, and the rules by which they take turns. Names
+    and defaults: AutoGen 0.2.
 
-    `messages` holds what was said, oldest first, as text with the speaker's name. A `speaker_selection_method` may be a sync or
-    async callable over (last speaker, group chat) that gives an agent, the name of a method, or None to end the chat.
+    `messages` holds what was said, oldest first, as text with the speaker's name. A
+    `speaker_selection_method` may be a sync or async callable over (last speaker, group chat) that
+    gives an agent, the name of a method, or None to end the chat.
     Raises WrongArgument or WrongType for settings that cannot be.
     """
 
@@ -41,17 +45,29 @@ class GroupChat(Group):
         self.messages.clear()
 
     def append(self, message: AnyMessage, speaker: Agent) -> None:
-        """Add what the speaker said to the transcript, as text; the message given is not changed."""
+        """Add what the speaker said to the transcript, as text; the message given is not
+        changed.
+        """
         self.messages.append({**signed(message, speaker), "content": telling.shown(message)})
 
-    def agent_by_name(self, name: str, recursive: bool = False, raise_on_name_conflict: bool = False) -> Agent | None:
-        """The agent of this name, None when there is none; `recursive` looks into groups within the group too.
+    def agent_by_name(
+        self, name: str, recursive: bool = False, raise_on_name_conflict: bool = False
+    ) -> Agent | None:
+        """The agent of this name, None when there is none; `recursive` looks into groups within the
+        group too.
 
         Raises AgentNameConflict, if wanted, when several have the name.
         """
-        found = [agent for agent in (self.nested_agents() if recursive else self.agents) if agent.name == name]
+        found = [
+            agent
+            for agent in (self.nested_agents() if recursive else self.agents)
+            if agent.name == name
+        ]
         if raise_on_name_conflict and len(found) > 1:
-            raise AgentNameConflict(f"{len(found)} agents of the group are called {name!r}; give each a name of its own.")
+            raise AgentNameConflict(
+                f"{len(found)} agents of the group are called {name!r}; give each a name of its"
+                " own."
+            )
         return found[0] if found else None
 
     def nested_agents(self) -> list[Agent]:
@@ -63,10 +79,14 @@ class GroupChat(Group):
                 found += [member for member in inner.agents if member not in found]
         return found
 
-    async def _select_speaker(self, mode: Mode, last_speaker: Agent, selector: Agent | None) -> Agent:
-        """Who speaks next; `selector` is the agent whose model chooses with `auto`, usually the manager.
+    async def _select_speaker(
+        self, mode: Mode, last_speaker: Agent, selector: Agent | None
+    ) -> Agent:
+        """Who speaks next; `selector` is the agent whose model chooses with `auto`, usually the
+        manager.
 
-        Raises NoEligibleSpeaker when nobody may, WrongArgument when the group or a callable's answer cannot be.
+        Raises NoEligibleSpeaker when nobody may, WrongArgument when the group or a callable's
+        answer cannot be.
         """
         self.last_choice = await selection.choose(mode, self, last_speaker, selector)
         return self.last_choice.speaker
@@ -81,8 +101,10 @@ class GroupChat(Group):
         messages: list[Stored] | None = None,
         agents: list[Agent] | None = None,
     ) -> Agent:
-        """Whom a model names as the next speaker, after these messages (by default the group's) and among these agents
-        (by default all); who comes next in the order of the group where it names none."""
+        """Whom a model names as the next speaker, after these messages (by default the group's) and
+        among these agents (by default all); who comes next in the order of the group where it names
+        none.
+        """
         candidates = self.agents if agents is None else agents
         chosen = await asked_model(mode, self, candidates, selector, messages)
         return self.next_agent(last_speaker, candidates) if chosen is None else chosen
@@ -91,5 +113,9 @@ class GroupChat(Group):
 
 
 def signed(message: AnyMessage, speaker: Agent) -> Stored:
-    """A copy of the message with the speaker's name; the result of a function keeps the function's."""
-    return copied(message if message.get("role") == "function" else {**message, "name": speaker.name})
+    """A copy of the message with the speaker's name; the result of a function keeps the
+    function's.
+    """
+    return copied(
+        message if message.get("role") == "function" else {**message, "name": speaker.name}
+    )

@@ -29,8 +29,12 @@ def has_self_loops(allowed_speaker_transitions: Mapping[Agent, Sequence[Agent]])
     return any(agent in followers for agent, followers in allowed_speaker_transitions.items())
 
 
-def check_graph_validity(allowed_speaker_transitions_dict: Mapping[Agent, Sequence[Agent]], agents: Sequence[Agent]) -> None:
-    """Raise WrongArgument (a ValueError) for what is no graph over these agents; warn of what is odd in it."""
+def check_graph_validity(
+    allowed_speaker_transitions_dict: Mapping[Agent, Sequence[Agent]], agents: Sequence[Agent]
+) -> None:
+    """Raise WrongArgument (a ValueError) for what is no graph over these agents; warn of what is
+    odd in it.
+    """
     check_transitions(allowed_speaker_transitions_dict, agents)
 
 
@@ -80,7 +84,9 @@ def _drawn(transitions: Mapping[Agent, Sequence[Agent]], agents: Sequence[Agent]
 
 
 def _mentioned(transitions: Mapping[Agent, Sequence[Agent]]) -> list[Agent]:
-    return list(dict.fromkeys([*transitions, *(each for some in transitions.values() for each in some)]))
+    return list(
+        dict.fromkeys([*transitions, *(each for some in transitions.values() for each in some)])
+    )
 
 
 def _circle(count: int) -> list[Point]:
@@ -99,14 +105,20 @@ def _draw_arrow(draw: ImageDraw, start: Point, end: Point) -> None:
     tip, tail = _towards(end, start, _NODE), _towards(start, end, _NODE)
     draw.line((tail, tip), fill=_INK, width=2)
     back = math.atan2(start[1] - end[1], start[0] - end[0])
-    wings = [(tip[0] + _HEAD * math.cos(back + turn), tip[1] + _HEAD * math.sin(back + turn)) for turn in (-0.4, 0.4)]
+    wings = [
+        (tip[0] + _HEAD * math.cos(back + turn), tip[1] + _HEAD * math.sin(back + turn))
+        for turn in (-0.4, 0.4)
+    ]
     draw.polygon([tip, *wings], fill=_INK)
 
 
 def _towards(start: Point, end: Point, distance: float) -> Point:
     """The point at that distance from the start on the way to the end."""
     length = math.dist(start, end) or 1.0
-    return (start[0] + (end[0] - start[0]) * distance / length, start[1] + (end[1] - start[1]) * distance / length)
+    return (
+        start[0] + (end[0] - start[0]) * distance / length,
+        start[1] + (end[1] - start[1]) * distance / length,
+    )
 
 
 def _draw_node(draw: ImageDraw, name: str, place: Point) -> None:

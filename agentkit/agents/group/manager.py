@@ -1,4 +1,6 @@
-"""GroupChatManager: the agent that a group talks through; it hands on what is said and gives the floor."""
+"""GroupChatManager: the agent that a group talks through; it hands on what is said and gives the
+floor.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,13 @@ Message = Stored
 
 
 class GroupChatManager(ConversableAgent):
-    """Runs a group chat: whoever sends it a message hears nothing back until the group has talked it over.
+    """Runs a group chat: whoever sends it a message hears nothing back until the group has talked
+    it over.
 
-    Every message goes to all members but its speaker; then the next speaker is chosen and asked for a reply, until a message
-    terminates the chat, `max_round` messages were said, or nobody may speak or replies. A manager may be a member of another
-    group; its reply there is the last thing that its own group said. Raises WrongType for no group chat, WrongArgument for an
+    Every message goes to all members but its speaker; then the next speaker is chosen and asked for
+    a reply, until a message terminates the chat, `max_round` messages were said, or nobody may
+    speak or replies. A manager may be a member of another group; its reply there is the last thing
+    that its own group said. Raises WrongType for no group chat, WrongArgument for an
     `llm_config` with functions. Names and defaults: AutoGen 0.2.
     """
 
@@ -50,7 +54,10 @@ class GroupChatManager(ConversableAgent):
             raise WrongType(f"{name}: groupchat must be a GroupChat, not {groupchat!r}.")
         config = kwargs.get("llm_config")
         if isinstance(config, dict) and (config.get("functions") or config.get("tools")):
-            raise WrongArgument(f"{name}: a manager calls no functions; take 'functions' and 'tools' out of its llm_config.")
+            raise WrongArgument(
+                f"{name}: a manager calls no functions; take 'functions' and 'tools' out of its"
+                " llm_config."
+            )
         super().__init__(
             name or "chat_manager",
             max_consecutive_auto_reply=max_consecutive_auto_reply,
@@ -62,8 +69,16 @@ class GroupChatManager(ConversableAgent):
         self._silent = silent
         self._last_speaker: Agent | None = None
         for reply_func in (GroupChatManager.run_chat, GroupChatManager.a_run_chat):
-            self.register_reply(Agent, reply_func, config=groupchat, reset_config=GroupChat.reset, ignore_async_in_sync_chat=True)
-            self._reply_func_list[0]["config"] = groupchat  # itself, no copy: later changes of the group count
+            self.register_reply(
+                Agent,
+                reply_func,
+                config=groupchat,
+                reset_config=GroupChat.reset,
+                ignore_async_in_sync_chat=True,
+            )
+            self._reply_func_list[0]["config"] = (
+                groupchat  # itself, no copy: later changes of the group count
+            )
 
     @property
     def groupchat(self) -> GroupChat:
@@ -72,7 +87,9 @@ class GroupChatManager(ConversableAgent):
 
     @property
     def last_speaker(self) -> Agent | None:
-        """Who said the newest message of the group: what members get from the manager, somebody else said."""
+        """Who said the newest message of the group: what members get from the manager, somebody
+        else said.
+        """
         return self._last_speaker
 
     def chat_messages_for_summary(self, agent: Agent) -> list[Message]:
@@ -80,7 +97,11 @@ class GroupChatManager(ConversableAgent):
         return self._groupchat.messages
 
     def _prepare_chat(
-        self, recipient: Agent, clear_history: bool, prepare_recipient: bool = True, reply_at_receive: bool = True
+        self,
+        recipient: Agent,
+        clear_history: bool,
+        prepare_recipient: bool = True,
+        reply_at_receive: bool = True,
     ) -> None:
         super()._prepare_chat(recipient, clear_history, prepare_recipient, reply_at_receive)
         if clear_history:
@@ -101,45 +122,60 @@ class GroupChatManager(ConversableAgent):
         sender: Agent | None = None,
         config: GroupChat | None = None,
     ) -> tuple[bool, Any]:
-        """Reply function: let the group (`config`, by default the manager's) talk over the last message of the sender.
+        """Reply function: let the group (`config`, by default the manager's) talk over the last
+        message of the sender.
 
-        Replies nothing, except to the manager of another group: the last thing said. Raises WrongArgument without members or
-        sender, AsyncReplyInSyncChat (a RuntimeError) when a member needs an async chat.
+        Replies nothing, except to the manager of another group: the last thing said. Raises
+        WrongArgument without members or sender, AsyncReplyInSyncChat (a RuntimeError) when a member
+        needs an async chat.
         """
         chat = getattr(self, "_groupchat", None) if config is None else config
         if not isinstance(chat, GroupChat):
-            raise WrongArgument(f"{self.name}: run_chat needs a GroupChat; register it with config=GroupChat(...).")
+            raise WrongArgument(
+                f"{self.name}: run_chat needs a GroupChat; register it with config=GroupChat(...)."
+            )
         messages = conversation(self, messages, sender)
         _check_start(self, mode, chat, sender)
         if sender is None or not messages:
             return True, None
-        message = messages[-1]  # what comes first is what the sender said, also when introductions follow it
+        message = messages[
+            -1
+        ]  # what comes first is what the sender said, also when introductions follow it
         cache = self.client_cache
-        with nullcontext() if cache is None else cache_lent(chat.agents, cache):  # the members use it, too
+        with (
+            nullcontext() if cache is None else cache_lent(chat.agents, cache)
+        ):  # the members use it, too
             if chat.send_introductions:
                 await _broadcast(self, mode, chat, chat.introductions_msg(), self)
             end = await _rounds(self, mode, chat, message, sender)
         ended(self, sender, end)
         telling.note(self.name, f"group chat over: {stop_reason(end)}", silent=True, end=end)
-        return True, _conclusion(self, chat, sender) if isinstance(sender, GroupChatManager) else None
+        return True, (
+            _conclusion(self, chat, sender) if isinstance(sender, GroupChatManager) else None
+        )
 
     run_chat, a_run_chat = faces(_run_chat)
 
     def clear_agents_history(self, reply: Message, groupchat: GroupChat) -> str:
         """Obey CLEAR HISTORY in a person's reply and give the rest of its text.
 
-        Right behind the words may stand names of agents (else all forget, and the transcript) and how many messages stay. A
-        reply that answers a call leaves at least that call.
+        Right behind the words may stand names of agents (else all forget, and the transcript) and
+        how many messages stay. A reply that answers a call leaves at least that call.
         """
         wanted = said.clearing_in(reply["content"], groupchat.agent_names)
         preserve = max(wanted.preserve, 1) if tool_responses_of(reply) else wanted.preserve
         for agent in groupchat.agents:
-            if isinstance(agent, ConversableAgent) and (not wanted.names or agent.name in wanted.names):
+            if isinstance(agent, ConversableAgent) and (
+                not wanted.names or agent.name in wanted.names
+            ):
                 agent.clear_history(nr_messages_to_preserve=preserve)
         if not wanted.names:
             del groupchat.messages[: max(0, len(groupchat.messages) - preserve)]
         who = ", ".join(wanted.names) or "all agents"
-        telling.note(self.name, f"clears the history of {who}" + (f" but for {preserve} messages" if preserve else ""))
+        telling.note(
+            self.name,
+            f"clears the history of {who}" + (f" but for {preserve} messages" if preserve else ""),
+        )
         return wanted.text
 
     # Going on with an earlier chat
@@ -151,11 +187,12 @@ class GroupChatManager(ConversableAgent):
         remove_termination_string: str | Callable[[str], str] | None = None,
         silent: bool | None = False,
     ) -> tuple[ConversableAgent, Message]:
-        """Bring the group to where these messages (a list, or JSON of `messages_to_string`) end; what it knew is forgotten.
+        """Bring the group to where these messages (a list, or JSON of `messages_to_string`) end;
+        what it knew is forgotten.
 
-        Gives the last speaker and the last message: `agent.initiate_chat(manager, message=message, clear_history=False)` goes
-        on. `remove_termination_string` is deleted from that message, or a function over its text. Raises WrongType and
-        WrongArgument for messages that cannot be.
+        Gives the last speaker and the last message: `agent.initiate_chat(manager, message=message,
+        clear_history=False)` goes on. `remove_termination_string` is deleted from that message, or
+        a function over its text. Raises WrongType and WrongArgument for messages that cannot be.
         """
         chat = self._groupchat
         read = self.messages_from_string(messages) if isinstance(messages, str) else messages
@@ -171,19 +208,31 @@ class GroupChatManager(ConversableAgent):
             chat.append(message, speaker)
         if not silent and self._is_termination_msg(last):
             telling.note(
-                self.name, "the last message is a termination message; it will end the chat at once unless you change it"
+                self.name,
+                "the last message is a termination message; it will end the chat at once unless you"
+                " change it",
             )
         speaker = self._speaker_of(last)
-        telling.note(self.name, f"resumes a chat of {len(earlier) + 1} messages, the last by {speaker.name}", bool(silent))
+        telling.note(
+            self.name,
+            f"resumes a chat of {len(earlier) + 1} messages, the last by {speaker.name}",
+            bool(silent),
+        )
         return speaker, last
 
     resume, a_resume = faces(_resume)
 
     def _speaker_of(self, message: Message) -> Any:
-        """The agent of that name; the manager itself for its own messages. Results of functions bear the function's name."""
+        """The agent of that name; the manager itself for its own messages. Results of functions
+        bear the function's name.
+        """
         if message.get("role") == "function":
-            able = (agent for agent in self._groupchat.agents if isinstance(agent, ConversableAgent))
-            return next((agent for agent in able if agent.can_execute_function(message["name"])), self)
+            able = (
+                agent for agent in self._groupchat.agents if isinstance(agent, ConversableAgent)
+            )
+            return next(
+                (agent for agent in able if agent.can_execute_function(message["name"])), self
+            )
         return self._groupchat.agent_by_name(message["name"]) or self
 
     def messages_from_string(self, message_string: str) -> list[Message]:
@@ -195,18 +244,25 @@ class GroupChatManager(ConversableAgent):
         return json.dumps(messages)
 
 
-# What follows takes the agent that leads: a manager, or another with `run_chat` among its reply functions.
+# What follows takes the agent that leads: a manager, or another with `run_chat` among its reply
+# functions.
 
 
 def _check_start(leader: Agent, mode: Mode, chat: GroupChat, sender: Agent | None) -> None:
     if not chat.agents:
-        raise WrongArgument(f"{leader.name}: the group chat has no agents; put some into GroupChat(agents=[...]).")
+        raise WrongArgument(
+            f"{leader.name}: the group chat has no agents; put some into GroupChat(agents=[...])."
+        )
     if sender is None:
-        raise WrongArgument(f"{leader.name}: run_chat needs the sender whose message begins the group chat.")
+        raise WrongArgument(
+            f"{leader.name}: run_chat needs the sender whose message begins the group chat."
+        )
     check_faces(mode, chat.agents)
 
 
-async def _rounds(leader: Any, mode: Mode, chat: GroupChat, message: Message, speaker: Agent) -> EndReason:
+async def _rounds(
+    leader: Any, mode: Mode, chat: GroupChat, message: Message, speaker: Agent
+) -> EndReason:
     """One message a round until the chat ends; gives the reason."""
     for number in range(1, chat.max_round + 1):
         leader._last_speaker = speaker
@@ -224,12 +280,21 @@ async def _rounds(leader: Any, mode: Mode, chat: GroupChat, message: Message, sp
             return _why_silent(leader, speaker)
         if chat.enable_clear_history and said.asks_to_clear(reply):
             reply = {**reply, "content": _cleared(leader, reply, chat)}
-        await mode.peer(speaker, "send", reply, leader, request_reply=False, silent=getattr(leader, "_silent", False))
+        await mode.peer(
+            speaker,
+            "send",
+            reply,
+            leader,
+            request_reply=False,
+            silent=getattr(leader, "_silent", False),
+        )
         message = cast(Message, leader.last_message(speaker) or {"content": ""})
     return EndReason("rounds", limit=chat.max_round)
 
 
-async def _broadcast(leader: Agent, mode: Mode, chat: GroupChat, message: Message | str, speaker: Agent) -> None:
+async def _broadcast(
+    leader: Agent, mode: Mode, chat: GroupChat, message: Message | str, speaker: Agent
+) -> None:
     """Hand the message on to everybody but its speaker."""
     for agent in chat.agents:
         if agent is not speaker:
@@ -239,7 +304,9 @@ async def _broadcast(leader: Agent, mode: Mode, chat: GroupChat, message: Messag
 async def _next_reply(
     leader: Agent, mode: Mode, chat: GroupChat, last_speaker: Agent, number: int
 ) -> tuple[Agent, Any]:
-    """Who speaks next, and what; after an interruption at the keyboard the admin, if the group has one."""
+    """Who speaks next, and what; after an interruption at the keyboard the admin, if the group has
+    one.
+    """
     try:
         chat.last_choice = None
         speaker = await mode.peer(chat, "select_speaker", last_speaker, leader)
@@ -253,7 +320,9 @@ async def _next_reply(
 
 
 def _tell_choice(leader: Any, choice: Choice | None, speaker: Agent, number: int) -> None:
-    method, candidates = (choice.method, choice.candidates) if choice is not None else ("custom", [])
+    method, candidates = (
+        (choice.method, choice.candidates) if choice is not None else ("custom", [])
+    )
     event = SpeakerSelected(leader.name, speaker.name, method, number, candidates)
     telling.tell(event, f"\nNext speaker: {speaker.name}\n", getattr(leader, "_silent", False))
 
@@ -274,11 +343,17 @@ def _conclusion(leader: Any, chat: GroupChat, sender: Agent) -> str | None:
 
 def _cleared(leader: Any, reply: Message, chat: GroupChat) -> str:
     clear = getattr(leader, "clear_agents_history", None)
-    return str(GroupChatManager.clear_agents_history(leader, reply, chat) if clear is None else clear(reply, chat))
+    return str(
+        GroupChatManager.clear_agents_history(leader, reply, chat)
+        if clear is None
+        else clear(reply, chat)
+    )
 
 
 def messages_in(text: str) -> list[Stored]:
-    """The messages in a JSON text; raises WrongArgument for what is no list of messages, WrongType for what is no text."""
+    """The messages in a JSON text; raises WrongArgument for what is no list of messages, WrongType
+    for what is no text.
+    """
     if not isinstance(text, str):
         raise WrongType(f"messages_from_string reads a JSON text, not {text!r:.80}.")
     try:
@@ -294,26 +369,42 @@ def resumable(messages: Any, names: Collection[str], manager: str) -> list[Store
     Raises WrongType for no list, WrongArgument for an empty one and for names of strangers.
     """
     if not isinstance(messages, list):
-        raise WrongType(f"{manager}: the messages to resume must be a list of dicts or a JSON text, not {messages!r:.80}.")
+        raise WrongType(
+            f"{manager}: the messages to resume must be a list of dicts or a JSON text, not"
+            f" {messages!r:.80}."
+        )
     if not messages:
-        raise WrongArgument(f"{manager}: there are no messages to resume; begin a new chat with initiate_chat.")
-    copies: list[Stored] = [{**message, "name": message.get("name") or manager} for message in _list_of_messages(messages)]
+        raise WrongArgument(
+            f"{manager}: there are no messages to resume; begin a new chat with initiate_chat."
+        )
+    copies: list[Stored] = [
+        {**message, "name": message.get("name") or manager}
+        for message in _list_of_messages(messages)
+    ]
     for index, message in enumerate(copies):
         if message["name"] not in (*names, manager) and message.get("role") != "function":
             raise WrongArgument(
-                f"{manager}: message {index} is by {message['name']!r}, who is not in the group {[*names]}; add that agent first."
+                f"{manager}: message {index} is by {message['name']!r}, who is not in the group"
+                f" {[*names]}; add that agent first."
             )
     return copies
 
 
 def without_termination(message: Stored, remove: str | Callable[[str], str] | None) -> Stored:
-    """The message without the termination string: the text to delete, or a function over the content."""
+    """The message without the termination string: the text to delete, or a function over the
+    content.
+    """
     content = message.get("content")
     if remove is None or not isinstance(content, str):
         return message
     if not isinstance(remove, str) and not callable(remove):
-        raise WrongType(f"remove_termination_string must be a text, a function or None, not {remove!r}.")
-    return {**message, "content": content.replace(remove, "") if isinstance(remove, str) else remove(content)}
+        raise WrongType(
+            f"remove_termination_string must be a text, a function or None, not {remove!r}."
+        )
+    return {
+        **message,
+        "content": content.replace(remove, "") if isinstance(remove, str) else remove(content),
+    }
 
 
 def _list_of_messages(value: Any) -> list[Stored]:

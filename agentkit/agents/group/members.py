@@ -53,7 +53,8 @@ class Group:
         return [agent.name for agent in self.agents]
 
     def next_agent(self, agent: Agent, agents: list[Agent] | None = None) -> Agent:
-        """The first after `agent`, in the order of the group, who is among `agents` (by default all).
+        """The first after `agent`, in the order of the group, who is among `agents` (by default
+        all).
 
         Raises UndefinedNextAgent when nobody is.
         """
@@ -62,28 +63,39 @@ class Group:
         for candidate in self.agents[after:] + self.agents[:after]:
             if candidate in wanted:
                 return candidate
-        raise UndefinedNextAgent(f"None of {[each.name for each in wanted]} is in the group {self.agent_names}.")
+        raise UndefinedNextAgent(
+            f"None of {[each.name for each in wanted]} is in the group {self.agent_names}."
+        )
 
     def select_speaker_msg(self, agents: list[Agent] | None = None) -> str:
         """The system message of the model that chooses among these agents (by default all)."""
-        return templates.filled(self.select_speaker_message_template, self.agents if agents is None else agents)
+        return templates.filled(
+            self.select_speaker_message_template, self.agents if agents is None else agents
+        )
 
     def select_speaker_prompt(self, agents: list[Agent] | None = None) -> str | None:
         """What that model is asked behind the transcript; None without a template."""
         if self.select_speaker_prompt_template is None:
             return None
-        return templates.filled(self.select_speaker_prompt_template, self.agents if agents is None else agents)
+        return templates.filled(
+            self.select_speaker_prompt_template, self.agents if agents is None else agents
+        )
 
     def introductions_msg(self, agents: list[Agent] | None = None) -> str:
         """What everybody is told first when `send_introductions` is set."""
-        return f"{self.DEFAULT_INTRO_MSG}\n\n{templates.roles_of(self.agents if agents is None else agents)}"
+        introduced = self.agents if agents is None else agents
+        return f"{self.DEFAULT_INTRO_MSG}\n\n{templates.roles_of(introduced)}"
 
     def manual_select_speaker(self, agents: list[Agent] | None = None) -> Agent | None:
-        """Let a person choose by number; None when nobody is chosen, or after three wrong answers."""
+        """Let a person choose by number; None when nobody is chosen, or after three wrong
+        answers.
+        """
         return asked_person(self.agents if agents is None else agents)
 
     def random_select_speaker(self, agents: list[Agent] | None = None) -> Agent | None:
-        """One of the agents (by default of all) by chance; raises UndefinedNextAgent for an empty list."""
+        """One of the agents (by default of all) by chance; raises UndefinedNextAgent for an empty
+        list.
+        """
         candidates = self.agents if agents is None else agents
         if not candidates:
             raise UndefinedNextAgent("There is no agent to choose from.")
@@ -94,9 +106,16 @@ _TRIES = 3
 
 
 def asked_person(agents: list[Agent]) -> Agent | None:
-    """The agent whose number a person gives; None for an empty answer or `q`, and after three wrong ones."""
-    listed = "\n".join(["Who speaks next?", *(f"{number}: {agent.name}" for number, agent in enumerate(agents, 1))])
-    question = f"{listed}\nNumber of the next speaker (1 to {len(agents)}; nothing or q: the next in line): "
+    """The agent whose number a person gives; None for an empty answer or `q`, and after three wrong
+    ones.
+    """
+    listed = "\n".join(
+        ["Who speaks next?", *(f"{number}: {agent.name}" for number, agent in enumerate(agents, 1))]
+    )
+    question = (
+        f"{listed}\nNumber of the next speaker (1 to {len(agents)}; nothing or q: the next in"
+        " line): "
+    )
     wrong = ""
     for _ in range(_TRIES):
         answer = ask("the group chat", wrong + question).strip()

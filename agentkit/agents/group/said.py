@@ -34,11 +34,15 @@ def asks_to_clear(reply: object) -> bool:
 
 
 def clearing_in(content: str, names: Iterable[str]) -> Clearing:
-    """The command in the content: right behind it may stand names of agents and the number of messages to keep."""
+    """The command in the content: right behind it may stand names of agents and the number of
+    messages to keep.
+    """
     found = _COMMAND.search(content)
     before, rest = (content[: found.start()], content[found.end() :]) if found else (content, "")
     longest_first = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    word = re.compile(rf"[{_BETWEEN}]*(?:(?P<count>\d++)|(?P<name>{longest_first or '(?!)'}))(?!\w)")
+    word = re.compile(
+        rf"[{_BETWEEN}]*(?:(?P<count>\d++)|(?P<name>{longest_first or '(?!)'}))(?!\w)"
+    )
     chosen: list[str] = []
     preserve = 0
     at = 0
@@ -52,11 +56,14 @@ def clearing_in(content: str, names: Iterable[str]) -> Clearing:
     return Clearing(chosen, preserve, " ".join(part for part in parts if part))
 
 
-def mentions(content: str | list[Mapping[str, object]] | None, names: Sequence[str]) -> dict[str, int]:
+def mentions(
+    content: str | list[Mapping[str, object]] | None, names: Sequence[str]
+) -> dict[str, int]:
     """How often each name stands in the content as words of its own, for those that do.
 
-    Upper and lower case count. A name with `_` is also found with spaces or with `\\_` (as some models write it). Where names
-    overlap (`Writer` in `Writer_2`, `c` in `c++`), only the longest counts.
+    Upper and lower case count. A name with `_` is also found with spaces or with `\\_` (as some
+    models write it). Where names overlap (`Writer` in `Writer_2`, `c` in `c++`), only the longest
+    counts.
     """
     written: dict[str, str] = {}
     for underscore in ("_", " ", r"\_"):

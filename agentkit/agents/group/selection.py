@@ -20,13 +20,17 @@ class Choice:
 
     speaker: Agent
     method: str
-    """`auto`, `manual`, `random`, `round_robin`, `custom` (a callable), `function` or `transition` (only one could)."""
+    """`auto`, `manual`, `random`, `round_robin`, `custom` (a callable), `function` or `transition`
+    (only one could).
+    """
     candidates: list[str]
     """Names of those who might have been chosen."""
 
 
 async def choose(mode: Mode, chat: Group, last_speaker: Agent, selector: Agent | None) -> Choice:
-    """The next speaker; raises NoEligibleSpeaker when nobody may speak, WrongArgument for what cannot be."""
+    """The next speaker; raises NoEligibleSpeaker when nobody may speak, WrongArgument for what
+    cannot be.
+    """
     method: object = chat.speaker_selection_method
     if callable(method):
         answer = await mode.invoke(method, last_speaker, chat)
@@ -35,18 +39,24 @@ async def choose(mode: Mode, chat: Group, last_speaker: Agent, selector: Agent |
         method = _method_of(answer)
     if len(chat.agents) < 2:
         raise WrongArgument(
-            f"A group chat needs at least two agents, this one has {len(chat.agents)}; add some, or let two agents talk directly."
+            f"A group chat needs at least two agents, this one has {len(chat.agents)}; add some, or"
+            " let two agents talk directly."
         )
     candidates, only = _candidates(chat, last_speaker)
     if len(candidates) == 1:
         return Choice(candidates[0], only, [candidates[0].name])
-    speaker, method = await _by_method(mode, chat, method_named(method), last_speaker, selector, candidates)
+    speaker, method = await _by_method(
+        mode, chat, method_named(method), last_speaker, selector, candidates
+    )
     return Choice(speaker, method, [agent.name for agent in candidates])
 
 
 def _custom(chat: Group, agent: Agent) -> Choice:
     if agent not in chat.agents:
-        raise WrongArgument(f"speaker_selection_method returned {agent.name!r}, which is not in the group {chat.agent_names}.")
+        raise WrongArgument(
+            f"speaker_selection_method returned {agent.name!r}, which is not in the group"
+            f" {chat.agent_names}."
+        )
     return Choice(agent, "custom", chat.agent_names)
 
 
@@ -54,7 +64,10 @@ def _method_of(answer: object) -> str:
     if answer is None:
         raise NoEligibleSpeaker("speaker_selection_method returned None.")
     if not isinstance(answer, str):
-        raise WrongArgument(f"speaker_selection_method must return an agent, the name of a method or None, not {answer!r}.")
+        raise WrongArgument(
+            "speaker_selection_method must return an agent, the name of a method or None, not"
+            f" {answer!r}."
+        )
     return method_named(answer)
 
 
@@ -62,7 +75,9 @@ def _candidates(chat: Group, last_speaker: Agent) -> tuple[list[Agent], str]:
     """Who may speak now, in the order of the group, and what is to blame when it is only one."""
     able = _able(chat)
     allowed = _allowed(chat, last_speaker)
-    if able is not None:  # a call must be answered: when no transition leads to who can, the call goes first
+    if (
+        able is not None
+    ):  # a call must be answered: when no transition leads to who can, the call goes first
         return [agent for agent in able if agent in allowed] or able, "function"
     candidates = [agent for agent in chat.agents if agent in allowed]
     if not candidates:
@@ -71,25 +86,35 @@ def _candidates(chat: Group, last_speaker: Agent) -> tuple[list[Agent], str]:
 
 
 def _allowed(chat: Group, last_speaker: Agent) -> list[Agent]:
-    """Who may follow; anybody may follow somebody from outside, or when nothing was said about transitions."""
-    if last_speaker not in chat.agents or (chat.speaker_transitions_type is None and chat.allow_repeat_speaker is True):
+    """Who may follow; anybody may follow somebody from outside, or when nothing was said about
+    transitions.
+    """
+    if last_speaker not in chat.agents or (
+        chat.speaker_transitions_type is None and chat.allow_repeat_speaker is True
+    ):
         return chat.agents
     return chat.allowed_speaker_transitions_dict.get(last_speaker, [])
 
 
 def _able(chat: Group) -> list[Agent] | None:
-    """Who can execute what the last message calls: all of it, else some of it, else any function at all, so that the model
-    is told what went wrong; None when there is nothing to route."""
+    """Who can execute what the last message calls: all of it, else some of it, else any function at
+    all, so that the model is told what went wrong; None when there is nothing to route.
+    """
     called = _called(chat.messages[-1]) if chat.func_call_filter and chat.messages else []
     if not called:
         return None
-    executors: list[Any] = [agent for agent in chat.agents if hasattr(agent, "can_execute_function")]
+    executors: list[Any] = [
+        agent for agent in chat.agents if hasattr(agent, "can_execute_function")
+    ]
     able = [agent for agent in executors if agent.can_execute_function(called)]
-    able = able or [agent for agent in executors if any(agent.can_execute_function(name) for name in called)]
+    able = able or [
+        agent for agent in executors if any(agent.can_execute_function(name) for name in called)
+    ]
     able = able or [agent for agent in executors if getattr(agent, "function_map", None)]
     if not able:
         raise WrongArgument(
-            f"No agent of the group {chat.agent_names} can execute {', '.join(called)}; register the functions for execution."
+            f"No agent of the group {chat.agent_names} can execute {', '.join(called)}; register"
+            " the functions for execution."
         )
     return able
 
@@ -100,7 +125,12 @@ def _called(message: AnyMessage) -> list[str]:
 
 
 async def _by_method(
-    mode: Mode, chat: Group, method: str, last_speaker: Agent, selector: Agent | None, candidates: list[Agent]
+    mode: Mode,
+    chat: Group,
+    method: str,
+    last_speaker: Agent,
+    selector: Agent | None,
+    candidates: list[Agent],
 ) -> tuple[Agent, str]:
     if method == "round_robin":
         return chat.next_agent(last_speaker, candidates), method
@@ -110,4 +140,8 @@ async def _by_method(
         chosen = await mode.block(chat.manual_select_speaker, candidates)
     else:
         chosen = await asked_model(mode, chat, candidates, selector)
-    return (chosen, method) if chosen is not None else (chat.next_agent(last_speaker, candidates), "round_robin")
+    return (
+        (chosen, method)
+        if chosen is not None
+        else (chat.next_agent(last_speaker, candidates), "round_robin")
+    )

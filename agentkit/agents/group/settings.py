@@ -11,18 +11,28 @@ METHODS = ("auto", "manual", "random", "round_robin")
 
 
 def checked(chat: Group) -> dict[str, object]:
-    """The settings in the form in which they count; raises WrongArgument or WrongType that name the argument."""
+    """The settings in the form in which they count; raises WrongArgument or WrongType that name the
+    argument.
+    """
     _check_agents(chat.agents)
     if not isinstance(chat.messages, list):
         raise WrongType(f"GroupChat: messages must be a list, not {chat.messages!r}.")
     _check_count("max_round", chat.max_round, WrongType)
-    _check_count("max_retries_for_selecting_speaker", chat.max_retries_for_selecting_speaker, WrongArgument)
+    _check_count(
+        "max_retries_for_selecting_speaker", chat.max_retries_for_selecting_speaker, WrongArgument
+    )
     method = chat.speaker_selection_method
     if chat.select_speaker_auto_verbose not in (True, False):
-        raise WrongArgument(f"GroupChat: select_speaker_auto_verbose must be a bool, not {chat.select_speaker_auto_verbose!r}.")
+        raise WrongArgument(
+            "GroupChat: select_speaker_auto_verbose must be a bool, not"
+            f" {chat.select_speaker_auto_verbose!r}."
+        )
     transform = chat.select_speaker_transform_messages
     if transform is not None and not callable(getattr(transform, "add_to_agent", None)):
-        raise WrongArgument(f"GroupChat: select_speaker_transform_messages must be TransformMessages or None, not {transform!r}.")
+        raise WrongArgument(
+            "GroupChat: select_speaker_transform_messages must be TransformMessages or None, not"
+            f" {transform!r}."
+        )
     _check_texts(chat)
     return {
         "agents": _listed(chat.agents),
@@ -37,7 +47,8 @@ def method_named(name: object) -> str:
     """The selection method of that name in any case; raises WrongArgument."""
     if not isinstance(name, str) or name.lower() not in METHODS:
         raise WrongArgument(
-            f"GroupChat: speaker_selection_method must be one of {', '.join(METHODS)} or a callable, not {name!r}."
+            f"GroupChat: speaker_selection_method must be one of {', '.join(METHODS)} or a"
+            f" callable, not {name!r}."
         )
     return name.lower()
 
@@ -62,8 +73,12 @@ def _check_count(name: str, value: object, error: type[Exception]) -> None:
 
 
 def _check_texts(chat: Group) -> None:
-    needed = ("select_speaker_message_template", "select_speaker_auto_multiple_template", "select_speaker_auto_none_template",
-              "role_for_select_speaker_messages")  # fmt: skip
+    needed = (
+        "select_speaker_message_template",
+        "select_speaker_auto_multiple_template",
+        "select_speaker_auto_none_template",
+        "role_for_select_speaker_messages",
+    )
     for name in (*needed, "select_speaker_prompt_template"):
         text = getattr(chat, name)
         if not text and name in needed:
@@ -80,11 +95,15 @@ def _transitions_type(chat: Group) -> str | None:
     if kind is None:
         if given is not None:
             raise WrongArgument(
-                "GroupChat: allowed_or_disallowed_speaker_transitions needs speaker_transitions_type 'allowed' or 'disallowed'."
+                "GroupChat: allowed_or_disallowed_speaker_transitions needs"
+                " speaker_transitions_type 'allowed' or 'disallowed'."
             )
         return None
     if not isinstance(kind, str) or kind.lower() not in ("allowed", "disallowed"):
-        raise WrongArgument(f"GroupChat: speaker_transitions_type must be 'allowed', 'disallowed' or None, not {kind!r}.")
+        raise WrongArgument(
+            "GroupChat: speaker_transitions_type must be 'allowed', 'disallowed' or None, not"
+            f" {kind!r}."
+        )
     return kind.lower()
 
 
@@ -94,7 +113,8 @@ def _repeating(chat: Group) -> object:
     if chat.allowed_or_disallowed_speaker_transitions is not None:
         if repeat is not None:
             raise WrongArgument(
-                "GroupChat: allow_repeat_speaker and allowed_or_disallowed_speaker_transitions exclude each other; leave out one."
+                "GroupChat: allow_repeat_speaker and allowed_or_disallowed_speaker_transitions"
+                " exclude each other; leave out one."
             )
         return None
     if repeat is None:
@@ -102,9 +122,14 @@ def _repeating(chat: Group) -> object:
     if isinstance(repeat, bool):
         return repeat
     if not isinstance(repeat, list):
-        raise WrongArgument(f"GroupChat: allow_repeat_speaker must be a bool or a list of agents, not {repeat!r}.")
+        raise WrongArgument(
+            f"GroupChat: allow_repeat_speaker must be a bool or a list of agents, not {repeat!r}."
+        )
     for agent in repeat:
         if agent not in chat.agents:
             name = getattr(agent, "name", agent)
-            raise WrongArgument(f"GroupChat: allow_repeat_speaker names {name!r}, which is not among the agents of the group.")
+            raise WrongArgument(
+                f"GroupChat: allow_repeat_speaker names {name!r}, which is not among the agents of"
+                " the group."
+            )
     return repeat

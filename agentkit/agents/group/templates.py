@@ -1,4 +1,6 @@
-"""What a model is told when it chooses the next speaker; `{roles}` and `{agentlist}` stand for who takes part."""
+"""What a model is told when it chooses the next speaker; `{roles}` and `{agentlist}` stand for who
+takes part.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +9,28 @@ from collections.abc import Iterable
 from agentkit.conversation.agent import Agent
 from agentkit.errors import WrongArgument
 
-INTRODUCTION = "Welcome, everybody. These are the members of this group and what each of them is good for:"
+INTRODUCTION = (
+    "Welcome, everybody. These are the members of this group and what each of them is good for:"
+)
 
 MESSAGE = """You moderate a conversation between these roles:
 {roles}
 
-Follow the conversation and decide which of {agentlist} has to speak next. Answer with that name and nothing else."""
+Follow the conversation and decide which of {agentlist} has to speak next. Answer with that name \
+and nothing else."""
 
-PROMPT = "Given the conversation so far, which of {agentlist} has to speak next? Answer with that name and nothing else."
+PROMPT = (
+    "Given the conversation so far, which of {agentlist} has to speak next? Answer with that name"
+    " and nothing else."
+)
 
-SEVERAL_NAMES = """Your answer holds several names, but only one role can speak next. Settle on the one that you mean; if you \
-are not sure, the one that you named first. Answer with that name alone, spelled as in this list: {agentlist}."""
+SEVERAL_NAMES = """Your answer holds several names, but only one role can speak next. Settle on \
+the one that you mean; if you \
+are not sure, the one that you named first. Answer with that name alone, spelled as in this list: \
+{agentlist}."""
 
-NO_NAME = """Your answer holds none of the names that can be chosen. Names count only when spelled as in this list: {agentlist}.
+NO_NAME = """Your answer holds none of the names that can be chosen. Names count only when spelled \
+as in this list: {agentlist}.
 Answer with the one of them that fits best, and nothing else."""
 
 
@@ -29,11 +40,15 @@ def roles_of(agents: Iterable[Agent]) -> str:
 
 
 def filled(template: str, agents: list[Agent]) -> str:
-    """The template about these agents; raises WrongArgument for placeholders other than `{roles}` and `{agentlist}`."""
+    """The template about these agents; raises WrongArgument for placeholders other than `{roles}`
+    and `{agentlist}`.
+    """
     try:
-        return template.format(roles=roles_of(agents), agentlist=str([agent.name for agent in agents]))
+        return template.format(
+            roles=roles_of(agents), agentlist=str([agent.name for agent in agents])
+        )
     except (KeyError, IndexError, ValueError, AttributeError) as error:
         raise WrongArgument(
-            f"The template {template!r:.200} cannot be filled in ({error!r}); its placeholders are {{roles}} and {{agentlist}}, "
-            "other braces are doubled."
+            f"The template {template!r:.200} cannot be filled in ({error!r}); its placeholders are"
+            " {roles} and {agentlist}, other braces are doubled."
         ) from None

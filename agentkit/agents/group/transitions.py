@@ -13,48 +13,87 @@ Transitions = dict[Agent, list[Agent]]
 
 
 def allowed_transitions(
-    agents: Sequence[Agent], allow_repeat: bool | Sequence[Agent], given: Mapping[Agent, Sequence[Agent]] | None, kind: str | None
+    agents: Sequence[Agent],
+    allow_repeat: bool | Sequence[Agent],
+    given: Mapping[Agent, Sequence[Agent]] | None,
+    kind: str | None,
 ) -> Transitions:
-    """Who may follow each agent: as given if `kind` is `allowed`, everybody but those given if it is `disallowed`.
+    """Who may follow each agent: as given if `kind` is `allowed`, everybody but those given if it
+    is `disallowed`.
 
-    Without `given` everybody may follow everybody, themselves as `allow_repeat` says. Raises WrongArgument.
+    Without `given` everybody may follow everybody, themselves as `allow_repeat` says. Raises
+    WrongArgument.
     """
     if given is None:
-        repeating = list(agents) if allow_repeat is True else [] if allow_repeat is False else list(allow_repeat)
+        repeating = (
+            list(agents)
+            if allow_repeat is True
+            else []
+            if allow_repeat is False
+            else list(allow_repeat)
+        )
         return {
-            agent: [*(other for other in agents if other is not agent), *([agent] * (agent in repeating))] for agent in agents
+            agent: [
+                *(other for other in agents if other is not agent),
+                *([agent] * (agent in repeating)),
+            ]
+            for agent in agents
         }
     check_transitions(given, agents)
     if kind == "allowed":
         allowed = {agent: list(followers) for agent, followers in given.items()}
     else:
-        allowed = {agent: [other for other in agents if other not in given.get(agent, ())] for agent in agents}
+        allowed = {
+            agent: [other for other in agents if other not in given.get(agent, ())]
+            for agent in agents
+        }
     _warn_of_oddities(allowed, agents)
     return allowed
 
 
 def _warn_of_oddities(allowed: Transitions, agents: Sequence[Agent]) -> None:
-    """Warn of agents that no transition leads to or on from, and of followers that stand there twice."""
-    linked = [*(agent for agent, followers in allowed.items() if followers), *chain(*allowed.values())]
+    """Warn of agents that no transition leads to or on from, and of followers that stand there
+    twice.
+    """
+    linked = [
+        *(agent for agent, followers in allowed.items() if followers),
+        *chain(*allowed.values()),
+    ]
     if isolated := [agent.name for agent in agents if agent not in linked]:
         warnings.warn(f"No transition leads to or from {isolated}.", UserWarning, stacklevel=5)
     for agent, followers in allowed.items():
         if repeated := sorted({each.name for each in followers if followers.count(each) > 1}):
-            warnings.warn(f"The transitions of {_named(agent)} name {repeated} more than once.", UserWarning, stacklevel=5)
+            warnings.warn(
+                f"The transitions of {_named(agent)} name {repeated} more than once.",
+                UserWarning,
+                stacklevel=5,
+            )
 
 
 def check_transitions(given: object, agents: Sequence[Agent]) -> None:
-    """Raise WrongArgument for what is no graph over these agents; warn of followers that are not in the group."""
+    """Raise WrongArgument for what is no graph over these agents; warn of followers that are not in
+    the group.
+    """
     what = "allowed_or_disallowed_speaker_transitions"
     if not isinstance(given, Mapping):
         raise WrongArgument(f"{what} must be a dict of agents and lists of agents, not {given!r}.")
     for agent, followers in given.items():
         if agent not in agents:
-            raise WrongArgument(f"{what} has the key {_named(agent)}, which is not among the agents of the group.")
-        if not isinstance(followers, list) or not all(isinstance(follower, Agent) for follower in followers):
-            raise WrongArgument(f"{what} of {_named(agent)} must be a list of agents, not {followers!r}.")
+            raise WrongArgument(
+                f"{what} has the key {_named(agent)}, which is not among the agents of the group."
+            )
+        if not isinstance(followers, list) or not all(
+            isinstance(follower, Agent) for follower in followers
+        ):
+            raise WrongArgument(
+                f"{what} of {_named(agent)} must be a list of agents, not {followers!r}."
+            )
         if strangers := [follower.name for follower in followers if follower not in agents]:
-            warnings.warn(f"{what} of {_named(agent)} names {strangers}, who are not in the group.", UserWarning, stacklevel=5)
+            warnings.warn(
+                f"{what} of {_named(agent)} names {strangers}, who are not in the group.",
+                UserWarning,
+                stacklevel=5,
+            )
 
 
 def _named(agent: object) -> str:

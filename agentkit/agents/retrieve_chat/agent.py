@@ -1,4 +1,6 @@
-"""RetrieveUserProxyAgent: sends a question together with passages that it looks up, and looks up others when asked to."""
+"""RetrieveUserProxyAgent: sends a question together with passages that it looks up, and looks up
+others when asked to.
+"""
 
 from __future__ import annotations
 
@@ -36,28 +38,41 @@ if TYPE_CHECKING:
 
 END = "TERMINATE"
 _PYTHONS = ("python", "py")
-_REFUSED = "Not run: shell commands and installations are not allowed here. Every package that is needed is installed."
+_REFUSED = (
+    "Not run: shell commands and installations are not allowed here. Every package that is needed"
+    " is installed."
+)
 
 
 def _at(path: str, read: str = "") -> Any:
-    """An attribute that lies in a part of the agent, under AutoGen's name for it; `read` is where what counts is read."""
+    """An attribute that lies in a part of the agent, under AutoGen's name for it; `read` is where
+    what counts is read.
+    """
     owner, name = path.split(".")
-    return property(attrgetter(read or path), lambda agent, value: setattr(getattr(agent, owner), name, value))
+    return property(
+        attrgetter(read or path), lambda agent, value: setattr(getattr(agent, owner), name, value)
+    )
 
 
 class RetrieveUserProxyAgent(UserProxyAgent):
-    """A user proxy that knows documents: `initiate_chat(assistant, message=proxy.message_generator, problem="...")`.
+    """A user proxy that knows documents: `initiate_chat(assistant, message=proxy.message_generator,
+    problem="...")`.
 
-    It looks up passages for the problem and sends them with it. When the assistant replies UPDATE CONTEXT, or leaves out the
-    `customized_answer_prefix`, the conversation begins anew with other passages; when there are none left the chat ends.
+    It looks up passages for the problem and sends them with it. When the assistant replies UPDATE
+    CONTEXT, or leaves out the `customized_answer_prefix`, the conversation begins anew with other
+    passages; when there are none left the chat ends.
 
-    Change where passages come from with `vector_db`, or override `query_vector_db` or `retrieve_docs`, which sets `_results`.
-    `retrieve_config` has AutoGen's keys; the default of `vector_db` is ours, `duckdb`, which needs no other package.
+    Change where passages come from with `vector_db`, or override `query_vector_db` or
+    `retrieve_docs`, which sets `_results`.
+    `retrieve_config` has AutoGen's keys; the default of `vector_db` is ours, `duckdb`, which needs
+    no other package.
     """
 
     customized_prompt: str | None = _at("_config.customized_prompt")
     customized_answer_prefix: str = _at("_config.customized_answer_prefix")
-    custom_token_count_function: Callable[[str, str], int] = _at("_config.custom_token_count_function")
+    custom_token_count_function: Callable[[str, str], int] = _at(
+        "_config.custom_token_count_function"
+    )
     custom_text_split_function: Any = _at("_config.custom_text_split_function")
     _task: str = _at("_config.task")
     _model: str = _at("_config.model")
@@ -93,18 +108,26 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         retrieve_config: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """`kwargs` are those of UserProxyAgent. Raises WrongType, WrongArgument, and ConfigError where a package is missing.
+        """`kwargs` are those of UserProxyAgent. Raises WrongType, WrongArgument, and ConfigError
+        where a package is missing.
 
-        By default every message ends the chat that has no Python code and does not ask for other passages.
+        By default every message ends the chat that has no Python code and does not ask for other
+        passages.
         """
-        ends = self._is_termination_msg_retrievechat if is_termination_msg is None else is_termination_msg
+        ends = (
+            self._is_termination_msg_retrievechat
+            if is_termination_msg is None
+            else is_termination_msg
+        )
         super().__init__(name, ends, human_input_mode=human_input_mode, **kwargs)
         self._config = RetrieveConfig.of(name, retrieve_config)
         self._retrieve_config = retrieve_config or {}
         if (tokens := self.get_max_tokens(self._model)) != window_of(self._model):  # overridden
             self._max_tokens = tokens
         self._config.hear(self.client)
-        self._vector_db = None if self._config.vector_db is None else querying.database_of(name, self._config)
+        self._vector_db = (
+            None if self._config.vector_db is None else querying.database_of(name, self._config)
+        )
         self._collection = not self._config.docs_path
         self._told = False
         self.problem = ""
@@ -116,7 +139,9 @@ class RetrieveUserProxyAgent(UserProxyAgent):
 
     @property
     def update_context(self) -> Any:
-        """Set it to say whether passages are looked up again when the assistant asks; called, it sets context variables."""
+        """Set it to say whether passages are looked up again when the assistant asks; called, it
+        sets context variables.
+        """
         return super().update_context
 
     @update_context.setter
@@ -131,17 +156,25 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         """Tokens that are allowed for a model of this name; override it to allow others."""
         return window_of(model)
 
-    def query_vector_db(self, query_texts: list[str], n_results: int = 10, search_string: str = "", **kwargs: Any) -> Any:
-        """For each text the nearest documents as (document, distance), all of which contain the search string.
+    def query_vector_db(
+        self, query_texts: list[str], n_results: int = 10, search_string: str = "", **kwargs: Any
+    ) -> Any:
+        """For each text the nearest documents as (document, distance), all of which contain the
+        search string.
 
-        Override it to ask a database of your own; Chroma's dict of `ids`, `documents`, `metadatas` will do as a result, too.
-        The collection is filled from `docs_path` at the first query; `kwargs` go to the database's `retrieve_docs`.
+        Override it to ask a database of your own; Chroma's dict of `ids`, `documents`, `metadatas`
+        will do as a result, too.
+        The collection is filled from `docs_path` at the first query; `kwargs` go to the database's
+        `retrieve_docs`.
         """
         self._init_db()
-        return querying.query(self._database(), self._config, query_texts, n_results, search_string, kwargs)
+        return querying.query(
+            self._database(), self._config, query_texts, n_results, search_string, kwargs
+        )
 
     def retrieve_docs(self, problem: str, n_results: int = 20, search_string: str = "") -> None:
-        """Look up documents for the problem, all of which contain the search string, and keep them as `_results`.
+        """Look up documents for the problem, all of which contain the search string, and keep them
+        as `_results`.
 
         An override may be async. Emits Retrieved.
         """
@@ -151,7 +184,12 @@ class RetrieveUserProxyAgent(UserProxyAgent):
             raise WrongArgument(f"{self.name}: n_results must be 1 or more.")
         began = time.monotonic()
         self._results = as_query_results(
-            self.name, _awaited(self.query_vector_db(query_texts=[problem], n_results=n_results, search_string=search_string))
+            self.name,
+            _awaited(
+                self.query_vector_db(
+                    query_texts=[problem], n_results=n_results, search_string=search_string
+                )
+            ),
         )
         self._search_string = search_string
         self._tell(problem, began)
@@ -169,7 +207,11 @@ class RetrieveUserProxyAgent(UserProxyAgent):
     def _tell(self, problem: str, began: float) -> None:
         self._told = True
         place = self._collection_name or ""
-        bus.emit(Retrieved(problem, place, "dense", querying.hits_of(self._results), time.monotonic() - began))
+        bus.emit(
+            Retrieved(
+                problem, place, "dense", querying.hits_of(self._results), time.monotonic() - began
+            )
+        )
 
     def _database(self) -> VectorDB:
         """The database; the one behind `client` is made when it is first needed."""
@@ -195,7 +237,9 @@ class RetrieveUserProxyAgent(UserProxyAgent):
     def _get_context(self, results: Any) -> str:
         """The next passages that fit into a prompt, each on lines of its own."""
         config, given = self._config, as_query_results(self.name, results)
-        return self._context.following(given, self.n_results, config.context_tokens, config.count, self._note)
+        return self._context.following(
+            given, self.n_results, config.context_tokens, config.count, self._note
+        )
 
     def _note(self, text: str) -> None:
         telling.note(self.name, text, is_quiet())
@@ -204,10 +248,14 @@ class RetrieveUserProxyAgent(UserProxyAgent):
 
     @staticmethod
     @takes_long
-    def message_generator(sender: RetrieveUserProxyAgent, recipient: Agent | None, context: dict[str, Any]) -> str:
-        """The first message: the `problem` of the context with passages for it, of at most `n_results` (20).
+    def message_generator(
+        sender: RetrieveUserProxyAgent, recipient: Agent | None, context: dict[str, Any]
+    ) -> str:
+        """The first message: the `problem` of the context with passages for it, of at most
+        `n_results` (20).
 
-        All contain the `search_string`, if there is one. For `initiate_chat(message=...)`. TERMINATE when there are none.
+        All contain the `search_string`, if there is one. For `initiate_chat(message=...)`.
+        TERMINATE when there are none.
         """
         sender._reset()
         problem, search_string = context.get("problem", ""), context.get("search_string", "")
@@ -218,11 +266,15 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         return sender._generate_message(sender._get_context(results), sender._task)
 
     def _generate_message(self, doc_contents: str, task: str = "default") -> str:
-        """The prompt with the problem and these passages; TERMINATE, noted once, when there are none."""
+        """The prompt with the problem and these passages; TERMINATE, noted once, when there are
+        none.
+        """
         if doc_contents:
             prompt = self.customized_prompt or PROMPTS.get(task.lower())
             if prompt is None:
-                raise WrongArgument(f"{self.name}: the task must be one of {', '.join(PROMPTS)}, not {task!r}.")
+                raise WrongArgument(
+                    f"{self.name}: the task must be one of {', '.join(PROMPTS)}, not {task!r}."
+                )
             return filled(prompt, self.problem, doc_contents, self._current_docs_in_context)
         if not self._exhausted:
             self._note(f"no more context: {stop_reason(self._lacking())}")
@@ -234,42 +286,71 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         if self._doc_contents:
             return EndReason("passages", self.name)
         if self._results and self._results[0]:
-            return EndReason("long passages", self.name, int(min(self._config.context_tokens, sys.maxsize)))
+            return EndReason(
+                "long passages", self.name, int(min(self._config.context_tokens, sys.maxsize))
+            )
         return EndReason("no passages", self.name)
 
     def _left_without(self, recipient: Agent) -> EndReason | None:
         """Why the chat had no passages to go on with, where that was its last word."""
         said, end = self._oai_messages[recipient], engine.why_ended(self, recipient)
         last = bool(said) and said[-1].get("role") == "assistant" and said[-1].get("content") == END
-        return self._lacking() if self._exhausted and (last or (end and end.kind == self._lacking().kind)) else None
+        return (
+            self._lacking()
+            if self._exhausted and (last or (end and end.kind == self._lacking().kind))
+            else None
+        )
 
     async def _converse(self, mode: Mode, recipient: ConversableAgent, *args: Any) -> EndReason:
         """As the others do; a chat that lacked passages ends because of that."""
         end = await super()._converse(mode, recipient, *args)
         return self._left_without(recipient) or end
 
-    async def _summarized(self, mode: Mode, recipient: ConversableAgent, method: Any, *args: Any) -> Any:
-        """The summary; where passages were lacking it says so, since there is nothing to summarise."""
+    async def _summarized(
+        self, mode: Mode, recipient: ConversableAgent, method: Any, *args: Any
+    ) -> Any:
+        """The summary; where passages were lacking it says so, since there is nothing to
+        summarise.
+        """
         lacking = self._left_without(recipient) if isinstance(method, str) else None
-        return stop_reason(lacking) if lacking else await super()._summarized(mode, recipient, method, *args)
+        return (
+            stop_reason(lacking)
+            if lacking
+            else await super()._summarized(mode, recipient, method, *args)
+        )
 
     def _check_update_context(self, message: Any) -> tuple[bool, bool]:
-        """Whether a message asks for other passages, and whether it lacks the prefix of an answer."""
+        """Whether a message asks for other passages, and whether it lacks the prefix of an
+        answer.
+        """
         text = _text(message).upper()
         prefix = self.customized_answer_prefix.upper()
         return ASKS_AGAIN.search(text) is not None, bool(prefix) and prefix not in text
 
     def _is_termination_msg_retrievechat(self, message: Any) -> bool:
-        """Whether a message is an answer: no Python to run, no call, and nothing that other passages are looked up for."""
+        """Whether a message is an answer: no Python to run, no call, and nothing that other
+        passages are looked up for.
+        """
         if isinstance(message, dict) and (message.get("content") is None or has_calls(message)):
             return False
-        has_code = any(language.lower() in _PYTHONS for language, _ in legacy.extract_code(_text(message)))
-        return not has_code and not (self._config.update_context and any(self._check_update_context(message)))
+        has_code = any(
+            language.lower() in _PYTHONS for language, _ in legacy.extract_code(_text(message))
+        )
+        return not has_code and not (
+            self._config.update_context and any(self._check_update_context(message))
+        )
 
     async def _retrieve_user_reply(
-        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: Any | None = None
+        self,
+        mode: Mode,
+        /,
+        messages: Sequence[AnyMessage] | None = None,
+        sender: Agent | None = None,
+        config: Any | None = None,
     ) -> Verdict:
-        """Reply function: begin the conversation anew with other passages when the last message makes it necessary."""
+        """Reply function: begin the conversation anew with other passages when the last message
+        makes it necessary.
+        """
         messages = conversation(self, messages, sender)
         if not self._config.update_context or not messages or has_calls(messages[-1]):
             return False, None
@@ -277,7 +358,9 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         if not asked and not incomplete:
             return False, None
         ended = self._exhausted
-        self.problem = self.problem or _text(messages[0])  # the chat began without message_generator
+        self.problem = self.problem or _text(
+            messages[0]
+        )  # the chat began without message_generator
         contents = await mode.block(self._other_passages, _text(messages[-1]), asked)
         if sender is not None and not contents and ended:
             engine.ended(self, sender, self._lacking())
@@ -292,8 +375,10 @@ class RetrieveUserProxyAgent(UserProxyAgent):
     _generate_retrieve_user_reply = faces(_retrieve_user_reply)[0]
 
     def _other_passages(self, text: str, asked: bool) -> str:
-        """Passages for the problem that were in no prompt yet; or, for an answer that is incomplete, for that answer, and all
-        that were in prompts before. An incomplete answer without new passages is asked for once more. "" when there are none."""
+        """Passages for the problem that were in no prompt yet; or, for an answer that is
+        incomplete, for that answer, and all that were in prompts before. An incomplete answer
+        without new passages is asked for once more. "" when there are none.
+        """
         self._intermediate_answers.add(text)
         if asked:
             return self._get_context(self._results) or self._widened(self.problem, 3 * self._wanted)
@@ -309,7 +394,9 @@ class RetrieveUserProxyAgent(UserProxyAgent):
         return 20 if self.n_results is None else self.n_results
 
     def _widened(self, problem: str, n_results: int) -> str:
-        """Passages for the problem that were in no prompt yet, however many results that takes; "" when there are no others."""
+        """Passages for the problem that were in no prompt yet, however many results that takes; ""
+        when there are no others.
+        """
         while True:
             stopping.check()
             self._reset(intermediate=True)
@@ -320,17 +407,29 @@ class RetrieveUserProxyAgent(UserProxyAgent):
             n_results *= 2
 
     @takes_long
-    def _check_update_context_before_send(self, sender: Agent, message: Any, recipient: Agent, silent: bool) -> Any:
-        """Hook: what the person sends is `UPDATE CONTEXT`, so other passages go out in its place."""
-        if not self._config.update_context or not self.problem or not ASKS_AGAIN.fullmatch(_text(message).strip()):
+    def _check_update_context_before_send(
+        self, sender: Agent, message: Any, recipient: Agent, silent: bool
+    ) -> Any:
+        """Hook: what the person sends is `UPDATE CONTEXT`, so other passages go out in its
+        place.
+        """
+        if (
+            not self._config.update_context
+            or not self.problem
+            or not ASKS_AGAIN.fullmatch(_text(message).strip())
+        ):
             return message
         reply = self._generate_message(self._other_passages(ASK_AGAIN, asked=True), self._task)
         return {**message, "content": reply} if isinstance(message, dict) else reply
 
     def run_code(self, code: str, **kwargs: Any) -> tuple[int, str, str | None]:
-        """Run Python as a UserProxyAgent does; shell commands and installations are refused, which counts as failed."""
+        """Run Python as a UserProxyAgent does; shell commands and installations are refused, which
+        counts as failed.
+        """
         language = kwargs.get("lang")
-        if code.startswith(("!", "%pip", "pip ")) or (language is not None and language.lower() not in _PYTHONS):
+        if code.startswith(("!", "%pip", "pip ")) or (
+            language is not None and language.lower() not in _PYTHONS
+        ):
             return 1, _REFUSED, None
         return super().run_code(code, **kwargs)
 

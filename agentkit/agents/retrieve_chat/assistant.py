@@ -1,4 +1,6 @@
-"""RetrieveAssistantAgent: an assistant that knows when a chat about documents is done or needs other passages."""
+"""RetrieveAssistantAgent: an assistant that knows when a chat about documents is done or needs
+other passages.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ _NEAR_END = 20
 
 
 class RetrieveAssistantAgent(AssistantAgent):
-    """An AssistantAgent that ends the chat when its code ran well, and hands a wish for other passages back to the retriever."""
+    """An AssistantAgent that ends the chat when its code ran well, and hands a wish for other
+    passages back to the retriever.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """The arguments of AssistantAgent."""
@@ -24,10 +28,19 @@ class RetrieveAssistantAgent(AssistantAgent):
         self.register_reply(Agent, RetrieveAssistantAgent._generate_retrieve_assistant_reply)
 
     def _generate_retrieve_assistant_reply(
-        self, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: Any | None = None
+        self,
+        messages: Sequence[AnyMessage] | None = None,
+        sender: Agent | None = None,
+        config: Any | None = None,
     ) -> tuple[bool, str | None]:
-        """Reply function: TERMINATE to code that ran well, the words for other passages to themselves."""
-        messages = (self._oai_messages[sender] if sender is not None else []) if messages is None else messages
+        """Reply function: TERMINATE to code that ran well, the words for other passages to
+        themselves.
+        """
+        messages = (
+            (self._oai_messages[sender] if sender is not None else [])
+            if messages is None
+            else messages
+        )
         text = text_of(messages[-1].get("content")) if messages else ""
         if SUCCEEDED in text:
             return True, "TERMINATE"

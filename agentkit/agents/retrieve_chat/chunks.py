@@ -16,7 +16,9 @@ from agentkit.settings import load_settings
 
 CHUNK_MODES = ("multi_lines", "one_line")
 _LONGEST_TOKEN = 64
-"""Characters; a line with more for each token that fits is not counted, which would take long, but cut."""
+"""Characters; a line with more for each token that fits is not counted, which would take long, but
+cut.
+"""
 Counter = Callable[[str], int]
 Line = tuple[str, int]
 """A line, and its tokens."""
@@ -31,16 +33,23 @@ def split_text_to_chunks(
     *,
     count: Counter = count_token,
 ) -> list[str]:
-    """Chunks of whole lines, each of `max_tokens` at most; nothing of the text is lost but empty lines at a chunk's ends.
+    """Chunks of whole lines, each of `max_tokens` at most; nothing of the text is lost but empty
+    lines at a chunk's ends.
 
-    `one_line` makes a chunk of every line. `multi_lines` fills chunks, breaks them at an empty line where there is one to break
-    at (if `must_break_at_empty_line`), and begins each with the last `overlap` lines of the one before. A line that is too long
-    by itself is cut between words. Raises WrongArgument (an AssertionError) for an unknown mode or no tokens at all.
+    `one_line` makes a chunk of every line. `multi_lines` fills chunks, breaks them at an empty line
+    where there is one to break at (if `must_break_at_empty_line`), and begins each with the last
+    `overlap` lines of the one before. A line that is too long by itself is cut between words.
+    Raises WrongArgument (an AssertionError) for an unknown mode or no tokens at all.
     """
     if chunk_mode not in CHUNK_MODES:
-        raise WrongArgument(f"split_text_to_chunks: chunk_mode must be one of {', '.join(CHUNK_MODES)}, not {chunk_mode!r}.")
+        raise WrongArgument(
+            f"split_text_to_chunks: chunk_mode must be one of {', '.join(CHUNK_MODES)}, not"
+            f" {chunk_mode!r}."
+        )
     if max_tokens < 1:
-        raise WrongArgument(f"split_text_to_chunks: max_tokens must be 1 or more, not {max_tokens!r}.")
+        raise WrongArgument(
+            f"split_text_to_chunks: max_tokens must be 1 or more, not {max_tokens!r}."
+        )
     lines = [piece for line in text.split("\n") for piece in _fitting(line, max_tokens, count)]
     if chunk_mode == "one_line":
         return [line for line, _ in lines if line.strip()]
@@ -63,7 +72,9 @@ def _fitting(line: str, most: int, count: Counter) -> Iterator[Line]:
 
 
 def _end(line: str, start: int, most: int, count: Counter) -> int:
-    """Where the longest piece ends that fits, at a space if there is one; behind one character at least."""
+    """Where the longest piece ends that fits, at a space if there is one; behind one character at
+    least.
+    """
     size, far = 2 * most, most * _LONGEST_TOKEN
     while start + size < len(line) and size < far and count(line[start : start + size]) <= most:
         size *= 2
@@ -82,7 +93,9 @@ def _end(line: str, start: int, most: int, count: Counter) -> int:
 def _filled(lines: Sequence[Line], most: int, at_empty: bool, overlap: int) -> Iterator[str]:
     start = fresh = 0
     texts = [index for index, (line, _) in enumerate(lines) if line.strip()]
-    sums = list(accumulate((tokens + 1 for _, tokens in lines), initial=0))  # a line break may cost a token
+    sums = list(
+        accumulate((tokens + 1 for _, tokens in lines), initial=0)
+    )  # a line break may cost a token
     while start < len(lines):
         end = max(start + 1, bisect_right(sums, sums[start] + most + 1) - 1)
         if at_empty and end < len(lines):
@@ -91,19 +104,41 @@ def _filled(lines: Sequence[Line], most: int, at_empty: bool, overlap: int) -> I
         if chunk.strip():
             yield chunk
         following = bisect_left(texts, end)
-        until = sums[(texts[following] if following < len(texts) else end) + 1] if end < len(lines) else 0
-        start, fresh = (_next_start(lines, sums, start, end, until - most - 1, overlap) if end < len(lines) else end), end
+        until = (
+            sums[(texts[following] if following < len(texts) else end) + 1]
+            if end < len(lines)
+            else 0
+        )
+        start, fresh = (
+            (
+                _next_start(lines, sums, start, end, until - most - 1, overlap)
+                if end < len(lines)
+                else end
+            ),
+            end,
+        )
 
 
 def _empty_line(lines: Sequence[Line], texts: Sequence[int], start: int, end: int) -> int:
     """Index of the last empty line to break at; 0 when there is none behind some text."""
     following = bisect_left(texts, start)
     first = texts[following] if following < len(texts) else end
-    return next((index for index in range(min(end, len(lines) - 1), first, -1) if not lines[index][0].strip()), 0)
+    return next(
+        (
+            index
+            for index in range(min(end, len(lines) - 1), first, -1)
+            if not lines[index][0].strip()
+        ),
+        0,
+    )
 
 
-def _next_start(lines: Sequence[Line], sums: Sequence[int], start: int, end: int, least: int, overlap: int) -> int:
-    """Where the next chunk begins: so many lines back as overlap, as long as a new line fits behind them (from `least` on)."""
+def _next_start(
+    lines: Sequence[Line], sums: Sequence[int], start: int, end: int, least: int, overlap: int
+) -> int:
+    """Where the next chunk begins: so many lines back as overlap, as long as a new line fits behind
+    them (from `least` on).
+    """
     back, index = end, end
     while overlap > 0 and index - 1 > start:
         index -= 1
@@ -125,7 +160,8 @@ def split_files_to_chunks(
 ) -> tuple[list[str], list[dict[str, str]]]:
     """The chunks of these files, and of each where it is from: `{"source": ...}`.
 
-    A file is a path, or a path and the address that it was fetched from. A file that cannot be read is noted and left out;
+    A file is a path, or a path and the address that it was fetched from. A file that cannot be read
+    is noted and left out;
     when none can be read, the DocumentError of the first is raised. An empty file has no chunks.
     """
     chunks: list[str] = []
@@ -140,10 +176,18 @@ def split_files_to_chunks(
                 bus.emit(Noted("retrieval", f"{source} is left out: {error}"))
                 failed.append(error)
                 continue
-            found = custom_text_split_function(text) if custom_text_split_function else split_text_to_chunks(
-                text, max_tokens, chunk_mode, must_break_at_empty_line, count=count)  # fmt: skip
+            found = (
+                custom_text_split_function(text)
+                if custom_text_split_function
+                else split_text_to_chunks(
+                    text, max_tokens, chunk_mode, must_break_at_empty_line, count=count
+                )
+            )
             if isinstance(found, str):
-                raise WrongType(f"custom_text_split_function must return a list of chunks, not the text {found!r:.80}.")
+                raise WrongType(
+                    "custom_text_split_function must return a list of chunks, not the text"
+                    f" {found!r:.80}."
+                )
             kept = [chunk for chunk in found if chunk.strip()]
             chunks += kept
             sources += [{"source": source}] * len(kept)

@@ -19,19 +19,36 @@ if TYPE_CHECKING:
 
 _TEXT, _FLAG, _CALL = (str, "a text"), (bool, "True or False"), (Callable, "callable")
 _KINDS: dict[str, tuple[Any, str]] = {
-    "task": _TEXT, "model": _TEXT, "chunk_mode": _TEXT, "embedding_model": _TEXT, "customized_answer_prefix": _TEXT,
-    "customized_prompt": _TEXT, "collection_name": _TEXT, "extra_docs": _FLAG, "new_docs": _FLAG, "update_context": _FLAG,
-    "must_break_at_empty_line": _FLAG, "get_or_create": _FLAG, "overwrite": _FLAG, "recursive": _FLAG,
-    "embedding_function": _CALL, "custom_token_count_function": _CALL, "custom_text_split_function": _CALL,
-    "chunk_token_size": (int | float, "a number"), "context_max_tokens": (int | float, "a number"),
-    "distance_threshold": (int | float, "a number"), "db_config": (Mapping, "a dict"),
+    "task": _TEXT,
+    "model": _TEXT,
+    "chunk_mode": _TEXT,
+    "embedding_model": _TEXT,
+    "customized_answer_prefix": _TEXT,
+    "customized_prompt": _TEXT,
+    "collection_name": _TEXT,
+    "extra_docs": _FLAG,
+    "new_docs": _FLAG,
+    "update_context": _FLAG,
+    "must_break_at_empty_line": _FLAG,
+    "get_or_create": _FLAG,
+    "overwrite": _FLAG,
+    "recursive": _FLAG,
+    "embedding_function": _CALL,
+    "custom_token_count_function": _CALL,
+    "custom_text_split_function": _CALL,
+    "chunk_token_size": (int | float, "a number"),
+    "context_max_tokens": (int | float, "a number"),
+    "distance_threshold": (int | float, "a number"),
+    "db_config": (Mapping, "a dict"),
     "custom_text_types": (list | tuple, "a list of extensions"),
-}  # fmt: skip
+}
 
 
 @dataclass
 class RetrieveConfig:
-    """The keys of `retrieve_config`; their meanings are in the documentation of RetrieveUserProxyAgent."""
+    """The keys of `retrieve_config`; their meanings are in the documentation of
+    RetrieveUserProxyAgent.
+    """
 
     task: str = "default"
     vector_db: str | VectorDB | None = "duckdb"
@@ -63,20 +80,29 @@ class RetrieveConfig:
 
     @classmethod
     def of(cls, owner: str, given: Mapping[str, Any] | None) -> RetrieveConfig:
-        """The settings that are given, checked; raises WrongType and WrongArgument, warns of keys that are not known."""
+        """The settings that are given, checked; raises WrongType and WrongArgument, warns of keys
+        that are not known.
+        """
         check_kind(owner, "retrieve_config", given, Mapping | None, "a dict")
         known = [one.name for one in fields(cls) if one.init]
         if unknown := sorted(set(given or {}) - set(known), key=str):
             names = ", ".join(map(str, unknown))
-            text = f"{owner}: retrieve_config has keys without a meaning: {names}. Known are {', '.join(known)}."
+            text = (
+                f"{owner}: retrieve_config has keys without a meaning: {names}. Known are"
+                f" {', '.join(known)}."
+            )
             warnings.warn(text, UserWarning, stacklevel=4)
         if given and given.get("client") is not None and "vector_db" not in given:
             given = {**given, "vector_db": None}  # a client that is given is to be used
         # None is what leaves a key at its default, except where None itself says something.
         telling = ("vector_db", "collection_name")
-        config = cls(**{
-            key: value for key, value in (given or {}).items() if key in known and (value is not None or key in telling)
-        })  # fmt: skip
+        config = cls(
+            **{
+                key: value
+                for key, value in (given or {}).items()
+                if key in known and (value is not None or key in telling)
+            }
+        )
         config._check(owner)
         return config
 
@@ -86,11 +112,16 @@ class RetrieveConfig:
         for key, allowed in (("task", list(PROMPTS)), ("chunk_mode", list(CHUNK_MODES))):
             value = getattr(self, key)
             if value.lower() not in allowed:
-                raise WrongArgument(f"{owner}: retrieve_config[{key!r}] must be one of {', '.join(allowed)}, not {value!r}.")
+                raise WrongArgument(
+                    f"{owner}: retrieve_config[{key!r}] must be one of {', '.join(allowed)}, not"
+                    f" {value!r}."
+                )
         for key in ("chunk_token_size", "context_max_tokens"):
             value = getattr(self, key)
             if value is not None and value < 1:
-                raise WrongArgument(f"{owner}: retrieve_config[{key!r}] must be 1 or more, not {value!r}.")
+                raise WrongArgument(
+                    f"{owner}: retrieve_config[{key!r}] must be 1 or more, not {value!r}."
+                )
         if self.customized_prompt:
             filled(self.customized_prompt, "", "", [])
 
@@ -113,7 +144,11 @@ class RetrieveConfig:
     @property
     def chunk_tokens(self) -> int:
         """Tokens of a chunk at most."""
-        return int(min(self.max_tokens, _LARGEST) * 0.4 if self.chunk_token_size is None else self.chunk_token_size)
+        return int(
+            min(self.max_tokens, _LARGEST) * 0.4
+            if self.chunk_token_size is None
+            else self.chunk_token_size
+        )
 
     @property
     def context_tokens(self) -> float:
@@ -122,7 +157,9 @@ class RetrieveConfig:
 
     @property
     def may_exist(self) -> bool:
-        """Whether a collection of that name may be there already; it has to be when there are no documents to fill it."""
+        """Whether a collection of that name may be there already; it has to be when there are no
+        documents to fill it.
+        """
         return self.docs_path is None if self.get_or_create is None else self.get_or_create
 
     @property
@@ -141,7 +178,9 @@ _OF_AUTOGEN = (("32k", 32_000), ("16k", 16_000), ("gpt-4", 8_000), ("gpt-3.5", 4
 
 
 def window_of(model: str) -> int:
-    """Tokens for a model of this name: as registered, else what AutoGen takes from a name, else as listed, else 4,000."""
+    """Tokens for a model of this name: as registered, else what AutoGen takes from a name, else as
+    listed, else 4,000.
+    """
     named = next((tokens for part, tokens in _OF_AUTOGEN if part in model), None)
     try:
         return registered_window(model) or named or get_max_token_limit(model)

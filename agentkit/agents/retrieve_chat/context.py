@@ -1,4 +1,6 @@
-"""Which of the passages that were found go into the prompt: as many as fit, and each only once in a chat."""
+"""Which of the passages that were found go into the prompt: as many as fit, and each only once in a
+chat.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class Context:
-    """What was found, how far it was read, and what has been in a prompt since the question was asked."""
+    """What was found, how far it was read, and what has been in a prompt since the question was
+    asked.
+    """
 
     results: QueryResults = field(default_factory=list)
     """For each query the documents with their distances, nearest first."""
@@ -26,9 +30,16 @@ class Context:
     """Where the passages of the present prompt are from."""
 
     def following(
-        self, results: QueryResults, most: int | None, max_tokens: float, count: Callable[[str], int], note: Callable[[str], None]
+        self,
+        results: QueryResults,
+        most: int | None,
+        max_tokens: float,
+        count: Callable[[str], int],
+        note: Callable[[str], None],
     ) -> str:
-        """The next passages: at most so many and so many tokens, none that was in a prompt before; "" when there are none."""
+        """The next passages: at most so many and so many tokens, none that was in a prompt before;
+        "" when there are none.
+        """
         self.sources = []
         taken: list[str] = []
         total = 0
@@ -37,7 +48,10 @@ class Context:
                 continue
             tokens = count(document["content"])
             if tokens > max_tokens:
-                note(f"{shown(document)} is left out: its {tokens} tokens do not fit into the context ({max_tokens:g}).")
+                note(
+                    f"{shown(document)} is left out: its {tokens} tokens do not fit into the"
+                    f" context ({max_tokens:g})."
+                )
                 self.index = index
                 continue
             if total + tokens > max_tokens or len(taken) == most:
@@ -63,7 +77,8 @@ def shown(document: Document) -> str:
 
 
 def as_query_results(owner: str, given: object) -> QueryResults:
-    """Results as lists of (document, distance); those in Chroma's own form, a dict of lists, are turned into it.
+    """Results as lists of (document, distance); those in Chroma's own form, a dict of lists, are
+    turned into it.
 
     Raises WrongType for anything else.
     """
@@ -72,15 +87,21 @@ def as_query_results(owner: str, given: object) -> QueryResults:
             [
                 ({"id": id_, "content": content, "metadata": metadata}, float(distance))
                 for id_, content, metadata, distance in zip(
-                    ids, *(_row(given, key, row, len(ids)) for key in ("documents", "metadatas", "distances")), strict=True
+                    ids,
+                    *(
+                        _row(given, key, row, len(ids))
+                        for key in ("documents", "metadatas", "distances")
+                    ),
+                    strict=True,
                 )
             ]
             for row, ids in enumerate(given["ids"])
         ]
     if not isinstance(given, list | tuple):
         raise WrongType(
-            f"{owner}: what was retrieved must be a list with (document, distance) pairs for each query, or Chroma's dict with "
-            f"ids and documents, not {given!r:.200}; does query_vector_db or retrieve_docs return or set it?"
+            f"{owner}: what was retrieved must be a list with (document, distance) pairs for each"
+            f" query, or Chroma's dict with ids and documents, not {given!r:.200}; does"
+            " query_vector_db or retrieve_docs return or set it?"
         )
     return given  # type: ignore[return-value]  # a custom database answers for what it gives
 
@@ -88,4 +109,8 @@ def as_query_results(owner: str, given: object) -> QueryResults:
 def _row(given: Mapping[str, Any], key: str, row: int, size: int) -> list[object]:
     """The values of one query; where there are none, what stands for them."""
     values = given.get(key)
-    return list(values[row]) if values else [{"documents": "", "metadatas": None, "distances": 0.0}[key]] * size
+    return (
+        list(values[row])
+        if values
+        else [{"documents": "", "metadatas": None, "distances": 0.0}[key]] * size
+    )

@@ -1,4 +1,6 @@
-"""Which files there are to read, and what stands in them, with the names of AutoGen's `retrieve_utils`."""
+"""Which files there are to read, and what stands in them, with the names of AutoGen's
+`retrieve_utils`.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,33 @@ from agentkit.retrieval.web.fetching import fetch
 from agentkit.settings import load_settings
 
 UNSTRUCTURED_FORMATS = ["docx", "epub", "odt", "org", "pdf", "pptx", "rst", "rtf", "xlsx"]
-"""Formats that are more than text; AutoGen needs the package `unstructured` for them, here they are read as they are."""
+"""Formats that are more than text; AutoGen needs the package `unstructured` for them, here they are
+read as they are.
+"""
 TEXT_FORMATS = [
-    "txt", "json", "csv", "tsv", "md", "html", "htm", "rtf", "rst", "jsonl", "log", "xml", "yaml", "yml", "pdf", "mdx",
-    "docx", "epub", "odt", "org", "pptx", "xlsx",
-]  # fmt: skip
+    "txt",
+    "json",
+    "csv",
+    "tsv",
+    "md",
+    "html",
+    "htm",
+    "rtf",
+    "rst",
+    "jsonl",
+    "log",
+    "xml",
+    "yaml",
+    "yml",
+    "pdf",
+    "mdx",
+    "docx",
+    "epub",
+    "odt",
+    "org",
+    "pptx",
+    "xlsx",
+]
 """The extensions that are read from folders unless others are asked for."""
 
 File = str | tuple[str, str]
@@ -27,16 +51,22 @@ File = str | tuple[str, str]
 
 
 def get_files_from_dir(
-    dir_path: str | Path | Iterable[str | Path], types: Sequence[str] = TEXT_FORMATS, recursive: bool = True
+    dir_path: str | Path | Iterable[str | Path],
+    types: Sequence[str] = TEXT_FORMATS,
+    recursive: bool = True,
 ) -> list[File]:
-    """The files at a path, at an address, in a folder, or in a list of these: each once, folders in order of name.
+    """The files at a path, at an address, in a folder, or in a list of these: each once, folders in
+    order of name.
 
-    `types` are the extensions that are taken from folders; hidden files and folders are not. Files and addresses that are named
-    are taken as they are. Raises WrongArgument (a ValueError) for a path that does not exist, FetchFailed for an address.
+    `types` are the extensions that are taken from folders; hidden files and folders are not. Files
+    and addresses that are named are taken as they are. Raises WrongArgument (a ValueError) for a
+    path that does not exist, FetchFailed for an address.
     """
     given = [dir_path] if isinstance(dir_path, str | Path) else dir_path
     if not isinstance(given, Iterable):
-        raise WrongType(f"docs_path must be a path, an address or a list of these, not {given!r:.200}.")
+        raise WrongType(
+            f"docs_path must be a path, an address or a list of these, not {given!r:.200}."
+        )
     found: dict[str, File] = {}
     for each in given:
         for file in _files(str(each), {kind.lower().lstrip(".") for kind in types}, recursive):
@@ -52,12 +82,16 @@ def _files(path: str, types: set[str], recursive: bool) -> Iterator[File]:
     elif os.path.isdir(path):
         yield from _in_folder(path, types, recursive)
     else:
-        raise WrongArgument(f"The path {path!r} in docs_path does not exist; give a file, a folder or an address.")
+        raise WrongArgument(
+            f"The path {path!r} in docs_path does not exist; give a file, a folder or an address."
+        )
 
 
 def _in_folder(path: str, types: set[str], recursive: bool) -> Iterator[str]:
     for folder, folders, files in os.walk(path):
-        folders[:] = sorted(name for name in folders if not name.startswith(".")) if recursive else []
+        folders[:] = (
+            sorted(name for name in folders if not name.startswith(".")) if recursive else []
+        )
         for name in sorted(files):
             if not name.startswith(".") and name.rpartition(".")[2].lower() in types:
                 yield os.path.join(folder, name)
@@ -73,9 +107,11 @@ def is_url(string: object) -> bool:
 
 
 def get_file_from_url(url: str, save_path: str | None = None) -> tuple[str, str]:
-    """Fetch what is at the address into the data folder, or to `save_path`; gives the path and the address.
+    """Fetch what is at the address into the data folder, or to `save_path`; gives the path and the
+    address.
 
-    A page becomes Markdown at `save_path`. Public addresses only, unless the settings allow others. Raises FetchFailed.
+    A page becomes Markdown at `save_path`. Public addresses only, unless the settings allow others.
+    Raises FetchFailed.
     """
     source = fetch(url, load_settings())
     if save_path is None:
@@ -90,7 +126,8 @@ def get_file_from_url(url: str, save_path: str | None = None) -> tuple[str, str]
 
 
 def parse_html_to_markdown(html: str, url: str | None = None) -> str:
-    """A page as Markdown: its title, headings, paragraphs, lists and table rows; no links, scripts or navigation.
+    """A page as Markdown: its title, headings, paragraphs, lists and table rows; no links, scripts
+    or navigation.
 
     Raises DamagedDocument for one that is nested too deeply.
     """
@@ -101,7 +138,9 @@ def _markdown(data: bytes) -> str:
     try:
         reading = read_html(data, "page.html", Limits())
     except RecursionError as error:
-        raise DamagedDocument("The page is nested too deeply to be read; fetch it in a flatter form or as text.") from error
+        raise DamagedDocument(
+            "The page is nested too deeply to be read; fetch it in a flatter form or as text."
+        ) from error
     blocks = [f"# {reading.title}"] if reading.title else []
     for part in reading.parts:
         level = min(6, 1 + part.heading.count(" > ")) if part.heading else 0
@@ -111,4 +150,6 @@ def _markdown(data: bytes) -> str:
 
 def extract_text_from_pdf(file: str) -> str:
     """The text of a PDF file; raises a DocumentError that says why it has none."""
-    return read_document(Path(file), os.path.basename(file), Limits.from_settings(load_settings())).text
+    return read_document(
+        Path(file), os.path.basename(file), Limits.from_settings(load_settings())
+    ).text

@@ -21,20 +21,28 @@ Chunk = tuple[str, dict[str, str]]
 
 
 def fill(database: VectorDB, config: RetrieveConfig) -> None:
-    """Put the documents of `docs_path` into the collection, which is made, emptied or taken as the settings say.
+    """Put the documents of `docs_path` into the collection, which is made, emptied or taken as the
+    settings say.
 
-    They are read first: when that fails, the collection is as it was. Raises a DocumentError, WrongArgument (a ValueError) for a
-    path that does not exist, and what the database raises, a ValueError when there is such a collection and it may not be.
+    They are read first: when that fails, the collection is as it was. Raises a DocumentError,
+    WrongArgument (a ValueError) for a path that does not exist, and what the database raises, a
+    ValueError when there is such a collection and it may not be.
     """
     chunks = _chunks(config)
     name: Any = config.collection_name
     database.create_collection(name, overwrite=config.overwrite, get_or_create=config.may_exist)
     try:
-        documents = _numbered(database, config, chunks) if config.vector_db is None else _hashed(database, config, chunks)
+        documents = (
+            _numbered(database, config, chunks)
+            if config.vector_db is None
+            else _hashed(database, config, chunks)
+        )
         if documents:
             database.insert_docs(documents, collection_name=name, upsert=True)
     except BaseException:
-        if not config.may_exist and not config.overwrite:  # it is new, and half of it would bar the way for the next try
+        if (
+            not config.may_exist and not config.overwrite
+        ):  # it is new, and half of it would bar the way for the next try
             database.delete_collection(name)
         raise
 
@@ -43,16 +51,27 @@ def _chunks(config: RetrieveConfig) -> list[Chunk]:
     files = get_files_from_dir(config.docs_path or [], config.custom_text_types, config.recursive)
     split = config.custom_text_split_function
     texts, sources = split_files_to_chunks(
-        files, config.chunk_tokens, config.chunk_mode.lower(), config.must_break_at_empty_line, split, count=config.count
+        files,
+        config.chunk_tokens,
+        config.chunk_mode.lower(),
+        config.must_break_at_empty_line,
+        split,
+        count=config.count,
     )
     return list(zip(texts, sources, strict=True))
 
 
 def _hashed(database: VectorDB, config: RetrieveConfig, chunks: Iterable[Chunk]) -> list[Document]:
-    """Documents whose ids are hashes of their content; with `new_docs` only those that are not there."""
-    wanted = {content: source for content, source in reversed(list(chunks))}  # of equal ones the first
+    """Documents whose ids are hashes of their content; with `new_docs` only those that are not
+    there.
+    """
+    wanted = {
+        content: source for content, source in reversed(list(chunks))
+    }  # of equal ones the first
     contents = list(reversed(wanted))
-    known = _known(database, config.collection_name, [_hash(content)[:_ID_LENGTH] for content in contents])
+    known = _known(
+        database, config.collection_name, [_hash(content)[:_ID_LENGTH] for content in contents]
+    )
     documents: list[Document] = []
     for content in contents:
         digest = _hash(content)
@@ -73,11 +92,20 @@ def _known(database: VectorDB, name: str | None, ids: list[str]) -> dict[str, st
     return found
 
 
-def _numbered(database: VectorDB, config: RetrieveConfig, chunks: Iterable[Chunk]) -> list[Document]:
-    """Documents with numbers for ids, as AutoGen gave them with `client`; `extra_docs` goes on behind those that are there."""
-    first = len(database.get_docs_by_ids(None, collection_name=config.collection_name)) if config.extra_docs else 0
+def _numbered(
+    database: VectorDB, config: RetrieveConfig, chunks: Iterable[Chunk]
+) -> list[Document]:
+    """Documents with numbers for ids, as AutoGen gave them with `client`; `extra_docs` goes on
+    behind those that are there.
+    """
+    first = (
+        len(database.get_docs_by_ids(None, collection_name=config.collection_name))
+        if config.extra_docs
+        else 0
+    )
     return [
-        {"id": f"doc_{number}", "content": content, "metadata": source} for number, (content, source) in enumerate(chunks, first)
+        {"id": f"doc_{number}", "content": content, "metadata": source}
+        for number, (content, source) in enumerate(chunks, first)
     ]
 
 

@@ -15,42 +15,53 @@ ASKS_AGAIN = re.compile(r"UPDATE[\s_]+CONTEXT", re.IGNORECASE)
 """How they are written by models and people."""
 
 _WHEN_MISSING = (
-    f"When the context does not hold what is needed, guess nothing: reply `{ASK_AGAIN}` and not a word more; "
-    "you are then given other passages."
+    f"When the context does not hold what is needed, guess nothing: reply `{ASK_AGAIN}` and not a"
+    " word more; you are then given other passages."
 )
 _ASKED = "The user's question is: {input_question}\n\nThe context is:\n{input_context}\n"
 
-PROMPT_CODE = f"""You help a programmer. Use what you know and the context below, which comes from their documents.
+PROMPT_CODE = f"""You help a programmer. Use what you know and the context below, which comes from \
+their documents.
 {_WHEN_MISSING}
-When you write code, put all of it into one fenced block that begins with the name of its language. It is run as it stands:
+When you write code, put all of it into one fenced block that begins with the name of its \
+language. It is run as it stands:
 everything that it imports is installed already, so install nothing and leave no gaps to fill in.
 
 {_ASKED}"""
 
-PROMPT_QA = f"""You answer questions from a user's documents. Use the context below, and be as brief as the question allows.
+PROMPT_QA = f"""You answer questions from a user's documents. Use the context below, and be as \
+brief as the question allows.
 {_WHEN_MISSING}
 
 {_ASKED}"""
 
-PROMPT_DEFAULT = f"""You answer questions and write programs with the help of a user's documents. Use what you know and the
+PROMPT_DEFAULT = f"""You answer questions and write programs with the help of a user's documents. \
+Use what you know and the
 context below, which comes from these sources: {{input_sources}}
 {_WHEN_MISSING}
-First see what is wanted. If it is a program, write it into one fenced block that begins with the name of its language; it is run
-as it stands, and everything that it imports is installed already. If it is an answer, be as brief as the question allows.
+First see what is wanted. If it is a program, write it into one fenced block that begins with the \
+name of its language; it is run
+as it stands, and everything that it imports is installed already. If it is an answer, be as brief \
+as the question allows.
 End with a line `Sources:` that names those of the sources above that you used.
 
 {_ASKED}"""
 
 PROMPTS = {"code": PROMPT_CODE, "qa": PROMPT_QA, "default": PROMPT_DEFAULT}
-"""The prompt of each task; placeholders `{input_question}`, `{input_context}`, and `{input_sources}`."""
+"""The prompt of each task; placeholders `{input_question}`, `{input_context}`, and
+`{input_sources}`.
+"""
 
 
 def filled(prompt: str, question: str, context: str, sources: list[str]) -> str:
-    """The prompt with its placeholders filled; raises WrongArgument for a prompt that has others."""
+    """The prompt with its placeholders filled; raises WrongArgument for a prompt that has
+    others.
+    """
     try:
         return prompt.format(input_question=question, input_context=context, input_sources=sources)
     except (KeyError, IndexError, ValueError, AttributeError) as error:
         raise WrongArgument(
-            f"customized_prompt has a placeholder that is not known ({type(error).__name__}: {error}); use "
-            "{input_question}, {input_context} and {input_sources}, and write other braces twice: {{ }}."
+            f"customized_prompt has a placeholder that is not known ({type(error).__name__}:"
+            f" {error}); use {{input_question}}, {{input_context}} and {{input_sources}}, and write"
+            " other braces twice: {{ }}."
         ) from None

@@ -1,4 +1,6 @@
-"""The vector database behind an agent, and questions to it: which one it is, texts that must occur, hits as events tell them."""
+"""The vector database behind an agent, and questions to it: which one it is, texts that must occur,
+hits as events tell them.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +12,30 @@ from agentkit.agents.retrieve_chat.config import RetrieveConfig
 from agentkit.errors import ConfigError, WrongType
 
 if TYPE_CHECKING:
-    from agentkit.agents.retrieve_chat.vectordb.base import Document, EmbeddingFunction, QueryResults, VectorDB
+    from agentkit.agents.retrieve_chat.vectordb.base import (
+        Document,
+        EmbeddingFunction,
+        QueryResults,
+        VectorDB,
+    )
 
 _NEEDED = ("create_collection", "insert_docs", "retrieve_docs", "get_docs_by_ids")
 _PACKAGED_MODEL = "all-MiniLM-L6-v2"
 
 
 def database_of(owner: str, config: RetrieveConfig) -> VectorDB:
-    """The database of the settings: the one that is given, one of the named type, or with None Chroma by its `client`.
+    """The database of the settings: the one that is given, one of the named type, or with None
+    Chroma by its `client`.
 
-    Raises ConfigError when a package is missing, WrongArgument (a ValueError) for an unknown type, WrongType for what is none.
+    Raises ConfigError when a package is missing, WrongArgument (a ValueError) for an unknown type,
+    WrongType for what is none.
     """
     given = config.vector_db
     if given is not None and not isinstance(given, str):
         if lacking := [name for name in _NEEDED if not callable(getattr(given, name, None))]:
             raise WrongType(
-                f"{owner}: vector_db must be the name of a database or a VectorDB, not {given!r:.200}; "
-                f"it lacks {', '.join(lacking)}."
+                f"{owner}: vector_db must be the name of a database or a VectorDB, not"
+                f" {given!r:.200}; it lacks {', '.join(lacking)}."
             )
         return given
     from agentkit.agents.retrieve_chat.vectordb.factory import VectorDBFactory
@@ -40,7 +49,9 @@ def database_of(owner: str, config: RetrieveConfig) -> VectorDB:
 
 
 def _named(model: str) -> EmbeddingFunction | None:
-    """The embedding function of a sentence-transformers model; None for the packaged one, which databases use by themselves."""
+    """The embedding function of a sentence-transformers model; None for the packaged one, which
+    databases use by themselves.
+    """
     packaged = model.removeprefix("sentence-transformers/") == _PACKAGED_MODEL
     return None if packaged else lambda texts: _loaded(model).encode(list(texts)).tolist()
 
@@ -53,13 +64,22 @@ def _loaded(model: str) -> Any:
         return SentenceTransformer(model)
     except (ImportError, OSError, ValueError) as error:
         raise ConfigError(
-            f"The embedding_model {model!r} cannot be loaded ({error}); check its name and the network, or leave it out."
+            f"The embedding_model {model!r} cannot be loaded ({error}); check its name and the"
+            " network, or leave it out."
         ) from error
 
 
-def query(database: VectorDB, config: RetrieveConfig, texts: Sequence[str], n_results: int, search_string: str,
-          options: dict[str, object]) -> QueryResults:  # fmt: skip
-    """The nearest documents to each text, nearer than the threshold, that contain the search string (any, when it is empty)."""
+def query(
+    database: VectorDB,
+    config: RetrieveConfig,
+    texts: Sequence[str],
+    n_results: int,
+    search_string: str,
+    options: dict[str, object],
+) -> QueryResults:
+    """The nearest documents to each text, nearer than the threshold, that contain the search string
+    (any, when it is empty).
+    """
     from agentkit.agents.retrieve_chat.vectordb.checked import CheckedVectorDB
 
     if search_string and isinstance(database, CheckedVectorDB):
@@ -70,12 +90,21 @@ def query(database: VectorDB, config: RetrieveConfig, texts: Sequence[str], n_re
     asked = n_results
     while True:
         found = database.retrieve_docs(
-            queries=list(texts), collection_name=config.collection_name, n_results=asked,
-            distance_threshold=config.distance_threshold, **options,
-        )  # fmt: skip
-        kept = [[hit for hit in row if _fits(hit, search_string, config.distance_threshold)][:n_results] for row in found]
-        # A database that cannot look for the string itself is asked for more until enough of its documents contain it.
-        if not search_string or all(len(few) == n_results or len(row) < asked for few, row in zip(kept, found, strict=True)):
+            queries=list(texts),
+            collection_name=config.collection_name,
+            n_results=asked,
+            distance_threshold=config.distance_threshold,
+            **options,
+        )
+        kept = [
+            [hit for hit in row if _fits(hit, search_string, config.distance_threshold)][:n_results]
+            for row in found
+        ]
+        # A database that cannot look for the string itself is asked for more until enough of its
+        # documents contain it.
+        if not search_string or all(
+            len(few) == n_results or len(row) < asked for few, row in zip(kept, found, strict=True)
+        ):
             return kept
         asked *= 4
 
@@ -89,8 +118,11 @@ def hits_of(results: QueryResults) -> list[dict[str, object]]:
     """What was found for the first query, nearest first, as an event tells it."""
     return [
         {
-            "rank": rank, "id": document["id"], "document": (document.get("metadata") or {}).get("source", ""),
-            "text": document["content"], "distance": float(distance),
+            "rank": rank,
+            "id": document["id"],
+            "document": (document.get("metadata") or {}).get("source", ""),
+            "text": document["content"],
+            "distance": float(distance),
         }
         for rank, (document, distance) in enumerate(results[0] if results else [], start=1)
-    ]  # fmt: skip
+    ]

@@ -1,4 +1,6 @@
-"""ReWOO in lagent's style: a plan as data, its steps run as a graph, an answer from their evidence; and the actions for it."""
+"""ReWOO in lagent's style: a plan as data, its steps run as a graph, an answer from their evidence;
+and the actions for it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,13 @@ if TYPE_CHECKING:
     from agentkit.agents.rewoo.protocol import ReWOOProtocol
     from agentkit.agents.rewoo.reading import parse_plan
     from agentkit.agents.rewoo.rewoo import BaseAgent, ReWOO
-    from agentkit.agents.rewoo.schema import ActionReturn, ActionStatusCode, ActionValidCode, AgentReturn, AgentStatusCode
+    from agentkit.agents.rewoo.schema import (
+        ActionReturn,
+        ActionStatusCode,
+        ActionValidCode,
+        AgentReturn,
+        AgentStatusCode,
+    )
     from agentkit.agents.rewoo.special import FinishAction, FunctionAction, InvalidAction, NoAction
 
 _NAMES = {
@@ -40,26 +48,72 @@ _NAMES = {
     "inputs": ("BaseParser", "JsonParser", "TupleParser"),
     "plan": ("Plan", "Step"),
     "prompts": (
-        "PLANNER_PROMPT_CN", "PLANNER_PROMPT_EN", "REFORMAT_PROMPT_CN", "REFORMAT_PROMPT_EN", "REPLAN_PROMPT_CN",
-        "REPLAN_PROMPT_EN", "SOLVER_PROMPT_CN", "SOLVER_PROMPT_EN", "WORKER_PROMPT_CN", "WORKER_PROMPT_EN",
+        "PLANNER_PROMPT_CN",
+        "PLANNER_PROMPT_EN",
+        "REFORMAT_PROMPT_CN",
+        "REFORMAT_PROMPT_EN",
+        "REPLAN_PROMPT_CN",
+        "REPLAN_PROMPT_EN",
+        "SOLVER_PROMPT_CN",
+        "SOLVER_PROMPT_EN",
+        "WORKER_PROMPT_CN",
+        "WORKER_PROMPT_EN",
     ),
     "protocol": ("ReWOOProtocol",),
     "reading": ("parse_plan",),
     "rewoo": ("BaseAgent", "ReWOO"),
     "special": ("FinishAction", "FunctionAction", "InvalidAction", "NoAction"),
-    "schema": ("ActionReturn", "ActionStatusCode", "ActionValidCode", "AgentReturn", "AgentStatusCode"),
-}  # fmt: skip
+    "schema": (
+        "ActionReturn",
+        "ActionStatusCode",
+        "ActionValidCode",
+        "AgentReturn",
+        "AgentStatusCode",
+    ),
+}
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
-    "PLANNER_PROMPT_CN", "PLANNER_PROMPT_EN", "REFORMAT_PROMPT_CN", "REFORMAT_PROMPT_EN", "REPLAN_PROMPT_CN",
-    "REPLAN_PROMPT_EN", "SOLVER_PROMPT_CN", "SOLVER_PROMPT_EN", "WORKER_PROMPT_CN", "WORKER_PROMPT_EN", "ActionExecutor",
-    "ActionReturn", "ActionStatusCode", "ActionValidCode", "AgentReturn", "AgentStatusCode", "BaseAction",
-    "BaseAgent", "BaseParser",
-    "Evidence", "FinishAction", "FunctionAction", "InvalidAction", "JsonParser", "NoAction", "Plan", "ReWOO",
-    "ReWOOAgent", "ReWOOProtocol", "Refusal", "Step", "TupleParser", "execute",
-    "get_tool", "get_tool_cls", "list_tools", "parse_plan", "still_known", "tool_api",
-]  # fmt: skip
+    "PLANNER_PROMPT_CN",
+    "PLANNER_PROMPT_EN",
+    "REFORMAT_PROMPT_CN",
+    "REFORMAT_PROMPT_EN",
+    "REPLAN_PROMPT_CN",
+    "REPLAN_PROMPT_EN",
+    "SOLVER_PROMPT_CN",
+    "SOLVER_PROMPT_EN",
+    "WORKER_PROMPT_CN",
+    "WORKER_PROMPT_EN",
+    "ActionExecutor",
+    "ActionReturn",
+    "ActionStatusCode",
+    "ActionValidCode",
+    "AgentReturn",
+    "AgentStatusCode",
+    "BaseAction",
+    "BaseAgent",
+    "BaseParser",
+    "Evidence",
+    "FinishAction",
+    "FunctionAction",
+    "InvalidAction",
+    "JsonParser",
+    "NoAction",
+    "Plan",
+    "ReWOO",
+    "ReWOOAgent",
+    "ReWOOProtocol",
+    "Refusal",
+    "Step",
+    "TupleParser",
+    "execute",
+    "get_tool",
+    "get_tool_cls",
+    "list_tools",
+    "parse_plan",
+    "still_known",
+    "tool_api",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -17,13 +17,20 @@ from agentkit.errors import Stopped, WrongArgument, WrongType
 
 
 class BaseAction:
-    """An action with a method `run`, or a toolkit with several methods marked by `tool_api`; all may be async.
+    """An action with a method `run`, or a toolkit with several methods marked by `tool_api`; all
+    may be async.
 
-    The description comes from signatures and docstrings; `__tool_name__` in the class gives another name than the class's.
+    The description comes from signatures and docstrings; `__tool_name__` in the class gives another
+    name than the class's.
     """
 
     __tool_name__: ClassVar[str] = "BaseAction"
-    __tool_description__: ClassVar[Description] = {"name": "BaseAction", "description": "", "parameters": [], "required": []}
+    __tool_description__: ClassVar[Description] = {
+        "name": "BaseAction",
+        "description": "",
+        "parameters": [],
+        "required": [],
+    }
     effects: Effects = "some"
     """What running it may change, unless its method declares that by `agentkit.effects`."""
     _is_toolkit: ClassVar[bool] = False
@@ -37,9 +44,14 @@ class BaseAction:
         cls._is_toolkit = "api_list" in cls.__tool_description__
 
     def __init__(
-        self, description: Description | None = None, parser: type[BaseParser] = JsonParser, enable: bool = True
+        self,
+        description: Description | None = None,
+        parser: type[BaseParser] = JsonParser,
+        enable: bool = True,
     ) -> None:
-        """`description` replaces the one made from the code; a disabled action is neither told nor run."""
+        """`description` replaces the one made from the code; a disabled action is neither told nor
+        run.
+        """
         self._description: Description = deepcopy(description or self.__tool_description__)
         self._parser = parser(self)
         self._enable = enable
@@ -66,12 +78,16 @@ class BaseAction:
         return self._description
 
     def __call__(self, inputs: Arguments, name: str = "run") -> ActionReturn:
-        """Run it, or the API `name` of a toolkit; what goes wrong is told in the ActionReturn. Raises Stopped."""
+        """Run it, or the API `name` of a toolkit; what goes wrong is told in the ActionReturn.
+        Raises Stopped.
+        """
         given = {"inputs": inputs, "name": name}
         function = self._function(name) if name in self._apis() else None
         if function is None:
             known = ", ".join(self._apis()) or "none"
-            return self._failed(given, f"invalid API: {name}; {self.name} has {known}.", ActionStatusCode.API_ERROR)
+            return self._failed(
+                given, f"invalid API: {name}; {self.name} has {known}.", ActionStatusCode.API_ERROR
+            )
         try:
             arguments = self._parser.parse_inputs(inputs, name)
             args, kwargs = _at_once(self._loader(name, function)(**arguments))
@@ -82,16 +98,23 @@ class BaseAction:
             outputs = wait_for(outputs) if inspect.isawaitable(outputs) else outputs
         except Stopped:
             raise
-        except Exception as error:  # noqa: BLE001 (whatever an action raises is told to planner and solver)
-            return self._failed(arguments, str(error) or type(error).__name__, ActionStatusCode.API_ERROR)
+        except Exception as error:  # noqa: BLE001
+            # Whatever an action raises is told to planner and solver.
+            return self._failed(
+                arguments, str(error) or type(error).__name__, ActionStatusCode.API_ERROR
+            )
         return self._returned(arguments, outputs)
 
     def as_inputs(self, text: str, name: str = "run") -> Arguments:
-        """A text that holds evidence, in a form in which it stays one text, whatever it contains."""
+        """A text that holds evidence, in a form in which it stays one text, whatever it
+        contains.
+        """
         return self._parser.from_text(text, name) if name in self._apis() else text
 
     def effects_of(self, name: str = "run") -> Effects:
-        """What running it, or the API `name` of a toolkit, may change. Raises WrongArgument for another word than these."""
+        """What running it, or the API `name` of a toolkit, may change. Raises WrongArgument for
+        another word than these.
+        """
         function = self._function(name) if name in self._apis() else None
         return effects_of(function if hasattr(function, "effects") else self)
 
@@ -99,7 +122,9 @@ class BaseAction:
         return f"{self.description}"
 
     def _apis(self) -> list[str]:
-        return [api["name"] for api in self._description["api_list"]] if self.is_toolkit else ["run"]
+        return (
+            [api["name"] for api in self._description["api_list"]] if self.is_toolkit else ["run"]
+        )
 
     def _function(self, name: str) -> Callable[..., object] | None:
         function: Callable[..., object] | None = getattr(self, name, None)
@@ -112,7 +137,9 @@ class BaseAction:
 
     def _returned(self, arguments: dict[str, object], outputs: object) -> ActionReturn:
         if not isinstance(outputs, ActionReturn):
-            return ActionReturn(arguments, type=self.name, result=self._parser.parse_outputs(outputs))
+            return ActionReturn(
+                arguments, type=self.name, result=self._parser.parse_outputs(outputs)
+            )
         outputs.args = outputs.args or arguments
         outputs.type = outputs.type or self.name
         return outputs
@@ -127,7 +154,9 @@ _Loader = Callable[..., _Given | Coroutine[object, None, _Given]]
 
 
 def _loader(function: Callable[..., object]) -> _Loader:
-    """Gives the positional and the named arguments for `function`, checked and made into the annotated types."""
+    """Gives the positional and the named arguments for `function`, checked and made into the
+    annotated types.
+    """
 
     @functools.wraps(function)
     def given(*args: object, **kwargs: object) -> _Given:
@@ -137,7 +166,9 @@ def _loader(function: Callable[..., object]) -> _Loader:
 
 
 def _at_once(made: _Given | Coroutine[object, None, _Given]) -> _Given:
-    """The result of a coroutine that waits for nothing: for async functions arguments are loaded in one."""
+    """The result of a coroutine that waits for nothing: for async functions arguments are loaded in
+    one.
+    """
     if isinstance(made, tuple):
         return made
     try:
@@ -153,20 +184,29 @@ def _description_of(cls: type) -> Description:
     marked = {name: api for name, api in _marked(cls).items() if name != "run"}
     run = getattr(cls, "run", None)
     if marked and run is not None:
-        raise WrongArgument(f"{cls.__name__} has `run` and the APIs {', '.join(marked)}; an action has either one or the other.")
+        raise WrongArgument(
+            f"{cls.__name__} has `run` and the APIs {', '.join(marked)}; an action has either one"
+            " or the other."
+        )
     if marked:
         return told | {"api_list": list(marked.values())}
     if run is None:
         return told | {"parameters": [], "required": []}
     api = dict(getattr(run, "api_description", None) or describe(run))
-    return told | {key: api[key] for key in ("parameters", "required", "return_data") if key in api} | {
-        "description": api["description"] or told["description"]
-    }  # fmt: skip
+    return (
+        told
+        | {key: api[key] for key in ("parameters", "required", "return_data") if key in api}
+        | {"description": api["description"] or told["description"]}
+    )
 
 
 def _marked(cls: type) -> dict[str, Description]:
-    """The methods marked by `tool_api`, inherited ones included, in the order in which they were written."""
+    """The methods marked by `tool_api`, inherited ones included, in the order in which they were
+    written.
+    """
     found: dict[str, Description | None] = {}
     for each in reversed(cls.__mro__):
-        found |= {name: getattr(value, "api_description", None) for name, value in vars(each).items()}
+        found |= {
+            name: getattr(value, "api_description", None) for name, value in vars(each).items()
+        }
     return {name: api for name, api in found.items() if api is not None}

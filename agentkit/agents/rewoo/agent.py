@@ -1,4 +1,6 @@
-"""ReWOOAgent: a ConversableAgent whose model plans first, gathers the evidence at once, and answers from it."""
+"""ReWOOAgent: a ConversableAgent whose model plans first, gathers the evidence at once, and answers
+from it.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +26,23 @@ from agentkit.errors import WrongArgument
 from agentkit.events import Noted
 from agentkit.messages import AnyMessage, Stored, content_of, text_of
 
-DESCRIPTION = "Plans the steps to an answer, gathers evidence for all of them with its tools, and answers from the evidence."
+DESCRIPTION = (
+    "Plans the steps to an answer, gathers evidence for all of them with its tools, and answers"
+    " from the evidence."
+)
 
 
 class ReWOOAgent(ConversableAgent):
     """Replies by plan, evidence and answer: two calls of its model, however many steps there are.
 
-    Its plans can use `tools` (functions, actions, an ActionExecutor), functions that are registered for its model and for
-    execution by it, other agents as `workers`, and, with a `code_execution_config`, `run_code`. Code in messages is not run
-    by itself. Evidence in the input of `run_code` becomes part of the program; let it run isolated.
+    Its plans can use `tools` (functions, actions, an ActionExecutor), functions that are registered
+    for its model and for execution by it, other agents as `workers`, and, with a
+    `code_execution_config`, `run_code`. Code in messages is not run by itself. Evidence in the
+    input of `run_code` becomes part of the program; let it run isolated.
 
-    Without any tool, it replies as its model does. Earlier turns of the chat are told to planner and solver as far as they
-    fit. A tool or a worker that fails is evidence, too; what its model raises ends the chat, as with other agents.
+    Without any tool, it replies as its model does. Earlier turns of the chat are told to planner
+    and solver as far as they fit. A tool or a worker that fails is evidence, too; what its model
+    raises ends the chat, as with other agents.
     """
 
     def __init__(
@@ -57,39 +64,77 @@ class ReWOOAgent(ConversableAgent):
         description: str | None = None,
         **kwargs: Any,
     ) -> None:
-        """`system_message` is told to planner and solver; `protocol` to `on_plan` are ReWOO's, `kwargs` ConversableAgent's.
+        """`system_message` is told to planner and solver; `protocol` to `on_plan` are ReWOO's,
+        `kwargs` ConversableAgent's.
 
         Raises WrongType and WrongArgument for what cannot be.
         """
-        told = description or (system_message if isinstance(system_message, str) else None) or DESCRIPTION
+        told = (
+            description
+            or (system_message if isinstance(system_message, str) else None)
+            or DESCRIPTION
+        )
         super().__init__(
-            name, system_message, human_input_mode=human_input_mode, llm_config=llm_config, description=told, **kwargs
+            name,
+            system_message,
+            human_input_mode=human_input_mode,
+            llm_config=llm_config,
+            description=told,
+            **kwargs,
         )
         self._tools = tools if isinstance(tools, ActionExecutor) else ActionExecutor(tools)
         self._workers = [Worker(name, each) for each in workers]
         self._code = [] if self._code_execution_config is False else [CodeAction(self)]
-        _check_names(name, [*self._tools.actions, *(each.name for each in self._code), *(each.name for each in self._workers)])
+        _check_names(
+            name,
+            [
+                *self._tools.actions,
+                *(each.name for each in self._code),
+                *(each.name for each in self._workers),
+            ],
+        )
         self._settings: dict[str, Any] = {
-            "protocol": protocol, "max_turn": max_turn, "name": name, "at_once": at_once, "timeout_s": timeout_s,
-            "retries": retries, "replans": replans, "on_plan": on_plan,
-        }  # fmt: skip
-        ReWOO(str, self._tools, **self._settings)  # raises for settings that cannot be; asked is the client, later
+            "protocol": protocol,
+            "max_turn": max_turn,
+            "name": name,
+            "at_once": at_once,
+            "timeout_s": timeout_s,
+            "retries": retries,
+            "replans": replans,
+            "on_plan": on_plan,
+        }
+        ReWOO(
+            str, self._tools, **self._settings
+        )  # raises for settings that cannot be; asked is the client, later
         self.last_return: AgentReturn | None = None
-        """What the newest reply was made from: actions, evidence and what went wrong; None before the first."""
+        """What the newest reply was made from: actions, evidence and what went wrong; None before
+        the first.
+        """
         self._reply_by_plans()
 
     def _reply_by_plans(self) -> None:
         """Plans take the model's place among the reply functions; code is run by steps only."""
         code = core_of(ConversableAgent.generate_code_execution_reply)
-        self._reply_func_list[:] = [each for each in self._reply_func_list if core_of(each["reply_func"]) is not code]
+        self._reply_func_list[:] = [
+            each for each in self._reply_func_list if core_of(each["reply_func"]) is not code
+        ]
         self.replace_reply_func(ConversableAgent.generate_oai_reply, ReWOOAgent.generate_plan_reply)
-        self.replace_reply_func(ConversableAgent.a_generate_oai_reply, ReWOOAgent.a_generate_plan_reply)
+        self.replace_reply_func(
+            ConversableAgent.a_generate_oai_reply, ReWOOAgent.a_generate_plan_reply
+        )
 
     @asks_model
     async def _generate_plan_reply(
-        self, mode: Mode, /, messages: Sequence[AnyMessage] | None = None, sender: Agent | None = None, config: Any | None = None
+        self,
+        mode: Mode,
+        /,
+        messages: Sequence[AnyMessage] | None = None,
+        sender: Agent | None = None,
+        config: Any | None = None,
     ) -> Verdict:
-        """Reply function: plan, gather the evidence, answer; `config` may be another client to ask."""
+        """Reply function: plan, gather the evidence, answer; `config` may be another client to
+        ask.
+        """
         client = self.client if config is None else config
         messages = conversation(self, messages, sender)
         if client is None or not messages:
@@ -108,24 +153,39 @@ class ReWOOAgent(ConversableAgent):
     def _executor(self, mode: Mode) -> ActionExecutor:
         """All that plans can use now; a registered function replaces what has the same name."""
         given = self._tools
-        actions: list[BaseAction] = [*given.actions.values(), *self._code, *(each.action(mode) for each in self._workers)]
+        actions: list[BaseAction] = [
+            *given.actions.values(),
+            *self._code,
+            *(each.action(mode) for each in self._workers),
+        ]
         special = given.invalid_action, given.no_action, given.finish_action
         return ActionExecutor([*actions, *self._registered()], *special)
 
     def _registered(self) -> Iterator[RegisteredFunction]:
         offered = offered_tools(self.llm_config)
-        told = [each["function"] for each in offered.get("tools", ())] + list(offered.get("functions", ()))
+        told = [each["function"] for each in offered.get("tools", ())] + list(
+            offered.get("functions", ())
+        )
         for schema in told:
             function = self.function_map.get(schema["name"])
             if function is not None:
                 yield RegisteredFunction(function, schema)
                 continue
-            bus.emit(Noted(self.name, f"Plans cannot use {schema['name']}: register it for execution by {self.name}, too."))
+            bus.emit(
+                Noted(
+                    self.name,
+                    f"Plans cannot use {schema['name']}: register it for execution by {self.name},"
+                    " too.",
+                )
+            )
 
 
 def _check_names(owner: str, names: Sequence[str]) -> None:
     if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise WrongArgument(f"{owner}: {', '.join(twice)} is there twice among tools and workers; give each its own name.")
+        raise WrongArgument(
+            f"{owner}: {', '.join(twice)} is there twice among tools and workers; give each its own"
+            " name."
+        )
 
 
 MOST_CHARACTERS = 12_000
@@ -135,7 +195,8 @@ MOST_OF_ONE = 4_000
 
 
 def as_told(messages: Sequence[Stored], role: str) -> list[ChatMessage]:
-    """The role as a system message (none when it is empty), earlier turns, and the last message, which is never cut.
+    """The role as a system message (none when it is empty), earlier turns, and the last message,
+    which is never cut.
 
     Turns of others carry their names; calls without words are left out.
     """

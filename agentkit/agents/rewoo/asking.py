@@ -1,4 +1,6 @@
-"""Asking whatever somebody has as a language model: a model of ours, an OpenAIWrapper, a model of lagent's kind, a function."""
+"""Asking whatever somebody has as a language model: a model of ours, an OpenAIWrapper, a model of
+lagent's kind, a function.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,14 @@ Messages = Sequence[Mapping[str, Any]]
 
 def check_model(llm: object) -> None:
     """Raise WrongType for what `ask` could not ask."""
-    if not (isinstance(llm, Model) or callable(llm) or any(callable(getattr(llm, way, None)) for way in _WAYS)):
+    if not (
+        isinstance(llm, Model)
+        or callable(llm)
+        or any(callable(getattr(llm, way, None)) for way in _WAYS)
+    ):
         raise WrongType(
-            f"{llm!r:.200} is no language model; give a Model, an OpenAIWrapper, an object with chat(messages), or a function "
-            "of the messages that returns a text."
+            f"{llm!r:.200} is no language model; give a Model, an OpenAIWrapper, an object with"
+            " chat(messages), or a function of the messages that returns a text."
         )
 
 
@@ -33,21 +39,33 @@ def ask(llm: Any, messages: Messages, agent: str, options: Mapping[str, object])
     if isinstance(llm, Model):
         return _of_model(llm, asked, agent, options)
     if hasattr(llm, "extract_text_or_completion_object"):
-        replies = llm.extract_text_or_completion_object(llm.create(messages=asked, agent=agent, **options))
+        replies = llm.extract_text_or_completion_object(
+            llm.create(messages=asked, agent=agent, **options)
+        )
         return _text(replies[0] if replies else None)
     if way := next((way for way in _WAYS[1:3] if callable(getattr(llm, way, None))), ""):
         return _text(getattr(llm, way)(asked, **options))
     if callable(getattr(llm, "generate", None)):
-        return _text(llm.generate("\n\n".join(text_of(message["content"]) for message in asked), **options))
+        return _text(
+            llm.generate("\n\n".join(text_of(message["content"]) for message in asked), **options)
+        )
     return _text(llm(asked, **options))
 
 
 def acceptable(messages: Messages) -> list[dict[str, Any]]:
-    """The messages with one system message, at the beginning; later ones are the user's. Many chat templates take no others."""
-    leading = next((place for place, each in enumerate(messages) if each.get("role") != "system"), len(messages))
+    """The messages with one system message, at the beginning; later ones are the user's. Many chat
+    templates take no others.
+    """
+    leading = next(
+        (place for place, each in enumerate(messages) if each.get("role") != "system"),
+        len(messages),
+    )
     system = "\n\n".join(text_of(each["content"]) for each in messages[:leading])
     first = [{"role": "system", "content": system}] if leading else []
-    return first + [{**each, "role": "user"} if each.get("role") == "system" else dict(each) for each in messages[leading:]]
+    return first + [
+        {**each, "role": "user"} if each.get("role") == "system" else dict(each)
+        for each in messages[leading:]
+    ]
 
 
 _WAYS = ("extract_text_or_completion_object", "chat", "generate_from_template", "generate")
@@ -65,9 +83,17 @@ def _of_model(model: Model, messages: Messages, agent: str, options: Mapping[str
 def _text(reply: object) -> str:
     if inspect.isawaitable(reply):
         reply = wait_for(reply)
-    content = reply.get("content") if isinstance(reply, Mapping) else reply if isinstance(reply, str) else _content(reply)
+    content = (
+        reply.get("content")
+        if isinstance(reply, Mapping)
+        else reply
+        if isinstance(reply, str)
+        else _content(reply)
+    )
     if not isinstance(content, str | list):
-        raise BadModelReply(f"The model replied {reply!r:.200}, which is no text; give a model that returns one.")
+        raise BadModelReply(
+            f"The model replied {reply!r:.200}, which is no text; give a model that returns one."
+        )
     return text_of(content)
 
 

@@ -20,18 +20,26 @@ from agentkit.messages import new_id
 
 @dataclass(frozen=True, slots=True)
 class ActionCall:
-    """Runs actions of an executor for `graph.execute`; emits ToolCalled and ToolReturned in the name of `agent`."""
+    """Runs actions of an executor for `graph.execute`; emits ToolCalled and ToolReturned in the
+    name of `agent`.
+    """
 
     executor: ActionExecutor
     agent: str
 
     def __call__(self, tool: str, arguments: Arguments) -> ActionReturn:
-        """Run the action; a text is taken as one text, whatever evidence stands in it. Raises Stopped."""
+        """Run the action; a text is taken as one text, whatever evidence stands in it. Raises
+        Stopped.
+        """
         told = _Told(self.agent, tool)
         told.called(arguments)
         with stopping.current().on_stop(lambda: told.returned(False, "Error: stopped")):
             try:
-                given = self.executor.as_inputs(tool, arguments) if isinstance(arguments, str) else arguments
+                given = (
+                    self.executor.as_inputs(tool, arguments)
+                    if isinstance(arguments, str)
+                    else arguments
+                )
                 with collecting() as passages:
                     returned = self.executor(tool, given)
                 ok = returned.state == ActionStatusCode.SUCCESS
@@ -47,7 +55,9 @@ def action_return(step: Step, evidence: Evidence) -> ActionReturn:
     """What a step gave as an ActionReturn: its action's own where there is one."""
     if isinstance(evidence.value, ActionReturn):
         return replace(evidence.value, thought=evidence.value.thought or step.thought)
-    made = ActionReturn({"inputs": evidence.arguments or step.arguments}, type=step.tool, thought=step.thought)
+    made = ActionReturn(
+        {"inputs": evidence.arguments or step.arguments}, type=step.tool, thought=step.thought
+    )
     if evidence.ok:
         return replace(made, result=[{"type": "text", "content": evidence.text}])
     return replace(made, errmsg=evidence.error or evidence.text, state=ActionStatusCode.API_ERROR)
@@ -63,7 +73,14 @@ class _Told:
 
     def called(self, arguments: Arguments) -> None:
         if bus.heard():
-            bus.emit(ToolCalled(self.id, self.agent, self.tool, arguments if isinstance(arguments, str) else to_text(arguments)))
+            bus.emit(
+                ToolCalled(
+                    self.id,
+                    self.agent,
+                    self.tool,
+                    arguments if isinstance(arguments, str) else to_text(arguments),
+                )
+            )
 
     def returned(self, ok: bool, content: str, passages: Sequence[Given] = ()) -> None:
         with self._lock:

@@ -1,4 +1,6 @@
-"""Where the input of an action ends: at which closing bracket, in linear time; what can be read in two ways is refused."""
+"""Where the input of an action ends: at which closing bracket, in linear time; what can be read in
+two ways is refused.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,13 @@ _CLOSING = {"[": "]", "［": "］"}
 # Bounded, so that a text full of quotes is not searched over and over.
 _QUOTED = re.compile(
     r'"(?:[^"\\\n]|\\.){0,200}"|“[^“”\n]{0,200}”|(?<!\w)\'(?:[^\'\\\n]|\\.){0,200}\'(?!\w)|[\[\]［］]'
-)  # fmt: skip
+)
 _BRACKET = re.compile(r"[\[\]［］]")
 _SPACE = re.compile(r"\s*")
 _WHOLE = re.compile(r'"(?:[^"\\]|\\.)*+"|\'(?:[^\'\\]|\\.)*+\'|“[^“”]*+”', re.DOTALL)
-_STRING = re.compile(r'\\.|"(?:[^"\\]|\\.)*+"|(?<!\w)\'(?:[^\'\\]|\\.)*+\'(?!\w)|“[^“”]*+”', re.DOTALL)
+_STRING = re.compile(
+    r'\\.|"(?:[^"\\]|\\.)*+"|(?<!\w)\'(?:[^\'\\]|\\.)*+\'(?!\w)|“[^“”]*+”', re.DOTALL
+)
 _OPEN_QUOTE = re.compile(r'["“”]|(?<!\w)\'')
 _LINE_CLOSED = re.compile(r"(?m)[\]］][ \t*`]*$")
 _BEGINS_WHOLE = ("{", "[", '"', "“")
@@ -33,7 +37,9 @@ class Ending(NamedTuple):
 
 @dataclass(slots=True)
 class Region:
-    """The text from one mark to the next; what failed once in it is not tried again, so that reading stays linear."""
+    """The text from one mark to the next; what failed once in it is not tried again, so that
+    reading stays linear.
+    """
 
     text: str
     goes_on: bool = False
@@ -43,11 +49,13 @@ class Region:
     tries_quotes: bool = True
 
     def ending(self, start: int, opened: str, action: re.Pattern[str]) -> Ending:
-        """Where the bracket that was opened before `start` is closed; the input does not go on into another `action`.
+        """Where the bracket that was opened before `start` is closed; the input does not go on into
+        another `action`.
 
-        JSON and texts in quotes are read as such, so that brackets in them do not count; elsewhere brackets nest, and those
-        in quotes on one line do not count unless that leaves the bracket open. Where more are closed than opened in what
-        follows on the line, as in `run[a ] b]`, the last one counts.
+        JSON and texts in quotes are read as such, so that brackets in them do not count; elsewhere
+        brackets nest, and those in quotes on one line do not count unless that leaves the bracket
+        open. Where more are closed than opened in what follows on the line, as in `run[a ] b]`, the
+        last one counts.
         """
         closing = _CLOSING[opened]
         sure = self._after_json(start, closing)
@@ -60,7 +68,9 @@ class Region:
         line = self.text.find("\n", end, until)
         line = until if line < 0 else line
         last, stray = self._strays(end, line, until, opened)
-        doubtful = stray or ((sure is None or last != end) and self._may_go_on(start, last, line, until))
+        doubtful = stray or (
+            (sure is None or last != end) and self._may_go_on(start, last, line, until)
+        )
         return Ending(last, doubtful)
 
     def _after_json(self, start: int, closing: str) -> int | None:
@@ -98,7 +108,9 @@ class Region:
         return None
 
     def _strays(self, end: int, line: int, until: int, opened: str) -> tuple[int, bool]:
-        """The last bracket on the line that closes the input, and whether one on a later line does so, too."""
+        """The last bracket on the line that closes the input, and whether one on a later line does
+        so, too.
+        """
         last, after, depth = end, end, 0
         for found in _BRACKET.finditer(self.text, end + 1, until):
             depth += (found[0] == opened) - (found[0] == _CLOSING[opened])
@@ -115,10 +127,14 @@ class Region:
         is_open = _OPEN_QUOTE.search(rest) is not None
         if written.startswith("'") and is_open and self.goes_on:  # else it may be an apostrophe
             return True
-        if written.startswith(_BEGINS_WHOLE) and (is_open or any(rest.count(a) > rest.count(b) for a, b in ("{}", "[]"))):
+        if written.startswith(_BEGINS_WHOLE) and (
+            is_open or any(rest.count(a) > rest.count(b) for a, b in ("{}", "[]"))
+        ):
             return True
         ends_there = "\n" not in written and not self.text[end:line].strip(_SLIP + ".")
-        return (is_open or not ends_there) and _LINE_CLOSED.search(self.text, end + 1 if is_open else line, until) is not None
+        return (is_open or not ends_there) and _LINE_CLOSED.search(
+            self.text, end + 1 if is_open else line, until
+        ) is not None
 
     def _after_space(self, start: int) -> int:
         space = _SPACE.match(self.text, start)

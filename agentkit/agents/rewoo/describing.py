@@ -1,4 +1,6 @@
-"""How an action is described to a planner: name, purpose and parameters, from the function's signature and docstring."""
+"""How an action is described to a planner: name, purpose and parameters, from the function's
+signature and docstring.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +19,41 @@ Description = dict[str, Any]
 
 _ROLE = re.compile(r":[\w:]{1,40}:`([^`\n]{1,200})`")
 _ITEM = re.compile(r"\*{0,2}(\w+)\s*(?:\(([^)\n]*)\))?\s*:\s*(.*)")
-_WORDS = (("list", "Array"), ("str", "STRING"), ("float", "FLOAT"), ("int", "NUMBER"), ("bool", "BOOLEAN"), ("dict", "OBJECT"))
+_WORDS = (
+    ("list", "Array"),
+    ("str", "STRING"),
+    ("float", "FLOAT"),
+    ("int", "NUMBER"),
+    ("bool", "BOOLEAN"),
+    ("dict", "OBJECT"),
+)
 _KINDS: Mapping[type, str] = {
-    bool: "BOOLEAN", int: "NUMBER", float: "FLOAT", str: "STRING",
-    list: "Array", tuple: "Array", set: "Array", frozenset: "Array", dict: "OBJECT",
-}  # fmt: skip
+    bool: "BOOLEAN",
+    int: "NUMBER",
+    float: "FLOAT",
+    str: "STRING",
+    list: "Array",
+    tuple: "Array",
+    set: "Array",
+    frozenset: "Array",
+    dict: "OBJECT",
+}
 
 
 @overload
 def tool_api(func: F) -> F: ...
 @overload
-def tool_api(func: None = None, *, explode_return: bool = False, returns_named_value: bool = False) -> Callable[[F], F]: ...
-def tool_api(func: F | None = None, *, explode_return: bool = False, returns_named_value: bool = False) -> F | Callable[[F], F]:
+def tool_api(
+    func: None = None, *, explode_return: bool = False, returns_named_value: bool = False
+) -> Callable[[F], F]: ...
+def tool_api(
+    func: F | None = None, *, explode_return: bool = False, returns_named_value: bool = False
+) -> F | Callable[[F], F]:
     """Mark a method as a tool and attach its description as `api_description`.
 
-    `explode_return` describes the items that the docstring lists under Returns, `returns_named_value` its named values, as
-    `return_data`. Docstrings may be in Google's style, which lagent reads, or in NumPy's or Sphinx's.
+    `explode_return` describes the items that the docstring lists under Returns,
+    `returns_named_value` its named values, as `return_data`. Docstrings may be in Google's style,
+    which lagent reads, or in NumPy's or Sphinx's.
     """
 
     def described(function: F) -> F:
@@ -42,14 +63,21 @@ def tool_api(func: F | None = None, *, explode_return: bool = False, returns_nam
     return described(func) if callable(func) else described
 
 
-def describe(function: Callable[..., object], explode_return: bool = False, returns_named_value: bool = False) -> Description:
-    """The function as `{"name", "description", "parameters", "required"}`; annotations win over the docstring."""
+def describe(
+    function: Callable[..., object], explode_return: bool = False, returns_named_value: bool = False
+) -> Description:
+    """The function as `{"name", "description", "parameters", "required"}`; annotations win over the
+    docstring.
+    """
     doc = _read(inspect.getdoc(function) or "")
-    documented = {each.arg_name: (each.type_name or "", each.description or "") for each in doc.params}
+    documented = {
+        each.arg_name: (each.type_name or "", each.description or "") for each in doc.params
+    }
     taken = [
-        each for each in parameters_of(function)
+        each
+        for each in parameters_of(function)
         if each.name != "self" and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
-    ]  # fmt: skip
+    ]
     made: Description = {
         "name": name_of(function),
         "description": (doc.description or "").strip(),
@@ -71,7 +99,11 @@ def _read(text: str) -> Docstring:
     plain = _ROLE.sub(r"\1", text)
     try:
         return parse(plain)
-    except (ParseError, LookupError, ValueError):  # an underline of NumPy's with nothing under it is an IndexError
+    except (
+        ParseError,
+        LookupError,
+        ValueError,
+    ):  # an underline of NumPy's with nothing under it is an IndexError
         whole = Docstring()
         whole.short_description = plain
         return whole
@@ -88,7 +120,9 @@ def _parameter(parameter: inspect.Parameter, documented: tuple[str, str]) -> dic
 
 
 def type_of(annotation: object) -> str:
-    """lagent's word for an annotation: STRING, NUMBER (int), FLOAT, BOOLEAN, Array or OBJECT; STRING where there is none."""
+    """lagent's word for an annotation: STRING, NUMBER (int), FLOAT, BOOLEAN, Array or OBJECT;
+    STRING where there is none.
+    """
     if isinstance(annotation, str):  # a name that is unknown here
         return type_named(annotation)
     origin, args = get_origin(annotation), get_args(annotation)
@@ -101,7 +135,14 @@ def type_of(annotation: object) -> str:
         kinds = {type_of(type(each)) for each in args}
         return kinds.pop() if len(kinds) == 1 else "STRING"
     plain = origin or annotation
-    return next((word for kind, word in _KINDS.items() if isinstance(plain, type) and issubclass(plain, kind)), "STRING")
+    return next(
+        (
+            word
+            for kind, word in _KINDS.items()
+            if isinstance(plain, type) and issubclass(plain, kind)
+        ),
+        "STRING",
+    )
 
 
 def type_named(text: str) -> str:
@@ -117,12 +158,21 @@ def _exploded(text: str) -> list[dict[str, str]]:
 
 def _named(doc: Docstring) -> list[dict[str, str]]:
     """The values under Returns: `name (type): text`, or else the one of which the type is told."""
-    told = [(each.return_name or "", each.type_name or "", each.description or "") for each in doc.many_returns]
-    return _items(line for *_, text in told for line in text.splitlines()) or [_returned(*each) for each in told]
+    told = [
+        (each.return_name or "", each.type_name or "", each.description or "")
+        for each in doc.many_returns
+    ]
+    return _items(line for *_, text in told for line in text.splitlines()) or [
+        _returned(*each) for each in told
+    ]
 
 
 def _items(lines: Iterable[str]) -> list[dict[str, str]]:
-    return [_returned(found[1], found[2] or "", found[3]) for found in map(_ITEM.fullmatch, lines) if found]
+    return [
+        _returned(found[1], found[2] or "", found[3])
+        for found in map(_ITEM.fullmatch, lines)
+        if found
+    ]
 
 
 def _returned(name: str, kind: str, text: str) -> dict[str, str]:

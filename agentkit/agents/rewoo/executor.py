@@ -28,7 +28,8 @@ class ActionExecutor:
         finish_action: BaseAction | None = None,
         finish_in_action: bool = False,
     ) -> None:
-        """One action or several; plain functions are made into actions. Raises WrongArgument for what is neither.
+        """One action or several; plain functions are made into actions. Raises WrongArgument for
+        what is neither.
 
         The three special actions are InvalidAction(), NoAction() and FinishAction() unless given.
         """
@@ -41,11 +42,16 @@ class ActionExecutor:
             self.add_action(action)
 
     def get_actions_info(self) -> list[Description]:
-        """The descriptions of what may be used; the APIs of a toolkit one by one, as `toolkit.api`."""
+        """The descriptions of what may be used; the APIs of a toolkit one by one, as
+        `toolkit.api`.
+        """
         told: list[Description] = []
         for name, action in self.actions.items():
             if action.enable and action.is_toolkit:
-                told += [{**api, "name": f"{name}.{api['name']}"} for api in action.description["api_list"]]
+                told += [
+                    {**api, "name": f"{name}.{api['name']}"}
+                    for api in action.description["api_list"]
+                ]
             elif action.enable:
                 told.append(dict(action.description))
         return told
@@ -63,19 +69,27 @@ class ActionExecutor:
         return [api["name"] for api in self.get_actions_info()]
 
     def effects_of(self, name: str) -> Effects:
-        """What calling the action `name` or `toolkit.api` may change; of an unknown one `none`, as it only gives an error."""
+        """What calling the action `name` or `toolkit.api` may change; of an unknown one `none`, as
+        it only gives an error.
+        """
         own, api = self._found(name)
         return self.actions[own].effects_of(api) if self.is_valid(own) else "none"
 
     def add_action(self, action: Action) -> None:
-        """Add or replace an action; raises WrongArgument for what is no action, or has a name that plans cannot write."""
-        if not isinstance(action, BaseAction) and (isinstance(action, type) or not callable(action)):
-            raise WrongArgument(f"an action must be a BaseAction or a function, but it is {action!r:.200}.")
+        """Add or replace an action; raises WrongArgument for what is no action, or has a name that
+        plans cannot write.
+        """
+        if not isinstance(action, BaseAction) and (
+            isinstance(action, type) or not callable(action)
+        ):
+            raise WrongArgument(
+                f"an action must be a BaseAction or a function, but it is {action!r:.200}."
+            )
         made = action if isinstance(action, BaseAction) else FunctionAction(action)
         if not can_be_called(made.name):
             raise WrongArgument(
-                f"plans cannot write the name {made.name!r:.80} of an action; give it one of letters, digits, _ - . / or :, as "
-                "FunctionAction(function, name=...) does."
+                f"plans cannot write the name {made.name!r:.80} of an action; give it one of"
+                " letters, digits, _ - . / or :, as FunctionAction(function, name=...) does."
             )
         self.actions[made.name] = made
 
@@ -84,12 +98,16 @@ class ActionExecutor:
         self.actions.pop(name, None)
 
     def as_inputs(self, name: str, text: str) -> Arguments:
-        """A text that holds evidence, in a form in which this action takes it as one text, whatever it contains."""
+        """A text that holds evidence, in a form in which this action takes it as one text, whatever
+        it contains.
+        """
         own, api = self._found(name)
         return self.actions[own].as_inputs(text, api) if self.is_valid(own) else text
 
     def __call__(self, name: str, command: Arguments) -> ActionReturn:
-        """Run the action `name` or `toolkit.api`; an unknown name is answered by the invalid action. Raises Stopped."""
+        """Run the action `name` or `toolkit.api`; an unknown name is answered by the invalid
+        action. Raises Stopped.
+        """
         own, api = self._found(name)
         if self.is_valid(own):
             returned = self.actions[own](command, api)
@@ -116,13 +134,17 @@ def list_tools(with_class: Literal[True]) -> list[tuple[str, type[BaseAction]]]:
 @overload
 def list_tools(with_class: bool) -> list[str] | list[tuple[str, type[BaseAction]]]: ...
 def list_tools(with_class: bool = False) -> list[str] | list[tuple[str, type[BaseAction]]]:
-    """The names of all action classes, as written so far; with `with_class` pairs of name and class."""
+    """The names of all action classes, as written so far; with `with_class` pairs of name and
+    class.
+    """
     found = _tools()
     return list(found.items()) if with_class else list(found)
 
 
 def get_tool_cls(specifier: str) -> type[BaseAction]:
-    """The action class of that name, the newest of several; raises UnknownAction (a KeyError) with the names that there are."""
+    """The action class of that name, the newest of several; raises UnknownAction (a KeyError) with
+    the names that there are.
+    """
     found = _tools()
     if specifier not in found:
         known = ", ".join(found)

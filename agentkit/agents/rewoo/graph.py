@@ -1,4 +1,4 @@
-"""Running a plan: every step as soon as its evidence is there, several at once, each at most once."""
+"""Running a plan: every step once, as soon as its evidence is there, several at a time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from agentkit.errors import Stopped, WrongArgument, WrongType
 from agentkit.events import StepDone
 
 Call = Callable[[str, Arguments], object]
-"""Runs a tool by its name with arguments in which the evidence stands; gives an ActionReturn, or anything else."""
+"""Runs a tool by its name with arguments in which the evidence stands; gives an ActionReturn, or
+anything else.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +36,18 @@ class Refusal:
 
 
 Approve = Callable[[str, Arguments], Arguments | Refusal]
-"""Looks at a call before it is made; gives the arguments to make it with, or a Refusal. It may take its time."""
+"""Looks at a call before it is made; gives the arguments to make it with, or a Refusal. It may take
+its time.
+"""
 EffectsOf = Callable[[str], Effects]
 """What calling the tool of this name may change."""
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.1, 2.0
 _NOT_STORED = ("value", "passages")
 _GRACE_S = 0.2
-"""How long steps that were told to stop are waited for, so that they can let go of files and connections."""
+"""How long steps that were told to stop are waited for, so that they can let go of files and
+connections.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +77,13 @@ class Evidence:
 
     @classmethod
     def from_json(cls, data: object) -> Evidence:
-        """The evidence that `to_json` gave, or as much of it as label, ok and text; raises WrongArgument for less."""
+        """The evidence that `to_json` gave, or as much of it as label, ok and text; raises
+        WrongArgument for less.
+        """
         if not isinstance(data, Mapping) or not data.keys() >= {"label", "ok", "text"}:
-            raise WrongArgument(f"Evidence is an object with at least label, ok and text, but it is {data!r:.200}.")
+            raise WrongArgument(
+                f"Evidence is an object with at least label, ok and text, but it is {data!r:.200}."
+            )
         names = [name for name in cls.__slots__ if name not in _NOT_STORED]
         return cls(**{name: data[name] for name in names if name in data})
 
@@ -99,12 +109,14 @@ def execute(
     effects: EffectsOf | None = None,
     approve: Approve | None = None,
 ) -> dict[str, Evidence]:
-    """Run the plan and give the evidence of every step by label, in the plan's order, `known` ones first.
+    """Run the plan and give the evidence of every step by label, in the plan's order, `known` ones
+    first.
 
-    At most `at_once` steps run at the same time, on threads with copies of this context. An attempt gets `timeout_s` seconds
-    and is told to stop after that; a step is tried again up to `retries` times unless its arguments are what is wrong. Steps
-    that are in `known` and did not fail do not run, see `still_known`, nor those whose tool and arguments have evidence in
-    `cache`, which is filled. A failed step is evidence, too.
+    At most `at_once` steps run at the same time, on threads with copies of this context. An attempt
+    gets `timeout_s` seconds and is told to stop after that; a step is tried again up to `retries`
+    times unless its arguments are what is wrong. Steps that are in `known` and did not fail do not
+    run, see `still_known`, nor those whose tool and arguments have evidence in `cache`, which is
+    filled. A failed step is evidence, too.
 
     Tools have effects unless `effects` says that they have none. A call of one that has is looked
     at by `approve`, and is not made when a step that it needs failed, unless the step is to run
@@ -116,17 +128,26 @@ def execute(
         raise WrongArgument(f"The plan cannot run: {'; '.join(problems)}.")
     limits = Limits(at_once, timeout_s, retries)
     policy = _Policy(effects or (lambda tool: "some"), approve)
-    return _Execution(plan, call, limits, policy, given, {} if cache is None else cache, agent, plan_id).run()
+    return _Execution(
+        plan, call, limits, policy, given, {} if cache is None else cache, agent, plan_id
+    ).run()
 
 
-def still_known(plan: Plan, evidence: Known, changed: str | Iterable[str] = ()) -> dict[str, Evidence]:
-    """The evidence that stays when steps have failed, or are changed or to run again: of all that do not depend on them.
+def still_known(
+    plan: Plan, evidence: Known, changed: str | Iterable[str] = ()
+) -> dict[str, Evidence]:
+    """The evidence that stays when steps have failed, or are changed or to run again: of all that
+    do not depend on them.
 
-    Given as `known`, the run begins again from there. A text stands for the evidence of a step that succeeded. Raises
-    WrongArgument for a label that is not in the plan or cannot be one, and WrongType for what is neither evidence nor text.
+    Given as `known`, the run begins again from there. A text stands for the evidence of a step that
+    succeeded. Raises WrongArgument for a label that is not in the plan or cannot be one, and
+    WrongType for what is neither evidence nor text.
     """
     if not isinstance(evidence, Mapping):
-        raise WrongType(f"What is known must be evidence or texts by label, such as {{'#E1': 'text'}}, not {evidence!r:.200}.")
+        raise WrongType(
+            "What is known must be evidence or texts by label, such as {'#E1': 'text'}, not"
+            f" {evidence!r:.200}."
+        )
     given = {label: _as_evidence(label, each) for label, each in evidence.items()}
     again = {changed} if isinstance(changed, str) else set(changed)
     again |= {label for label in plan.labels if label in given and not given[label].ok}
@@ -136,11 +157,16 @@ def still_known(plan: Plan, evidence: Known, changed: str | Iterable[str] = ()) 
 
 def _as_evidence(label: object, given: object) -> Evidence:
     if not isinstance(label, str) or not LABEL.fullmatch(label):
-        raise WrongArgument(f"Evidence is known by labels such as #E1, but this is given for {label!r:.80}.")
+        raise WrongArgument(
+            f"Evidence is known by labels such as #E1, but this is given for {label!r:.80}."
+        )
     if isinstance(given, str):
         return Evidence(label, True, given, attempts=0)
     if not isinstance(given, Evidence):
-        raise WrongType(f"What is known of {label} must be evidence or a text, but it is {given!r:.200}; see Evidence.from_json.")
+        raise WrongType(
+            f"What is known of {label} must be evidence or a text, but it is {given!r:.200}; see"
+            " Evidence.from_json."
+        )
     return given if given.label == label else replace(given, label=label)
 
 
@@ -157,7 +183,11 @@ class Limits:
         told = "at_once={!r}, retries={!r}, timeout_s={!r}: must be".format(*given)
         if not all(map(isinstance, given, (int, int, int | float | None))):
             raise WrongType(f"{told} an integer, an integer, and a number or None.")
-        if self.at_once < 1 or self.retries < 0 or not (self.timeout_s is None or self.timeout_s > 0):
+        if (
+            self.at_once < 1
+            or self.retries < 0
+            or not (self.timeout_s is None or self.timeout_s > 0)
+        ):
             raise WrongArgument(f"{told} >= 1, >= 0, and > 0 or None.")
 
 
@@ -217,12 +247,15 @@ class _Attempt:
                     done.put(None)  # so that the deadline is seen
                 with collecting() as self.passages:
                     self.result = call(self.step.tool, self.arguments)
-            except BaseException as error:  # noqa: BLE001 (a tool may raise anything; the step tells it)
+            except BaseException as error:  # noqa: BLE001
+                # A tool may raise anything; the step tells it.
                 self.error = error
         done.put(self)
 
     def end(self) -> None:
-        """Tell the step to stop; if what its tool does then fails, that changes nothing for the others."""
+        """Tell the step to stop; if what its tool does then fails, that changes nothing for the
+        others.
+        """
         with suppress(Exception):
             self.ending.set()
 
@@ -235,10 +268,23 @@ class _Execution:
     """One run of a plan; only the thread that runs it touches its state."""
 
     def __init__(
-        self, plan: Plan, call: Call, limits: Limits, policy: _Policy, known: dict[str, Evidence], cache: Cache,
-        agent: str, plan_id: str,
-    ) -> None:  # fmt: skip
-        self.plan, self.call, self.limits, self.policy, self.cache = plan, call, limits, policy, cache
+        self,
+        plan: Plan,
+        call: Call,
+        limits: Limits,
+        policy: _Policy,
+        known: dict[str, Evidence],
+        cache: Cache,
+        agent: str,
+        plan_id: str,
+    ) -> None:
+        self.plan, self.call, self.limits, self.policy, self.cache = (
+            plan,
+            call,
+            limits,
+            policy,
+            cache,
+        )
         self.agent, self.plan_id = agent, plan_id
         self.given = known
         self.evidence = dict(known)
@@ -249,7 +295,9 @@ class _Execution:
         self.alike: dict[str, list[tuple[Step, str]]] = {}
         """Steps that wait for one of the same tool and arguments, which runs."""
         todo = [step for step in plan.steps if step.label not in known]
-        self.missing = {step.label: {need for need in step.needs if need not in known} for step in todo}
+        self.missing = {
+            step.label: {need for need in step.needs if need not in known} for step in todo
+        }
         self.users: dict[str, list[Step]] = {}
         for step in todo:
             for need in self.missing[step.label]:
@@ -285,11 +333,17 @@ class _Execution:
             step = self.ready.popleft()
             texts = {need: self.evidence[need].text for need in step.needs}
             arguments = fill(step.arguments, texts)
-            shown = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+            shown = (
+                arguments
+                if isinstance(arguments, str)
+                else json.dumps(arguments, ensure_ascii=False)
+            )
             key = json.dumps([step.tool, arguments], sort_keys=True)
             if problem := self.policy.blocked(step, self.evidence):
                 text = f"[failed: {problem}]"
-                self._settle(Evidence(step.label, False, text, attempts=0, error=problem, arguments=shown))
+                self._settle(
+                    Evidence(step.label, False, text, attempts=0, error=problem, arguments=shown)
+                )
             elif key in self.cache:
                 self._settle(self._again(step, self.cache[key], shown))
             elif key in self.alike:
@@ -306,7 +360,9 @@ class _Execution:
         given = (self.call, approve, self.limits.timeout_s, self.done)
         context = contextvars.copy_context()
         name = f"agentkit-step-{attempt.step.label}"
-        attempt.thread = threading.Thread(target=context.run, args=(attempt.work, *given), name=name, daemon=True)
+        attempt.thread = threading.Thread(
+            target=context.run, args=(attempt.work, *given), name=name, daemon=True
+        )
         attempt.thread.start()
 
     def _wait(self) -> None:
@@ -315,7 +371,9 @@ class _Execution:
         moments = [each.starts_at if each.thread is None else each.deadline for each in self.active]
         first = min((moment for moment in moments if moment is not None), default=None)
         try:
-            ended = self.done.get(timeout=None if first is None else min(max(0.0, first - now), threading.TIMEOUT_MAX))
+            ended = self.done.get(
+                timeout=None if first is None else min(max(0.0, first - now), threading.TIMEOUT_MAX)
+            )
         except queue.Empty:
             self._look_at_clock()
             return
@@ -327,23 +385,42 @@ class _Execution:
         for attempt in list(self.active):
             if attempt.thread is None and attempt.starts_at <= now:
                 self._start(attempt)
-            elif attempt.deadline is not None and attempt.thread is not None and attempt.deadline <= now:
+            elif (
+                attempt.deadline is not None
+                and attempt.thread is not None
+                and attempt.deadline <= now
+            ):
                 attempt.end()
-                self._failed(attempt, f"no result within {self.limits.timeout_s:g} s", may_help=True)
+                self._failed(
+                    attempt, f"no result within {self.limits.timeout_s:g} s", may_help=True
+                )
 
     def _ended(self, attempt: _Attempt) -> None:
         error, result = attempt.error, attempt.result
         if isinstance(error, Stopped):
             raise error
         if error is not None:
-            self._failed(attempt, str(error) or type(error).__name__, not isinstance(error, WrongArgument | WrongType))
+            self._failed(
+                attempt,
+                str(error) or type(error).__name__,
+                not isinstance(error, WrongArgument | WrongType),
+            )
         elif isinstance(result, Refusal):
             self._failed(attempt, result.reason, may_help=False)
         elif isinstance(result, ActionReturn) and result.state != ActionStatusCode.SUCCESS:
-            useless = result.state == ActionStatusCode.ARGS_ERROR or result.valid == ActionValidCode.INVALID
-            self._failed(attempt, str(result.errmsg or "the action gives no reason"), may_help=not useless)
+            useless = (
+                result.state == ActionStatusCode.ARGS_ERROR
+                or result.valid == ActionValidCode.INVALID
+            )
+            self._failed(
+                attempt, str(result.errmsg or "the action gives no reason"), may_help=not useless
+            )
         else:
-            self._finish(attempt, True, result.format_result() if isinstance(result, ActionReturn) else to_text(result))
+            self._finish(
+                attempt,
+                True,
+                result.format_result() if isinstance(result, ActionReturn) else to_text(result),
+            )
 
     def _failed(self, attempt: _Attempt, problem: str, may_help: bool) -> None:
         if not may_help or attempt.number > self.limits.retries:
@@ -351,19 +428,36 @@ class _Execution:
             return
         wait = min(_FIRST_WAIT_S * 2 ** (attempt.number - 1), _LONGEST_WAIT_S)
         again = _Attempt(
-            attempt.step, attempt.arguments, attempt.key, attempt.began, attempt.number + 1, time.monotonic() + wait,
+            attempt.step,
+            attempt.arguments,
+            attempt.key,
+            attempt.began,
+            attempt.number + 1,
+            time.monotonic() + wait,
             approved=attempt.approved,
-        )  # fmt: skip
+        )
         self.active[self.active.index(attempt)] = again
 
     def _finish(self, attempt: _Attempt, ok: bool, text: str, error: str = "") -> None:
         self.active.remove(attempt)
-        shown = attempt.arguments if isinstance(attempt.arguments, str) else json.dumps(attempt.arguments, ensure_ascii=False)
+        shown = (
+            attempt.arguments
+            if isinstance(attempt.arguments, str)
+            else json.dumps(attempt.arguments, ensure_ascii=False)
+        )
         seconds = time.monotonic() - attempt.began
         made = Evidence(
-            attempt.step.label, ok, text, seconds, attempt.number, False, error, shown, attempt.result,
+            attempt.step.label,
+            ok,
+            text,
+            seconds,
+            attempt.number,
+            False,
+            error,
+            shown,
+            attempt.result,
             tuple(attempt.passages),
-        )  # fmt: skip
+        )
         if ok:
             self.cache[attempt.key] = made
         self._settle(made)
@@ -373,7 +467,9 @@ class _Execution:
     @staticmethod
     def _again(step: Step, evidence: Evidence, arguments: str) -> Evidence:
         """The same evidence for another step."""
-        return replace(evidence, label=step.label, seconds=0.0, attempts=0, cached=True, arguments=arguments)
+        return replace(
+            evidence, label=step.label, seconds=0.0, attempts=0, cached=True, arguments=arguments
+        )
 
     def _settle(self, made: Evidence) -> None:
         """Keep the evidence, tell it, and make ready what waited for it."""
@@ -382,10 +478,20 @@ class _Execution:
             tool = self.tools[made.label]
             bus.emit(
                 StepDone(
-                    self.agent, self.plan_id, made.label, tool, made.arguments, made.ok, made.text, made.seconds, made.attempts,
-                    made.cached, list(made.passages), made.error,
+                    self.agent,
+                    self.plan_id,
+                    made.label,
+                    tool,
+                    made.arguments,
+                    made.ok,
+                    made.text,
+                    made.seconds,
+                    made.attempts,
+                    made.cached,
+                    list(made.passages),
+                    made.error,
                 )
-            )  # fmt: skip
+            )
         for step in self.users.get(made.label, ()):
             missing = self.missing[step.label]
             missing.discard(made.label)

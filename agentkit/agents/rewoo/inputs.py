@@ -34,8 +34,8 @@ class Described(Protocol):
 class BaseParser:
     """Gives the whole input to the first parameter; also the base of the other parsers.
 
-    `PARAMETER_DESCRIPTION` tells the planner how to write the input. Raises WrongArgument where an action's description
-    requires a parameter that it does not list.
+    `PARAMETER_DESCRIPTION` tells the planner how to write the input. Raises WrongArgument where an
+    action's description requires a parameter that it does not list.
     """
 
     PARAMETER_DESCRIPTION = ""
@@ -46,10 +46,17 @@ class BaseParser:
         self._required: dict[str, list[str]] = {}
         for api in action.description.get("api_list", [action.description]):
             name = api["name"] if action.is_toolkit else "run"
-            self._parameters[name] = {each["name"]: each.get("type", "STRING") for each in api["parameters"]}
+            self._parameters[name] = {
+                each["name"]: each.get("type", "STRING") for each in api["parameters"]
+            }
             self._required[name] = list(api["required"])
-            if unknown := [each for each in self._required[name] if each not in self._parameters[name]]:
-                raise WrongArgument(f"{action.name}: {name} requires {unknown}, which are not among its parameters; list them.")
+            if unknown := [
+                each for each in self._required[name] if each not in self._parameters[name]
+            ]:
+                raise WrongArgument(
+                    f"{action.name}: {name} requires {unknown}, which are not among its parameters;"
+                    " list them."
+                )
             if self.PARAMETER_DESCRIPTION:
                 api["parameter_description"] = self.PARAMETER_DESCRIPTION
 
@@ -59,26 +66,41 @@ class BaseParser:
             return dict(inputs)
         if not self._parameters[name]:
             raise WrongArgument(f"{self.action.name} takes no input; leave the brackets empty.")
-        return {next(iter(self._parameters[name])): inputs if isinstance(inputs, str) else to_text(inputs)}
+        return {
+            next(iter(self._parameters[name])): (
+                inputs if isinstance(inputs, str) else to_text(inputs)
+            )
+        }
 
     def from_text(self, text: str, name: str = "run") -> Arguments:
-        """A text that holds evidence, in a form that `parse_inputs` takes for one text, whatever it contains."""
+        """A text that holds evidence, in a form that `parse_inputs` takes for one text, whatever it
+        contains.
+        """
         return text
 
     def parse_outputs(self, outputs: object) -> list[dict[str, object]]:
-        """What the action returned, as items of an ActionReturn; what is no text is told as JSON where it has that form."""
+        """What the action returned, as items of an ActionReturn; what is no text is told as JSON
+        where it has that form.
+        """
         return [{"type": "text", "content": to_text(outputs)}]
 
     def _fits(self, arguments: Mapping[str, object], name: str) -> bool:
         known = self._parameters[name]
-        return all(key in known for key in arguments) and all(key in arguments for key in self._required[name])
+        return all(key in known for key in arguments) and all(
+            key in arguments for key in self._required[name]
+        )
 
     def _checked(self, arguments: Mapping[str, object], name: str) -> dict[str, object]:
         known = self._parameters[name]
         if unknown := [key for key in arguments if key not in known]:
-            raise WrongArgument(f"unknown arguments: {_listed(unknown)}; {self.action.name} takes {_listed(known) or 'none'}.")
+            raise WrongArgument(
+                f"unknown arguments: {_listed(unknown)}; {self.action.name} takes"
+                f" {_listed(known) or 'none'}."
+            )
         if missing := [key for key in self._required[name] if key not in arguments]:
-            raise WrongArgument(f"missing required arguments: {_listed(missing)}; give them as a JSON object.")
+            raise WrongArgument(
+                f"missing required arguments: {_listed(missing)}; give them as a JSON object."
+            )
         return dict(arguments)
 
 
@@ -86,11 +108,14 @@ class JsonParser(BaseParser):
     """Arguments by name as a JSON object; a plain text where only one parameter can be meant."""
 
     PARAMETER_DESCRIPTION = (
-        "Write the input as a JSON object {parameter: value}; plain text is enough where only one parameter is needed."
+        "Write the input as a JSON object {parameter: value}; plain text is enough where only one"
+        " parameter is needed."
     )
 
     def parse_inputs(self, inputs: object, name: str = "run") -> dict[str, object]:
-        """The arguments by name; raises WrongArgument when they are unknown, missing, or cannot be told apart."""
+        """The arguments by name; raises WrongArgument when they are unknown, missing, or cannot be
+        told apart.
+        """
         if isinstance(inputs, Mapping):
             return self._named(inputs, name)
         only = self._only(name)
@@ -100,12 +125,17 @@ class JsonParser(BaseParser):
             if only is None or inputs.lstrip()[:1] in ("{", "`"):
                 return self._by_name(inputs, name, only)
         if only is None:
-            raise WrongArgument(f"{inputs!r:.200} must be a JSON object with {_listed(self._parameters[name]) or 'no names'}.")
+            raise WrongArgument(
+                f"{inputs!r:.200} must be a JSON object with"
+                f" {_listed(self._parameters[name]) or 'no names'}."
+            )
         is_text = self._parameters[name][only] == "STRING"
         return {only: to_text(inputs) if is_text else self._typed(inputs, name, only)}
 
     def from_text(self, text: str, name: str = "run") -> Arguments:
-        """Arguments by name only if the text is a JSON object of exactly such; else the value of the one parameter it can be."""
+        """Arguments by name only if the text is a JSON object of exactly such; else the value of
+        the one parameter it can be.
+        """
         try:
             value = json.loads(text) if text.lstrip().startswith("{") else None
         except (ValueError, RecursionError):
@@ -116,7 +146,10 @@ class JsonParser(BaseParser):
         return text if only is None or not text.strip() else {only: self._typed(text, name, only)}
 
     def _named(self, arguments: Mapping[str, object], name: str) -> dict[str, object]:
-        return {key: self._typed(value, name, key) for key, value in self._checked(arguments, name).items()}
+        return {
+            key: self._typed(value, name, key)
+            for key, value in self._checked(arguments, name).items()
+        }
 
     def _by_name(self, text: str, name: str, only: str | None) -> dict[str, object]:
         try:
@@ -136,8 +169,12 @@ class JsonParser(BaseParser):
         return next(iter(known)) if len(known) == 1 else None
 
     def _typed(self, value: object, name: str, parameter: str) -> object:
-        """A text where a list or an object is wanted may be its JSON, as evidence is; the action checks the type."""
-        if self._parameters[name][parameter] not in ("Array", "OBJECT") or not isinstance(value, str):
+        """A text where a list or an object is wanted may be its JSON, as evidence is; the action
+        checks the type.
+        """
+        if self._parameters[name][parameter] not in ("Array", "OBJECT") or not isinstance(
+            value, str
+        ):
             return value
         try:
             return json.loads(value)
@@ -148,21 +185,31 @@ class JsonParser(BaseParser):
 class TupleParser(BaseParser):
     """Arguments in their order, as a tuple."""
 
-    PARAMETER_DESCRIPTION = "Write the input as a tuple (value, value, ...), with the values in the order of the parameters."
+    PARAMETER_DESCRIPTION = (
+        "Write the input as a tuple (value, value, ...), with the values in the order of the"
+        " parameters."
+    )
 
     def parse_inputs(self, inputs: object, name: str = "run") -> dict[str, object]:
-        """The arguments by name; raises WrongArgument for what is no tuple, and for too few or too many values."""
+        """The arguments by name; raises WrongArgument for what is no tuple, and for too few or too
+        many values.
+        """
         values = inputs
         if isinstance(inputs, str):
             try:
                 values = literal_eval(inputs.strip())
             except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
-                raise WrongArgument(f"invalid tuple format: {inputs:.200}; write (value, value, ...).") from error
+                raise WrongArgument(
+                    f"invalid tuple format: {inputs:.200}; write (value, value, ...)."
+                ) from error
         if not isinstance(values, list | tuple):
             values = (values,)
         known, required = list(self._parameters[name]), self._required[name]
         if not len(required) <= len(values) <= len(known):
-            raise WrongArgument(f"{self.action.name} takes {len(required)} to {len(known)} values, but {len(values)} were given.")
+            raise WrongArgument(
+                f"{self.action.name} takes {len(required)} to {len(known)} values, but"
+                f" {len(values)} were given."
+            )
         return dict(zip(known, values, strict=False))
 
     def from_text(self, text: str, name: str = "run") -> Arguments:

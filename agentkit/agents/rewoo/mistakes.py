@@ -1,4 +1,6 @@
-"""What is wrong with a plan, in words: in English, and in Chinese for planners that are spoken with in Chinese."""
+"""What is wrong with a plan, in words: in English, and in Chinese for planners that are spoken with
+in Chinese.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,24 @@ _TEXTS = {
         "{label} is a second action of plan {number} ({thought}); each plan takes exactly one",
         "{label} 是第 {number} 个 Plan（{thought}）的第二个动作；每个 Plan 只能有一个动作",
     ),
-    "too many": ("it has {steps} steps; at most {most} are taken", "共有 {steps} 个步骤；最多只能有 {most} 个"),
+    "too many": (
+        "it has {steps} steps; at most {most} are taken",
+        "共有 {steps} 个步骤；最多只能有 {most} 个",
+    ),
     "more": ("and {more} more mistakes", "另外还有 {more} 处错误"),
-    "no bracket": ("{label} = {tool}[ lacks the closing bracket ]", "{label} = {tool}[ 缺少右括号 ]"),
+    "no bracket": (
+        "{label} = {tool}[ lacks the closing bracket ]",
+        "{label} = {tool}[ 缺少右括号 ]",
+    ),
     "doubtful end": (
-        'where the input of {label} ends is unclear; write it as JSON, such as {{"parameter": "value"}}, and nothing after its '
-        "closing bracket",
-        '{label} 的输入在哪里结束不明确；请把它写成 JSON，例如 {{"parameter": "value"}}，右括号之后不要再写任何内容',
+        (
+            'where the input of {label} ends is unclear; write it as JSON, such as {{"parameter":'
+            ' "value"}}, and nothing after its closing bracket'
+        ),
+        (
+            '{label} 的输入在哪里结束不明确；请把它写成 JSON，例如 {{"parameter": "value"}}，'
+            "右括号之后不要再写任何内容"
+        ),
     ),
     "no form": (
         "{label} is {line!r}, which is not of the form ToolName[input]",
@@ -37,12 +50,27 @@ _TEXTS = {
         "{label} refers to {others}, which comes later; put the steps in the order of their needs",
         "{label} 引用了后面才出现的 {others}；请按依赖顺序排列步骤",
     ),
-    "no label": ("{label!r:.80} is no name of a step; write #E and a number", "{label!r:.80} 不是步骤的名字；请写 #E 加数字"),
-    "twice": ("{label} is there twice; give every step a name of its own", "{label} 出现了两次；每个步骤都要有自己的名字"),
-    "unknown tool": ("{label} uses the unknown tool {tool!r:.80}", "{label} 使用了未知的工具 {tool!r:.80}"),
+    "no label": (
+        "{label!r:.80} is no name of a step; write #E and a number",
+        "{label!r:.80} 不是步骤的名字；请写 #E 加数字",
+    ),
+    "twice": (
+        "{label} is there twice; give every step a name of its own",
+        "{label} 出现了两次；每个步骤都要有自己的名字",
+    ),
+    "unknown tool": (
+        "{label} uses the unknown tool {tool!r:.80}",
+        "{label} 使用了未知的工具 {tool!r:.80}",
+    ),
     "tools": ("the tools are {tools}", "可用的工具：{tools}"),
-    "no step": ("{label} refers to {others}, and there is no such step", "{label} 引用了 {others}，但没有这样的步骤"),
-    "circle": ("the steps {steps} wait for one another in a circle", "步骤 {steps} 互相等待，形成循环"),
+    "no step": (
+        "{label} refers to {others}, and there is no such step",
+        "{label} 引用了 {others}，但没有这样的步骤",
+    ),
+    "circle": (
+        "the steps {steps} wait for one another in a circle",
+        "步骤 {steps} 互相等待，形成循环",
+    ),
 }
 _IS_CHINESE = re.compile("[\u4e00-\u9fff]")
 
@@ -61,7 +89,9 @@ class Mistake(str):
     @classmethod
     def joined(cls, mistakes: Sequence[str]) -> Mistake:
         """Several as one."""
-        return cls._made("; ".join(mistakes), "；".join(getattr(each, "chinese", each) for each in mistakes))
+        return cls._made(
+            "; ".join(mistakes), "；".join(getattr(each, "chinese", each) for each in mistakes)
+        )
 
     @classmethod
     def _made(cls, english: str, chinese: str) -> Mistake:

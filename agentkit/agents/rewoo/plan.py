@@ -1,4 +1,6 @@
-"""The plan as data: steps with labels and what they need of one another; it can be shown, changed, stored and run."""
+"""The plan as data: steps with labels and what they need of one another; it can be shown, changed,
+stored and run.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ class Step:
         """Raises WrongType for arguments that are no text."""
         if not isinstance(self.arguments, str):
             raise WrongType(
-                f"The arguments of {self.label} must be a text, not {self.arguments!r:.200}; Plan.from_json takes JSON, too."
+                f"The arguments of {self.label} must be a text, not {self.arguments!r:.200};"
+                " Plan.from_json takes JSON, too."
             )
 
     @property
@@ -45,7 +48,12 @@ class Step:
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored and shown; `needs` follows from the arguments and is only told."""
-        told = {"label": self.label, "thought": self.thought, "tool": self.tool, "arguments": self.arguments}
+        told = {
+            "label": self.label,
+            "thought": self.thought,
+            "tool": self.tool,
+            "arguments": self.arguments,
+        }
         return {**told, "needs": list(self.needs), **({"anyway": True} if self.anyway else {})}
 
 
@@ -70,22 +78,30 @@ class Plan:
 
     @classmethod
     def from_json(cls, data: object) -> Plan:
-        """The plan that `to_json` gave, perhaps changed by a person; raises WrongArgument for what is no plan.
+        """The plan that `to_json` gave, perhaps changed by a person; raises WrongArgument for what
+        is no plan.
 
         Arguments may be JSON values as well as texts. `problems` tells whether it can run.
         """
         steps = data.get("steps") if isinstance(data, Mapping) else None
         if not isinstance(steps, list | tuple):
-            raise WrongArgument(f'A plan is an object like {{"steps": [...]}}, but it is {data!r:.200}.')
+            raise WrongArgument(
+                f'A plan is an object like {{"steps": [...]}}, but it is {data!r:.200}.'
+            )
         return cls(tuple(_step(number, each) for number, each in enumerate(steps, start=1)))
 
-    def problems(self, tools: Collection[str] | None = None, known: Collection[str] = ()) -> list[str]:
+    def problems(
+        self, tools: Collection[str] | None = None, known: Collection[str] = ()
+    ) -> list[str]:
         """Why the plan cannot run, in words for a planner or a person; empty when it can.
 
-        `tools`: the names that may be called, None when any may; `known`: labels whose evidence is there already.
+        `tools`: the names that may be called, None when any may; `known`: labels whose evidence is
+            there already.
         """
         found: list[str] = [] if self.steps else [Mistake.of("empty")]
-        found += [Mistake.of("no label", label=each) for each in self.labels if not LABEL.fullmatch(each)]
+        found += [
+            Mistake.of("no label", label=each) for each in self.labels if not LABEL.fullmatch(each)
+        ]
         found += _repeated(self.labels)
         found += _unknown_tools(self, tools)
         there = {*self.labels, *known}
@@ -97,9 +113,13 @@ class Plan:
         return found + _cycles(self, known)
 
     def after(self, label: str) -> set[str]:
-        """The step of this label with all steps that need its evidence, also through others; raises WrongArgument for no step."""
+        """The step of this label with all steps that need its evidence, also through others; raises
+        WrongArgument for no step.
+        """
         if label not in self.labels:
-            raise WrongArgument(f"The plan has no step {label!r}; its steps are {_listed(self.labels)}.")
+            raise WrongArgument(
+                f"The plan has no step {label!r}; its steps are {_listed(self.labels)}."
+            )
         users: dict[str, list[str]] = {}
         for step in self.steps:
             for need in step.needs:
@@ -112,20 +132,26 @@ class Plan:
         return found
 
     def redone(self, fresh: Plan, known: Collection[str]) -> Plan:
-        """The fresh steps, and those of this plan that need what they do anew under its old name; so these run again, too.
+        """The fresh steps, and those of this plan that need what they do anew under its old name;
+        so these run again, too.
 
-        `known` are the labels of this plan whose evidence is there. What the fresh steps themselves need is not done again.
+        `known` are the labels of this plan whose evidence is there. What the fresh steps themselves
+        need is not done again.
         """
-        users = {label for each in fresh.labels if each in self.labels for label in self.after(each)}
+        users = {
+            label for each in fresh.labels if each in self.labels for label in self.after(each)
+        }
         users -= {*fresh.labels, *(need for step in fresh.steps for need in step.needs)}
         both = Plan((*fresh.steps, *(step for step in self.steps if step.label in users)))
         return fresh if both.problems(known=set(known) - set(both.labels)) else both
 
 
 def fill(arguments: str, evidence: Mapping[str, str]) -> Arguments:
-    """A step's arguments with the evidence put in, once: what looks like a label inside evidence stays as it is.
+    """A step's arguments with the evidence put in, once: what looks like a label inside evidence
+    stays as it is.
 
-    A JSON object or array is filled string by string, so that no evidence can break its form; all else is one text.
+    A JSON object or array is filled string by string, so that no evidence can break its form; all
+    else is one text.
     """
     value = _json_of(arguments)
     if isinstance(value, list):
@@ -152,12 +178,16 @@ def _filled_object(value: Mapping[str, object], evidence: Mapping[str, str]) -> 
 
 
 def _json_of(text: str) -> object:
-    """The JSON object or array that the text is, also with references that lack their quotes; None for other texts."""
+    """The JSON object or array that the text is, also with references that lack their quotes; None
+    for other texts.
+    """
     fenced = unfenced(text)
     text = fenced[1] if fenced else text
     if text.lstrip()[:1] not in ("{", "["):
         return None
-    quoted = _IN_JSON.sub(lambda found: found[0] if found[0].startswith('"') else f'"{found[0]}"', text)
+    quoted = _IN_JSON.sub(
+        lambda found: found[0] if found[0].startswith('"') else f'"{found[0]}"', text
+    )
     for written in dict.fromkeys((text, quoted)):
         try:
             return json.loads(written, strict=False)
@@ -168,18 +198,29 @@ def _json_of(text: str) -> object:
 
 def _step(number: int, data: object) -> Step:
     if not isinstance(data, Mapping):
-        raise WrongArgument(f"Step {number} of the plan must be an object, but it is {data!r:.200}.")
+        raise WrongArgument(
+            f"Step {number} of the plan must be an object, but it is {data!r:.200}."
+        )
     label, tool, arguments = data.get("label"), data.get("tool"), data.get("arguments")
     if not isinstance(label, str) or not LABEL.fullmatch(label):
-        raise WrongArgument(f"Step {number} of the plan has the label {label!r:.80}; write #E and a number, such as #E{number}.")
+        raise WrongArgument(
+            f"Step {number} of the plan has the label {label!r:.80}; write #E and a number, such as"
+            f" #E{number}."
+        )
     if not isinstance(tool, str) or not tool.strip():
         raise WrongArgument(f"Step {label} names no tool; its tool is {tool!r:.80}.")
     try:
         written = (
-            arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
+            arguments
+            if isinstance(arguments, str)
+            else ""
+            if arguments is None
+            else json.dumps(arguments, ensure_ascii=False)
         )
     except (TypeError, ValueError) as error:
-        raise WrongArgument(f"The arguments of {label} must be a text or JSON values; {error}.") from error
+        raise WrongArgument(
+            f"The arguments of {label} must be a text or JSON values; {error}."
+        ) from error
     anyway = data.get("anyway", False)
     if not isinstance(anyway, bool):
         raise WrongArgument(f"Step {label}: anyway is true or false, not {anyway!r:.80}.")
@@ -203,7 +244,9 @@ def _unknown_tools(plan: Plan, tools: Collection[str] | None) -> list[str]:
 
 
 def _cycles(plan: Plan, known: Collection[str]) -> list[str]:
-    """The steps that wait for one another, in one sentence; steps are taken away from the front as long as any can run."""
+    """The steps that wait for one another, in one sentence; steps are taken away from the front as
+    long as any can run.
+    """
     steps = {step.label: step for step in plan.steps if step.label not in known}
     left = {label: {need for need in step.needs if need in steps} for label, step in steps.items()}
     users: dict[str, list[str]] = {}

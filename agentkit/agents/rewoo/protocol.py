@@ -30,7 +30,9 @@ _PLACEHOLDERS = {
 
 
 class ReWOOProtocol:
-    """The prompts of planner, workers and solver, templates of `str.format` with lagent's placeholders."""
+    """The prompts of planner, workers and solver, templates of `str.format` with lagent's
+    placeholders.
+    """
 
     def __init__(
         self,
@@ -41,7 +43,8 @@ class ReWOOProtocol:
         *,
         replan_prompt: str = REPLAN_PROMPT_EN,
     ) -> None:
-        """Placeholders: `tool_description`; `thought`, `action_resp`; `question`, `worker_log`; `err_msg`; `worker_log`.
+        """Placeholders: `tool_description`; `thought`, `action_resp`; `question`, `worker_log`;
+        `err_msg`; `worker_log`.
 
         Raises WrongArgument for a template that cannot be filled.
         """
@@ -60,26 +63,41 @@ class ReWOOProtocol:
         action_executor: ActionExecutor,
         reformat_request: str | None = "",
     ) -> list[ChatMessage]:
-        """The messages for the planner: its task with the tools, earlier chats, this one, and what was wrong with its plan."""
+        """The messages for the planner: its task with the tools, earlier chats, this one, and what
+        was wrong with its plan.
+        """
         system = self.planner_prompt.format(tool_description=action_executor.get_actions_info())
-        asked: list[ChatMessage] = [{"role": "system", "content": system}, *chat_history, *inner_step]
+        asked: list[ChatMessage] = [
+            {"role": "system", "content": system},
+            *chat_history,
+            *inner_step,
+        ]
         if reformat_request:
             wrong = told_in(self.reformat_prompt, reformat_request)
             asked.append({"role": "system", "content": self.reformat_prompt.format(err_msg=wrong)})
         return asked
 
     def parse_worker(self, message: str) -> tuple[list[str], list[str], list[str]]:
-        """Thoughts, actions and their inputs in a planner's reply, in the order in which they stand there.
+        """Thoughts, actions and their inputs in a planner's reply, in the order in which they stand
+        there.
 
         Raises ResponseParsingError that tells all that is wrong.
         """
         steps = parse_plan(message).steps
-        return [step.thought for step in steps], [step.tool for step in steps], [step.arguments for step in steps]
+        return (
+            [step.thought for step in steps],
+            [step.tool for step in steps],
+            [step.arguments for step in steps],
+        )
 
-    def parse_plan(self, message: str, tools: Collection[str] | None = None, known: Collection[str] = ()) -> Plan:
-        """The reply as a plan, see `reading.parse_plan`; to be overridden for planners that write in another form.
+    def parse_plan(
+        self, message: str, tools: Collection[str] | None = None, known: Collection[str] = ()
+    ) -> Plan:
+        """The reply as a plan, see `reading.parse_plan`; to be overridden for planners that write
+        in another form.
 
-        Where a subclass has a `parse_worker` of its own, as in lagent, that is what reads the reply: its first action is #E1, and
+        Where a subclass has a `parse_worker` of its own, as in lagent, that is what reads the
+            reply: its first action is #E1, and
         so on, and whatever it raises is told to the planner.
         """
         if type(self).parse_worker is ReWOOProtocol.parse_worker:
@@ -101,9 +119,14 @@ class ReWOOProtocol:
     def format_solver(
         self, question: str, thought_list: Sequence[str], action_return_list: Sequence[ActionReturn]
     ) -> tuple[str, str]:
-        """The prompt for the solver, and the log of the workers in it; failed actions stand there as `[failed: why]`."""
+        """The prompt for the solver, and the log of the workers in it; failed actions stand there
+        as `[failed: why]`.
+        """
         pairs = zip(thought_list, action_return_list, strict=False)
-        log = "".join(self.worker_prompt.format(thought=thought, action_resp=_told(given)) for thought, given in pairs)
+        log = "".join(
+            self.worker_prompt.format(thought=thought, action_resp=_told(given))
+            for thought, given in pairs
+        )
         return self.solver_prompt.format(question=question, worker_log=log), log
 
     def format_replan(self, worker_log: str) -> list[ChatMessage]:
@@ -124,6 +147,6 @@ def _check(name: str, template: str, placeholders: Sequence[str]) -> None:
     except (KeyError, IndexError, ValueError, TypeError, AttributeError) as error:
         known = ", ".join(f"{{{each}}}" for each in placeholders)
         raise WrongArgument(
-            f"{name} cannot be filled in ({type(error).__name__}: {error}); its placeholders are {known}, and other braces are "
-            "doubled: {{ }}."
+            f"{name} cannot be filled in ({type(error).__name__}: {error}); its placeholders are"
+            f" {known}, and other braces are doubled: {{{{ }}}}."
         ) from error

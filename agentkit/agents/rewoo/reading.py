@@ -1,4 +1,6 @@
-"""From a planner's reply to a plan, in linear time; whatever is wrong is told at once, so that the planner can mend it."""
+"""From a planner's reply to a plan, in linear time; whatever is wrong is told at once, so that the
+planner can mend it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _MOST_TOLD = 20
 _BEFORE = r"(?m:^)(?:[ \t>*`\-+#]|\d{1,3}[.)]){0,8}"
 _LABEL = r"[#＃][ \t]{0,3}[EeＥｅ][ \t]{0,3}(?:\d{1,9}|[\[［(（]\d{1,9}[\]］)）])"
 _EQUALS = r"[*`_]{0,3}[ \t]{0,8}[=＝:：]"
-_PLAN = re.compile(_BEFORE + r"(?i:Plan|计划|計劃)[ \t]{0,3}\d{0,4}[*_]{0,3}[ \t]{0,3}[:：][*_]{0,3}")
+_PLAN = re.compile(
+    _BEFORE + r"(?i:Plan|计划|計劃)[ \t]{0,3}\d{0,4}[*_]{0,3}[ \t]{0,3}[:：][*_]{0,3}"
+)
 _ACTION = re.compile(_BEFORE + rf"(?P<label>{_LABEL}){_EQUALS}")
 _TOOL = r"\w[\w.\-/:]{0,79}(?: [\w.\-/:]{1,79}){0,4}"
 _CALL = rf"[ \t\n]{{0,8}}[*`_]{{0,3}}(?P<tool>{_TOOL})[*`_]{{0,3}}[ \t]{{0,4}}(?P<open>[\[［])"
@@ -48,13 +52,17 @@ class _Reading:
 
     def plan(self, thought: str) -> None:
         self.close()
-        if self.thought or self.used or not self.plans:  # an empty line `Plan:` is a heading above the plans
+        if (
+            self.thought or self.used or not self.plans
+        ):  # an empty line `Plan:` is a heading above the plans
             self.plans += 1
         self.thought, self.used = thought, False
 
     def close(self) -> None:
         if self.thought and not self.used:
-            self.problems.append(Mistake.of("no action", number=self.plans, thought=_short(self.thought)))
+            self.problems.append(
+                Mistake.of("no action", number=self.plans, thought=_short(self.thought))
+            )
 
     def action(self, label: str) -> str:
         """The thought that the action belongs to."""
@@ -62,7 +70,9 @@ class _Reading:
             self.problems.append(Mistake.of("no plan line", label=label))
         elif self.used:
             thought = _short(self.thought)
-            self.problems.append(Mistake.of("second action", label=label, number=self.plans, thought=thought))
+            self.problems.append(
+                Mistake.of("second action", label=label, number=self.plans, thought=thought)
+            )
         self.used = True
         return self.thought or ""
 
@@ -72,11 +82,14 @@ def can_be_called(tool: str) -> bool:
     return re.fullmatch(_TOOL, tool) is not None
 
 
-def parse_plan(text: str, tools: Collection[str] | None = None, known: Collection[str] = ()) -> Plan:
+def parse_plan(
+    text: str, tools: Collection[str] | None = None, known: Collection[str] = ()
+) -> Plan:
     """The plan in a planner's reply; reasoning, prose and code fences around it are passed over.
 
-    `tools` are the names that may be called (None: any), `known` labels of earlier evidence that may be referred to. Labels
-    are bound by name. Raises ResponseParsingError that tells all that is wrong.
+    `tools` are the names that may be called (None: any), `known` labels of earlier evidence that
+    may be referred to. Labels are bound by name. Raises ResponseParsingError that tells all that is
+    wrong.
     """
     read = _read(_relevant(text))
     plan = Plan(tuple(_canonical(read.steps, tools, {*known, *read.broken})))
@@ -99,13 +112,17 @@ def _relevant(text: str) -> str:
     rest = _after_reasoning(text)
     text = rest if _ACTION.search(rest) else text
     inside, outside = _fenced(text)
-    if any(map(_ACTION.search, inside)) and not any(_ACTION.search(each) or _GOES_ON.match(each) for each in outside):
+    if any(map(_ACTION.search, inside)) and not any(
+        _ACTION.search(each) or _GOES_ON.match(each) for each in outside
+    ):
         return "\n".join(inside)
     return text
 
 
 def _after_reasoning(text: str) -> str:
-    """What follows the last `</think>`; one with a closing bracket before the next mark stands in the input of an action."""
+    """What follows the last `</think>`; one with a closing bracket before the next mark stands in
+    the input of an action.
+    """
     end = begin = 0
     for until in [*(mark.start() for mark in _MARKS.finditer(text)), len(text)]:
         before, closed, after = text[begin:until].rpartition("</think>")
@@ -116,7 +133,9 @@ def _after_reasoning(text: str) -> str:
 
 
 def _fenced(text: str) -> tuple[list[str], list[str]]:
-    """The parts in code fences, and those outside; within a fence, only one without a language closes it."""
+    """The parts in code fences, and those outside; within a fence, only one without a language
+    closes it.
+    """
     parts: tuple[list[str], list[str]] = [], []
     within, begin = False, 0
     for fence in _FENCE.finditer(text):
@@ -157,7 +176,9 @@ class _Call:
 
 def _actions(read: _Reading, region: Region, first: re.Match[str] | _Call | None) -> None:
     """The action that begins a region, and those that follow it on the same lines."""
-    call: _Call | None = _Call(_name(first["label"]), first) if isinstance(first, re.Match) else first
+    call: _Call | None = (
+        _Call(_name(first["label"]), first) if isinstance(first, re.Match) else first
+    )
     while call is not None:
         thought, tool = read.action(call.label), call.found["tool"]
         start = call.found.end()
@@ -180,8 +201,12 @@ def _malformed(read: _Reading, label: str, region: str) -> None:
     read.problems.append(Mistake.of("no form", label=label, line=_short(line)))
 
 
-def _canonical(steps: Sequence[Step], tools: Collection[str] | None, known: Collection[str]) -> list[Step]:
-    """With references and tools by their exact names, where what was written can mean only one of them."""
+def _canonical(
+    steps: Sequence[Step], tools: Collection[str] | None, known: Collection[str]
+) -> list[Step]:
+    """With references and tools by their exact names, where what was written can mean only one of
+    them.
+    """
     labels = {*known, *(step.label for step in steps)}
     by_fold: dict[str, list[str]] = {}
     for tool in tools or ():
@@ -189,11 +214,18 @@ def _canonical(steps: Sequence[Step], tools: Collection[str] | None, known: Coll
 
     def reference(found: re.Match[str]) -> str:
         name = _name(found[0])
-        meant = name in labels or found[0][1] in "EＥ"  # a small letter may as well begin a colour such as #e10
+        meant = (
+            name in labels or found[0][1] in "EＥ"
+        )  # a small letter may as well begin a colour such as #e10
         return name if meant else found[0]
 
     return [
-        replace(step, tool=_tool(step.tool, tools, by_fold), arguments=_MENTION.sub(reference, step.arguments)) for step in steps
+        replace(
+            step,
+            tool=_tool(step.tool, tools, by_fold),
+            arguments=_MENTION.sub(reference, step.arguments),
+        )
+        for step in steps
     ]
 
 
@@ -207,7 +239,9 @@ def _forward(plan: Plan, known: Collection[str]) -> Iterator[str]:
     seen = set(known)
     later = set(plan.labels)
     for step in plan.steps:
-        ahead = [need for need in step.needs if need in later and need not in seen and need != step.label]
+        ahead = [
+            need for need in step.needs if need in later and need not in seen and need != step.label
+        ]
         if ahead:
             yield Mistake.of("later", label=step.label, others=", ".join(ahead))
         seen.add(step.label)

@@ -1,4 +1,6 @@
-"""ReWOO: plan first, gather the evidence in parallel, answer once. Source: Xu et al. 2023, arXiv:2305.18323."""
+"""ReWOO: plan first, gather the evidence in parallel, answer once. Source: Xu et al. 2023,
+arXiv:2305.18323.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,15 @@ from typing import Any, Literal, get_args
 from agentkit.agents.rewoo.asking import ask, check_model
 from agentkit.agents.rewoo.calling import ActionCall, action_return
 from agentkit.agents.rewoo.executor import Action, ActionExecutor
-from agentkit.agents.rewoo.graph import Approve, Cache, Evidence, Known, Limits, execute, still_known
+from agentkit.agents.rewoo.graph import (
+    Approve,
+    Cache,
+    Evidence,
+    Known,
+    Limits,
+    execute,
+    still_known,
+)
 from agentkit.agents.rewoo.plan import Plan
 from agentkit.agents.rewoo.protocol import ChatMessage, ReWOOProtocol
 from agentkit.agents.rewoo.schema import ActionReturn, AgentReturn, AgentStatusCode
@@ -25,11 +35,15 @@ Question = str | ChatMessage | list[ChatMessage]
 Role = Literal["planner", "solver"]
 """What a call of the model is for."""
 OnPlan = Callable[[Plan], Plan | Awaitable[Plan | None] | None]
-"""Looks at a plan before it runs, and gives another one to run that instead; sync, or async in an event loop of its own."""
+"""Looks at a plan before it runs, and gives another one to run that instead; sync, or async in an
+event loop of its own.
+"""
 
 
 class BaseAgent:
-    """What agents in lagent's style have in common: a model, actions and a protocol; `chat` is for the subclass."""
+    """What agents in lagent's style have in common: a model, actions and a protocol; `chat` is for
+    the subclass.
+    """
 
     def __init__(self, llm: object, action_executor: ActionExecutor, protocol: Any) -> None:
         self._llm = llm
@@ -50,7 +64,8 @@ class BaseAgent:
 
 
 class ReWOO(BaseAgent):
-    """Two calls of a model for a question: one writes a plan, one answers from what the plan's steps gave.
+    """Two calls of a model for a question: one writes a plan, one answers from what the plan's
+    steps gave.
 
     It keeps nothing of a chat, so that several threads may use it.
     """
@@ -73,17 +88,23 @@ class ReWOO(BaseAgent):
         approve: Approve | None = None,
         names: Mapping[Role, str] | None = None,
     ) -> None:
-        """`llm`: a Model, an OpenAIWrapper, an object with `chat(messages)`, or a function of the messages that gives a text.
+        """`llm`: a Model, an OpenAIWrapper, an object with `chat(messages)`, or a function of the
+        messages that gives a text.
 
-        `max_turn`: how often the planner is asked for a plan that can run; `at_once`, `timeout_s` (seconds) and `retries` as
-        in `execute`; `replans`: how often the planner may plan again when steps have failed; `on_plan` gets every plan that can
-        run, and may give a changed one; `approve` looks at every call of an action that has effects;
-        `names`: in whose names the model is asked, by default those of `name` with the role behind it.
+        `max_turn`: how often the planner is asked for a plan that can run; `at_once`, `timeout_s`
+            (seconds) and `retries` as
+        in `execute`; `replans`: how often the planner may plan again when steps have failed;
+        `on_plan` gets every plan that can run, and may give a changed one; `approve` looks at every
+        call of an action that has effects;
+        `names`: in whose names the model is asked, by default those of `name` with the role behind
+            it.
         Raises WrongType, WrongArgument.
         """
         check_model(llm)
         if not isinstance(action_executor, ActionExecutor):
-            raise WrongType(f"{name}: give an ActionExecutor with the actions, not {action_executor!r:.200}.")
+            raise WrongType(
+                f"{name}: give an ActionExecutor with the actions, not {action_executor!r:.200}."
+            )
         Limits(at_once, timeout_s, retries)
         _check_settings(name, protocol, max_turn, replans, on_plan, approve)
         self.name = name
@@ -100,20 +121,23 @@ class ReWOO(BaseAgent):
     def chat(self, message: Question, **kwargs: object) -> AgentReturn:
         """Answer; `kwargs` are parameters for the model.
 
-        A plan that cannot run goes back to the planner with what is wrong. When none of `max_turn` can, the answer is made
-        without evidence, and `errmsg` says why; when the model fails, `state` is SERVER_ERR. Raises WrongType for another kind
-        of message, and Stopped.
+        A plan that cannot run goes back to the planner with what is wrong. When none of `max_turn`
+        can, the answer is made without evidence, and `errmsg` says why; when the model fails,
+        `state` is SERVER_ERR. Raises WrongType for another kind of message, and Stopped.
         """
         talk = _Talk.about(message)
         try:
             return self._answered(talk, self._carried_out(talk, kwargs), kwargs)
         except Stopped:
             raise
-        except Exception as error:  # noqa: BLE001 (models of others raise anything; a chat gives a result)
+        except Exception as error:  # noqa: BLE001
+            # Models of others raise anything; a chat gives a result.
             return talk.failed(error)
 
     def answer(self, message: Question, **kwargs: object) -> AgentReturn:
-        """`chat`, which raises what its model or `on_plan` raises instead of telling it in the result."""
+        """`chat`, which raises what its model or `on_plan` raises instead of telling it in the
+        result.
+        """
         talk = _Talk.about(message)
         return self._answered(talk, self._carried_out(talk, kwargs), kwargs)
 
@@ -124,18 +148,26 @@ class ReWOO(BaseAgent):
     def plan(self, message: Question, **kwargs: object) -> Plan:
         """A plan that can run, to be shown, changed and run.
 
-        Raises ResponseParsingError when none of `max_turn` plans can, what the model raises, and Stopped.
+        Raises ResponseParsingError when none of `max_turn` plans can, what the model raises, and
+        Stopped.
         """
         return self._planned(_Talk.about(message), (), kwargs)[1]
 
-    def run(self, plan: Plan, message: Question, *, known: Known | None = None, **kwargs: object) -> AgentReturn:
-        """Run a plan and answer from it; `known` is evidence, or texts, by label: these steps do not run.
+    def run(
+        self, plan: Plan, message: Question, *, known: Known | None = None, **kwargs: object
+    ) -> AgentReturn:
+        """Run a plan and answer from it; `known` is evidence, or texts, by label: these steps do
+        not run.
 
-        Failed steps in it do, with all that need them, see `still_known`. `nodes` of the result is the evidence by label.
+        Failed steps in it do, with all that need them, see `still_known`. `nodes` of the result is
+        the evidence by label.
         Raises WrongType, WrongArgument for a plan that cannot run, and Stopped.
         """
         if not isinstance(plan, Plan):
-            raise WrongType(f"{self.name}: give a Plan to run, not {plan!r:.200}; Plan.from_json reads what to_json gave.")
+            raise WrongType(
+                f"{self.name}: give a Plan to run, not {plan!r:.200}; Plan.from_json reads what"
+                " to_json gave."
+            )
         known = still_known(plan, known or {})
         if problems := plan.problems(self._action_executor.tool_names(), known):
             raise WrongArgument(f"{self.name}: the plan cannot run: {'; '.join(problems)}.")
@@ -155,7 +187,10 @@ class ReWOO(BaseAgent):
         try:
             plan_id, plan = self._planned(talk, (), options)
         except ResponseParsingError as error:
-            problem = f"No plan could be made in {self.max_turn} tries, so the answer has no evidence. The last one: {error}"
+            problem = (
+                f"No plan could be made in {self.max_turn} tries, so the answer has no evidence."
+                f" The last one: {error}"
+            )
             bus.emit(Noted(self.name, problem))
             return problem
         talk.follow(plan, self._evidence(plan, plan_id, {}, talk.cache))
@@ -163,7 +198,9 @@ class ReWOO(BaseAgent):
         return ""
 
     def _replan(self, talk: _Talk, options: Mapping[str, object]) -> None:
-        """While steps have failed and it is allowed: plan anew with what is known; what succeeded is kept."""
+        """While steps have failed and it is allowed: plan anew with what is known; what succeeded
+        is kept.
+        """
         for _ in range(self.replans):
             known = {label: each for label, each in talk.evidence.items() if each.ok}
             if len(known) == len(talk.evidence):
@@ -172,13 +209,19 @@ class ReWOO(BaseAgent):
             try:
                 plan_id, fresh = self._planned(talk, known, options)
             except ResponseParsingError as error:
-                bus.emit(Noted(self.name, f"No better plan could be made in {self.max_turn} tries: {error}"))
+                bus.emit(
+                    Noted(
+                        self.name, f"No better plan could be made in {self.max_turn} tries: {error}"
+                    )
+                )
                 return
             kept = {label: each for label, each in known.items() if label not in fresh.labels}
             plan = Plan((*(step for step in talk.plan.steps if step.label in kept), *fresh.steps))
             talk.follow(plan, self._evidence(plan, plan_id, kept, talk.cache))
 
-    def _planned(self, talk: _Talk, known: Collection[str], options: Mapping[str, object]) -> tuple[str, Plan]:
+    def _planned(
+        self, talk: _Talk, known: Collection[str], options: Mapping[str, object]
+    ) -> tuple[str, Plan]:
         """The plan's id and the first plan that can run; every try stays in the talk's messages."""
         plan_id, wrong = new_id(), ""
         tools = self._action_executor.tool_names()
@@ -205,16 +248,28 @@ class ReWOO(BaseAgent):
         if not isinstance(wanted, Plan):
             raise WrongType(f"{self.name}: on_plan must give a Plan or None, not {wanted!r:.200}.")
         if problems := wanted.problems(self._action_executor.tool_names(), known):
-            raise WrongArgument(f"{self.name}: the plan that on_plan gave cannot run: {'; '.join(problems)}.")
+            raise WrongArgument(
+                f"{self.name}: the plan that on_plan gave cannot run: {'; '.join(problems)}."
+            )
         bus.emit(PlanMade(self.name, plan_id, attempt, [step.to_json() for step in wanted.steps]))
         return wanted
 
-    def _evidence(self, plan: Plan, plan_id: str, known: Mapping[str, Evidence], cache: Cache) -> dict[str, Evidence]:
+    def _evidence(
+        self, plan: Plan, plan_id: str, known: Mapping[str, Evidence], cache: Cache
+    ) -> dict[str, Evidence]:
         return execute(
-            plan, ActionCall(self._action_executor, self.name), at_once=self.at_once, timeout_s=self.timeout_s,
-            retries=self.retries, known=known, cache=cache, agent=self.name, plan_id=plan_id,
-            effects=self._action_executor.effects_of, approve=self._approve,
-        )  # fmt: skip
+            plan,
+            ActionCall(self._action_executor, self.name),
+            at_once=self.at_once,
+            timeout_s=self.timeout_s,
+            retries=self.retries,
+            known=known,
+            cache=cache,
+            agent=self.name,
+            plan_id=plan_id,
+            effects=self._action_executor.effects_of,
+            approve=self._approve,
+        )
 
     def _solver(self, talk: _Talk) -> tuple[str, str]:
         thoughts = [step.thought for step in talk.plan.steps]
@@ -223,7 +278,9 @@ class ReWOO(BaseAgent):
     def _answered(self, talk: _Talk, problem: str, options: Mapping[str, object]) -> AgentReturn:
         prompt, log = self._solver(talk)
         talk.messages.append({"role": "system", "content": log})
-        talk.answer = self._ask([*talk.earlier, {"role": "user", "content": prompt}], "solver", options)
+        talk.answer = self._ask(
+            [*talk.earlier, {"role": "user", "content": prompt}], "solver", options
+        )
         talk.messages.append({"role": "assistant", "content": talk.answer})
         return talk.result(problem)
 
@@ -252,11 +309,20 @@ class _Talk:
     def about(cls, message: object) -> _Talk:
         messages = [{"role": "user", "content": message}] if isinstance(message, str) else message
         messages = [messages] if isinstance(messages, Mapping) else messages
-        if not isinstance(messages, list) or not messages or not all(isinstance(each, Mapping) for each in messages):
-            raise WrongType(f"A message must be a text, a dict or a non-empty list of dicts, but it is {message!r:.200}.")
+        if (
+            not isinstance(messages, list)
+            or not messages
+            or not all(isinstance(each, Mapping) for each in messages)
+        ):
+            raise WrongType(
+                "A message must be a text, a dict or a non-empty list of dicts, but it is"
+                f" {message!r:.200}."
+            )
         kept = [{"role": "user", **each} for each in messages]
         if not isinstance(kept[-1].get("content"), str | list):
-            raise WrongType(f"The last message is the question, but its content is no text: {kept[-1]!r:.200}.")
+            raise WrongType(
+                f"The last message is the question, but its content is no text: {kept[-1]!r:.200}."
+            )
         return cls(text_of(kept[-1].get("content")), kept[:-1], kept, len(kept))
 
     @property
@@ -266,7 +332,9 @@ class _Talk:
     def follow(self, plan: Plan, evidence: dict[str, Evidence]) -> None:
         self.plan, self.evidence = plan, {label: evidence[label] for label in plan.labels}
 
-    def result(self, problem: str = "", state: AgentStatusCode = AgentStatusCode.END) -> AgentReturn:
+    def result(
+        self, problem: str = "", state: AgentStatusCode = AgentStatusCode.END
+    ) -> AgentReturn:
         planned = bool(self.plan.steps)
         return AgentReturn(
             state=state,
@@ -274,7 +342,9 @@ class _Talk:
             response=self.answer,
             inner_steps=self.messages[self.given :],
             nodes=dict(self.evidence) if planned else None,
-            adjacency_list={step.label: list(step.needs) for step in self.plan.steps} if planned else None,
+            adjacency_list=(
+                {step.label: list(step.needs) for step in self.plan.steps} if planned else None
+            ),
             errmsg=problem or None,
         )
 
@@ -282,10 +352,21 @@ class _Talk:
         return self.result(f"{type(error).__name__}: {error}", AgentStatusCode.SERVER_ERR)
 
 
-def _check_settings(name: str, protocol: object, max_turn: object, replans: object, on_plan: object, approve: object) -> None:
+def _check_settings(
+    name: str, protocol: object, max_turn: object, replans: object, on_plan: object, approve: object
+) -> None:
     if isinstance(protocol, type) or not (on_plan is None or callable(on_plan)):
-        raise WrongType(f"{name}: give a protocol such as ReWOOProtocol() and a function on_plan, not {protocol!r}, {on_plan!r}.")
+        raise WrongType(
+            f"{name}: give a protocol such as ReWOOProtocol() and a function on_plan, not"
+            f" {protocol!r}, {on_plan!r}."
+        )
     if not (approve is None or callable(approve)):
-        raise WrongType(f"{name}: approve must be a function of a tool's name and its arguments, not {approve!r:.200}.")
+        raise WrongType(
+            f"{name}: approve must be a function of a tool's name and its arguments, not"
+            f" {approve!r:.200}."
+        )
     if not (isinstance(max_turn, int) and isinstance(replans, int)) or max_turn < 1 or replans < 0:
-        raise WrongArgument(f"{name}: max_turn={max_turn!r} and replans={replans!r}, but they must be integers >= 1 and >= 0.")
+        raise WrongArgument(
+            f"{name}: max_turn={max_turn!r} and replans={replans!r}, but they must be integers >= 1"
+            " and >= 0."
+        )

@@ -50,7 +50,9 @@ class AgentStatusCode(IntEnum):
 
 @dataclass
 class ActionReturn:
-    """What an action gave: `result` holds items with `type` and `content`, `errmsg` says why there is none."""
+    """What an action gave: `result` holds items with `type` and `content`, `errmsg` says why there
+    is none.
+    """
 
     args: Any = None
     """The arguments by name; where they could not be read, what was given under `inputs`."""
@@ -65,16 +67,22 @@ class ActionReturn:
     valid: ActionValidCode | int | None = ActionValidCode.OPEN
 
     def format_result(self) -> str:
-        """The items line by line: texts as they are, others as `[type](content)`; raises WrongType for another form."""
+        """The items line by line: texts as they are, others as `[type](content)`; raises WrongType
+        for another form.
+        """
         return "\n".join(map(self._line, self.result or []))
 
     def _line(self, item: Any) -> str:
         if not isinstance(item, dict) or not item.keys() >= {"type", "content"}:
             raise WrongType(
-                f"{self.type or 'The action'} gave the result {self.result!r:.200}; give a list of items such as "
-                '{"type": "text", "content": "..."}.'
+                f"{self.type or 'The action'} gave the result {self.result!r:.200}; give a list of"
+                ' items such as {"type": "text", "content": "..."}.'
             )
-        return str(item["content"]) if item["type"] == "text" else f"[{item['type']}]({item['content']})"
+        return (
+            str(item["content"])
+            if item["type"] == "text"
+            else f"[{item['type']}]({item['content']})"
+        )
 
 
 @dataclass

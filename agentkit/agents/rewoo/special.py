@@ -1,4 +1,6 @@
-"""Actions that are there from the start: plain functions, and the answers to calls of no or an unknown action."""
+"""Actions that are there from the start: plain functions, and the answers to calls of no or an
+unknown action.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,23 @@ class FunctionAction(BaseAction):
     """A plain function, sync or async, as an action."""
 
     def __init__(
-        self, function: Callable[..., object], name: str | None = None, description: str | None = None, *, enable: bool = True
+        self,
+        function: Callable[..., object],
+        name: str | None = None,
+        description: str | None = None,
+        *,
+        enable: bool = True,
     ) -> None:
-        """Name and description are the function's own unless given; raises WrongType for what cannot be called."""
+        """Name and description are the function's own unless given; raises WrongType for what
+        cannot be called.
+        """
         if not callable(function):
             raise WrongType(f"an action must be a BaseAction or a function, not {function!r:.200}.")
         told = describe(function)
         told["name"] = name or getattr(function, "_name", None) or told["name"]
-        told["description"] = description or getattr(function, "_description", None) or told["description"]
+        told["description"] = (
+            description or getattr(function, "_description", None) or told["description"]
+        )
         self.function = function
         super().__init__(told, enable=enable)
 
@@ -83,7 +94,9 @@ class FinishAction(BaseAction):
 
     effects = "none"
 
-    def __init__(self, description: Description | None = None, parser: type[BaseParser] = BaseParser) -> None:
+    def __init__(
+        self, description: Description | None = None, parser: type[BaseParser] = BaseParser
+    ) -> None:
         super().__init__(description, parser, enable=True)
 
     @tool_api
@@ -94,10 +107,16 @@ class FinishAction(BaseAction):
             response (str): the final result.
         """
         said = [{"type": "text", "content": response}]
-        return ActionReturn({"text": response}, type=self.name, result=said, valid=ActionValidCode.FINISH)
+        return ActionReturn(
+            {"text": response}, type=self.name, result=said, valid=ActionValidCode.FINISH
+        )
 
 
 def _invalid(name: str, said: str | None, default: str) -> ActionReturn:
     return ActionReturn(
-        {"text": said}, type=name, errmsg=said or default, valid=ActionValidCode.INVALID, state=ActionStatusCode.API_ERROR
+        {"text": said},
+        type=name,
+        errmsg=said or default,
+        valid=ActionValidCode.INVALID,
+        state=ActionStatusCode.API_ERROR,
     )

@@ -1,4 +1,6 @@
-"""What an agent's plans can use beside actions: its registered functions, its code execution, and other agents."""
+"""What an agent's plans can use beside actions: its registered functions, its code execution, and
+other agents.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,13 @@ _END = "TERMINATE"
 _asked: ContextVar[frozenset[int]] = ContextVar("agentkit_asked_workers", default=frozenset())
 """The workers that are being asked around here, by their ids."""
 _KINDS = {
-    "string": "STRING", "integer": "NUMBER", "number": "FLOAT", "boolean": "BOOLEAN", "array": "Array", "object": "OBJECT",
-}  # fmt: skip
+    "string": "STRING",
+    "integer": "NUMBER",
+    "number": "FLOAT",
+    "boolean": "BOOLEAN",
+    "array": "Array",
+    "object": "OBJECT",
+}
 
 
 class RegisteredFunction(BaseAction):
@@ -48,7 +55,9 @@ class RegisteredFunction(BaseAction):
 
 
 class CodeAction(BaseAction):
-    """Runs a block of code where its agent runs code; one block at a time. An exit code other than 0 is a failure."""
+    """Runs a block of code where its agent runs code; one block at a time. An exit code other than
+    0 is a failure.
+    """
 
     def __init__(self, agent: ConversableAgent) -> None:
         super().__init__({**self.__tool_description__, "name": "run_code"})
@@ -69,7 +78,11 @@ class CodeAction(BaseAction):
         said = output.strip()
         if exit_code == 0:
             return ActionReturn(type=self.name, result=[{"type": "text", "content": said}])
-        return ActionReturn(type=self.name, errmsg=f"exit code {exit_code}: {said}", state=ActionStatusCode.API_ERROR)
+        return ActionReturn(
+            type=self.name,
+            errmsg=f"exit code {exit_code}: {said}",
+            state=ActionStatusCode.API_ERROR,
+        )
 
     def _run(self, language: str, code: str) -> tuple[int, str]:
         executor: CodeExecutor | None = self._agent.code_executor
@@ -82,14 +95,18 @@ class CodeAction(BaseAction):
         with telling_stops(self._agent.name, language, code, place):
             done = executor.execute_code_blocks([CodeBlock(code=code, language=language)])
         seconds = time.monotonic() - began
-        bus.emit(CodeRan(self._agent.name, language, code, done.exit_code, done.output, place, seconds))
+        bus.emit(
+            CodeRan(self._agent.name, language, code, done.exit_code, done.output, place, seconds)
+        )
         return done.exit_code, done.output
 
 
 class Worker:
-    """Another agent that answers questions of a plan, each in a silent chat of its own; one question at a time.
+    """Another agent that answers questions of a plan, each in a silent chat of its own; one
+    question at a time.
 
-    Calls of functions that the worker makes are executed for it, so that the answer is the first message without a call.
+    Calls of functions that the worker makes are executed for it, so that the answer is the first
+    message without a call.
     """
 
     def __init__(self, owner: str, agent: ConversableAgent) -> None:
@@ -101,15 +118,23 @@ class Worker:
         """As plans write it."""
         self._lock = threading.Lock()
         self._asker = ConversableAgent(
-            owner, is_termination_msg=_is_answer, max_consecutive_auto_reply=MOST_CALLS, human_input_mode="NEVER",
+            owner,
+            is_termination_msg=_is_answer,
+            max_consecutive_auto_reply=MOST_CALLS,
+            human_input_mode="NEVER",
             default_auto_reply=None,
-        )  # fmt: skip
+        )
         self._asker._function_map = agent.function_map
 
     async def _ask(self, mode: Mode, /, question: str) -> str:
-        """The worker's answer; raises AgentkitError for none and for a circle of workers, what the chat raises, and Stopped."""
+        """The worker's answer; raises AgentkitError for none and for a circle of workers, what the
+        chat raises, and Stopped.
+        """
         if id(self.agent) in _asked.get():
-            raise AgentkitError(f"{self.agent.name} waits for this answer itself; workers cannot ask one another in a circle.")
+            raise AgentkitError(
+                f"{self.agent.name} waits for this answer itself; workers cannot ask one another in"
+                " a circle."
+            )
         with _one_at_a_time(self._lock), _within(self.agent):
             settings = {"message": question, "silent": True, "summary_method": None}
             chat = await mode.peer(self._asker, "initiate_chat", self.agent, **settings)
@@ -133,10 +158,20 @@ class Worker:
 
 class _Asking(BaseAction):
     def __init__(self, worker: Worker, ask: Callable[..., object]) -> None:
-        about = "what it is asked, complete in itself: it knows nothing of the conversation or of other steps"
+        about = (
+            "what it is asked, complete in itself: it knows nothing of the conversation or of other"
+            " steps"
+        )
         question = {"name": "question", "type": "STRING", "description": about}
         said = f"Asks {worker.agent.name}: {worker.agent.description or 'another agent'}"
-        super().__init__({"name": worker.name, "description": said, "parameters": [question], "required": ["question"]})
+        super().__init__(
+            {
+                "name": worker.name,
+                "description": said,
+                "parameters": [question],
+                "required": ["question"],
+            }
+        )
         self._ask = ask
 
     def run(self, question: str) -> object:
@@ -172,9 +207,15 @@ def _is_answer(message: Mapping[str, object]) -> bool:
 def _described(schema: Mapping[str, Any]) -> Description:
     taken = schema.get("parameters") or {}
     parameters = [
-        {"name": name, "type": _KINDS.get(str(each.get("type")), "STRING"), "description": str(each.get("description") or "")}
+        {
+            "name": name,
+            "type": _KINDS.get(str(each.get("type")), "STRING"),
+            "description": str(each.get("description") or ""),
+        }
         for name, each in (taken.get("properties") or {}).items()
     ]
-    required = [name for name in taken.get("required") or () if name in (taken.get("properties") or {})]
+    required = [
+        name for name in taken.get("required") or () if name in (taken.get("properties") or {})
+    ]
     described = {"name": schema["name"], "description": schema.get("description") or ""}
     return {**described, "parameters": parameters, "required": required}

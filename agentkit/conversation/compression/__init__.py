@@ -1,4 +1,6 @@
-"""Compression of long histories: the capability for any agent, and the strategies by which it shortens."""
+"""Compression of long histories: the capability for any agent, and the strategies by which it
+shortens.
+"""
 
 from __future__ import annotations
 
@@ -10,4 +12,13 @@ from agentkit.conversation.compression.strategy import Scope, Strategy
 from agentkit.conversation.compression.tool_output import ToolOutput
 from agentkit.conversation.compression.window import SlidingWindow
 
-__all__ = ["Compression", "Extraction", "ModelSummary", "Scope", "SlidingWindow", "Strategy", "ToolOutput", "summary_message"]
+__all__ = [
+    "Compression",
+    "Extraction",
+    "ModelSummary",
+    "Scope",
+    "SlidingWindow",
+    "Strategy",
+    "ToolOutput",
+    "summary_message",
+]

@@ -1,4 +1,6 @@
-"""One attempt to shorten a history: it is measured, checked, paid for and told; what fails leaves the history whole."""
+"""One attempt to shorten a history: it is measured, checked, paid for and told; what fails leaves
+the history whole.
+"""
 
 from __future__ import annotations
 
@@ -62,15 +64,20 @@ class Attempt:
         return self.fixed + self.meter.count(messages)
 
     def due_at(self, trigger: int, messages: Sequence[Stored]) -> int:
-        """Tokens from which on this history is shortened: the trigger, or more where the first message takes most of it.
+        """Tokens from which on this history is shortened: the trigger, or more where the first
+        message takes most of it.
 
-        Otherwise such a history would be shortened again for every reply, and each time a model might have to be paid.
+        Otherwise such a history would be shortened again for every reply, and each time a model
+        might have to be paid.
         """
         least = self.tokens(divide(messages, 1)[0])
         return max(trigger, min(least + trigger // 2, (trigger + self.limit) // 2))
 
-    async def run(self, before: Messages, shorten: Callable[[], Awaitable[Messages]]) -> Messages | None:
-        """The shorter history; None when that failed. Both are told by the event Compressed and on the console.
+    async def run(
+        self, before: Messages, shorten: Callable[[], Awaitable[Messages]]
+    ) -> Messages | None:
+        """The shorter history; None when that failed. Both are told by the event Compressed and on
+        the console.
 
         Raises Stopped, and nothing else.
         """
@@ -83,8 +90,13 @@ class Attempt:
                 error = self.wrong(before, made)
             except Stopped:
                 raise
-            except Exception as raised:  # noqa: BLE001 (strategies and clients of others raise anything)
-                error = str(raised) if isinstance(raised, AgentkitError) else f"{type(raised).__name__}: {raised}"
+            except Exception as raised:  # noqa: BLE001
+                # Strategies and clients of others raise anything.
+                error = (
+                    str(raised)
+                    if isinstance(raised, AgentkitError)
+                    else f"{type(raised).__name__}: {raised}"
+                )
         after = made if made is not None and not error else before
         self._tell(before, after, error, spent, time.monotonic() - began)
         return None if error else made
@@ -96,38 +108,73 @@ class Attempt:
         taken, was = self.tokens(after), self.tokens(before)
         if taken > self.limit:
             return f"the shortened history takes {taken} tokens, {self.limit} are allowed"
-        return f"the shortened history takes {taken} tokens, no less than the {was} before" if taken >= was else ""
+        return (
+            f"the shortened history takes {taken} tokens, no less than the {was} before"
+            if taken >= was
+            else ""
+        )
 
-    def _tell(self, before: Messages, after: Messages, error: str, spent: Spending, seconds: float) -> None:
+    def _tell(
+        self, before: Messages, after: Messages, error: str, spent: Spending, seconds: float
+    ) -> None:
         was, taken = self.tokens(before), self.tokens(after)
         stayed = set(map(id, before))  # a message that stays may look like a summary, too
-        summaries = [each["content"] for each in after if is_summary(each) and id(each) not in stayed]
+        summaries = [
+            each["content"] for each in after if is_summary(each) and id(each) not in stayed
+        ]
         event = Compressed(
-            self.agent, self.strategy, not error, len(before), len(after), was, taken, spent.tokens, spent.cost, seconds,
-            self.meter.estimated, "\n\n".join(summaries), error,
-        )  # fmt: skip
+            self.agent,
+            self.strategy,
+            not error,
+            len(before),
+            len(after),
+            was,
+            taken,
+            spent.tokens,
+            spent.cost,
+            seconds,
+            self.meter.estimated,
+            "\n\n".join(summaries),
+            error,
+        )
         line = f">>>> {self.agent}: the history of {len(before)} messages ({was} tokens) "
-        line += f"was not shortened: {error}" if error else f"was shortened to {len(after)} ({taken} tokens), {self.strategy}"
+        line += (
+            f"was not shortened: {error}"
+            if error
+            else f"was shortened to {len(after)} ({taken} tokens), {self.strategy}"
+        )
         telling.tell(event, line, is_quiet())
 
 
-def assembled(parts: tuple[Messages, Messages, Messages], strategies: Sequence[Strategy], attempt: Attempt, trigger: int,
-              client: Any, agent: Any) -> Messages:  # fmt: skip
-    """Head, shortened middle and tail of a history that was divided; cited passages of the middle stay in its summary.
+def assembled(
+    parts: tuple[Messages, Messages, Messages],
+    strategies: Sequence[Strategy],
+    attempt: Attempt,
+    trigger: int,
+    client: Any,
+    agent: Any,
+) -> Messages:
+    """Head, shortened middle and tail of a history that was divided; cited passages of the middle
+    stay in its summary.
 
-    Half of what is free below `trigger` is left for what comes. Raises AgentkitError where there is nothing to shorten, or no
-    room for what would stand for it, and what the strategies raise.
+    Half of what is free below `trigger` is left for what comes. Raises AgentkitError where there is
+    nothing to shorten, or no room for what would stand for it, and what the strategies raise.
     """
     head, middle, tail = parts
     kept = [*head, *tail]
     taken = attempt.tokens(kept)
     if not middle:
-        raise AgentkitError("there is nothing between the first message and the newest ones that could be shortened")
+        raise AgentkitError(
+            "there is nothing between the first message and the newest ones that could be shortened"
+        )
     room = (trigger - taken) // 2
     if room < _LEAST_ROOM:  # what must stay may fill what is below the trigger, but not the limit
         room = (attempt.limit - taken) // 2
     if room < _LEAST_ROOM:
-        raise AgentkitError(f"what has to stay takes {taken} of the {attempt.limit} tokens; there is no room for a summary")
+        raise AgentkitError(
+            f"what has to stay takes {taken} of the {attempt.limit} tokens; there is no room for a"
+            " summary"
+        )
     meter = attempt.meter
     needed = room_needed(middle, kept, room, meter)
     scope = Scope(meter, room - needed, frozenset(cited([*kept, *middle])), client, agent)

@@ -1,4 +1,6 @@
-"""Compression: keeps the history that an agent's model is sent below a limit, by one strategy or several in turn."""
+"""Compression: keeps the history that an agent's model is sent below a limit, by one strategy or
+several in turn.
+"""
 
 from __future__ import annotations
 
@@ -25,18 +27,22 @@ from agentkit.messages import Given
 
 
 class Compression:
-    """Shortens a history before the model is asked, as soon as all that is sent (tools included) reaches `trigger`.
+    """Shortens a history before the model is asked, as soon as all that is sent (tools included)
+    reaches `trigger`.
 
-    `trigger` is a share of the model's window or a number of tokens; where the first message alone takes more than half of that,
-    it is so much later, as far as the limit allows. The system message, the first and at least the newest
-    message stay as they are, `keep_last` messages where there is room; calls stay with their results, and cited passages in the
-    summary. After a success no more than `limit` tokens are sent: by default the model's window, or the trigger where the window
-    is not known. A failure leaves the history whole; both are told by the event Compressed. After a failure the same history is
-    tried again when it has grown by a quarter, or has reached the limit. With `broadcast` the agent that is talked with (in a
-    group chat everybody) gets the shorter history, too; a group's transcript stays whole.
+    `trigger` is a share of the model's window or a number of tokens; where the first message alone
+    takes more than half of that, it is so much later, as far as the limit allows. The system
+    message, the first and at least the newest message stay as they are, `keep_last` messages where
+    there is room; calls stay with their results, and cited passages in the
+    summary. After a success no more than `limit` tokens are sent: by default the model's window, or
+    the trigger where the window is not known. A failure leaves the history whole; both are told by
+    the event Compressed. After a failure the same history is tried again when it has grown by a
+    quarter, or has reached the limit. With `broadcast` the agent that is talked with (in a group
+    chat everybody) gets the shorter history, too; a group's transcript stays whole.
 
-    `strategy` is one or several in turn until the messages fit; by default the model's summary. `model` counts where no agent
-    says which model it is. Raises WrongType and WrongArgument for what cannot be.
+    `strategy` is one or several in turn until the messages fit; by default the model's summary.
+    `model` counts where no agent says which model it is. Raises WrongType and WrongArgument for
+    what cannot be.
     """
 
     def __init__(
@@ -54,7 +60,9 @@ class Compression:
         check_count("Compression", "keep_last", keep_last)
         check_count("Compression", "limit", 1 if limit is None else limit)
         if limit == 0:
-            raise WrongArgument("Compression: limit=0 leaves room for nothing; give a number of tokens, or None.")
+            raise WrongArgument(
+                "Compression: limit=0 leaves room for nothing; give a number of tokens, or None."
+            )
         check_flag("Compression", "broadcast", broadcast)
         self._keep_last = max(1, keep_last)
         self._limit = limit
@@ -73,13 +81,14 @@ class Compression:
     def add_to_agent(self, agent: ConversableAgent) -> None:
         """Shorten what this agent's model is sent from now on.
 
-        Raises WrongArgument when that is done already, when `trigger` is a share of a window that nobody knows, and for a
-        GroupChatManager, which answers by its members.
+        Raises WrongArgument when that is done already, when `trigger` is a share of a window that
+        nobody knows, and for a GroupChatManager, which answers by its members.
         """
         if hasattr(agent, "groupchat"):
             raise WrongArgument(
-                f"{agent.name} leads a group, whose members answer: add the compression to them, and give the GroupChat "
-                "select_speaker_transform_messages for the choice of speakers."
+                f"{agent.name} leads a group, whose members answer: add the compression to them,"
+                " and give the GroupChat select_speaker_transform_messages for the choice of"
+                " speakers."
             )
         entries = agent._reply_func_list
         if any(entry["reply_func"] is self._reply for entry in entries):
@@ -88,17 +97,31 @@ class Compression:
             self._bounds(*model_of(agent))
         agent.register_reply([Agent, None], self._reply, position=before_the_model(agent))
 
-    async def _compress(self, mode: Mode, /, messages: Messages, agent: ConversableAgent | None = None) -> Messages:
-        """The messages, shortened when they reach the trigger; those given when they do not, or when that fails."""
+    async def _compress(
+        self, mode: Mode, /, messages: Messages, agent: ConversableAgent | None = None
+    ) -> Messages:
+        """The messages, shortened when they reach the trigger; those given when they do not, or
+        when that fails.
+        """
         return await self._shorter(mode, messages, agent, None)
 
     compress = faces(_compress)[0]
 
-    async def _shorter(self, mode: Mode, messages: Messages, agent: ConversableAgent | None, peer: Agent | None) -> Messages:
-        name, window = model_of(agent) if agent is not None else (self._model, window_named(self._model))
+    async def _shorter(
+        self, mode: Mode, messages: Messages, agent: ConversableAgent | None, peer: Agent | None
+    ) -> Messages:
+        name, window = (
+            model_of(agent) if agent is not None else (self._model, window_named(self._model))
+        )
         trigger, limit = self._bounds(name, window)
-        meter = self._meters.get(name) or self._meters.setdefault(name, Meter(name, agent and agent.client))
-        fixed = 0 if agent is None else meter.fixed(agent._oai_system_message, offered_tools(agent.llm_config))
+        meter = self._meters.get(name) or self._meters.setdefault(
+            name, Meter(name, agent and agent.client)
+        )
+        fixed = (
+            0
+            if agent is None
+            else meter.fixed(agent._oai_system_message, offered_tools(agent.llm_config))
+        )
         attempt = Attempt(agent.name if agent is not None else "", self.name, meter, fixed, limit)
         tokens = attempt.tokens(messages)
         if tokens < trigger or tokens < (trigger := attempt.due_at(trigger, messages)):
@@ -106,18 +129,24 @@ class Compression:
         failure = self._failures.get(agent, peer)
         if failure is not None and failure.rests(messages, tokens, self._limit or window):
             return messages
-        made = await attempt.run(messages, lambda: mode.block(self._shortened, messages, attempt, trigger, agent))
+        made = await attempt.run(
+            messages, lambda: mode.block(self._shortened, messages, attempt, trigger, agent)
+        )
         self._failures.put(agent, peer, Failure(list(messages), tokens) if made is None else None)
         return messages if made is None else made
 
     def apply_transform(self, messages: list[Given]) -> list[Given]:
-        """The same as a message transform, for `TransformMessages`; without an agent a strategy may lack a model."""
+        """The same as a message transform, for `TransformMessages`; without an agent a strategy may
+        lack a model.
+        """
         shown = cast(Messages, messages)
         made = self.compress(self._as_before(None, None, shown))
         self._views.put(None, None, (shown[:-1], made[:-1]))
         return cast(list[Given], list(made))
 
-    def get_logs(self, pre_transform_messages: list[Given], post_transform_messages: list[Given]) -> tuple[str, bool]:
+    def get_logs(
+        self, pre_transform_messages: list[Given], post_transform_messages: list[Given]
+    ) -> tuple[str, bool]:
         """How many messages became how many, and whether any did."""
         before, after = len(pre_transform_messages), len(post_transform_messages)
         if pre_transform_messages == post_transform_messages:
@@ -126,9 +155,13 @@ class Compression:
 
     def _reply_function(self) -> Any:
         async def _compress_history(
-            recipient: ConversableAgent, mode: Mode, /, messages: Messages | None = None, sender: Agent | None = None,
+            recipient: ConversableAgent,
+            mode: Mode,
+            /,
+            messages: Messages | None = None,
+            sender: Agent | None = None,
             config: object = None,
-        ) -> tuple[bool, Any]:  # fmt: skip
+        ) -> tuple[bool, Any]:
             """Reply function: never final; those asked after it see the shortened history."""
             stored = list(recipient.chat_messages.get(sender) or ()) if sender is not None else []
             shown = list(conversation(recipient, messages, sender))
@@ -137,15 +170,21 @@ class Compression:
             if made is shown:
                 return False, None
             if not keep(recipient, sender, stored, shown, made):
-                self._views.put(recipient, sender, (shown[:-1], made[:-1]))  # hooks change the last message
+                self._views.put(
+                    recipient, sender, (shown[:-1], made[:-1])
+                )  # hooks change the last message
             elif self._broadcast:
                 broadcast(recipient, sender, stored)
             return Continued(made)
 
         return _compress_history
 
-    def _as_before(self, agent: ConversableAgent | None, peer: Agent | None, shown: Messages) -> Messages:
-        """A history that is not stored shorter: what was made of its beginning the last time, and what is new."""
+    def _as_before(
+        self, agent: ConversableAgent | None, peer: Agent | None, shown: Messages
+    ) -> Messages:
+        """A history that is not stored shorter: what was made of its beginning the last time, and
+        what is new.
+        """
         old, made = self._views.get(agent, peer) or ([], [])
         return [*made, *shown[len(old) :]] if old and goes_on(shown, old) else shown
 
@@ -156,18 +195,25 @@ class Compression:
             return min(self._trigger, limit or self._trigger), limit or self._trigger
         if limit is None:
             raise WrongArgument(
-                f"Compression: trigger={self._trigger} is a share of the window of {model!r}, which is not known; "
-                f"give limit= or trigger= as a number of tokens, or {how_to_set_window(model)}."
+                f"Compression: trigger={self._trigger} is a share of the window of {model!r}, which"
+                " is not known; give limit= or trigger= as a number of tokens, or"
+                f" {how_to_set_window(model)}."
             )
         return int(self._trigger * limit), limit
 
-    def _shortened(self, messages: Messages, attempt: Attempt, trigger: int, agent: ConversableAgent | None) -> Messages:
+    def _shortened(
+        self, messages: Messages, attempt: Attempt, trigger: int, agent: ConversableAgent | None
+    ) -> Messages:
         parts = self._divided(messages, attempt, trigger)
         client = agent.client if agent is not None else None
         return assembled(parts, self._strategies, attempt, trigger, client, agent)
 
-    def _divided(self, messages: Messages, attempt: Attempt, trigger: int) -> tuple[Messages, Messages, Messages]:
-        """Head, middle and tail; of the newest messages fewer stay where they alone would fill the room."""
+    def _divided(
+        self, messages: Messages, attempt: Attempt, trigger: int
+    ) -> tuple[Messages, Messages, Messages]:
+        """Head, middle and tail; of the newest messages fewer stay where they alone would fill the
+        room.
+        """
         for keep_last in range(self._keep_last, 0, -1):
             head, middle, tail = divide(messages, keep_last)
             if middle and attempt.tokens([*head, *tail]) <= 3 * trigger // 4:
@@ -176,23 +222,41 @@ class Compression:
 
 
 def _checked_strategies(strategy: Any) -> list[Strategy]:
-    given = list(strategy) if isinstance(strategy, list | tuple) else [ModelSummary() if strategy is None else strategy]
+    given = (
+        list(strategy)
+        if isinstance(strategy, list | tuple)
+        else [ModelSummary() if strategy is None else strategy]
+    )
     for each in given or [None]:
         if not isinstance(each, Strategy):
-            raise WrongType(f"Compression: strategy must be a strategy or a list of them, not {each!r:.80}.")
+            raise WrongType(
+                f"Compression: strategy must be a strategy or a list of them, not {each!r:.80}."
+            )
     return given
 
 
 def before_the_model(agent: ConversableAgent) -> int:
-    """The position in the agent's reply table right before its model is asked; the first one when it is not there."""
+    """The position in the agent's reply table right before its model is asked; the first one when
+    it is not there.
+    """
     cores = [core_of(entry["reply_func"]) for entry in agent._reply_func_list]
-    return next((place for place, core in enumerate(cores) if getattr(core, "asks_model", False)), 0)
+    return next(
+        (place for place, core in enumerate(cores) if getattr(core, "asks_model", False)), 0
+    )
 
 
 def checked_trigger(owner: str, argument: str, value: object) -> float:
-    """A trigger: a share (float up to 1) or tokens (int); raises WrongType or WrongArgument for what is neither."""
+    """A trigger: a share (float up to 1) or tokens (int); raises WrongType or WrongArgument for
+    what is neither.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise WrongType(f"{owner}: {argument} must be a share up to 1.0 or a number of tokens, not {value!r:.80}.")
+        raise WrongType(
+            f"{owner}: {argument} must be a share up to 1.0 or a number of tokens, not"
+            f" {value!r:.80}."
+        )
     if not 0 < value < float("inf"):
-        raise WrongArgument(f"{owner}: {argument}={value!r} must be above 0: a share up to 1.0, or a number of tokens.")
+        raise WrongArgument(
+            f"{owner}: {argument}={value!r} must be above 0: a share up to 1.0, or a number of"
+            " tokens."
+        )
     return int(value) if value > 1 else value

@@ -1,4 +1,6 @@
-"""Citations: which passages of a shortened history are still cited, and how they are kept in its summary."""
+"""Citations: which passages of a shortened history are still cited, and how they are kept in its
+summary.
+"""
 
 from __future__ import annotations
 
@@ -36,19 +38,27 @@ def passages(messages: Iterable[AnyMessage]) -> dict[int, Passage]:
     """The passages in the messages by their number; of two with the same number the newer one."""
     return {
         found.marker: found
-        for message in messages for text in texts(message) if "<passage" in text
+        for message in messages
+        for text in texts(message)
+        if "<passage" in text
         for found in parse_passages(text)
-    }  # fmt: skip
+    }
 
 
 def room_needed(middle: Sequence[Stored], kept: Sequence[Stored], room: int, meter: Meter) -> int:
-    """Tokens, half of `room` at most, that the cited passages of the middle will take in the summary."""
+    """Tokens, half of `room` at most, that the cited passages of the middle will take in the
+    summary.
+    """
     wanted = _wanted(middle, [*kept, *middle], kept)
     return min(room // 2, meter.count([summary_message(_block(wanted))])) if wanted else 0
 
 
-def with_passages(made: Messages, middle: Sequence[Stored], kept: Sequence[Stored], room: int, meter: Meter) -> Messages:
-    """The messages made of the middle, with its passages that are still cited in the summary; texts are cut to fit `room`."""
+def with_passages(
+    made: Messages, middle: Sequence[Stored], kept: Sequence[Stored], room: int, meter: Meter
+) -> Messages:
+    """The messages made of the middle, with its passages that are still cited in the summary; texts
+    are cut to fit `room`.
+    """
     wanted = _wanted(middle, [*kept, *made], [*kept, *made])
     if not wanted:
         return made
@@ -57,10 +67,16 @@ def with_passages(made: Messages, middle: Sequence[Stored], kept: Sequence[Store
     place = next((place for place, message in enumerate(made) if is_summary(message)), None)
     if place is None:
         return [summary_message(block), *made]
-    return [*made[:place], {**made[place], "content": f"{made[place]['content']}\n\n{block}"}, *made[place + 1 :]]
+    return [
+        *made[:place],
+        {**made[place], "content": f"{made[place]['content']}\n\n{block}"},
+        *made[place + 1 :],
+    ]
 
 
-def _wanted(middle: Sequence[Stored], citing: Sequence[Stored], there: Sequence[Stored]) -> list[Passage]:
+def _wanted(
+    middle: Sequence[Stored], citing: Sequence[Stored], there: Sequence[Stored]
+) -> list[Passage]:
     found = passages(middle)
     if not found:
         return []

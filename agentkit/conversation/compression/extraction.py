@@ -1,4 +1,6 @@
-"""A summary without a model: the sentences of the messages that say most, in their order and with who said them."""
+"""A summary without a model: the sentences of the messages that say most, in their order and with
+who said them.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class _Line:
 
 
 class Extraction:
-    """Keeps the sentences that say most, with names, numbers and citations favoured; deterministic, and asks nobody."""
+    """Keeps the sentences that say most, with names, numbers and citations favoured; deterministic,
+    and asks nobody.
+    """
 
     name = "extraction"
 
@@ -48,7 +52,9 @@ class Extraction:
         """One message with the best sentences; raises AgentkitError when there is room for none."""
         text = extract(messages, scope.room - scope.meter.count([summary_message("")]), scope.meter)
         if not text:
-            raise AgentkitError(f"no sentence of the {len(messages)} messages fits into {scope.room} tokens")
+            raise AgentkitError(
+                f"no sentence of the {len(messages)} messages fits into {scope.room} tokens"
+            )
         return [summary_message(text)]
 
 
@@ -73,7 +79,9 @@ def extract(messages: Messages, room: int, meter: Meter) -> str:
 
 def _lines(messages: Messages) -> Iterator[_Line]:
     for message in messages:
-        for label, text in said(message, passages=False):  # those that are cited are kept beside the summary
+        for label, text in said(
+            message, passages=False
+        ):  # those that are cited are kept beside the summary
             if label == "SUMMARY":
                 for raw in text.splitlines():
                     if found := _EARLIER.fullmatch(raw.strip()):
@@ -87,12 +95,20 @@ def _lines(messages: Messages) -> Iterator[_Line]:
 
 
 def _line(label: str, text: str) -> _Line:
-    facts = 0.5 * bool(_NUMBER.search(text)) + 0.25 * min(2, len(_NAME.findall(text))) + 0.5 * bool(_CITATION.search(text))
-    return _Line(label, text, frozenset(stems(text)), (1 + facts) * (0.5 if text.endswith("?") else 1.0))
+    facts = (
+        0.5 * bool(_NUMBER.search(text))
+        + 0.25 * min(2, len(_NAME.findall(text)))
+        + 0.5 * bool(_CITATION.search(text))
+    )
+    return _Line(
+        label, text, frozenset(stems(text)), (1 + facts) * (0.5 if text.endswith("?") else 1.0)
+    )
 
 
 def _by_worth(lines: Sequence[_Line]) -> list[int]:
-    """Places of the lines, those first that say most for their length; words that all say weigh little."""
+    """Places of the lines, those first that say most for their length; words that all say weigh
+    little.
+    """
     counts = Counter(one for line in lines for one in line.stems)
     rarity = {one: math.log(1 + len(lines) / count) for one, count in counts.items()}
 
@@ -101,10 +117,16 @@ def _by_worth(lines: Sequence[_Line]) -> list[int]:
         return line.weight * informed / math.sqrt(8 + len(line.text) / 4)
 
     worths = [worth(line) for line in lines]
-    return [place for place in sorted(range(len(lines)), key=lambda place: (-worths[place], place)) if lines[place].stems]
+    return [
+        place
+        for place in sorted(range(len(lines)), key=lambda place: (-worths[place], place))
+        if lines[place].stems
+    ]
 
 
 def _repeats(line: _Line, seen: dict[str, list[frozenset[str]]]) -> bool:
-    """Whether a chosen line says nearly the same; only those are compared that share its rarest word so far."""
+    """Whether a chosen line says nearly the same; only those are compared that share its rarest
+    word so far.
+    """
     rarest = min((seen.get(one, []) for one in line.stems), key=len)
     return any(len(line.stems & other) >= _ALIKE * len(line.stems | other) for other in rarest)

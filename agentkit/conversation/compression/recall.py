@@ -1,4 +1,6 @@
-"""What a compression recalls of a conversation: it keeps neither of the two who talk alive, and lets failures rest."""
+"""What a compression recalls of a conversation: it keeps neither of the two who talk alive, and
+lets failures rest.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def _key(one: object) -> object:
 
 
 class Conversations(Generic[T]):
-    """One thing known of each conversation of an agent with a peer, for as long as both of them live."""
+    """One thing known of each conversation of an agent with a peer, for as long as both of them
+    live.
+    """
 
     def __init__(self) -> None:
         self._by_agent: WeakKeyDictionary[Any, WeakKeyDictionary[Any, T]] = WeakKeyDictionary()
@@ -44,7 +48,9 @@ def goes_on(messages: Messages, earlier: Messages) -> bool:
 
 
 def grown(before: int, now: int) -> bool:
-    """Whether a history is by a quarter longer than when shortening it failed, in whatever measure: then it is tried again."""
+    """Whether a history is by a quarter longer than when shortening it failed, in whatever measure:
+    then it is tried again.
+    """
     return 4 * now >= 5 * before
 
 
@@ -56,8 +62,13 @@ class Failure:
     tokens: int
 
     def rests(self, messages: Messages, tokens: int, limit: int | None) -> bool:
-        """Whether it would be too soon to try again with this history: it is the same one, and has hardly grown.
+        """Whether it would be too soon to try again with this history: it is the same one, and has
+        hardly grown.
 
         Never from `limit` tokens on: what cannot be sent must be shortened.
         """
-        return goes_on(messages, self.messages) and not grown(self.tokens, tokens) and (limit is None or tokens < limit)
+        return (
+            goes_on(messages, self.messages)
+            and not grown(self.tokens, tokens)
+            and (limit is None or tokens < limit)
+        )

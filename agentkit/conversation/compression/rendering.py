@@ -1,4 +1,6 @@
-"""Messages as text for those who summarise them: who said what, what was called and what came back."""
+"""Messages as text for those who summarise them: who said what, what was called and what came
+back.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,18 @@ STILL_CITED = "Passages that are cited above or below:"
 
 
 def said(message: AnyMessage, *, passages: bool = True) -> Iterator[Said]:
-    """The parts of a message, each with its label: USER, ASSISTANT, FUNCTION_CALL, FUNCTION_RETURN or SUMMARY.
+    """The parts of a message, each with its label: USER, ASSISTANT, FUNCTION_CALL, FUNCTION_RETURN
+    or SUMMARY.
 
     Passages of documents are told with their number, or left out.
     """
     if is_summary(message):
-        yield "SUMMARY", without_passages(str(message["content"]).partition("\n")[2]).replace(STILL_CITED, "").strip()
+        yield (
+            "SUMMARY",
+            without_passages(str(message["content"]).partition("\n")[2])
+            .replace(STILL_CITED, "")
+            .strip(),
+        )
         return
     responses = responses_of(message)
     for response in responses:
@@ -29,7 +37,11 @@ def said(message: AnyMessage, *, passages: bool = True) -> Iterator[Said]:
         yield _labelled("FUNCTION_RETURN", name), _plain(text_of(response.get("content")), passages)
     text = "" if responses else text_of(content_of(message))
     if text.strip():
-        role = "USER" if message.get("role") == "user" else str(message.get("role", "assistant")).upper()
+        role = (
+            "USER"
+            if message.get("role") == "user"
+            else str(message.get("role", "assistant")).upper()
+        )
         yield _labelled(role, str(message.get("name") or "")), _plain(text, passages)
     for call in functions_of(message):
         yield "FUNCTION_CALL", f"{call.get('name')}({call.get('arguments') or ''})"

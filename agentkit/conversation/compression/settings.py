@@ -1,4 +1,6 @@
-"""AutoGen's `compress_config`: its keys, what they may be, and what a function of one's own gives back."""
+"""AutoGen's `compress_config`: its keys, what they may be, and what a function of one's own gives
+back.
+"""
 
 from __future__ import annotations
 
@@ -43,38 +45,60 @@ def completed(owner: str, given: object) -> dict[str, Any]:
     if given is True:
         return dict(DEFAULT)
     if not isinstance(given, Mapping):
-        raise WrongArgument(f"{owner}: compress_config must be True, False or a dict, not {given!r:.80}.")
+        raise WrongArgument(
+            f"{owner}: compress_config must be True, False or a dict, not {given!r:.80}."
+        )
     if unknown := sorted(map(str, set(given) - set(DEFAULT))):
-        raise WrongArgument(f"{owner}: compress_config has the unknown key {unknown[0]!r}; it may have {', '.join(DEFAULT)}.")
+        raise WrongArgument(
+            f"{owner}: compress_config has the unknown key {unknown[0]!r}; it may have"
+            f" {', '.join(DEFAULT)}."
+        )
     config = {**DEFAULT, **given}
     if config["mode"] not in MODES:
-        raise WrongArgument(f"{owner}: the mode of compress_config is {config['mode']!r}; choose one of {', '.join(MODES)}.")
+        raise WrongArgument(
+            f"{owner}: the mode of compress_config is {config['mode']!r}; choose one of"
+            f" {', '.join(MODES)}."
+        )
     for key in ("async", "broadcast", "verbose"):
         if not isinstance(config[key], bool):
-            raise WrongType(f"{owner}: {key} of compress_config must be True or False, not {config[key]!r:.80}.")
+            raise WrongType(
+                f"{owner}: {key} of compress_config must be True or False, not {config[key]!r:.80}."
+            )
     _check_leave_last_n(owner, config["leave_last_n"])
     _check_function(owner, config)
     return config
 
 
 def trigger_tokens(owner: str, trigger: object, window: int | None, why: str) -> int:
-    """The trigger in tokens: itself, or its share of the window; `why` there is none, goes into the error.
+    """The trigger in tokens: itself, or its share of the window; `why` there is none, goes into the
+    error.
 
-    Raises WrongArgument for what is no positive number, and for a share of a window that is not known.
+    Raises WrongArgument for what is no positive number, and for a share of a window that is not
+    known.
     """
-    if isinstance(trigger, bool) or not isinstance(trigger, int | float) or not 0 < trigger < float("inf"):
+    if (
+        isinstance(trigger, bool)
+        or not isinstance(trigger, int | float)
+        or not 0 < trigger < float("inf")
+    ):
         raise WrongArgument(
-            f"{owner}: trigger_count of compress_config must be a share up to 1.0 or a number of tokens, not {trigger!r:.80}."
+            f"{owner}: trigger_count of compress_config must be a share up to 1.0 or a number of"
+            f" tokens, not {trigger!r:.80}."
         )
     if isinstance(trigger, int) or trigger > 1:
         return int(trigger)
     if window is None:
-        raise WrongArgument(f"{owner}: trigger_count={trigger} is a share of a window, and {why}, or give a number of tokens.")
+        raise WrongArgument(
+            f"{owner}: trigger_count={trigger} is a share of a window, and {why}, or give a number"
+            " of tokens."
+        )
     return int(trigger * window)
 
 
 def result(function: object, given: object) -> Messages:
-    """The messages that a compressing function gave; raises AgentkitError when it failed or gave something else."""
+    """The messages that a compressing function gave; raises AgentkitError when it failed or gave
+    something else.
+    """
     name = getattr(function, "__name__", repr(function))
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise AgentkitError(f"{name} must return (success, messages), not {given!r:.80}")
@@ -88,8 +112,13 @@ def result(function: object, given: object) -> Messages:
 
 def _message(name: str, message: Any) -> Stored:
     fits = isinstance(message, Mapping) and isinstance(message.get("role"), str)
-    if not fits or (message.get("content") is None and not has_calls(message) and not tool_responses_of(message)):
-        raise AgentkitError(f"{name} gave no message of a chat, which has a role and content or a call: {message!r:.80}")
+    if not fits or (
+        message.get("content") is None and not has_calls(message) and not tool_responses_of(message)
+    ):
+        raise AgentkitError(
+            f"{name} gave no message of a chat, which has a role and content or a call:"
+            f" {message!r:.80}"
+        )
     return copied({"content": None, **message})
 
 
@@ -103,10 +132,17 @@ def _check_leave_last_n(owner: str, value: object) -> None:
 def _check_function(owner: str, config: Mapping[str, Any]) -> None:
     function = config["compress_function"]
     if function is not None and not callable(function):
-        raise WrongType(f"{owner}: compress_function of compress_config must be callable, not {function!r:.80}.")
+        raise WrongType(
+            f"{owner}: compress_function of compress_config must be callable, not {function!r:.80}."
+        )
     if config["mode"] == "CUSTOMIZED" and function is None:
-        raise WrongArgument(f"{owner}: compress_config with mode CUSTOMIZED needs a compress_function.")
+        raise WrongArgument(
+            f"{owner}: compress_config with mode CUSTOMIZED needs a compress_function."
+        )
     if config["mode"] != "CUSTOMIZED" and function is not None:
         warnings.warn(
-            f"{owner}: compress_function is only used with mode CUSTOMIZED, not with {config['mode']}.", UserWarning, stacklevel=5
+            f"{owner}: compress_function is only used with mode CUSTOMIZED, not with"
+            f" {config['mode']}.",
+            UserWarning,
+            stacklevel=5,
         )

@@ -13,12 +13,16 @@ _MARK = "stands_for_others"
 
 
 def summary_message(text: str) -> Stored:
-    """The message that stands for others; its role is the user's, since many models take one system message only."""
+    """The message that stands for others; its role is the user's, since many models take one system
+    message only.
+    """
     return marked(f"{HEADING}\n{text}")
 
 
 def marked(content: str) -> Stored:
-    """The message that stands for others, with the content that `summary_message` made before; no model is sent the mark."""
+    """The message that stands for others, with the content that `summary_message` made before; no
+    model is sent the mark.
+    """
     return {"role": "user", "content": content, "metadata": {_MARK: True}}
 
 
@@ -29,7 +33,9 @@ def is_summary(message: AnyMessage) -> bool:
 
 
 def called(message: AnyMessage) -> list[tuple[str, str]]:
-    """The calls in a message, each as its kind and its id (tools) or name (functions of the older form)."""
+    """The calls in a message, each as its kind and its id (tools) or name (functions of the older
+    form).
+    """
     calls = [("tool", str(call.get("id"))) for call in tool_calls_of(message)]
     older = function_call_of(message)
     return [*calls, ("function", str(older.get("name")))] if older else calls
@@ -45,7 +51,9 @@ def answered(message: AnyMessage) -> list[tuple[str, str]]:
 
 
 def blocks(messages: Sequence[Stored]) -> list[Messages]:
-    """The messages in order; a call is in one block with its results and whatever stands between them."""
+    """The messages in order; a call is in one block with its results and whatever stands between
+    them.
+    """
     made: list[Messages] = []
     ends = _ends(messages)
     start = 0
@@ -75,7 +83,8 @@ def _ends(messages: Sequence[Stored]) -> list[int]:
 
 
 def divide(messages: Sequence[Stored], keep_last: int) -> tuple[Messages, Messages, Messages]:
-    """The head that stays (system message and first message), what may be shortened, and at least `keep_last` newest messages.
+    """The head that stays (system message and first message), what may be shortened, and at least
+    `keep_last` newest messages.
 
     Calls are never parted from their results. Of a short history everything is head or tail.
     """
@@ -89,10 +98,14 @@ def divide(messages: Sequence[Stored], keep_last: int) -> tuple[Messages, Messag
 
 
 def broken(before: Sequence[AnyMessage], after: Sequence[AnyMessage]) -> str:
-    """What is wrong with a history that is to stand for another one; empty when a model can go on with it."""
+    """What is wrong with a history that is to stand for another one; empty when a model can go on
+    with it.
+    """
     if not after:
         return "nothing would be left of the conversation"
-    if sum(each.get("role") == "system" for each in after) > sum(each.get("role") == "system" for each in before):
+    if sum(each.get("role") == "system" for each in after) > sum(
+        each.get("role") == "system" for each in before
+    ):
         return "there would be one more system message"
     if lost := sorted(set(_unpaired(after)) - set(_unpaired(before))):
         return f"the {lost[0][0]} call {lost[0][1]!r} would be parted from its result"
@@ -100,7 +113,9 @@ def broken(before: Sequence[AnyMessage], after: Sequence[AnyMessage]) -> str:
 
 
 def _unpaired(messages: Sequence[AnyMessage]) -> Iterator[tuple[str, str]]:
-    """Calls without a result behind them, and results without a call before them; a call in the last message waits for its."""
+    """Calls without a result behind them, and results without a call before them; a call in the
+    last message waits for its.
+    """
     open_calls: set[tuple[str, str]] = set()
     known: set[tuple[str, str]] = set()
     for message in messages:

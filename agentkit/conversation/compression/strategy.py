@@ -40,6 +40,7 @@ class Strategy(Protocol):
     def shorten(self, messages: Messages, scope: Scope) -> Messages:
         """Messages that stand for those given, as a new list; those given stay as they are.
 
-        A message that stands for others is made by `summary_message`. Calls stay with their results. Raises AgentkitError (or
-        whatever a client raises) when it cannot; the history is left whole then.
+        A message that stands for others is made by `summary_message`. Calls stay with their
+        results. Raises AgentkitError (or whatever a client raises) when it cannot; the history is
+        left whole then.
         """

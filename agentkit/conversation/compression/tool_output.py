@@ -10,9 +10,11 @@ from agentkit.messages import Stored, text_of, with_contents
 
 
 class ToolOutput:
-    """Cuts results of tools to their beginning, the oldest first, until the messages fit; nothing else is changed.
+    """Cuts results of tools to their beginning, the oldest first, until the messages fit; nothing
+    else is changed.
 
-    `keep` is how many tokens of each are left. Passages that are cited stay whole. Raises WrongArgument for a negative `keep`.
+    `keep` is how many tokens of each are left. Passages that are cited stay whole. Raises
+    WrongArgument for a negative `keep`.
     """
 
     name = "tool output"

@@ -11,9 +11,11 @@ from agentkit.errors import WrongArgument
 
 
 class SlidingWindow:
-    """Keeps the newest messages whole and lets `summary` (by default an extraction) renew the summary of the older ones.
+    """Keeps the newest messages whole and lets `summary` (by default an extraction) renew the
+    summary of the older ones.
 
-    `share` is how much of the room the whole messages may take. Raises WrongArgument for a share that is not between 0 and 1.
+    `share` is how much of the room the whole messages may take. Raises WrongArgument for a share
+    that is not between 0 and 1.
     """
 
     def __init__(self, summary: Strategy | None = None, share: float = 0.5) -> None:
@@ -32,4 +34,9 @@ class SlidingWindow:
             left -= size
             newer = older.pop() + newer
         room = scope.room - scope.meter.count(newer)
-        return self._summary.shorten([each for block in older for each in block], replace(scope, room=room)) + newer
+        return (
+            self._summary.shorten(
+                [each for block in older for each in block], replace(scope, room=room)
+            )
+            + newer
+        )

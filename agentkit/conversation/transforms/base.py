@@ -22,7 +22,9 @@ class MessageTransform(Protocol):
     def apply_transform(self, messages: Messages) -> Messages:
         """The changed messages, as a new list; those given stay as they are."""
 
-    def get_logs(self, pre_transform_messages: Messages, post_transform_messages: Messages) -> tuple[str, bool]:
+    def get_logs(
+        self, pre_transform_messages: Messages, post_transform_messages: Messages
+    ) -> tuple[str, bool]:
         """What changed, in words, and whether anything did."""
 
 
@@ -42,39 +44,52 @@ class AgentCapability:
 
     def add_to_agent(self, agent: Any) -> None:
         """Give an agent this capability; subclasses say how."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it is added to an agent.")
+        raise NotImplementedError(
+            f"{type(self).__name__} does not say how it is added to an agent."
+        )
 
 
 class TransformMessages(AgentCapability):
     """Applies transforms, in order, to the messages of an agent before it replies.
 
-    The agent's own history stays whole, a system message at the head is left out of it all, and with `verbose` each
+    The agent's own history stays whole, a system message at the head is left out of it all, and
+    with `verbose` each
     transform that changed something says so: on the console and as an event.
     """
 
-    def __init__(self, *, transforms: Sequence[MessageTransform] = (), verbose: bool = True) -> None:
+    def __init__(
+        self, *, transforms: Sequence[MessageTransform] = (), verbose: bool = True
+    ) -> None:
         self._transforms = list(transforms)
         self._verbose = verbose
 
     def add_to_agent(self, agent: Hooked) -> None:
-        """Apply the transforms from now on to what this agent replies to; raises WrongArgument when they already are."""
+        """Apply the transforms from now on to what this agent replies to; raises WrongArgument when
+        they already are.
+        """
         agent.register_hook("process_all_messages_before_reply", _Hook(self, agent))
 
     def apply(self, messages: Messages, agent: str = "") -> Messages:
-        """The messages as the transforms want them, as a new list of copies; `agent` is the name to report under."""
+        """The messages as the transforms want them, as a new list of copies; `agent` is the name to
+        report under.
+        """
         changed = copy.deepcopy(messages)
         system = [changed.pop(0)] if changed and changed[0].get("role") == "system" else []
         for transform in self._transforms:
             before = changed
             changed = transform.apply_transform(copy.deepcopy(before))
-            if self._verbose and hasattr(transform, "get_logs"):  # those for early versions of AutoGen have none
+            if self._verbose and hasattr(
+                transform, "get_logs"
+            ):  # those for early versions of AutoGen have none
                 _report(agent, *transform.get_logs(before, changed))
         return system + changed
 
 
 @dataclass(frozen=True, slots=True)
 class _Hook:
-    """The transforms as a hook of one agent; equal to another of the same, so that none is registered twice."""
+    """The transforms as a hook of one agent; equal to another of the same, so that none is
+    registered twice.
+    """
 
     transforms: TransformMessages
     agent: Hooked

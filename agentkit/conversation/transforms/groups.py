@@ -9,7 +9,9 @@ from agentkit.messages import AnyMessage, has_calls, is_result
 
 
 def groups(messages: Messages) -> list[Messages]:
-    """The messages in order, a call of tools in one group with its results; a model accepts neither without the other."""
+    """The messages in order, a call of tools in one group with its results; a model accepts neither
+    without the other.
+    """
     found: list[Messages] = []
     for message in messages:
         if found and is_result(message) and has_calls(found[-1][0]):
@@ -19,19 +21,25 @@ def groups(messages: Messages) -> list[Messages]:
     return found
 
 
-def head_and_rest(messages: Messages, *, keep_first: bool = False) -> tuple[Messages, list[Messages]]:
-    """The system message (or with `keep_first` the first group) that stays at the head, and the groups behind it."""
+def head_and_rest(
+    messages: Messages, *, keep_first: bool = False
+) -> tuple[Messages, list[Messages]]:
+    """The system message (or with `keep_first` the first group) that stays at the head, and the
+    groups behind it.
+    """
     found = groups(messages)
     if found and (keep_first or found[0][0].get("role") == "system"):
         return found[0], found[1:]
     return [], found
 
 
-def applies(message: AnyMessage, filter_dict: Mapping[str, object] | None, exclude_filter: bool) -> bool:
+def applies(
+    message: AnyMessage, filter_dict: Mapping[str, object] | None, exclude_filter: bool
+) -> bool:
     """Whether a transform with this filter is to change the message.
 
-    `filter_dict` gives for a key of messages the wanted values. With `exclude_filter`, messages that have any of them
-    are left alone; else only those that have all of them are changed.
+    `filter_dict` gives for a key of messages the wanted values. With `exclude_filter`, messages
+    that have any of them are left alone; else only those that have all of them are changed.
     """
     if not filter_dict:
         return True

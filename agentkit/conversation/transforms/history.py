@@ -10,16 +10,22 @@ from agentkit.errors import WrongArgument, WrongType
 class MessageHistoryLimiter:
     """Keeps the newest messages, at most `max_messages` (None: all), and drops the older ones.
 
-    A system message at the head is kept and counts; so does whatever message is first with `keep_first_message`. A tool
-    call and its results stay or go together. A model cannot go on without the newest of them: where there is room for a
-    message, the newest call is kept with all its results, even above the limit. Raises WrongArgument below 1.
+    A system message at the head is kept and counts; so does whatever message is first with
+    `keep_first_message`. A tool
+    call and its results stay or go together. A model cannot go on without the newest of them: where
+    there is room for a message, the newest call is kept with all its results, even above the limit.
+    Raises WrongArgument below 1.
     """
 
     def __init__(self, max_messages: int | None = None, keep_first_message: bool = False) -> None:
         if max_messages is not None and not isinstance(max_messages, int):
-            raise WrongType(f"MessageHistoryLimiter: max_messages={max_messages!r} is no whole number.")
+            raise WrongType(
+                f"MessageHistoryLimiter: max_messages={max_messages!r} is no whole number."
+            )
         if max_messages is not None and max_messages < 1:
-            raise WrongArgument(f"MessageHistoryLimiter: max_messages={max_messages} must be None or at least 1.")
+            raise WrongArgument(
+                f"MessageHistoryLimiter: max_messages={max_messages} must be None or at least 1."
+            )
         self._max_messages = max_messages
         self._keep_first_message = keep_first_message
 
@@ -39,9 +45,17 @@ class MessageHistoryLimiter:
             room -= len(group)
         return head + [message for group in reversed(kept) for message in group]
 
-    def get_logs(self, pre_transform_messages: Messages, post_transform_messages: Messages) -> tuple[str, bool]:
+    def get_logs(
+        self, pre_transform_messages: Messages, post_transform_messages: Messages
+    ) -> tuple[str, bool]:
         """How many messages were removed, and whether any were."""
         before, after = len(pre_transform_messages), len(post_transform_messages)
         if before <= after:
             return "No messages were removed.", False
-        return f"Removed {before - after} messages. Number of messages reduced from {before} to {after}.", True
+        return (
+            (
+                f"Removed {before - after} messages. Number of messages reduced from {before} to"
+                f" {after}."
+            ),
+            True,
+        )

@@ -9,11 +9,13 @@ from agentkit.messages import Given
 
 
 class TextMessageContentName:
-    """Puts the name of each message's speaker before (`position="start"`) or behind (`"end"`) its text.
+    """Puts the name of each message's speaker before (`position="start"`) or behind (`"end"`) its
+    text.
 
-    `format_string` holds `{name}` and no other field. With `deduplicate` a text that has it there already is left
-    alone, as are messages without a name or a text; of a list of parts, the first or the last text gets it. For
-    `filter_dict` see `agentkit.conversation.transforms.groups.applies`. Raises WrongArgument for other arguments.
+    `format_string` holds `{name}` and no other field. With `deduplicate` a text that has it there
+    already is left alone, as are messages without a name or a text; of a list of parts, the first
+    or the last text gets it. For `filter_dict` see
+    `agentkit.conversation.transforms.groups.applies`. Raises WrongArgument for other arguments.
     """
 
     def __init__(
@@ -25,12 +27,17 @@ class TextMessageContentName:
         exclude_filter: bool = True,
     ) -> None:
         if position not in ("start", "end"):
-            raise WrongArgument(f"TextMessageContentName: position={position!r} must be 'start' or 'end'.")
+            raise WrongArgument(
+                f"TextMessageContentName: position={position!r} must be 'start' or 'end'."
+            )
         if not isinstance(deduplicate, bool):
-            raise WrongArgument(f"TextMessageContentName: deduplicate={deduplicate!r} must be True or False.")
+            raise WrongArgument(
+                f"TextMessageContentName: deduplicate={deduplicate!r} must be True or False."
+            )
         if not _is_format(format_string):
             raise WrongArgument(
-                f"TextMessageContentName: format_string={format_string!r} must be a text with {{name}} alone in it."
+                f"TextMessageContentName: format_string={format_string!r} must be a text with"
+                " {name} alone in it."
             )
         self._at_start = position == "start"
         self._format_string = format_string
@@ -41,10 +48,17 @@ class TextMessageContentName:
     def apply_transform(self, messages: Messages) -> Messages:
         """All messages, as a new list; those that are changed are new dicts."""
         return [
-            self._named(message) if applies(message, self._filter_dict, self._exclude_filter) else message for message in messages
+            (
+                self._named(message)
+                if applies(message, self._filter_dict, self._exclude_filter)
+                else message
+            )
+            for message in messages
         ]
 
-    def get_logs(self, pre_transform_messages: Messages, post_transform_messages: Messages) -> tuple[str, bool]:
+    def get_logs(
+        self, pre_transform_messages: Messages, post_transform_messages: Messages
+    ) -> tuple[str, bool]:
         """How many messages were changed, and whether any were."""
         pairs = zip(pre_transform_messages, post_transform_messages, strict=False)
         changed = sum(before.get("content") != after.get("content") for before, after in pairs)
@@ -59,7 +73,11 @@ class TextMessageContentName:
         label = self._format_string.format(name=name)
         if isinstance(content, str):
             return {**message, "content": self._labelled(content, label)}
-        places = [index for index, part in enumerate(content) if isinstance(part, dict) and part.get("text")]
+        places = [
+            index
+            for index, part in enumerate(content)
+            if isinstance(part, dict) and part.get("text")
+        ]
         if not places:
             return message
         place = places[0 if self._at_start else -1]
@@ -67,7 +85,9 @@ class TextMessageContentName:
         return {**message, "content": [*content[:place], part, *content[place + 1 :]]}
 
     def _labelled(self, text: str, label: str) -> str:
-        if self._deduplicate and (text.startswith(label) if self._at_start else text.endswith(label)):
+        if self._deduplicate and (
+            text.startswith(label) if self._at_start else text.endswith(label)
+        ):
             return text
         return label + text if self._at_start else text + label
 

@@ -29,19 +29,28 @@ class TextCompressor(Protocol):
 
 
 class SentenceCompressor:
-    """Leaves out the sentences that say least, without a model: those whose words are said elsewhere in the text, too.
+    """Leaves out the sentences that say least, without a model: those whose words are said
+    elsewhere in the text, too.
 
     Sentences with figures count more.
     """
 
-    def compress_text(self, text: str, share: float = 0.5, **compression_params: object) -> dict[str, Any]:
-        """The sentences that say most, in their order, up to this share of the text's characters; at least one of them."""
+    def compress_text(
+        self, text: str, share: float = 0.5, **compression_params: object
+    ) -> dict[str, Any]:
+        """The sentences that say most, in their order, up to this share of the text's characters;
+        at least one of them.
+        """
         if not 0 < share <= 1:
-            raise WrongArgument(f"SentenceCompressor: share={share!r} must be above 0 and at most 1.")
+            raise WrongArgument(
+                f"SentenceCompressor: share={share!r} must be above 0 and at most 1."
+            )
         spans = [span for span in sentences(text) if text[slice(*span)].strip()]
         words = [set(stems(text[start:end])) for start, end in spans]
         counts = Counter(word for said in words for word in said)
-        figures = [1.5 if any(sign.isdigit() for sign in text[start:end]) else 1.0 for start, end in spans]
+        figures = [
+            1.5 if any(sign.isdigit() for sign in text[start:end]) else 1.0 for start, end in spans
+        ]
         worth = [
             figure * sum(1 / counts[word] for word in said) / (1 + len(said)) ** 0.5
             for figure, said in zip(figures, words, strict=True)
@@ -52,7 +61,11 @@ class SentenceCompressor:
             if not kept or end - start <= room:
                 kept.add(place)
                 room -= end - start
-        shorter = " ".join(text[slice(*spans[place])].strip() for place in sorted(kept)) if spans else text
+        shorter = (
+            " ".join(text[slice(*spans[place])].strip() for place in sorted(kept))
+            if spans
+            else text
+        )
         return {
             "compressed_prompt": shorter,
             "origin_tokens": count_text(text, DEFAULT_MODEL)[0],
@@ -61,10 +74,12 @@ class SentenceCompressor:
 
 
 class TextMessageCompressor:
-    """Shortens the text of each message by a `text_compressor`, by default a `SentenceCompressor`; the originals stay.
+    """Shortens the text of each message by a `text_compressor`, by default a `SentenceCompressor`;
+    the originals stay.
 
-    Below `min_tokens` in all nothing is done. `compression_params` go to the compressor; a `cache` keeps what it gave (AutoGen's
-    default is a cache on disk, here there is none). For `filter_dict` see `agentkit.conversation.transforms.groups.applies`.
+    Below `min_tokens` in all nothing is done. `compression_params` go to the compressor; a `cache`
+    keeps what it gave (AutoGen's default is a cache on disk, here there is none). For `filter_dict`
+    see `agentkit.conversation.transforms.groups.applies`.
     Raises WrongArgument for `min_tokens` below 1, WrongType for what is no compressor.
     """
 
@@ -80,10 +95,13 @@ class TextMessageCompressor:
         compressor = SentenceCompressor() if text_compressor is None else text_compressor
         if not callable(getattr(compressor, "compress_text", None)):
             raise WrongType(
-                f"TextMessageCompressor: text_compressor needs compress_text(text, ...); {compressor!r:.200} has none."
+                "TextMessageCompressor: text_compressor needs compress_text(text, ...);"
+                f" {compressor!r:.200} has none."
             )
         if min_tokens is not None and min_tokens <= 0:
-            raise WrongArgument(f"TextMessageCompressor: min_tokens={min_tokens} must be None or above 0.")
+            raise WrongArgument(
+                f"TextMessageCompressor: min_tokens={min_tokens} must be None or above 0."
+            )
         self._compressor = compressor
         self._min_tokens = min_tokens or 0
         self._params: dict[str, Any] = dict(compression_params or {})
@@ -98,10 +116,17 @@ class TextMessageCompressor:
         if self._min_tokens and _tokens(messages) < self._min_tokens:
             return list(messages)
         return [
-            self._of(message) if applies(message, self._filter_dict, self._exclude_filter) else message for message in messages
+            (
+                self._of(message)
+                if applies(message, self._filter_dict, self._exclude_filter)
+                else message
+            )
+            for message in messages
         ]
 
-    def get_logs(self, pre_transform_messages: Messages, post_transform_messages: Messages) -> tuple[str, bool]:
+    def get_logs(
+        self, pre_transform_messages: Messages, post_transform_messages: Messages
+    ) -> tuple[str, bool]:
         """How many tokens the last transform saved as the compressor counts, and whether any."""
         if self._saved > 0:
             return f"{self._saved} tokens saved with text compression.", True
@@ -113,7 +138,11 @@ class TextMessageCompressor:
             return {**message, "content": self._shorter(content)}
         if isinstance(content, list):
             parts = [
-                {**part, "text": self._shorter(part["text"])} if isinstance(part, dict) and part.get("text") else part
+                (
+                    {**part, "text": self._shorter(part["text"])}
+                    if isinstance(part, dict) and part.get("text")
+                    else part
+                )
                 for part in content
             ]
             return {**message, "content": parts}
@@ -125,9 +154,14 @@ class TextMessageCompressor:
         if found is None:
             made: Any = self._compressor.compress_text(text, **self._params)
             if not isinstance(made, Mapping) or not isinstance(made.get("compressed_prompt"), str):
-                raise WrongType(f"The text compressor gave {made!r:.200}; it must be a dict with a text as compressed_prompt.")
+                raise WrongType(
+                    f"The text compressor gave {made!r:.200}; it must be a dict with a text as"
+                    " compressed_prompt."
+                )
             saved = (
-                made["origin_tokens"] - made["compressed_tokens"] if {"origin_tokens", "compressed_tokens"} <= made.keys() else 0
+                made["origin_tokens"] - made["compressed_tokens"]
+                if {"origin_tokens", "compressed_tokens"} <= made.keys()
+                else 0
             )
             found = [made["compressed_prompt"], saved]
             if self._cache is not None:
@@ -138,6 +172,11 @@ class TextMessageCompressor:
 
 def _tokens(messages: Messages) -> int:
     texts = [message["content"] for message in messages if isinstance(message.get("content"), str)]
-    parts = [part for message in messages if isinstance(message.get("content"), list) for part in message["content"]]
+    parts = [
+        part
+        for message in messages
+        if isinstance(message.get("content"), list)
+        for part in message["content"]
+    ]
     texts += [part["text"] for part in parts if isinstance(part, dict) and part.get("text")]
     return sum(count_text(text, DEFAULT_MODEL)[0] for text in texts)

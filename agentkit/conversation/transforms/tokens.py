@@ -20,16 +20,19 @@ log = logging.getLogger(__name__)
 class MessageTokenLimiter:
     """Cuts the end off long messages, and drops the oldest messages.
 
-    Each message keeps `max_tokens_per_message` tokens of its text at most, then all together `max_tokens`, newest first:
-    the message that does not fit whole is cut, and what is older goes. Below `min_tokens` in all nothing is done. Limits
-    above the model's window are lowered to it.
+    Each message keeps `max_tokens_per_message` tokens of its text at most, then all together
+    `max_tokens`, newest first:
+    the message that does not fit whole is cut, and what is older goes. Below `min_tokens` in all
+    nothing is done. Limits above the model's window are lowered to it.
 
-    Counted are the texts (results of tools included) and the calls of tools; pictures are not. A call and its results
-    stay or go together; a system message at the head stays, and counts. A call is never cut: only where the newest one
-    alone exceeds `max_tokens`, the limit is exceeded, since a model cannot go on without it. Messages that the filter
-    spares are not cut, but may be dropped; for `filter_dict` see `agentkit.conversation.transforms.groups.applies`.
+    Counted are the texts (results of tools included) and the calls of tools; pictures are not. A
+    call and its results stay or go together; a system message at the head stays, and counts. A call
+    is never cut: only where the newest one alone exceeds `max_tokens`, the limit is exceeded, since
+    a model cannot go on without it. Messages that the filter spares are not cut, but may be
+    dropped; for `filter_dict` see `agentkit.conversation.transforms.groups.applies`.
 
-    Raises WrongArgument for negative limits and for `min_tokens` above `max_tokens`, WrongType for no whole numbers.
+    Raises WrongArgument for negative limits and for `min_tokens` above `max_tokens`, WrongType for
+    no whole numbers.
     """
 
     def __init__(
@@ -42,11 +45,16 @@ class MessageTokenLimiter:
         exclude_filter: bool = True,
     ) -> None:
         self._model = model
-        self._max_tokens_per_message = _within_window("max_tokens_per_message", max_tokens_per_message, model)
+        self._max_tokens_per_message = _within_window(
+            "max_tokens_per_message", max_tokens_per_message, model
+        )
         self._max_tokens = _within_window("max_tokens", max_tokens, model)
         self._min_tokens = _checked("min_tokens", min_tokens) or 0
         if self._max_tokens is not None and self._min_tokens > self._max_tokens:
-            raise WrongArgument(f"MessageTokenLimiter: min_tokens={min_tokens} is above max_tokens={self._max_tokens}; lower it.")
+            raise WrongArgument(
+                f"MessageTokenLimiter: min_tokens={min_tokens} is above"
+                f" max_tokens={self._max_tokens}; lower it."
+            )
         self._filter_dict = filter_dict
         self._exclude_filter = exclude_filter
 
@@ -71,12 +79,17 @@ class MessageTokenLimiter:
                 break
         return head + [message for group in reversed(kept) for message in group]
 
-    def get_logs(self, pre_transform_messages: Messages, post_transform_messages: Messages) -> tuple[str, bool]:
+    def get_logs(
+        self, pre_transform_messages: Messages, post_transform_messages: Messages
+    ) -> tuple[str, bool]:
         """How many tokens were cut off or dropped, and whether any were."""
         before, after = self._count(pre_transform_messages), self._count(post_transform_messages)
         if before <= after:
             return "No tokens were truncated.", False
-        return f"Truncated {before - after} tokens. Number of tokens reduced from {before} to {after}", True
+        return (
+            f"Truncated {before - after} tokens. Number of tokens reduced from {before} to {after}",
+            True,
+        )
 
     def _fitted(self, group: Messages, room: int) -> Messages:
         """The group cut to so many tokens as far as that is possible, its newest message last."""
@@ -101,10 +114,16 @@ class MessageTokenLimiter:
         content = message.get("content")
         if isinstance(content, list):
             return {**message, "content": self._cut_all(content, "text", tokens)}
-        return {**message, "content": truncated(content, tokens, self._model)} if isinstance(content, str) else message
+        return (
+            {**message, "content": truncated(content, tokens, self._model)}
+            if isinstance(content, str)
+            else message
+        )
 
     def _cut_all(self, parts: list[Any], key: str, tokens: int) -> list[Any]:
-        """The parts of one message, their texts cut to so many tokens together; the first ones keep most."""
+        """The parts of one message, their texts cut to so many tokens together; the first ones keep
+        most.
+        """
         cut = []
         for part in parts:
             if isinstance(part, dict) and isinstance(part.get(key), str):
@@ -114,7 +133,9 @@ class MessageTokenLimiter:
         return cut
 
     def _count(self, messages: Messages) -> int:
-        return sum(count_text(text, self._model)[0] for message in messages for text in _texts(message))
+        return sum(
+            count_text(text, self._model)[0] for message in messages for text in _texts(message)
+        )
 
 
 def _texts(message: Given) -> list[str]:
@@ -144,6 +165,12 @@ def _within_window(name: str, value: int | None, model: str) -> int | None:
     except UnknownModel:
         return value
     if value is not None and value > window:
-        log.warning("MessageTokenLimiter: %s=%d is lowered to %d, the window of %s.", name, value, window, model)
+        log.warning(
+            "MessageTokenLimiter: %s=%d is lowered to %d, the window of %s.",
+            name,
+            value,
+            window,
+            model,
+        )
         return window
     return value

@@ -1,4 +1,6 @@
-"""Tools: a function becomes a JSON schema, the model's arguments become objects, the result becomes text."""
+"""Tools: a function becomes a JSON schema, the model's arguments become objects, the result becomes
+text.
+"""
 
 from agentkit.core.tools.arguments import parse_arguments
 from agentkit.core.tools.effects import Effects, effects, effects_of

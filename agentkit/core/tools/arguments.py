@@ -15,11 +15,12 @@ _AROUND = 20
 
 
 def parse_arguments(text: str | Mapping[str, object] | None) -> dict[str, Any]:
-    """The arguments as a dict; an empty text, None and `null` are no arguments, a dict is taken as it is.
+    """The arguments as a dict; an empty text, None and `null` are no arguments, a dict is taken as
+    it is.
 
-    Forgives what has only one meaning: a code fence around, line breaks and control characters inside texts, a backslash
-    that begins no escape (as in `C:\\data` and `C:\\users`). Raises WrongArgument with a text that tells the model what is
-    wrong and where.
+    Forgives what has only one meaning: a code fence around, line breaks and control characters
+    inside texts, a backslash that begins no escape (as in `C:\\data` and `C:\\users`). Raises
+    WrongArgument with a text that tells the model what is wrong and where.
     """
     if isinstance(text, Mapping):
         return dict(text)
@@ -30,7 +31,10 @@ def parse_arguments(text: str | Mapping[str, object] | None) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise WrongArgument(f'The arguments must be a JSON object like {{"name": value}}, but they are {_KINDS[type(value)]}.')
+        raise WrongArgument(
+            'The arguments must be a JSON object like {"name": value}, but they are'
+            f" {_KINDS[type(value)]}."
+        )
     return value
 
 
@@ -49,7 +53,9 @@ def _decoded(text: str) -> Any:
                 return _decoded(repaired)
         raise WrongArgument(_complaint(error)) from error
     except (ValueError, RecursionError) as error:
-        raise WrongArgument(f"The arguments cannot be read as JSON: {error}. Write a smaller JSON object.") from error
+        raise WrongArgument(
+            f"The arguments cannot be read as JSON: {error}. Write a smaller JSON object."
+        ) from error
 
 
 def _complaint(error: json.JSONDecodeError) -> str:
@@ -57,10 +63,12 @@ def _complaint(error: json.JSONDecodeError) -> str:
     cut_off = error.msg.startswith("Unterminated string") or not text[at:].strip()
     if cut_off:
         return (
-            f"The arguments are not valid JSON: they end too early, at line {text.count(chr(10)) + 1} after "
-            f"{text[-_AROUND:]!r}. Write the whole JSON object, shorter if it was cut off."
+            "The arguments are not valid JSON: they end too early, at line"
+            f" {text.count(chr(10)) + 1} after {text[-_AROUND:]!r}. Write the whole JSON object,"
+            " shorter if it was cut off."
         )
     return (
-        f"The arguments are not valid JSON: {error.msg.lower()} at line {error.lineno}, column {error.colno}, near "
-        f"{text[max(0, at - _AROUND) : at + _AROUND]!r}. Write one JSON object, with keys and texts in double quotes."
+        f"The arguments are not valid JSON: {error.msg.lower()} at line {error.lineno}, column"
+        f" {error.colno}, near {text[max(0, at - _AROUND) : at + _AROUND]!r}. Write one JSON"
+        " object, with keys and texts in double quotes."
     )

@@ -9,7 +9,9 @@ from typing import Any, Literal, TypeVar
 from agentkit.errors import WrongArgument
 
 Effects = Literal["none", "some"]
-"""`none`: calling it changes nothing, as often as it is called. `some`: it may, so people are asked."""
+"""`none`: calling it changes nothing, as often as it is called. `some`: it may, so people are
+asked.
+"""
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -29,10 +31,14 @@ def effects(kind: Effects) -> Callable[[F], F]:
 
 
 def effects_of(tool: object) -> Effects:
-    """What the tool declares, `some` when it declares nothing; raises WrongArgument for another word."""
+    """What the tool declares, `some` when it declares nothing; raises WrongArgument for another
+    word.
+    """
     while isinstance(tool, functools.partial):
         tool = tool.func
-    return _checked(getattr(tool, "effects", "some"), getattr(tool, "__name__", type(tool).__name__))
+    return _checked(
+        getattr(tool, "effects", "some"), getattr(tool, "__name__", type(tool).__name__)
+    )
 
 
 def _checked(kind: object, where: str) -> Effects:

@@ -1,4 +1,6 @@
-"""Calling a tool with plain JSON values: pydantic models, dataclasses, enums, dates and the like are made of them."""
+"""Calling a tool with plain JSON values: pydantic models, dataclasses, enums, dates and the like
+are made of them.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,14 @@ if TYPE_CHECKING:
 
 
 def load_arguments(f: Callable[..., object]) -> Callable[..., Any]:
-    """Wrap `f` so that it can be called with JSON values; they are checked against, and turned into, the annotated types.
+    """Wrap `f` so that it can be called with JSON values; they are checked against, and turned
+    into, the annotated types.
 
-    Objects of the right type and annotations that pydantic does not know pass as they are; an async function stays one.
-    The wrapper raises WrongArgument (a ValueError) for a value that does not fit, and WrongType (a TypeError) for an
-    argument that is missing or unknown; both texts are written for the model that made the call.
+    Objects of the right type and annotations that pydantic does not know pass as they are; an async
+    function stays one.
+    The wrapper raises WrongArgument (a ValueError) for a value that does not fit, and WrongType (a
+    TypeError) for an argument that is missing or unknown; both texts are written for the model that
+    made the call.
     """
     taken = _Arguments(f)
 
@@ -58,7 +63,8 @@ class _Arguments:
                 bound.arguments[name] = _load(adapter, name, value, problems)
         if problems:
             raise WrongArgument(
-                f"The call of {self.tool} does not fit: {'; '.join(problems)}. Call it again with values that do."
+                f"The call of {self.tool} does not fit: {'; '.join(problems)}. Call it again with"
+                " values that do."
             )
         return bound
 
@@ -71,11 +77,15 @@ class _Arguments:
             return self._signature.bind(*args, **kwargs)
         except TypeError as error:
             names = ", ".join(self._signature.parameters) or "no arguments"
-            raise WrongType(f"The call of {self.tool} does not fit: {error}. It takes {names}.") from None
+            raise WrongType(
+                f"The call of {self.tool} does not fit: {error}. It takes {names}."
+            ) from None
 
 
 def _adapter(parameter: inspect.Parameter) -> TypeAdapter[list[Any]] | None:
-    """What turns a list of one JSON value into a list of one object; None where the value passes as it is."""
+    """What turns a list of one JSON value into a list of one object; None where the value passes as
+    it is.
+    """
     from pydantic import ConfigDict, PydanticUserError, TypeAdapter
 
     if parameter.annotation is NOTHING or isinstance(parameter.annotation, str):
@@ -86,7 +96,8 @@ def _adapter(parameter: inspect.Parameter) -> TypeAdapter[list[Any]] | None:
     elif parameter.kind is parameter.VAR_KEYWORD:
         kind = dict[str, kind]
     try:
-        # In a list because a model type refuses a configuration, and a number given for a text is a slip to forgive.
+        # In a list because a model type refuses a configuration, and a number given for a text is a
+        # slip to forgive.
         return TypeAdapter(list[kind], config=ConfigDict(coerce_numbers_to_str=True))
     except (PydanticUserError, NameError):
         return None
@@ -97,7 +108,8 @@ def _load(adapter: TypeAdapter[list[Any]], name: str, value: object, problems: l
 
     try:
         [loaded] = adapter.validate_python([value])
-        # For `Iterable[T]` pydantic gives something that can be read only once, and that checks only then.
+        # For `Iterable[T]` pydantic gives something that can be read only once, and that checks
+        # only then.
         return list(loaded) if isinstance(loaded, Iterator) and isinstance(value, list) else loaded
     except ValidationError as error:
         problems += [_problem(name, details) for details in error.errors(include_url=False)]
@@ -105,6 +117,8 @@ def _load(adapter: TypeAdapter[list[Any]], name: str, value: object, problems: l
 
 
 def _problem(name: str, details: ErrorDetails) -> str:
-    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in details["loc"][1:])
+    place = "".join(
+        f"[{step}]" if isinstance(step, int) else f".{step}" for step in details["loc"][1:]
+    )
     message = details["msg"][:1].lower() + details["msg"][1:]
     return f"argument {name}{place}: {message}, but it is {reprlib.repr(details['input'])}"

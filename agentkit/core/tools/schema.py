@@ -1,4 +1,6 @@
-"""The description of a function that a model is given: an OpenAI tool with the parameters as JSON schema."""
+"""The description of a function that a model is given: an OpenAI tool with the parameters as JSON
+schema.
+"""
 
 from __future__ import annotations
 
@@ -17,24 +19,33 @@ Schema = dict[str, Any]
 DEFINITIONS = "#/$defs/"
 
 
-def function_schema(f: Callable[..., object], *, name: str | None = None, description: str) -> Schema:
+def function_schema(
+    f: Callable[..., object], *, name: str | None = None, description: str
+) -> Schema:
     """The tool `f` as `{"type": "function", "function": {"description", "name", "parameters"}}`.
 
-    A parameter is described by the text in `Annotated[T, "text"]`, by the `description` of a field in it, or else by its
-    name. Types that are used by reference stand under `$defs` of `parameters`. `*args` cannot be given by name and is left
-    out; `**kwargs` becomes `additionalProperties`. Raises WrongType when an annotation is missing, cannot be resolved or has
-    no JSON schema, and WrongArgument when a description is no text.
+    A parameter is described by the text in `Annotated[T, "text"]`, by the `description` of a field
+    in it, or else by its name. Types that are used by reference stand under `$defs` of
+    `parameters`. `*args` cannot be given by name and is left out; `**kwargs` becomes
+    `additionalProperties`. Raises WrongType when an annotation is missing, cannot be resolved or
+    has no JSON schema, and WrongArgument when a description is no text.
     """
     tool = name or name_of(f)
     parameters = _annotated(parameters_of(f), tool)
     return {
         "type": "function",
-        "function": {"description": description, "name": tool, "parameters": _parameters_schema(parameters, tool)},
+        "function": {
+            "description": description,
+            "name": tool,
+            "parameters": _parameters_schema(parameters, tool),
+        },
     }
 
 
 def _annotated(parameters: list[inspect.Parameter], tool: str) -> list[inspect.Parameter]:
-    """The parameters that have an annotation; the others must have a default and are hidden from the model."""
+    """The parameters that have an annotation; the others must have a default and are hidden from
+    the model.
+    """
     bare = [parameter for parameter in parameters if parameter.annotation is NOTHING]
     missing = ", ".join(f"'{parameter.name}'" for parameter in bare if parameter.default is NOTHING)
     if missing:
@@ -44,7 +55,9 @@ def _annotated(parameters: list[inspect.Parameter], tool: str) -> list[inspect.P
         )
     if bare:
         hidden = ", ".join(f"'{parameter.name}'" for parameter in bare)
-        log.warning("The tool '%s' hides %s from the model: annotate what the model may set.", tool, hidden)
+        log.warning(
+            "The tool '%s' hides %s from the model: annotate what the model may set.", tool, hidden
+        )
     return [parameter for parameter in parameters if parameter.annotation is not NOTHING]
 
 
@@ -56,11 +69,15 @@ def _parameters_schema(parameters: list[inspect.Parameter], tool: str) -> Schema
     for parameter in parameters:
         if parameter.kind is parameter.VAR_POSITIONAL:
             continue
-        schema = _with_shared_definitions(_type_schema(parameter, tool), definitions, parameter.name)
+        schema = _with_shared_definitions(
+            _type_schema(parameter, tool), definitions, parameter.name
+        )
         if parameter.kind is parameter.VAR_KEYWORD:
             whole["additionalProperties"] = schema
             continue
-        properties[parameter.name] = schema | _default(parameter) | {"description": _description(parameter, tool)}
+        properties[parameter.name] = (
+            schema | _default(parameter) | {"description": _description(parameter, tool)}
+        )
         if parameter.default is NOTHING:
             required.append(parameter.name)
     return whole | ({"$defs": definitions} if definitions else {})
@@ -71,13 +88,19 @@ def _type_schema(parameter: inspect.Parameter, tool: str) -> Schema:
 
     where = f"The tool '{tool}': parameter '{parameter.name}' is annotated with"
     if isinstance(parameter.annotation, str):
-        raise WrongType(f"{where} {parameter.annotation}, where a name is unknown; define or import it before the function.")
+        raise WrongType(
+            f"{where} {parameter.annotation}, where a name is unknown; define or import it before"
+            " the function."
+        )
     try:
         return TypeAdapter(parameter.annotation).json_schema()
     except (PydanticUserError, NameError) as error:
         kind = inspect.formatannotation(parameter.annotation)
         why = str(error).partition("\n")[0].rstrip(".")
-        raise WrongType(f"{where} {kind}, which has no JSON schema ({why}); use a plain type or a pydantic model.") from error
+        raise WrongType(
+            f"{where} {kind}, which has no JSON schema ({why}); use a plain type or a pydantic"
+            " model."
+        ) from error
 
 
 def _default(parameter: inspect.Parameter) -> Schema:
@@ -95,28 +118,43 @@ def _default(parameter: inspect.Parameter) -> Schema:
 
 
 def _description(parameter: inspect.Parameter, tool: str) -> str:
-    extras = get_args(parameter.annotation)[1:] if get_origin(parameter.annotation) is Annotated else ()
-    texts = [extra if isinstance(extra, str) else getattr(extra, "description", None) for extra in extras]
+    extras = (
+        get_args(parameter.annotation)[1:] if get_origin(parameter.annotation) is Annotated else ()
+    )
+    texts = [
+        extra if isinstance(extra, str) else getattr(extra, "description", None) for extra in extras
+    ]
     found = next((text for text in texts if isinstance(text, str)), None)
     if found is None and extras and type(extras[0]).__module__ == "builtins":
         raise WrongArgument(
-            f"The tool '{tool}': parameter '{parameter.name}' has the description {extras[0]!r}; a description must be a text."
+            f"The tool '{tool}': parameter '{parameter.name}' has the description {extras[0]!r}; a"
+            " description must be a text."
         )
     return parameter.name if found is None else found
 
 
-def _with_shared_definitions(schema: Schema, definitions: dict[str, Schema], parameter: str) -> Schema:
-    """Move the schema's `$defs` to the shared ones: `#/$defs/X` means the top of the document, not the parameter's place."""
-    own: dict[str, Schema] = {name: _tidy(definition, {}) for name, definition in schema.pop("$defs", {}).items()}
+def _with_shared_definitions(
+    schema: Schema, definitions: dict[str, Schema], parameter: str
+) -> Schema:
+    """Move the schema's `$defs` to the shared ones: `#/$defs/X` means the top of the document, not
+    the parameter's place.
+    """
+    own: dict[str, Schema] = {
+        name: _tidy(definition, {}) for name, definition in schema.pop("$defs", {}).items()
+    }
     clash = any(definitions.get(name, definition) != definition for name, definition in own.items())
     names = {name: f"{parameter}_{name}" for name in own} if clash else {}
-    definitions.update({names.get(name, name): _tidy(definition, names) for name, definition in own.items()})
+    definitions.update(
+        {names.get(name, name): _tidy(definition, names) for name, definition in own.items()}
+    )
     tidied: Schema = _tidy(schema, names)
     return tidied
 
 
 def _tidy(node: object, names: dict[str, str]) -> Any:
-    """The schema with references renamed and without `additionalProperties: true`, which pydantic >= 2.11 adds to `dict`."""
+    """The schema with references renamed and without `additionalProperties: true`, which pydantic
+    >= 2.11 adds to `dict`.
+    """
     if isinstance(node, list):
         return [_tidy(item, names) for item in node]
     if not isinstance(node, dict):

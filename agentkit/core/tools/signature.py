@@ -1,4 +1,6 @@
-"""What a function takes: its parameters with their annotations resolved, its name, and whether it is async."""
+"""What a function takes: its parameters with their annotations resolved, its name, and whether it
+is async.
+"""
 
 from __future__ import annotations
 
@@ -16,34 +18,50 @@ NOTHING = inspect.Parameter.empty
 
 
 def is_async(f: Callable[..., Any]) -> bool:
-    """Whether calling `f` gives a coroutine: also through `partial`, `wraps` and an async `__call__`."""
+    """Whether calling `f` gives a coroutine: also through `partial`, `wraps` and an async
+    `__call__`.
+    """
     return any(inspect.iscoroutinefunction(layer) for layer in _layers(f))
 
 
 def name_of(f: Callable[..., object]) -> str:
-    """The name of the function; of a partial that of its function, of a callable object that of its class."""
+    """The name of the function; of a partial that of its function, of a callable object that of its
+    class.
+    """
     if isinstance(f, functools.partial):
         return name_of(f.func)
     return str(getattr(f, "__name__", type(f).__name__))
 
 
 def parameters_of(f: Callable[..., object]) -> list[inspect.Parameter]:
-    """The parameters without `self`; annotations written as text are resolved, and stay text where a name is unknown.
+    """The parameters without `self`; annotations written as text are resolved, and stay text where
+    a name is unknown.
 
-    Raises WrongType for what cannot be called or has an annotation that cannot be evaluated, and WrongArgument for a
-    built-in that does not tell its parameters.
+    Raises WrongType for what cannot be called or has an annotation that cannot be evaluated, and
+    WrongArgument for a built-in that does not tell its parameters.
     """
     try:
         parameters = inspect.signature(f).parameters.values()
     except TypeError as error:
-        raise WrongType(f"{f!r} is no function; a tool must be something that can be called.") from error
+        raise WrongType(
+            f"{f!r} is no function; a tool must be something that can be called."
+        ) from error
     except ValueError as error:
-        raise WrongArgument(f"{f!r} does not tell its parameters; wrap it in a function with annotations.") from error
-    except NameError as error:  # since Python 3.14 annotations are evaluated here, no more where the function is defined
-        raise WrongType(f"{f!r} has an annotation that is unknown: {error}; define or import it before the function.") from error
+        raise WrongArgument(
+            f"{f!r} does not tell its parameters; wrap it in a function with annotations."
+        ) from error
+    except NameError as error:
+        # since Python 3.14 annotations are evaluated here, no more where the function is defined
+        raise WrongType(
+            f"{f!r} has an annotation that is unknown: {error}; define or import it before the"
+            " function."
+        ) from error
     layers = _layers(f)
-    # What a partial has bound by name is settled, and may be a secret: no model needs to know of it.
-    settled = {name for layer in layers if isinstance(layer, functools.partial) for name in layer.keywords}
+    # What a partial has bound by name is settled, and may be a secret: no model needs to know of
+    # it.
+    settled = {
+        name for layer in layers if isinstance(layer, functools.partial) for name in layer.keywords
+    }
     return [
         parameter.replace(annotation=_resolved(parameter.annotation, layers[-1]))
         for parameter in parameters
@@ -52,7 +70,9 @@ def parameters_of(f: Callable[..., object]) -> list[inspect.Parameter]:
 
 
 def _layers(f: Callable[..., object]) -> list[Any]:
-    """The callable, and what it wraps, from outside in; the last one is the plain function where there is one."""
+    """The callable, and what it wraps, from outside in; the last one is the plain function where
+    there is one.
+    """
     layers: list[Any] = []
     inner: Any = f
     while inner is not None and not any(inner is layer for layer in layers):
@@ -68,7 +88,11 @@ def _inner(f: object) -> Any:
         return f.__func__
     if hasattr(f, "__wrapped__"):
         return f.__wrapped__
-    return None if inspect.isroutine(f) or inspect.isclass(f) else inspect.getattr_static(type(f), "__call__", None)
+    return (
+        None
+        if inspect.isroutine(f) or inspect.isclass(f)
+        else inspect.getattr_static(type(f), "__call__", None)
+    )
 
 
 def _resolved(annotation: object, function: object) -> Any:
@@ -77,13 +101,20 @@ def _resolved(annotation: object, function: object) -> Any:
     # One at a time: a name that exists only for type checkers must not spoil the other parameters.
     holder: Any = SimpleNamespace(__annotations__={"it": annotation})
     try:
-        return get_type_hints(holder, getattr(function, "__globals__", {}), _enclosing_names(function), include_extras=True)["it"]
+        return get_type_hints(
+            holder,
+            getattr(function, "__globals__", {}),
+            _enclosing_names(function),
+            include_extras=True,
+        )["it"]
     except (NameError, AttributeError, SyntaxError, TypeError):
         return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
 def _enclosing_names(function: Any) -> dict[str, Any]:
-    """Local names of the functions around `function` that still run: where it is defined and registered in one of them."""
+    """Local names of the functions around `function` that still run: where it is defined and
+    registered in one of them.
+    """
     around = getattr(function, "__qualname__", "").rpartition(".<locals>.")[0]
     names: dict[str, Any] = {}
     frame = sys._getframe() if around else None

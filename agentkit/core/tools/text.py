@@ -1,4 +1,6 @@
-"""What a tool returned: as text for a model, and the passages that stand in it for whoever listens."""
+"""What a tool returned: as text for a model, and the passages that stand in it for whoever
+listens.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,12 @@ from typing import Any
 
 
 def to_text(value: object) -> str:
-    """The value as a model should read it: a text as it is, everything else as JSON where it has that form.
+    """The value as a model should read it: a text as it is, everything else as JSON where it has
+    that form.
 
-    Models of pydantic, dataclasses, sets, dates, enums and the arrays and frames of numpy and pandas have one; other objects
-    are told by `str()`. Sets are sorted, so that the same set gives the same text. Never raises.
+    Models of pydantic, dataclasses, sets, dates, enums and the arrays and frames of numpy and
+    pandas have one; other objects are told by `str()`. Sets are sorted, so that the same set gives
+    the same text. Never raises.
     """
     try:
         return _encodable(_text(value))
@@ -47,7 +51,9 @@ def _plain(value: object) -> Any:
 
 def _plain_foreign(value: object) -> Any:
     if dataclasses.is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {
+            field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)
+        }
     if hasattr(value, "model_dump"):  # a pydantic model inside something else
         return _plain(value.model_dump())
     if hasattr(value, "to_string"):  # a frame or a series of pandas, whose str() leaves rows out

@@ -13,7 +13,14 @@ from agentkit.documents.document import Limits
 from agentkit.documents.readers.data import read_json, read_jsonl, read_notebook, read_xml
 from agentkit.documents.readers.opendocument import read_odt
 from agentkit.documents.readers.pdf import read_pdf
-from agentkit.documents.readers.plain import read_asciidoc, read_markdown, read_org, read_plain, read_rst, read_tex
+from agentkit.documents.readers.plain import (
+    read_asciidoc,
+    read_markdown,
+    read_org,
+    read_plain,
+    read_rst,
+    read_tex,
+)
 from agentkit.documents.readers.slides import read_pptx
 from agentkit.documents.readers.tables import read_csv, read_xlsx
 from agentkit.documents.readers.web import read_epub, read_html
@@ -58,12 +65,15 @@ _FORMATS: dict[str, Format] = {
     ".yaml .yml": Format(read_plain, "text/x-yaml"),
 }
 _SOURCE = (
-    ".py .pyi .js .mjs .jsx .ts .tsx .vue .java .kt .kts .scala .groovy .c .h .cc .cpp .cxx .hpp .cs .go .rs .rb .php .swift .m"
-    " .sh .bash .zsh .ps1 .bat .sql .r .jl .lua .pl .pm .hs .ml .ex .exs .erl .clj .lisp .el .f90 .pas .vb .dart .zig .nim .proto"
-    " .graphql .tf .nix .toml .ini .cfg .conf .env .properties .css .scss .less .cmake .mk .gradle .dockerfile .diff .patch .bib"
+    ".py .pyi .js .mjs .jsx .ts .tsx .vue .java .kt .kts .scala .groovy .c .h .cc .cpp .cxx .hpp"
+    " .cs .go .rs .rb .php .swift .m .sh .bash .zsh .ps1 .bat .sql .r .jl .lua .pl .pm .hs .ml .ex"
+    " .exs .erl .clj .lisp .el .f90 .pas .vb .dart .zig .nim .proto .graphql .tf .nix .toml .ini"
+    " .cfg .conf .env .properties .css .scss .less .cmake .mk .gradle .dockerfile .diff .patch .bib"
     " .srt .vtt"
 )
 
-FORMATS: dict[str, Format] = {ending: format_ for endings, format_ in _FORMATS.items() for ending in endings.split()}
+FORMATS: dict[str, Format] = {
+    ending: format_ for endings, format_ in _FORMATS.items() for ending in endings.split()
+}
 """Extension with its dot -> how it is read."""
 FORMATS.update({ending: Format(read_plain, f"text/x-{ending[1:]}") for ending in _SOURCE.split()})

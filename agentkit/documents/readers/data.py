@@ -23,7 +23,9 @@ _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 
 
 def read_json(data: bytes, name: str, limits: Limits) -> Reading:
-    """Read JSON as "path: value" lines; `place` is the path of the value, or "$.items[0-41]" for short records."""
+    """Read JSON as "path: value" lines; `place` is the path of the value, or "$.items[0-41]" for
+    short records.
+    """
     return Reading(_values(_load(decode(data), name), "$"))
 
 
@@ -44,7 +46,10 @@ def read_notebook(data: bytes, name: str, limits: Limits) -> Reading:
     book = _load(decode(data), name)
     cells = book.get("cells") if isinstance(book, dict) else None
     if not isinstance(cells, list):
-        raise DamagedDocument(f"{name} has no cells (format 3 and older is not read). Open it in Jupyter and save it again.")
+        raise DamagedDocument(
+            f"{name} has no cells (format 3 and older is not read). Open it in Jupyter and save it"
+            " again."
+        )
     return Reading(_cells([cell for cell in cells if isinstance(cell, dict)]))
 
 
@@ -58,7 +63,11 @@ def _load(text: str, name: str) -> Any:
 def _values(value: object, path: str) -> Iterator[Part]:
     if isinstance(value, dict) and any(isinstance(item, (dict, list)) for item in value.values()):
         simple = {key: item for key, item in value.items() if not _nested(item)}
-        yield Part("\n".join(f"{key}: {_scalar(item)}" for key, item in simple.items()), _heading(path), place=path)
+        yield Part(
+            "\n".join(f"{key}: {_scalar(item)}" for key, item in simple.items()),
+            _heading(path),
+            place=path,
+        )
         for key, item in value.items():
             if _nested(item):
                 yield from _values(item, _below(path, f".{key}"))
@@ -85,7 +94,11 @@ def _items(items: list[Any], path: str) -> Iterator[Part]:
 
 def _records(lines: list[str], path: str, first: int) -> Iterator[Part]:
     if lines:
-        yield Part("\n".join(lines), _heading(path), place=span(f"{path}[", first, first + len(lines) - 1, "]"))
+        yield Part(
+            "\n".join(lines),
+            _heading(path),
+            place=span(f"{path}[", first, first + len(lines) - 1, "]"),
+        )
 
 
 def _heading(path: str) -> str:
@@ -93,22 +106,38 @@ def _heading(path: str) -> str:
 
 
 def _nested(value: object) -> bool:
-    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value))
+    return isinstance(value, dict) or (
+        isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value)
+    )
 
 
 def _flat(value: Any, path: str) -> list[str]:
     """Lines "path: value" for everything below."""
     if isinstance(value, dict):
-        return [line for key, item in value.items() for line in _flat(item, _below(path, f".{key}" if path else str(key)))]
+        return [
+            line
+            for key, item in value.items()
+            for line in _flat(item, _below(path, f".{key}" if path else str(key)))
+        ]
     if _nested(value):
-        return [line for index, item in enumerate(value) for line in _flat(item, _below(path, f"[{index}]"))]
+        return [
+            line
+            for index, item in enumerate(value)
+            for line in _flat(item, _below(path, f"[{index}]"))
+        ]
     return [f"{path}: {_scalar(value)}" if path else _scalar(value)]
 
 
 def _below(path: str, step: str) -> str:
-    """The path one step further; of a very long one, which every line below it would repeat, the end is kept."""
+    """The path one step further; of a very long one, which every line below it would repeat, the
+    end is kept.
+    """
     path += step
-    return path if len(path) <= _LONGEST_PATH else "\N{HORIZONTAL ELLIPSIS}" + path[1 - _LONGEST_PATH :]
+    return (
+        path
+        if len(path) <= _LONGEST_PATH
+        else "\N{HORIZONTAL ELLIPSIS}" + path[1 - _LONGEST_PATH :]
+    )
 
 
 def _scalar(value: object) -> str:
@@ -133,7 +162,9 @@ def _record(line: str, number: int, name: str) -> Any:
     try:
         return json.loads(line)
     except json.JSONDecodeError as error:
-        raise DamagedDocument(f"{name}, line {number}: not valid JSON ({error.msg}). {AS_TEXT}") from error
+        raise DamagedDocument(
+            f"{name}, line {number}: not valid JSON ({error.msg}). {AS_TEXT}"
+        ) from error
 
 
 def _declared(data: bytes) -> str:
@@ -152,7 +183,9 @@ def _elements(root: Any) -> Iterator[Part]:
 
 
 def _element_lines(top: Any) -> Iterator[str]:
-    """Lines of an element and all below; the words of a mixed one (text between tags) stay together."""
+    """Lines of an element and all below; the words of a mixed one (text between tags) stay
+    together.
+    """
     pending = [top]
     while pending:
         node = pending.pop()
@@ -207,9 +240,19 @@ def _output(output: object) -> str:
     if output.get("output_type") == "error":
         return _ANSI.sub("", f"{output.get('ename')}: {output.get('evalue')}")
     data = output.get("data")
-    return _ANSI.sub("", _joined(output.get("text")) or _joined(data.get("text/plain") if isinstance(data, dict) else None))
+    return _ANSI.sub(
+        "",
+        _joined(output.get("text"))
+        or _joined(data.get("text/plain") if isinstance(data, dict) else None),
+    )
 
 
 def _joined(value: object) -> str:
     """Notebooks keep texts as one string or as a list of lines."""
-    return "".join(str(line) for line in value) if isinstance(value, list) else value if isinstance(value, str) else ""
+    return (
+        "".join(str(line) for line in value)
+        if isinstance(value, list)
+        else value
+        if isinstance(value, str)
+        else ""
+    )

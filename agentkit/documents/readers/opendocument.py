@@ -10,21 +10,31 @@ from agentkit.documents.readers.package import Package, attribute, local
 from agentkit.documents.refusals import locked
 from agentkit.errors import DamagedDocument
 
-_SKIPPED = frozenset({"annotation", "tracked-changes", "sequence-decls", "forms", "table-of-content"})
+_SKIPPED = frozenset(
+    {"annotation", "tracked-changes", "sequence-decls", "forms", "table-of-content"}
+)
 
 
 def read_odt(data: bytes, name: str, limits: Limits) -> Reading:
     """Read an OpenDocument text; sections follow its headings."""
     package = Package(data, name)
-    if "META-INF/manifest.xml" in package.members and b"encryption-data" in package.bytes("META-INF/manifest.xml"):
+    if "META-INF/manifest.xml" in package.members and b"encryption-data" in package.bytes(
+        "META-INF/manifest.xml"
+    ):
         raise locked(name)
     body = package.xml("content.xml").find("{*}body/{*}text")
     if body is None:
         raise DamagedDocument(f"{name} holds no text document. Save it as .odt again.")
     outline = Outline()
     _blocks(body, outline, "\n\n")
-    title = package.xml("meta.xml").find("{*}meta/{*}title") if "meta.xml" in package.members else None
-    return Reading(outline.parts(), (title.text or "") if title is not None else "", pictures=package.has_pictures())
+    title = (
+        package.xml("meta.xml").find("{*}meta/{*}title") if "meta.xml" in package.members else None
+    )
+    return Reading(
+        outline.parts(),
+        (title.text or "") if title is not None else "",
+        pictures=package.has_pictures(),
+    )
 
 
 def _blocks(parent: Any, outline: Outline, between: str, mark: str = "") -> None:
@@ -47,7 +57,10 @@ def _blocks(parent: Any, outline: Outline, between: str, mark: str = "") -> None
 def _rows(table: Any) -> list[str]:
     rows = []
     for row in table.iter("{*}table-row"):
-        cells = [" ".join(" ".join(_text(p) for p in cell.iter("{*}p")).split()) for cell in row.iterfind("{*}table-cell")]
+        cells = [
+            " ".join(" ".join(_text(p) for p in cell.iter("{*}p")).split())
+            for cell in row.iterfind("{*}table-cell")
+        ]
         if any(cells):
             rows.append(" | ".join(cells).rstrip(" |"))
     return rows

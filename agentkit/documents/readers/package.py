@@ -1,4 +1,6 @@
-"""Zip packages (OOXML, ODF, EPUB): opened only within limits, their XML parsed without entities, relations resolved."""
+"""Zip packages (OOXML, ODF, EPUB): opened only within limits, their XML parsed without entities,
+relations resolved.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,15 @@ class Package:
         infos = self._zip.infolist()
         total = sum(info.file_size for info in infos)
         packed = max(1, sum(info.compress_size for info in infos))
-        if len(infos) > _MAX_ENTRIES or total > _MAX_TOTAL or (total > _SMALL and total > _MAX_RATIO * min(packed, len(data))):
+        if (
+            len(infos) > _MAX_ENTRIES
+            or total > _MAX_TOTAL
+            or (total > _SMALL and total > _MAX_RATIO * min(packed, len(data)))
+        ):
             raise DocumentTooLarge(
-                f"{name} would unpack to {total / 2**20:,.0f} MB in {len(infos):,} parts, which is over the limit"
-                f" ({_MAX_TOTAL // 2**20} MB, {_MAX_RATIO} times its size, {_MAX_ENTRIES:,} parts)."
-                " Split it, or remove what it embeds."
+                f"{name} would unpack to {total / 2**20:,.0f} MB in {len(infos):,} parts, which is"
+                f" over the limit ({_MAX_TOTAL // 2**20} MB, {_MAX_RATIO} times its size,"
+                f" {_MAX_ENTRIES:,} parts). Split it, or remove what it embeds."
             )
         if any(info.flag_bits & 1 for info in infos):
             raise locked(name)
@@ -45,9 +51,17 @@ class Package:
         """The content of a member; DamagedDocument when it is missing or broken."""
         try:
             return self._zip.read(member)
-        except (KeyError, zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError) as error:
+        except (
+            KeyError,
+            zipfile.BadZipFile,
+            OSError,
+            EOFError,
+            ValueError,
+            NotImplementedError,
+        ) as error:
             raise self._damaged(member, error) from error
-        except zipfile.zlib.error as error:  # type: ignore[attr-defined]  # zipfile lets it pass through
+        except zipfile.zlib.error as error:  # type: ignore[attr-defined]
+            # Zipfile lets it pass through.
             raise self._damaged(member, error) from error
 
     def xml(self, member: str) -> Any:
@@ -55,27 +69,42 @@ class Package:
         return parse_xml(self.bytes(member), f"{self.name} ({member})")
 
     def relations(self, member: str) -> list[Relation]:
-        """What a member of an OOXML package refers to, in file order; empty when it refers to nothing."""
+        """What a member of an OOXML package refers to, in file order; empty when it refers to
+        nothing.
+        """
         folder, file = posixpath.split(member)
         listing = posixpath.join(folder, "_rels", file + ".rels")
         if listing not in self.members:
             return []
         return [
-            Relation(node.get("Id", ""), node.get("Type", "").rsplit("/", 1)[-1], resolve(folder, node.get("Target", "")))
+            Relation(
+                node.get("Id", ""),
+                node.get("Type", "").rsplit("/", 1)[-1],
+                resolve(folder, node.get("Target", "")),
+            )
             for node in self.xml(listing)
             if isinstance(node.tag, str) and node.get("TargetMode") != "External"
         ]
 
     def main(self, usual: str) -> str:
         """The member that an OOXML package begins with."""
-        return next((relation.target for relation in self.relations("") if relation.kind == "officeDocument"), usual)
+        return next(
+            (
+                relation.target
+                for relation in self.relations("")
+                if relation.kind == "officeDocument"
+            ),
+            usual,
+        )
 
     def has_pictures(self) -> bool:
         """Whether the package holds pictures."""
         return any("/media/" in member or member.startswith("Pictures/") for member in self.members)
 
     def _damaged(self, member: str, error: Exception) -> DamagedDocument:
-        return DamagedDocument(f"{self.name} is damaged: its part {member} cannot be read ({error}). {AGAIN}")
+        return DamagedDocument(
+            f"{self.name} is damaged: its part {member} cannot be read ({error}). {AGAIN}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +118,33 @@ class Relation:
 
 def resolve(folder: str, target: str) -> str:
     """The member that `target` names when it is written in a file of `folder`."""
-    return posixpath.normpath(target.lstrip("/") if target.startswith("/") else posixpath.join(folder, unquote(target)))
+    return posixpath.normpath(
+        target.lstrip("/") if target.startswith("/") else posixpath.join(folder, unquote(target))
+    )
 
 
 def parse_xml(data: bytes, name: str) -> Any:
-    """Parse XML without entities, network and huge nodes; DamagedDocument when it is malformed or declares entities."""
+    """Parse XML without entities, network and huge nodes; DamagedDocument when it is malformed or
+    declares entities.
+    """
     from lxml import etree
 
-    if b"<!ENTITY" in data or "<!ENTITY".encode("utf-16-le") in data or "<!ENTITY".encode("utf-16-be") in data:
-        raise DamagedDocument(f"{name} declares XML entities, which can hide bombs and are refused. Save it without a DOCTYPE.")
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True)
+    if (
+        b"<!ENTITY" in data
+        or "<!ENTITY".encode("utf-16-le") in data
+        or "<!ENTITY".encode("utf-16-be") in data
+    ):
+        raise DamagedDocument(
+            f"{name} declares XML entities, which can hide bombs and are refused. Save it without a"
+            " DOCTYPE."
+        )
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+    )
     try:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
@@ -110,7 +156,9 @@ def parse_xml(data: bytes, name: str) -> Any:
 
 
 def check_complete(parser: Any) -> None:
-    """Raise what libxml2 only notes when it gives up in the middle: MemoryError, or RecursionError for a tree too deep."""
+    """Raise what libxml2 only notes when it gives up in the middle: MemoryError, or RecursionError
+    for a tree too deep.
+    """
     kinds = {entry.type_name for entry in parser.error_log}
     if "ERR_NO_MEMORY" in kinds:
         raise MemoryError

@@ -1,4 +1,6 @@
-"""PDF: the text of each page with headings from the outline, and pictures of pages with a passage marked."""
+"""PDF: the text of each page with headings from the outline, and pictures of pages with a passage
+marked.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,19 @@ from agentkit.documents.document import Limits
 from agentkit.documents.refusals import check_pages, locked
 from agentkit.errors import DamagedDocument, NotFound
 
-_LIGATURES = {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st"}
+_LIGATURES = {
+    "\ufb00": "ff",
+    "\ufb01": "fi",
+    "\ufb02": "fl",
+    "\ufb03": "ffi",
+    "\ufb04": "ffl",
+    "\ufb05": "st",
+    "\ufb06": "st",
+}
 # pdfium writes U+FFFE (older builds U+0002) for a hyphen that only breaks a word over two lines.
-_CHANGED = re.compile("\r\n?|[\ufb00-\ufb06]|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufeff\ufffe\uffff]")
+_CHANGED = re.compile(
+    "\r\n?|[\ufb00-\ufb06]|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufeff\ufffe\uffff]"
+)
 _PASSWORD = 4
 Mark = tuple[int, int, bool]
 """Characters of a page's text, from and to, and whether they are marked strongly."""
@@ -41,7 +53,8 @@ def _open(data: bytes, name: str) -> Any:
         if getattr(error, "err_code", None) == _PASSWORD:
             raise locked(name) from error
         raise DamagedDocument(
-            f"{name} is damaged: it cannot be opened as a PDF. Download it again, or print it to a new PDF."
+            f"{name} is damaged: it cannot be opened as a PDF. Download it again, or print it to a"
+            " new PDF."
         ) from error
     if len(document) == 0:
         raise DamagedDocument(f"{name} has no pages. Download it again, or print it to a new PDF.")
@@ -89,7 +102,9 @@ def _raw_text(document: Any, index: int) -> str:
 
 
 def _substitute(raw: str) -> tuple[str, list[tuple[int, int]]]:
-    """The page's text as we keep it, and where it departs from pdfium's: (our index, pdfium's index) behind each change."""
+    """The page's text as we keep it, and where it departs from pdfium's: (our index, pdfium's
+    index) behind each change.
+    """
     pieces: list[str] = []
     shifts: list[tuple[int, int]] = []
     at = length = 0
@@ -131,7 +146,9 @@ def render_pdf(data: bytes, name: str, page: int, marks: Sequence[Mark], width: 
 
 
 def _mark(image: Any, sheet: Any, span: tuple[int, int], colour: tuple[int, int, int]) -> None:
-    """Multiply a passage's rectangles with a marker's colour: the letters stay as dark as they are."""
+    """Multiply a passage's rectangles with a marker's colour: the letters stay as dark as they
+    are.
+    """
     from PIL import Image, ImageChops
 
     for left, top, right, bottom in _boxes(image, sheet, span):
@@ -139,8 +156,12 @@ def _mark(image: Any, sheet: Any, span: tuple[int, int], colour: tuple[int, int,
         image.paste(ImageChops.multiply(region, Image.new("RGB", region.size, colour)), (left, top))
 
 
-def _boxes(image: Any, sheet: Any, highlight: tuple[int, int]) -> Iterator[tuple[int, int, int, int]]:
-    """Pixel boxes (left, top, right, bottom) of the passage, one a line; page rotation is taken into account."""
+def _boxes(
+    image: Any, sheet: Any, highlight: tuple[int, int]
+) -> Iterator[tuple[int, int, int, int]]:
+    """Pixel boxes (left, top, right, bottom) of the passage, one a line; page rotation is taken
+    into account.
+    """
     import ctypes
 
     import pypdfium2.raw as pdfium

@@ -1,4 +1,5 @@
-"""Files whose bytes are their text: plain text, source code, configuration, and markup with headings.
+"""Files whose bytes are their text: plain text, source code, configuration, and markup with
+headings.
 
 The text is kept as it is, so `place` counts the file's own lines.
 """
@@ -22,13 +23,22 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _RULE = re.compile(r"([^\w\s])\1{2,}\s*\Z")
 _ORG = re.compile(r"(\*+)[ \t]+(.+)")
 _ADOC = re.compile(r"(={1,6})[ \t]+(.+)")
-_TEX = re.compile(r"\s*\\(part|chapter|section|subsection|subsubsection|paragraph)\*?(?:\[[^\]]*\])?\{([^}]*)\}")
+_TEX = re.compile(
+    r"\s*\\(part|chapter|section|subsection|subsubsection|paragraph)\*?(?:\[[^\]]*\])?\{([^}]*)\}"
+)
 _LINK_OR_MARK = re.compile(r"\[([^\[\]]*)\]\([^)]*\)|[*`]")
 _LONGEST_TITLE = 1_000
 """Characters of a line that are looked at for a title."""
 _DEEPEST = 12
 """Levels of headings; what is marked as deeper than that counts as being on the last one."""
-_TEX_LEVELS = {"part": 1, "chapter": 2, "section": 3, "subsection": 4, "subsubsection": 5, "paragraph": 6}
+_TEX_LEVELS = {
+    "part": 1,
+    "chapter": 2,
+    "section": 3,
+    "subsection": 4,
+    "subsubsection": 5,
+    "paragraph": 6,
+}
 
 
 def read_plain(data: bytes, name: str, limits: Limits) -> Reading:
@@ -42,7 +52,9 @@ def read_markdown(data: bytes, name: str, limits: Limits) -> Reading:
 
 
 def read_rst(data: bytes, name: str, limits: Limits) -> Reading:
-    """Read reStructuredText; a level is known by its underline's character, in order of appearance."""
+    """Read reStructuredText; a level is known by its underline's character, in order of
+    appearance.
+    """
     return _sectioned(data, _rst)
 
 
@@ -113,7 +125,9 @@ def _front_matter(lines: list[str]) -> int:
 
 
 def _paragraph_line(lines: list[str], index: int) -> bool:
-    """Whether an underline below this line makes it a heading: text of one line, no list, table or quote."""
+    """Whether an underline below this line makes it a heading: text of one line, no list, table or
+    quote.
+    """
     line = lines[index].strip()
     alone = index == 0 or not lines[index - 1].strip()
     return bool(line) and alone and line[0] not in "-*+>|#`" and not lines[index].startswith("    ")

@@ -36,7 +36,11 @@ def _parts(package: Package, slides: list[str]) -> Iterator[Part]:
                 blocks.append("\n".join(_paragraphs(package.xml(relation.target))))
             elif relation.kind == "notesSlide" and (notes := _notes(package.xml(relation.target))):
                 blocks.append("Notes: " + notes)
-        yield Part("\n\n".join(block for block in [title, *blocks] if block.strip()), " ".join(title.split()), number)
+        yield Part(
+            "\n\n".join(block for block in [title, *blocks] if block.strip()),
+            " ".join(title.split()),
+            number,
+        )
 
 
 def _slide(root: Any) -> tuple[str, list[str]]:
@@ -53,7 +57,9 @@ def _slide(root: Any) -> tuple[str, list[str]]:
 
 
 def _notes(root: Any) -> str:
-    return "\n".join(text for node in root.iter("{*}sp") if _role(node) == "body" for text in _paragraphs(node))
+    return "\n".join(
+        text for node in root.iter("{*}sp") if _role(node) == "body" for text in _paragraphs(node)
+    )
 
 
 def _role(shape: Any) -> str:
@@ -72,4 +78,7 @@ def _runs(paragraph: Any) -> Iterator[str]:
 
 
 def _rows(table: Any) -> list[str]:
-    return [" | ".join(" ".join(_paragraphs(cell)) for cell in row.iterfind("{*}tc")) for row in table.iterfind("{*}tr")]
+    return [
+        " | ".join(" ".join(_paragraphs(cell)) for cell in row.iterfind("{*}tc"))
+        for row in table.iterfind("{*}tr")
+    ]

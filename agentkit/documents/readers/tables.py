@@ -1,4 +1,6 @@
-"""Tables: delimited text and Excel workbooks. One line a row, cells between " | ", the header row in the heading."""
+"""Tables: delimited text and Excel workbooks. One line a row, cells between " | ", the header row
+in the heading.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,10 @@ def read_csv(data: bytes, name: str, limits: Limits) -> Reading:
     """Read delimited text; the delimiter is the one that gives the steadiest number of columns."""
     text = decode(data)
     csv.field_size_limit(max(limits.max_chars, 131_072))
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text, "\t" if name.lower().endswith(".tsv") else ","))
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=_delimiter(text, "\t" if name.lower().endswith(".tsv") else ","),
+    )
     return Reading(_csv_parts(_records(reader, name)))
 
 
@@ -38,7 +43,11 @@ def _delimiter(text: str, usual: str) -> str:
     def steadiness(delimiter: str) -> tuple[float, bool, int]:
         widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
         common = max(set(widths), key=widths.count, default=1)
-        return (widths.count(common) / len(widths) if common > 1 else 0.0), delimiter == usual, common
+        return (
+            (widths.count(common) / len(widths) if common > 1 else 0.0),
+            delimiter == usual,
+            common,
+        )
 
     return max(_DELIMITERS, key=steadiness)
 
@@ -81,13 +90,19 @@ def _row(cells: list[str]) -> str:
 def _header(cells: list[str]) -> str:
     """The row when it looks like names of columns, else ""."""
     named = [cell.strip() for cell in cells if cell.strip()]
-    if len(named) < 2 or len(set(named)) < len(named) or any(cell.replace(".", "").replace(",", "").isdigit() for cell in named):
+    if (
+        len(named) < 2
+        or len(set(named)) < len(named)
+        or any(cell.replace(".", "").replace(",", "").isdigit() for cell in named)
+    ):
         return ""
     return " | ".join(" ".join(cell.split()) for cell in named)[:_HEADER]
 
 
 def read_xlsx(data: bytes, name: str, limits: Limits) -> Reading:
-    """Read a workbook's values (formulas give their stored results); `place` is sheet and cell range."""
+    """Read a workbook's values (formulas give their stored results); `place` is sheet and cell
+    range.
+    """
     from agentkit.documents.readers.package import Package
 
     package = Package(data, name)  # the limits of a package, before openpyxl opens it
@@ -101,7 +116,9 @@ def read_xlsx(data: bytes, name: str, limits: Limits) -> Reading:
 
 
 def _rows(sheet: Any, book: Any, name: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are in the file, with their numbers: openpyxl's own `iter_rows` also makes all that are missing between."""
+    """The rows that are in the file, with their numbers: openpyxl's own `iter_rows` also makes all
+    that are missing between.
+    """
     from openpyxl.worksheet._reader import WorkSheetParser
 
     with sheet._get_source() as source:
@@ -117,8 +134,8 @@ def _rows(sheet: Any, book: Any, name: str) -> Iterator[tuple[int, list[str]]]:
         for number, cells in parser.parse():
             if not 1 <= number <= _LAST_ROW or any(cell["column"] > _LAST_COLUMN for cell in cells):
                 raise DamagedDocument(
-                    f"{name} is damaged: the sheet {sheet.title!r} has cells beyond row {_LAST_ROW:,} or column XFD,"
-                    f" where sheets end. {AGAIN}"
+                    f"{name} is damaged: the sheet {sheet.title!r} has cells beyond row"
+                    f" {_LAST_ROW:,} or column XFD, where sheets end. {AGAIN}"
                 )
             if number > last:  # a number that comes again does not count
                 last = number
@@ -134,7 +151,9 @@ def _cells(found: list[dict[str, Any]]) -> list[str]:
 
 
 def _sheet(title: str, rows: Iterable[tuple[int, list[str]]]) -> Iterator[Part]:
-    """Cut the sheet at its blank rows: each block is a table of its own, or a continuation of the one above."""
+    """Cut the sheet at its blank rows: each block is a table of its own, or a continuation of the
+    one above.
+    """
     header, width, first = "", 0, 1
     lines: list[str] = []
     for number, cells in rows:

@@ -1,4 +1,6 @@
-"""HTML pages and EPUB books: headings, paragraphs, lists and table rows; no scripts, styles or navigation."""
+"""HTML pages and EPUB books: headings, paragraphs, lists and table rows; no scripts, styles or
+navigation.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,15 @@ from agentkit.errors import DamagedDocument, EncryptedDocument
 _NOT_READ = "script style nav noscript template svg iframe object head select textarea button"
 _SKIPPED = frozenset(_NOT_READ.split())
 _BLOCK_TAGS = (
-    "p div section article main header footer aside figure figcaption blockquote address form fieldset table thead tbody tfoot tr"
-    " ul ol dl dt dd li details summary hr body center caption pre"
+    "p div section article main header footer aside figure figcaption blockquote address form"
+    " fieldset table thead tbody tfoot tr ul ol dl dt dd li details summary hr body center"
+    " caption pre"
 )
 _BLOCKS = frozenset(_BLOCK_TAGS.split())
 _CHARSET = re.compile(
-    rb"""<meta[^>]{0,200}charset\s*=\s*["']?([\w.:-]+)|<\?xml[^>]{0,200}encoding\s*=\s*["']([\w.:-]+)""", re.IGNORECASE
+    rb"""<meta[^>]{0,200}charset\s*=\s*["']?([\w.:-]+)"""
+    rb"""|<\?xml[^>]{0,200}encoding\s*=\s*["']([\w.:-]+)""",
+    re.IGNORECASE,
 )
 _DEEPEST = 2_048
 _SPACE = re.compile(r"[^\S\xa0]+")
@@ -39,7 +44,9 @@ def read_epub(data: bytes, name: str, limits: Limits) -> Reading:
     package = Package(data, name)
     rootfile = package.xml("META-INF/container.xml").find(".//{*}rootfile")
     if rootfile is None:
-        raise DamagedDocument(f"{name} names no content. Convert it to EPUB again, for example with Calibre.")
+        raise DamagedDocument(
+            f"{name} names no content. Convert it to EPUB again, for example with Calibre."
+        )
     opf = rootfile.get("full-path", "")
     book = package.xml(opf)
     folder = posixpath.dirname(opf)
@@ -48,14 +55,21 @@ def read_epub(data: bytes, name: str, limits: Limits) -> Reading:
     check_pages(name, len(chapters), "chapters", limits)
     chapters = [chapter for chapter in chapters if chapter in package.members]
     if "META-INF/encryption.xml" in package.members and _locked(package, chapters):
-        raise EncryptedDocument(f"{name} is protected against copying. Add a copy without protection.")
+        raise EncryptedDocument(
+            f"{name} is protected against copying. Add a copy without protection."
+        )
     title = book.find(".//{*}title")
-    return Reading(_chapters(package, chapters), (title.text or "") if title is not None else "", pictures=True)
+    return Reading(
+        _chapters(package, chapters), (title.text or "") if title is not None else "", pictures=True
+    )
 
 
 def _locked(package: Package, chapters: list[str]) -> bool:
     """Fonts are often scrambled, which does not matter; chapters are not."""
-    listed = {node.get("URI", "") for node in package.xml("META-INF/encryption.xml").iter("{*}CipherReference")}
+    listed = {
+        node.get("URI", "")
+        for node in package.xml("META-INF/encryption.xml").iter("{*}CipherReference")
+    }
     return any(chapter in listed for chapter in chapters)
 
 
@@ -65,7 +79,9 @@ def _chapters(package: Package, chapters: list[str]) -> Iterator[Part]:
 
 
 def _parse(data: bytes, outline: Outline) -> _Page:
-    """Read a page into the outline, without a tree: one takes the square of the time for an element of many attributes."""
+    """Read a page into the outline, without a tree: one takes the square of the time for an element
+    of many attributes.
+    """
     from lxml import etree
 
     declared = _CHARSET.search(data[:4_096])
@@ -80,7 +96,9 @@ def _parse(data: bytes, outline: Outline) -> _Page:
 
 
 class _Page:
-    """What the parser tells of a page: each element's start and end, and the text between; its title, whether it has pictures."""
+    """What the parser tells of a page: each element's start and end, and the text between; its
+    title, whether it has pictures.
+    """
 
     def __init__(self, outline: Outline) -> None:
         self.outline = outline
@@ -176,7 +194,11 @@ class _Blocks:
         """End the block that is being collected."""
         text = "".join(self._inline)
         self._inline.clear()
-        text = text.strip("\n") if self._pre else "\n".join(" ".join(line.split()) for line in text.strip().split("\n"))
+        text = (
+            text.strip("\n")
+            if self._pre
+            else "\n".join(" ".join(line.split()) for line in text.strip().split("\n"))
+        )
         text = text.replace("\xa0", " ")
         level, self._level = self._level, 0
         if not text.strip():
@@ -184,7 +206,9 @@ class _Blocks:
         if level:
             self.outline.heading(level, text)
         elif kind:
-            self.outline.add(text.removesuffix(" |").removesuffix("|"), "\n" if self._rows else "\n\n")
+            self.outline.add(
+                text.removesuffix(" |").removesuffix("|"), "\n" if self._rows else "\n\n"
+            )
             self._rows += 1
         else:
             self.outline.add(self._mark + text, "\n" if self._mark else "\n\n")

@@ -1,6 +1,8 @@
-"""Word documents (.docx, .docm, .dotx): body in reading order, tables as rows, footnotes, headers; and rich text (.rtf).
+"""Word documents (.docx, .docm, .dotx): body in reading order, tables as rows, footnotes, headers;
+and rich text (.rtf).
 
-The XML is walked directly: libraries skip what stands in content controls, text boxes and tracked insertions.
+The XML is walked directly: libraries skip what stands in content controls, text boxes and tracked
+insertions.
 """
 
 from __future__ import annotations
@@ -106,25 +108,38 @@ def _rows(table: object) -> list[str]:
     """One line a row; a table inside a cell stays in its cell."""
     rows = []
     for row in _own(table, "tr", "tbl"):
-        cells = [" ".join(" ".join(_text(p) for p in cell.iter("{*}p")).split()) for cell in _own(row, "tc", "tr")]
+        cells = [
+            " ".join(" ".join(_text(p) for p in cell.iter("{*}p")).split())
+            for cell in _own(row, "tc", "tr")
+        ]
         if any(cells):
             rows.append(" | ".join(cells))
     return rows
 
 
 def _own(parent: Any, tag: str, parent_tag: str) -> list[Any]:
-    return [node for node in parent.iter("{*}" + tag) if next(node.iterancestors("{*}" + parent_tag)) is parent]
+    return [
+        node
+        for node in parent.iter("{*}" + tag)
+        if next(node.iterancestors("{*}" + parent_tag)) is parent
+    ]
 
 
 def _levels(styles: Any) -> dict[str, int]:
-    """Style id -> level of heading, or _ITEM; names are English in every language's Word, ids are not."""
+    """Style id -> level of heading, or _ITEM; names are English in every language's Word, ids are
+    not.
+    """
     levels: dict[str, int] = {}
     for style in styles.iter("{*}style"):
         named, outline = style.find("{*}name"), style.find("{*}pPr/{*}outlineLvl")
         found = _HEADING.match(attribute(named, "val")) if named is not None else None
         if found:
             levels[attribute(style, "styleId")] = int(found[1] or 1)
-        elif outline is not None and attribute(outline, "val").isdigit() and int(attribute(outline, "val")) < 9:
+        elif (
+            outline is not None
+            and attribute(outline, "val").isdigit()
+            and int(attribute(outline, "val")) < 9
+        ):
             levels[attribute(style, "styleId")] = int(attribute(outline, "val")) + 1
         elif style.find("{*}pPr/{*}numPr") is not None:
             levels[attribute(style, "styleId")] = _ITEM
@@ -134,7 +149,9 @@ def _levels(styles: Any) -> dict[str, int]:
 def _title(package: Package) -> str:
     if "docProps/core.xml" not in package.members:
         return ""
-    return next((node.text or "" for node in package.xml("docProps/core.xml") if local(node) == "title"), "")
+    return next(
+        (node.text or "" for node in package.xml("docProps/core.xml") if local(node) == "title"), ""
+    )
 
 
 def read_rtf(data: bytes, name: str, limits: Limits) -> Reading:

@@ -10,7 +10,8 @@ from typing import Any, Protocol, Self, runtime_checkable
 class AbstractCache(Protocol):
     """Keeps values by a text key; AutoGen's protocol for caches, also for your own.
 
-    A cache never makes a model call fail: what cannot be stored or read back is logged as a warning and is a miss.
+    A cache never makes a model call fail: what cannot be stored or read back is logged as a warning
+    and is a miss.
     """
 
     def get(self, key: str, default: Any | None = None) -> Any | None:
@@ -27,6 +28,9 @@ class AbstractCache(Protocol):
         return self
 
     def __exit__(
-        self, exc_type: type[BaseException] | None, exc_value: BaseException | None, traceback: TracebackType | None
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.close()

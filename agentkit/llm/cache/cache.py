@@ -24,30 +24,55 @@ class CacheFactory:
     ) -> AbstractCache:
         """A cache in Redis when there is a URL, else in the folder `<cache_path_root>/<seed>`.
 
-        Raises ConfigError for Cosmos DB, which is not supported, without the library redis, and for a malformed URL.
+        Raises ConfigError for Cosmos DB, which is not supported, without the library redis, and for
+        a malformed URL.
         """
         if cosmosdb_config:
-            raise ConfigError("A cache in Cosmos DB is not supported; use Cache.redis or Cache.disk.")
-        return RedisCache(seed, redis_url) if redis_url else DiskCache(Path(cache_path_root) / str(seed))
+            raise ConfigError(
+                "A cache in Cosmos DB is not supported; use Cache.redis or Cache.disk."
+            )
+        return (
+            RedisCache(seed, redis_url)
+            if redis_url
+            else DiskCache(Path(cache_path_root) / str(seed))
+        )
 
 
 class Cache(AbstractCache):
-    """Hands over to the cache that its configuration means; equal seeds share their replies, different ones do not.
+    """Hands over to the cache that its configuration means; equal seeds share their replies,
+    different ones do not.
 
-    `config` may hold the keys of ALLOWED_CONFIG_KEYS; raises WrongArgument for others, ConfigError as `CacheFactory`.
+    `config` may hold the keys of ALLOWED_CONFIG_KEYS; raises WrongArgument for others, ConfigError
+    as `CacheFactory`.
     """
 
-    ALLOWED_CONFIG_KEYS: ClassVar[list[str]] = ["cache_seed", "redis_url", "cache_path_root", "cosmos_db_config", "in_memory"]
+    ALLOWED_CONFIG_KEYS: ClassVar[list[str]] = [
+        "cache_seed",
+        "redis_url",
+        "cache_path_root",
+        "cosmos_db_config",
+        "in_memory",
+    ]
 
     def __init__(self, config: dict[str, Any]) -> None:
         for key in config:
             if key not in self.ALLOWED_CONFIG_KEYS:
-                raise WrongArgument(f"Cache: the key {key!r} is not known; use one of {', '.join(self.ALLOWED_CONFIG_KEYS)}.")
+                raise WrongArgument(
+                    f"Cache: the key {key!r} is not known; use one of"
+                    f" {', '.join(self.ALLOWED_CONFIG_KEYS)}."
+                )
         self.config = dict(config)
         seed = config.get("cache_seed", 42)
-        self.cache: AbstractCache = InMemoryCache(seed) if config.get("in_memory") else CacheFactory.cache_factory(
-            seed, config.get("redis_url"), config.get("cache_path_root") or ".cache", config.get("cosmos_db_config")
-        )  # fmt: skip
+        self.cache: AbstractCache = (
+            InMemoryCache(seed)
+            if config.get("in_memory")
+            else CacheFactory.cache_factory(
+                seed,
+                config.get("redis_url"),
+                config.get("cache_path_root") or ".cache",
+                config.get("cosmos_db_config"),
+            )
+        )
 
     @staticmethod
     def disk(cache_seed: str | int = 42, cache_path_root: str = ".cache") -> Cache:
@@ -56,7 +81,9 @@ class Cache(AbstractCache):
 
     @staticmethod
     def redis(cache_seed: str | int = 42, redis_url: str = "redis://localhost:6379/0") -> Cache:
-        """A cache in a Redis server; raises ConfigError without the library redis or for a malformed URL."""
+        """A cache in a Redis server; raises ConfigError without the library redis or for a
+        malformed URL.
+        """
         return Cache({"cache_seed": cache_seed, "redis_url": redis_url})
 
     @staticmethod
@@ -72,7 +99,11 @@ class Cache(AbstractCache):
         client: object | None = None,
     ) -> Cache:
         """Raises ConfigError: Cosmos DB is not supported."""
-        given = {"connection_string": connection_string, "container_id": container_id, "client": client}
+        given = {
+            "connection_string": connection_string,
+            "container_id": container_id,
+            "client": client,
+        }
         return Cache({"cache_seed": cache_seed, "cosmos_db_config": given})
 
     def get(self, key: str, default: Any | None = None) -> Any | None:

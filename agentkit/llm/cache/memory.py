@@ -22,16 +22,22 @@ class InMemoryCache(AbstractCache):
         self._values: dict[tuple[str, str], Any] = {}
 
     def get(self, key: str, default: Any | None = None) -> Any | None:
-        """A copy of the stored value, so that changing it changes nothing here; `default` when there is none."""
+        """A copy of the stored value, so that changing it changes nothing here; `default` when
+        there is none.
+        """
         entry = (self._seed, key)
         return copy.deepcopy(self._values[entry]) if entry in self._values else default
 
     def set(self, key: str, value: object) -> None:
-        """Store a copy of the value; what cannot be copied is not stored and logged as a warning."""
+        """Store a copy of the value; what cannot be copied is not stored and logged as a
+        warning.
+        """
         try:
             self._values[self._seed, key] = copy.deepcopy(value)
         except Exception:  # an object's own __deepcopy__ may raise anything
-            log.warning("A %s cannot be copied and is not cached.", type(value).__qualname__, exc_info=True)
+            log.warning(
+                "A %s cannot be copied and is not cached.", type(value).__qualname__, exc_info=True
+            )
 
     def close(self) -> None:
         """Nothing is held open."""

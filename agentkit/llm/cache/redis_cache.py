@@ -19,8 +19,10 @@ _WAIT_S = 5.0
 class RedisCache(AbstractCache):
     """Keeps values under `agentkit:<seed>:<hash of the key>`; needs `pip install redis`.
 
-    Nothing is pickled here, since whoever may write to the server could run code in this process: values are what
-    JSON holds, SimpleNamespaces and OpenAI responses. Raises ConfigError without the library or for a malformed URL.
+    Nothing is pickled here, since whoever may write to the server could run code in this process:
+        values are what
+    JSON holds, SimpleNamespaces and OpenAI responses. Raises ConfigError without the library or for
+    a malformed URL.
     """
 
     def __init__(self, seed: str | int, redis_url: str) -> None:
@@ -28,20 +30,26 @@ class RedisCache(AbstractCache):
             import redis
         except ImportError as error:
             raise ConfigError(
-                f"A cache at {without_login(redis_url)!r} needs the package redis; run: pip install redis"
+                f"A cache at {without_login(redis_url)!r} needs the package redis; run: pip install"
+                " redis"
             ) from error
         self._failed: type[Exception] = redis.RedisError
         self._prefix = f"agentkit:{seed}:"
         try:
-            self._client = redis.Redis.from_url(redis_url, socket_timeout=_WAIT_S, socket_connect_timeout=_WAIT_S)
+            self._client = redis.Redis.from_url(
+                redis_url, socket_timeout=_WAIT_S, socket_connect_timeout=_WAIT_S
+            )
         except ValueError as error:
             message = (
-                f"redis_url={without_login(redis_url)!r} is no address of a Redis server; it looks like redis://localhost:6379/0."
+                f"redis_url={without_login(redis_url)!r} is no address of a Redis server; it looks"
+                " like redis://localhost:6379/0."
             )
             raise ConfigError(message) from error
 
     def get(self, key: str, default: Any | None = None) -> Any | None:
-        """The stored value; `default` when there is none, or the server or the entry fails, which is logged as a warning."""
+        """The stored value; `default` when there is none, or the server or the entry fails, which
+        is logged as a warning.
+        """
         try:
             data = self._client.get(self._named(key))
             return decode(data, pickled=False) if isinstance(data, bytes) else default

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 def assembled(events: Iterable[tuple[bytes, bool]], sender: Sender) -> ChatCompletion:
     """Read a stream to its end, or as far as there is room; the first choice's text is passed on.
 
-    `events` are those of `wire.events`. The reply has a `reply_end` where its `finish_reason` cannot
-    say how it ended. Raises ModelError when nothing comes, what comes is no reply, or the stream ends
-    before there is anything to use.
+    `events` are those of `wire.events`. The reply has a `reply_end` where its `finish_reason`
+    cannot say how it ended. Raises ModelError when nothing comes, what comes is no reply, or the
+    stream ends before there is anything to use.
     """
     made = _Assembly(sender)
     try:
@@ -177,7 +177,9 @@ class _Choice:
 
     def whole(self, index: int, sender: Sender) -> dict[str, Any]:
         made = [self.calls[number] for number in sorted(self.calls)]
-        calls = [ToolCall(id=call.id, type="function", function=call.function(sender)) for call in made]
+        calls = [
+            ToolCall(id=call.id, type="function", function=call.function(sender)) for call in made
+        ]
         single = self.single.function(sender) if self.single else None
         said = parted(self.texts, self.thoughts)
         message = {"role": "assistant", **said, **as_calls(calls, single)}

@@ -1,4 +1,6 @@
-"""A reply of OpenAI's chat API, checked where it comes in: what is used has its type, or is refused."""
+"""A reply of OpenAI's chat API, checked where it comes in: what is used has its type, or is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ from agentkit.events import ReplyEnd
 from agentkit.llm.calls.thinking import split, thought_in
 from agentkit.llm.calls.usage import credible
 from agentkit.llm.calls.wire import Sender
-from agentkit.messages import CALLS, THINKING, FunctionCall, ToolCall, as_calls, call_fields, field_of
+from agentkit.messages import (
+    CALLS,
+    THINKING,
+    FunctionCall,
+    ToolCall,
+    as_calls,
+    call_fields,
+    field_of,
+)
 
 if TYPE_CHECKING:
     from openai.types import Completion
@@ -209,7 +219,9 @@ def _choice(choice: Mapping[str, object], room: Room, sender: Sender) -> dict[st
     calls, single = calls_in(given, sender), single_in(given, sender)
     for function in [call["function"] for call in calls] + ([single] if single else []):
         if not function or not function["name"]:
-            raise sender.refuse(next(iter(call_fields(given).values()), {}), "the call of a function")
+            raise sender.refuse(
+                next(iter(call_fields(given).values()), {}), "the call of a function"
+            )
         take_arguments(function, room, sender)
     message = {
         **_extras(given),

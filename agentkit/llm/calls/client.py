@@ -1,4 +1,6 @@
-"""The one way to a model: `call` sends messages, streams the reply as events, retries, stops and counts."""
+"""The one way to a model: `call` sends messages, streams the reply as events, retries, stops and
+counts.
+"""
 
 from __future__ import annotations
 
@@ -18,28 +20,52 @@ from agentkit.llm.calls.thinking import split, thought_in
 from agentkit.llm.calls.usage import credible, estimated_usage, usage_from, with_reasoning
 from agentkit.llm.model import Model, Reply
 from agentkit.llm.response import ModelResponse
-from agentkit.messages import Message, call_fields, check_reply, field_of, has_calls, new_id, text_of, without_thinking
+from agentkit.messages import (
+    Message,
+    call_fields,
+    check_reply,
+    field_of,
+    has_calls,
+    new_id,
+    text_of,
+    without_thinking,
+)
 
 ATTEMPTS = 3
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 60.0
 
 
-def call(model: Model, messages: Sequence[Message], *, agent: str = "", stream: bool | None = True,
-         params: Mapping[str, Any] | None = None, attempts: int = ATTEMPTS, may_be_empty: bool = False) -> Reply:  # fmt: skip
-    """Ask a model, up to `attempts` times where another try can help; with `stream=None` the parameter is left out.
+def call(
+    model: Model,
+    messages: Sequence[Message],
+    *,
+    agent: str = "",
+    stream: bool | None = True,
+    params: Mapping[str, Any] | None = None,
+    attempts: int = ATTEMPTS,
+    may_be_empty: bool = False,
+) -> Reply:
+    """Ask a model, up to `attempts` times where another try can help; with `stream=None` the
+    parameter is left out.
 
-    What models thought before earlier replies is not sent, whatever messages hold of it, and what does not fit into the
-    model's window is shortened, see `room`; raises ContextTooLong where that cannot be done, before anything is sent.
+    What models thought before earlier replies is not sent, whatever messages hold of it, and what
+    does not fit into the model's window is shortened, see `room`; raises ContextTooLong where that
+    cannot be done, before anything is sent.
 
-    Emits ModelCalled, TokenDelta and ThinkingDelta for what is streamed, and one ModelReplied per attempt. Stopped on the
-    way, it returns the part that had come; stopped before or between attempts, it raises Stopped. Raises ModelError, for
-    a reply with nothing in it unless it `may_be_empty`, LimitReached before an attempt that would go beyond a limit, and
-    whatever a client of somebody else raises.
+    Emits ModelCalled, TokenDelta and ThinkingDelta for what is streamed, and one ModelReplied per
+    attempt. Stopped on the way, it returns the part that had come; stopped before or between
+    attempts, it raises Stopped. Raises ModelError, for a reply with nothing in it unless it
+    `may_be_empty`, LimitReached before an attempt that would go beyond a limit, and whatever a
+    client of somebody else raises.
     """
     said = {} if stream is None else {"stream": stream}
     sent = room.fitted(
-        model, [without_thinking(message) for message in messages], tools_in(params or {}), params or {}, agent
+        model,
+        [without_thinking(message) for message in messages],
+        tools_in(params or {}),
+        params or {},
+        agent,
     )
     request = {"model": model.name, "messages": sent, **said, **(params or {})}
     asked = _Call(model, list(sent), agent, request, may_be_empty, attempts)
@@ -55,8 +81,14 @@ def call(model: Model, messages: Sequence[Message], *, agent: str = "", stream: 
         attempt += 1
 
 
-def recalled(model: Model, messages: Sequence[Message], response: ModelResponse, *, agent: str = "",
-             params: Mapping[str, Any] | None = None) -> Reply:  # fmt: skip
+def recalled(
+    model: Model,
+    messages: Sequence[Message],
+    response: ModelResponse,
+    *,
+    agent: str = "",
+    params: Mapping[str, Any] | None = None,
+) -> Reply:
     """The reply in a response out of a cache; heard as a call that took and cost nothing.
 
     The Reply itself tells what the response took when it was made.
@@ -88,7 +120,9 @@ class _Call:
         return max(error.retry_after_s, backoff)
 
     def attempt(self, number: int) -> Reply:
-        with limits.reserved(self.model, self.messages, tools_in(self.params), self.params, self.agent) as reservation:
+        with limits.reserved(
+            self.model, self.messages, tools_in(self.params), self.params, self.agent
+        ) as reservation:
             reply = self._attempt(number, reservation)
         raw = self._figures(reply.raw) if reply.raw is not None else {}
         self._report(number, reply, "stopped" if reply.stopped else "ok", raw)
@@ -102,7 +136,9 @@ class _Call:
                 reply = self._reply(response, streamed)
             except Stopped:
                 reply = self._partial(streamed)
-            except Exception as error:  # also a foreign client's own error: every attempt gets its row
+            except (
+                Exception
+            ) as error:  # also a foreign client's own error: every attempt gets its row
                 failed = self._failed(streamed, response, error)
                 reservation.settle(failed.usage, failed.cost)
                 if streamed.pieces and isinstance(error, ModelError):
@@ -122,14 +158,23 @@ class _Call:
 
     @property
     def _who(self) -> str:
-        return f"{self.agent}: the model {self.model.name}" if self.agent else f"The model {self.model.name}"
+        return (
+            f"{self.agent}: the model {self.model.name}"
+            if self.agent
+            else f"The model {self.model.name}"
+        )
 
     def _report_call(self, sent: Mapping[str, Any]) -> None:
         if not bus.heard():
             return
-        model, messages = self.model, [dict(message) for message in sent.get("messages", self.messages)]
+        model, messages = (
+            self.model,
+            [dict(message) for message in sent.get("messages", self.messages)],
+        )
         request = around_messages(sent)
-        bus.emit(ModelCalled(self.id, self.agent, model.provider, model.name, "chat", messages, request))
+        bus.emit(
+            ModelCalled(self.id, self.agent, model.provider, model.name, "chat", messages, request)
+        )
 
     def _created(self, streamed: Streamed) -> ModelResponse:
         if not getattr(self.model.client, "says_what_it_sends", False):
@@ -148,21 +193,35 @@ class _Call:
         if not (self.may_be_empty or message.get("content") or has_calls(message)):
             raise self._empty(thinking)
         if cut_by(end_of(response)) and (name := half_a_call(message)):
-            raise BadModelReply(f"{self._who} was cut off while it called {name}, which is not run so; allow more tokens.")
+            raise BadModelReply(
+                f"{self._who} was cut off while it called {name}, which is not run so; allow more"
+                " tokens."
+            )
         text = text_of(message.get("content"))
         costs = self._costs(response, text, thinking)
         return self._made(text, message, *costs, streamed, response, thinking)
 
     def _empty(self, thinking: str) -> BadModelReply:
         if thinking:
-            return BadModelReply(f"{self._who} thought, but gave no answer; allow more tokens, or choose another model.")
-        return BadModelReply(f"{self._who} sent an empty reply; ask again, allow more tokens, or choose another model.")
+            return BadModelReply(
+                f"{self._who} thought, but gave no answer; allow more tokens, or choose another"
+                " model."
+            )
+        return BadModelReply(
+            f"{self._who} sent an empty reply; ask again, allow more tokens, or choose another"
+            " model."
+        )
 
-    def _costs(self, response: ModelResponse, text: str, thinking: str) -> tuple[Usage, float | None]:
+    def _costs(
+        self, response: ModelResponse, text: str, thinking: str
+    ) -> tuple[Usage, float | None]:
         client = self.model.client
-        cost = client.cost(response)  # before the usage: clients of AutoGen scripts note the cost in the response
+        cost = client.cost(
+            response
+        )  # before the usage: clients of AutoGen scripts note the cost in the response
         usage = usage_from(self._figures(response))
-        if not usage.total:  # some servers send zeros, or figures by names of their own; limits would never be reached
+        # some servers send zeros, or figures by names of their own; limits would never be reached
+        if not usage.total:
             usage, estimate = self._estimate(text, thinking)
             return usage, cost if estimate is None else estimate
         usage = with_reasoning(usage, thinking, self.model.name)
@@ -181,18 +240,45 @@ class _Call:
         costs = self._estimate(streamed.text, streamed.thinking)
         return self._made(streamed.text, message, *costs, streamed, None, streamed.thinking)
 
-    def _made(self, text: str, message: Message, usage: Usage, cost: float | None, streamed: Streamed,
-              response: Any, thinking: str) -> Reply:  # fmt: skip
+    def _made(
+        self,
+        text: str,
+        message: Message,
+        usage: Usage,
+        cost: float | None,
+        streamed: Streamed,
+        response: Any,
+        thinking: str,
+    ) -> Reply:
         named = str(getattr(response, "model", "") or self.model.name)
         provider, stopped = self.model.provider, response is None
-        said = not usage.estimated and usage_from(self._figures(response)).reasoning > 0 if response else False
-        thought = Thinking(thinking, streamed.thinking_s, usage.reasoning, not said) if thinking else None
+        said = (
+            not usage.estimated and usage_from(self._figures(response)).reasoning > 0
+            if response
+            else False
+        )
+        thought = (
+            Thinking(thinking, streamed.thinking_s, usage.reasoning, not said) if thinking else None
+        )
         return Reply(
-            text, message, usage, cost, named, provider, streamed.seconds, streamed.first_token_s, stopped, self.id, response,
-            None if stopped else end_of(response), thought,
-        )  # fmt: skip
+            text,
+            message,
+            usage,
+            cost,
+            named,
+            provider,
+            streamed.seconds,
+            streamed.first_token_s,
+            stopped,
+            self.id,
+            response,
+            None if stopped else end_of(response),
+            thought,
+        )
 
-    def _failed(self, streamed: Streamed, response: ModelResponse | None, error: Exception) -> Reply:
+    def _failed(
+        self, streamed: Streamed, response: ModelResponse | None, error: Exception
+    ) -> Reply:
         """A reply that broke off or is of no use has its price; one that never came has none."""
         usage: Usage = Usage()
         cost: float | None = 0.0
@@ -200,7 +286,8 @@ class _Call:
         if response is not None:
             try:
                 usage, cost = self._costs(response, streamed.text, streamed.thinking)
-            except Exception:  # noqa: BLE001 (a client that cannot count; the error to raise is the first one)
+            except Exception:  # noqa: BLE001
+                # A client that cannot count; the error to raise is the first one.
                 cost = None
         elif taken is not None or streamed.pieces or streamed.thoughts:
             usage, cost = usage_from(taken or {}), None
@@ -213,17 +300,39 @@ class _Call:
         return self._made(streamed.text, message, usage, cost, streamed, None, streamed.thinking)
 
     def _report(
-        self, number: int, reply: Reply, status: CallStatus, raw: dict[str, Any], failure: Exception | None = None
+        self,
+        number: int,
+        reply: Reply,
+        status: CallStatus,
+        raw: dict[str, Any],
+        failure: Exception | None = None,
     ) -> None:
         provider, kind = self.model.provider, type(failure).__name__ if failure else ""
-        error, retry_in_s = (str(failure) or kind, self.wait_s(failure, number)) if failure else ("", None)
+        error, retry_in_s = (
+            (str(failure) or kind, self.wait_s(failure, number)) if failure else ("", None)
+        )
         bus.emit(
             ModelReplied(
-                self.id, self.agent, provider, reply.model, "chat", status, reply.text, reply.usage, reply.seconds,
-                reply.first_token_s, reply.cost, number, error, kind, raw, reply.end, reply.thinking,
+                self.id,
+                self.agent,
+                provider,
+                reply.model,
+                "chat",
+                status,
+                reply.text,
+                reply.usage,
+                reply.seconds,
+                reply.first_token_s,
+                reply.cost,
+                number,
+                error,
+                kind,
+                raw,
+                reply.end,
+                reply.thinking,
                 retry_in_s,
             )
-        )  # fmt: skip
+        )
 
 
 def tools_in(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -235,21 +344,34 @@ def tools_in(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def message_of(retrieved: object, who: str) -> Message:
     """A retrieved message as one for a history; its content is the refusal where there is one.
 
-    It may be a text, a dict, or an object of the SDK or of anybody with attributes of those names. Raises BadModelReply, in
-    which `who` names the model, for what can be no message.
+    It may be a text, a dict, or an object of the SDK or of anybody with attributes of those names.
+    Raises BadModelReply, in which `who` names the model, for what can be no message.
     """
     if retrieved is None or isinstance(retrieved, str):
         return {"role": "assistant", "content": retrieved and split(retrieved)[1]}
-    if not isinstance(retrieved, Mapping) and not (hasattr(retrieved, "content") or has_calls(retrieved)):
-        raise BadModelReply(f"{who} sent {retrieved!r:.200} as its message; ask again, or choose another model.")
+    if not isinstance(retrieved, Mapping) and not (
+        hasattr(retrieved, "content") or has_calls(retrieved)
+    ):
+        raise BadModelReply(
+            f"{who} sent {retrieved!r:.200} as its message; ask again, or choose another model."
+        )
     content = field_of(retrieved, "content")
     if isinstance(content, str) and not thought_in(retrieved):
         content = split(content)[1]
     elif isinstance(content, list | tuple):
-        content = [part for part in content if not (isinstance(part, Mapping) and part.get("type") == "thinking")]
-    message: dict[str, Any] = {"role": "assistant", "content": content or field_of(retrieved, "refusal")}
+        content = [
+            part
+            for part in content
+            if not (isinstance(part, Mapping) and part.get("type") == "thinking")
+        ]
+    message: dict[str, Any] = {
+        "role": "assistant",
+        "content": content or field_of(retrieved, "refusal"),
+    }
     for key, made in call_fields(retrieved).items():
-        message[key] = [_plain(each) for each in made] if isinstance(made, list | tuple) else _plain(made)
+        message[key] = (
+            [_plain(each) for each in made] if isinstance(made, list | tuple) else _plain(made)
+        )
     check_reply(who, message)
     return cast(Message, message)
 
@@ -267,7 +389,11 @@ def _plain(made: object) -> Any:
         return dict(made)
     if hasattr(made, "model_dump"):
         return made.model_dump(exclude_none=True)
-    return {key: _plain(value) for key, value in vars(made).items()} if hasattr(made, "__dict__") else made
+    return (
+        {key: _plain(value) for key, value in vars(made).items()}
+        if hasattr(made, "__dict__")
+        else made
+    )
 
 
 _NOT_SENT = {"extra_headers", "extra_query", "default_headers", "timeout"}

@@ -1,4 +1,6 @@
-"""What went wrong with a model server, told in our own errors, with what to do about it; keys never appear in them."""
+"""What went wrong with a model server, told in our own errors, with what to do about it; keys never
+appear in them.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     import openai
 
 _TOO_LONG = re.compile(
-    r"context.?(length|window|size)|maximum context|too many (input )?tokens|prompt is too long|reduce the length"
+    r"context.?(length|window|size)|maximum context|too many (input )?tokens|prompt is too"
+    r" long|reduce the length"
     r"|exceed.{0,50}tokens",
     re.IGNORECASE,
 )
@@ -39,17 +42,23 @@ def mapped(error: Exception, server: str, model: str, key: str) -> ModelError:
     if isinstance(error, (openai.APITimeoutError, *of_http("TimeoutException"))):
         return _retry(
             ModelTimedOut(
-                f"{server} did not answer in time; it may be overloaded or still loading the model. Try again later, or allow a "
-                "longer `timeout`."
+                f"{server} did not answer in time; it may be overloaded or still loading the model."
+                " Try again later, or allow a longer `timeout`."
             )
         )
     if _broke_off(error):
         return _retry(
-            ModelUnreachable(f"{server} broke the connection off before its answer was whole ({_cause(error)}); try again.")
+            ModelUnreachable(
+                f"{server} broke the connection off before its answer was whole ({_cause(error)});"
+                " try again."
+            )
         )
     if isinstance(error, (openai.APIConnectionError, *of_http("TransportError"))):
         return _retry(
-            ModelUnreachable(f"{server} cannot be reached ({_cause(error)}); check that it runs and that the address is right.")
+            ModelUnreachable(
+                f"{server} cannot be reached ({_cause(error)}); check that it runs and that the"
+                " address is right."
+            )
         )
     if isinstance(error, openai.APIStatusError):
         if 300 <= error.status_code < 400:
@@ -72,14 +81,18 @@ def redacted(text: str, key: str) -> str:
 def _unanswered(said: str, server: str, model: str) -> ModelError:
     if _TOO_LONG.search(said):
         return _too_long(server, model, said)
-    return BadModelReply(f"{server} could not answer with the model {model}: {said}; try again, or choose another model.")
+    return BadModelReply(
+        f"{server} could not answer with the model {model}: {said}; try again, or choose another"
+        " model."
+    )
 
 
 def _of_status(error: openai.APIStatusError, server: str, model: str, said: str) -> ModelError:
     status = error.status_code
     if status in (401, 403):
         return ModelAuthFailed(
-            f"{server} refuses the key ({status}: {said}); enter a valid one in the settings or in OPENAI_API_KEY."
+            f"{server} refuses the key ({status}: {said}); enter a valid one in the settings or in"
+            " OPENAI_API_KEY."
         )
     if status in (400, 413, 422) and _TOO_LONG.search(said):
         return _too_long(server, model, said)
@@ -89,38 +102,52 @@ def _of_status(error: openai.APIStatusError, server: str, model: str, said: str)
         return _rate_limited(error, server, said)
     if status >= 500 or status in (408, 409):
         return _retry(
-            ModelUnreachable(f"{server} has a problem of its own ({status}: {said}); try again later."), _retry_after_s(error)
+            ModelUnreachable(
+                f"{server} has a problem of its own ({status}: {said}); try again later."
+            ),
+            _retry_after_s(error),
         )
-    return ModelError(f"{server} rejects the request ({status}: {said}); check the model's name and its settings.")
+    return ModelError(
+        f"{server} rejects the request ({status}: {said}); check the model's name and its settings."
+    )
 
 
 def _elsewhere(error: openai.APIStatusError, server: str, key: str) -> ModelError:
     """A redirect is not followed: the key is for this server alone."""
-    place = redacted(without_login(_line(error.response.headers.get("location", ""))), key) or "no address"
+    place = (
+        redacted(without_login(_line(error.response.headers.get("location", ""))), key)
+        or "no address"
+    )
     return ModelError(
-        f"{server} sends the request on to {place} ({error.status_code}), which is not followed; enter that address in the "
-        "settings if it is the right one."
+        f"{server} sends the request on to {place} ({error.status_code}), which is not followed;"
+        " enter that address in the settings if it is the right one."
     )
 
 
 def _not_found(server: str, model: str, said: str) -> ModelError:
     if "model" in said.lower() or (model and model.lower() in said.lower()):
-        return ModelNotFound(f"{server} has no model {model!r} ({said}); choose one that it lists, or load it there first.")
+        return ModelNotFound(
+            f"{server} has no model {model!r} ({said}); choose one that it lists, or load it there"
+            " first."
+        )
     return ModelNotFound(
-        f"{server} has no chat API at this address or no model {model!r} (404: {said}); the address usually ends in /v1."
+        f"{server} has no chat API at this address or no model {model!r} (404: {said}); the address"
+        " usually ends in /v1."
     )
 
 
 def _too_long(server: str, model: str, said: str) -> ContextTooLong:
     return ContextTooLong(
-        f"The request is longer than the context of {model} on {server} ({said}); ask with fewer passages, start a new chat, "
-        "or use a model with a larger context."
+        f"The request is longer than the context of {model} on {server} ({said}); ask with fewer"
+        " passages, start a new chat, or use a model with a larger context."
     )
 
 
 def _rate_limited(error: openai.APIStatusError, server: str, said: str) -> RateLimited:
     if "quota" in said.lower() or error.code == "insufficient_quota":
-        return RateLimited(f"The quota at {server} is used up ({said}); add credit there or choose another model.")
+        return RateLimited(
+            f"The quota at {server} is used up ({said}); add credit there or choose another model."
+        )
     wait = _retry_after_s(error)
     advice = f"it asks to wait {wait:.0f} s" if wait else "wait a little"
     limited = RateLimited(f"{server} gets too many requests ({said}); {advice}, then try again.")
@@ -154,18 +181,24 @@ def _words(body: object) -> str:
     for _ in range(3):
         if not isinstance(body, dict):
             break
-        body = next((body[key] for key in ("error", "message", "detail", "msg") if body.get(key)), "")
+        body = next(
+            (body[key] for key in ("error", "message", "detail", "msg") if body.get(key)), ""
+        )
     return body if isinstance(body, str) else ""
 
 
 def _line(text: str) -> str:
-    """What of it is shown: without tags, and without halves of characters, which nothing can store."""
+    """What of it is shown: without tags, and without halves of characters, which nothing can
+    store.
+    """
     plain = text[:_LONGEST_SAID].encode("utf-8", "replace").decode()
     return " ".join(re.sub(r"<[^<>]*>", " ", plain).split())[:300].rstrip(".")
 
 
 def of_http(*names: str) -> tuple[type[Exception], ...]:
-    """The errors of these names of the HTTP libraries that are in use: scripts may bring a client of the older one."""
+    """The errors of these names of the HTTP libraries that are in use: scripts may bring a client
+    of the older one.
+    """
     modules = [module for name in ("httpx2", "httpx") if (module := sys.modules.get(name))]
     return tuple(getattr(module, name) for module in modules for name in names)
 

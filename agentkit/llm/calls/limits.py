@@ -1,7 +1,10 @@
-"""Limits of a run and of a chat, in tokens or US dollars: what is nearly used up is told, what would go beyond is not asked.
+"""Limits of a run and of a chat, in tokens or US dollars: what is nearly used up is told, what
+would go beyond is not asked.
 
-They hold for all calls of language models in the enclosed work, in its threads and tasks too. Embedding and reranking are not
-counted: what they take follows from the documents and the questions, and mostly they run on this machine.
+They hold for all calls of language models in the enclosed work, in its threads and tasks too.
+Embedding and reranking are not
+counted: what they take follows from the documents and the questions, and mostly they run on this
+    machine.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ from agentkit.reasons import EndReason, Unit
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What may be taken at most; None for any amount. Raises WrongType, or WrongArgument for amounts that cannot be."""
+    """What may be taken at most; None for any amount. Raises WrongType, or WrongArgument for
+    amounts that cannot be.
+    """
 
     tokens: int | None = None
     """Of prompts and replies together."""
@@ -34,13 +39,19 @@ class Limit:
     """The share at which it counts as nearly used up."""
 
     def __post_init__(self) -> None:
-        for name, value in (("tokens", self.tokens), ("dollars", self.dollars), ("warn_at", self.warn_at)):
+        for name, value in (
+            ("tokens", self.tokens),
+            ("dollars", self.dollars),
+            ("warn_at", self.warn_at),
+        ):
             if isinstance(value, bool) or not isinstance(value, int | float | None):
                 raise WrongType(f"{name} of a limit is {value!r:.80}; it must be a number.")
             if value is not None and not 0 < value < math.inf:
                 raise WrongArgument(f"{name} of a limit is {value!r}; it must be a number above 0.")
         if self.warn_at > 1:
-            raise WrongArgument(f"warn_at of a limit is {self.warn_at!r}; it is a share of the limit, at most 1.")
+            raise WrongArgument(
+                f"warn_at of a limit is {self.warn_at!r}; it is a share of the limit, at most 1."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +64,18 @@ class Used:
 
 
 @contextmanager
-def limited(run: Limit | None = None, chat: Limit | None = None, used_before: Used | None = None) -> Iterator[None]:
-    """Hold the enclosed work to a limit for itself (`run`), and to one for a `chat` that has `used_before` what is given.
+def limited(
+    run: Limit | None = None, chat: Limit | None = None, used_before: Used | None = None
+) -> Iterator[None]:
+    """Hold the enclosed work to a limit for itself (`run`), and to one for a `chat` that has
+    `used_before` what is given.
 
-    Before each call stands what was taken so far, the prompt of the call with its tools, and its `max_tokens` where given. At
-    `warn_at` that is told once for each limit; beyond the limit the call is not made: LimitTold with `reached`, and LimitReached.
-    A chat of agents ends by that, with the reason. Calls that are made side by side count in one another with what is known
-    before them. What a cache answers takes nothing. With a limit in dollars, a call of unknown price raises LimitReached too.
+    Before each call stands what was taken so far, the prompt of the call with its tools, and its
+    `max_tokens` where given. At `warn_at` that is told once for each limit; beyond the limit the
+    call is not made: LimitTold with `reached`, and LimitReached.
+    A chat of agents ends by that, with the reason. Calls that are made side by side count in one
+    another with what is known before them. What a cache answers takes nothing. With a limit in
+    dollars, a call of unknown price raises LimitReached too.
     Limits around these ones go on to hold. Raises WrongType for what is no Limit.
     """
     before = used_before or Used()
@@ -76,9 +92,13 @@ def in_words(told: LimitTold) -> str:
     if told.reached:
         who = f" of {told.agent}" if told.agent else ""
         needed = amount(told.unit, told.used)
-        return f"The {_limit(told)} was reached: with the next call{who}, the {told.scope} would take at least {needed}."
+        return (
+            f"The {_limit(told)} was reached: with the next call{who}, the {told.scope} would take"
+            f" at least {needed}."
+        )
     return (
-        f"The {told.scope} has nearly used up the {_limit(told)}: {amount(told.unit, told.used)} with the call that is made now."
+        f"The {told.scope} has nearly used up the {_limit(told)}: {amount(told.unit, told.used)}"
+        " with the call that is made now."
     )
 
 
@@ -125,7 +145,9 @@ class Reservation:
         """Replace it by what the call took; a cost of None is looked up."""
         with _lock:
             for meter in self._meters:
-                price = self._model.price(usage) if cost is None and meter.unit == "dollars" else cost
+                price = (
+                    self._model.price(usage) if cost is None and meter.unit == "dollars" else cost
+                )
                 spent = usage.total if meter.unit == "tokens" else price
                 meter.taken = None if meter.taken is None or spent is None else meter.taken + spent
                 meter.pending.pop(self, None)
@@ -139,10 +161,15 @@ class Reservation:
 
 @contextmanager
 def reserved(
-    model: Model, messages: Sequence[AnyMessage], tools: Sequence[Mapping[str, object]],
-    params: Mapping[str, object], agent: str,
-) -> Iterator[Reservation]:  # fmt: skip
-    """Keep free what a call will take at least, until it is settled or fails; raises LimitReached beyond a limit."""
+    model: Model,
+    messages: Sequence[AnyMessage],
+    tools: Sequence[Mapping[str, object]],
+    params: Mapping[str, object],
+    agent: str,
+) -> Iterator[Reservation]:
+    """Keep free what a call will take at least, until it is settled or fails; raises LimitReached
+    beyond a limit.
+    """
     meters = _active.get()
     held = Reservation(model, meters)
     if meters:
@@ -153,7 +180,9 @@ def reserved(
         held.release()
 
 
-def _reserve(held: Reservation, meters: Sequence[_Meter], needs: Mapping[Unit, float], agent: str) -> None:
+def _reserve(
+    held: Reservation, meters: Sequence[_Meter], needs: Mapping[Unit, float], agent: str
+) -> None:
     with _lock:
         wanted = [(meter, meter.with_call(needs[meter.unit])) for meter in meters]
         beyond = next(((meter, used) for meter, used in wanted if not meter.allows(used)), None)
@@ -174,10 +203,15 @@ def _reserve(held: Reservation, meters: Sequence[_Meter], needs: Mapping[Unit, f
 
 
 def _needs(
-    meters: Sequence[_Meter], model: Model, messages: Sequence[AnyMessage], tools: Sequence[Mapping[str, object]],
+    meters: Sequence[_Meter],
+    model: Model,
+    messages: Sequence[AnyMessage],
+    tools: Sequence[Mapping[str, object]],
     params: Mapping[str, object],
-) -> dict[Unit, float]:  # fmt: skip
-    """What is known of a call before it, by unit; raises LimitReached when that is no price but one is needed."""
+) -> dict[Unit, float]:
+    """What is known of a call before it, by unit; raises LimitReached when that is no price but one
+    is needed.
+    """
     prompt, _ = counter_of(model).prompt(messages, tools)
     allowed = params.get("max_completion_tokens") or params.get("max_tokens")
     reply = allowed if isinstance(allowed, int) else 0
@@ -189,14 +223,15 @@ def _needs(
     end = EndReason("price", limit=priced[0].limit, unit="dollars")
     if dollars is None:
         raise _refusal(
-            f"The price of the model {model.name} is unknown, so a limit of {limit} cannot be kept: choose a model of known "
-            'price, limit the tokens instead, or add "price" to the entry of a config_list.',
+            f"The price of the model {model.name} is unknown, so a limit of {limit} cannot be kept:"
+            ' choose a model of known price, limit the tokens instead, or add "price" to the entry'
+            " of a config_list.",
             replace(end, model=model.name),
         )
     if any(meter.taken is None for meter in priced):
         raise _refusal(
-            f"The price of earlier calls is unknown, so a limit of {limit} cannot be kept: begin a new chat, or limit the tokens "
-            "instead.",
+            f"The price of earlier calls is unknown, so a limit of {limit} cannot be kept: begin a"
+            " new chat, or limit the tokens instead.",
             end,
         )
     return {"tokens": prompt + reply, "dollars": dollars}
@@ -204,7 +239,9 @@ def _needs(
 
 def _meters(scope: Literal["run", "chat"], limit: Limit | None, before: Used) -> Iterator[_Meter]:
     if not isinstance(limit, Limit | None):
-        raise WrongType(f"The limit of a {scope} must be a Limit, such as Limit(tokens=10_000), not {limit!r}.")
+        raise WrongType(
+            f"The limit of a {scope} must be a Limit, such as Limit(tokens=10_000), not {limit!r}."
+        )
     if limit and limit.tokens is not None:
         yield _Meter(scope, "tokens", limit.tokens, limit.warn_at, before.tokens)
     if limit and limit.dollars is not None:
@@ -225,7 +262,11 @@ def amount(unit: Unit, value: float) -> str:
     """So many tokens or US dollars."""
     if unit == "tokens":
         return f"{value:,.0f} tokens"
-    return f"${value:,.2f}" if value >= 1 or math.isclose(value, round(value, 2)) else f"${value:.6f}".rstrip("0")
+    return (
+        f"${value:,.2f}"
+        if value >= 1 or math.isclose(value, round(value, 2))
+        else f"${value:.6f}".rstrip("0")
+    )
 
 
 _active: ContextVar[tuple[_Meter, ...]] = ContextVar("agentkit_limits", default=())

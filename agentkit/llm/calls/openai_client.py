@@ -31,16 +31,28 @@ if TYPE_CHECKING:
 
 OPENAI_URL = "https://api.openai.com/v1"
 _LARGEST_ERROR = 65_536  # bytes
-_OWN_KEYS = ("api_key", "api_type", "api_version", "base_url", "cache_seed", "max_retries", "price", "tags", "timeout")
+_OWN_KEYS = (
+    "api_key",
+    "api_type",
+    "api_version",
+    "base_url",
+    "cache_seed",
+    "max_retries",
+    "price",
+    "tags",
+    "timeout",
+)
 """Other keys that somebody may have meant."""
 _NO_KEY = "none"  # the SDK insists on one; local servers ignore it
 
 
 class OpenAIClient:
-    """Asks the server at `base_url`; the key is never shown. Times are in seconds; `read_timeout_s` is the longest silence.
+    """Asks the server at `base_url`; the key is never shown. Times are in seconds; `read_timeout_s`
+    is the longest silence.
 
-    `options` are further arguments of the SDK's own client, such as `organization` or `default_headers`; a stop cannot cut
-    the connections of an `http_client` given there, its reply is awaited.
+    `options` are further arguments of the SDK's own client, such as `organization` or
+    `default_headers`; a stop cannot cut the connections of an `http_client` given there, its reply
+    is awaited.
     """
 
     takes_response_format = True
@@ -48,8 +60,15 @@ class OpenAIClient:
     says_what_it_sends = True
     """By `stream.sent`, as the SDK and this class have made it."""
 
-    def __init__(self, base_url: str = OPENAI_URL, api_key: str = "", *, connect_timeout_s: float = 10.0,
-                 read_timeout_s: float = 300.0, options: Mapping[str, Any] | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        base_url: str = OPENAI_URL,
+        api_key: str = "",
+        *,
+        connect_timeout_s: float = 10.0,
+        read_timeout_s: float = 300.0,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
         self.base_url = base_url.rstrip("/")
         self._shown = without_login(base_url)
         self._options = dict(options or {})
@@ -63,15 +82,19 @@ class OpenAIClient:
         return f"OpenAIClient({self.provider})"
 
     def create(self, params: Mapping[str, Any]) -> ModelResponse:
-        """Ask; an empty model name means the first that the server lists. Raises ModelError and Stopped.
+        """Ask; an empty model name means the first that the server lists. Raises ModelError and
+        Stopped.
 
-        A `prompt` goes to the older completions API, unstreamed. `response_format` may be a pydantic model.
+        A `prompt` goes to the older completions API, unstreamed. `response_format` may be a
+        pydantic model.
         """
         request = {**params, "model": params.get("model") or self._first_model()}
         if isinstance(request.get("response_format"), type):
             request["response_format"] = _schema_of(request["response_format"])
         if "prompt" in request:
-            request = {key: value for key, value in request.items() if key not in ("messages", "stream")}
+            request = {
+                key: value for key, value in request.items() if key not in ("messages", "stream")
+            }
         if not request.get("stream"):
             return self._ask(request)
         if self._asks_for_usage and "stream_options" not in request:
@@ -80,11 +103,15 @@ class OpenAIClient:
             except ModelError as error:
                 if "stream_options" not in str(error) and "include_usage" not in str(error):
                     raise
-                self._asks_for_usage = False  # this server does not know the option: ask without, now and from now on
+                self._asks_for_usage = (
+                    False  # this server does not know the option: ask without, now and from now on
+                )
         return self._ask(request)
 
     def models(self) -> dict[str, int | None]:
-        """The models that the server lists, in its order, with their context in tokens where it tells; raises ModelError."""
+        """The models that the server lists, in its order, with their context in tokens where it
+        tells; raises ModelError.
+        """
         sender = self._sender("")
         with (
             self._guarded(sender) as line,
@@ -92,11 +119,16 @@ class OpenAIClient:
         ):
             listed = _entries(decoded(body(response.iter_bytes(), sender), sender))
         if listed is None:
-            raise BadModelReply(f"{self._shown} answers, but lists no models as OpenAI does; the address usually ends in /v1.")
+            raise BadModelReply(
+                f"{self._shown} answers, but lists no models as OpenAI does; the address usually"
+                " ends in /v1."
+            )
         return {one["id"]: _context_window(one) for one in listed if isinstance(one.get("id"), str)}
 
     def dimension(self, model: str) -> int:
-        """Numbers in a vector of that embedding model, which is heard as a call of it; raises ModelError."""
+        """Numbers in a vector of that embedding model, which is heard as a call of it; raises
+        ModelError.
+        """
         sender = self._sender(model)
         with _heard(self.provider, model) as answered, self._guarded(sender) as line:
             made = self._sdk(line.http).embeddings.with_streaming_response.create(
@@ -108,7 +140,10 @@ class OpenAIClient:
             listed = _entries(value)
             vector = listed[0].get("embedding") if listed else None
             if not isinstance(vector, list) or not vector:
-                raise BadModelReply(f"{self._shown} answers, but sends no vector for {model!r}; choose another embedding model.")
+                raise BadModelReply(
+                    f"{self._shown} answers, but sends no vector for {model!r}; choose another"
+                    " embedding model."
+                )
         return len(vector)
 
     def beside(self, path: str, asked: Mapping[str, object] | None = None) -> Any:
@@ -133,7 +168,10 @@ class OpenAIClient:
 
     def message_retrieval(self, response: ModelResponse) -> list[Any]:
         """The messages of the choices; texts where a prompt was completed."""
-        return [getattr(choice, "message", None) or getattr(choice, "text", None) for choice in response.choices]
+        return [
+            getattr(choice, "message", None) or getattr(choice, "text", None)
+            for choice in response.choices
+        ]
 
     def cost(self, response: ModelResponse) -> float | None:
         """US dollars by the price list; None when it does not know the model."""
@@ -152,7 +190,9 @@ class OpenAIClient:
         if not self._default_model:
             listed = self.models()
             if not listed:
-                raise ModelNotFound(f"{self._shown} lists no models; load one there, or name one in the settings.")
+                raise ModelNotFound(
+                    f"{self._shown} lists no models; load one there, or name one in the settings."
+                )
             self._default_model = next(iter(listed))
         return self._default_model
 
@@ -160,7 +200,9 @@ class OpenAIClient:
         return Sender(self._shown, model, self._api_key)
 
     def _ask(self, request: Mapping[str, object]) -> ModelResponse:
-        """Ask once. The SDK sends; what comes back is read here, since it takes whatever comes, of any size."""
+        """Ask once. The SDK sends; what comes back is read here, since it takes whatever comes, of
+        any size.
+        """
         sender = self._sender(str(request["model"]))
         if "http_client" in self._options:
             sent(request)
@@ -187,7 +229,8 @@ class OpenAIClient:
 
     @contextmanager
     def _guarded(self, sender: Sender, says: bool = False) -> Iterator[connections.Line]:
-        """A connection for one request, which a stop can cut at any moment; errors come out as ours.
+        """A connection for one request, which a stop can cut at any moment; errors come out as
+        ours.
 
         With `says` it is told what goes out.
         """
@@ -215,13 +258,24 @@ class OpenAIClient:
                 yield line
             return
         connect_s, silence_s = self._timeouts
-        with connections.line(self.base_url, connect_s=connect_s, silence_s=silence_s, sends=says, answers=_without_end) as line:
+        with connections.line(
+            self.base_url,
+            connect_s=connect_s,
+            silence_s=silence_s,
+            sends=says,
+            answers=_without_end,
+        ) as line:
             yield line
 
     def _sdk(self, http: httpx2.Client) -> openai.OpenAI:
         import openai
 
-        own = {"api_key": self._api_key or _NO_KEY, "base_url": self.base_url, "max_retries": 0, "http_client": http}
+        own = {
+            "api_key": self._api_key or _NO_KEY,
+            "base_url": self.base_url,
+            "max_retries": 0,
+            "http_client": http,
+        }
         return openai.OpenAI(**{**self._options, **own})
 
 
@@ -232,10 +286,23 @@ class AzureClient(OpenAIClient):
     `deployment` each request goes to the one that its model names.
     """
 
-    def __init__(self, endpoint: str, api_key: str = "", *, deployment: str = "",
-                 connect_timeout_s: float = 10.0, read_timeout_s: float = 300.0,
-                 options: Mapping[str, Any] | None = None) -> None:  # fmt: skip
-        super().__init__(endpoint, api_key, connect_timeout_s=connect_timeout_s, read_timeout_s=read_timeout_s, options=options)
+    def __init__(
+        self,
+        endpoint: str,
+        api_key: str = "",
+        *,
+        deployment: str = "",
+        connect_timeout_s: float = 10.0,
+        read_timeout_s: float = 300.0,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(
+            endpoint,
+            api_key,
+            connect_timeout_s=connect_timeout_s,
+            read_timeout_s=read_timeout_s,
+            options=options,
+        )
         self.provider = "azure"
         self._deployment = deployment
 
@@ -268,8 +335,8 @@ def _check_names(create: Callable[..., object], request: Mapping[str, object]) -
         near = get_close_matches(unknown[0], [*known, *_OWN_KEYS], 1)
         meant = f" Did you mean {near[0]!r}?" if near else ""
         raise WrongType(
-            f"A call takes no {unknown[0]!r}, which stands in an entry of the config_list or in the call.{meant} What only this "
-            "server knows goes into 'extra_body'."
+            f"A call takes no {unknown[0]!r}, which stands in an entry of the config_list or in the"
+            f" call.{meant} What only this server knows goes into 'extra_body'."
         )
 
 
@@ -278,7 +345,10 @@ def _schema_of(model: type[Any]) -> dict[str, Any]:
     import openai
 
     schema = openai.pydantic_function_tool(model)["function"]["parameters"]
-    return {"type": "json_schema", "json_schema": {"name": model.__name__, "schema": schema, "strict": True}}
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": model.__name__, "schema": schema, "strict": True},
+    }
 
 
 def _context_window(extra: Mapping[str, object]) -> int | None:
@@ -294,7 +364,9 @@ def _entries(value: object) -> list[Mapping[str, Any]] | None:
 
 
 def _without_end(response: httpx2.Response) -> None:
-    """Keep only the beginning of what a server sends with an error: the SDK reads all of it, however much comes."""
+    """Keep only the beginning of what a server sends with an error: the SDK reads all of it,
+    however much comes.
+    """
     import httpx2
 
     if response.status_code < 300 or not isinstance(response.stream, httpx2.SyncByteStream):
@@ -323,10 +395,19 @@ def _heard(provider: str, model: str) -> Iterator[Callable[[Any], None]]:
             cost = 0.0
         bus.emit(
             ModelReplied(
-                call_id, "", provider, model, "embedding", status, usage=usage[0], seconds=seconds,
-                cost=cost, error=said, error_type=kind,
+                call_id,
+                "",
+                provider,
+                model,
+                "embedding",
+                status,
+                usage=usage[0],
+                seconds=seconds,
+                cost=cost,
+                error=said,
+                error_type=kind,
             )
-        )  # fmt: skip
+        )
 
     bus.emit(ModelCalled(call_id, "", provider, model, "embedding"))
     try:

@@ -52,7 +52,9 @@ def room_in(model: Model, params: Mapping[str, object]) -> Room | None:
     if window is None or not model.is_language_model:
         return None
     own = getattr(model.client, "count_tokens", None)
-    free = window - (0 if callable(own) or family_of(model.name).text_is_known else window // MARGIN)
+    free = window - (
+        0 if callable(own) or family_of(model.name).text_is_known else window // MARGIN
+    )
     allowed = params.get("max_completion_tokens") or params.get("max_tokens")
     if isinstance(allowed, int) and not isinstance(allowed, bool) and allowed > 0:
         most = free - min(allowed, window // 2)
@@ -61,8 +63,13 @@ def room_in(model: Model, params: Mapping[str, object]) -> Room | None:
     return Room(free - needed, free - reply)
 
 
-def fitted(model: Model, messages: Sequence[Message], tools: Sequence[Mapping[str, object]],
-           params: Mapping[str, object], agent: str) -> list[Message]:  # fmt: skip
+def fitted(
+    model: Model,
+    messages: Sequence[Message],
+    tools: Sequence[Mapping[str, object]],
+    params: Mapping[str, object],
+    agent: str,
+) -> list[Message]:
     """The messages as they can be sent; those given where they fit, or the window is not known.
 
     Emits Compressed when they did not fit. Raises ContextTooLong when even the shortest form does
@@ -85,10 +92,17 @@ def fitted(model: Model, messages: Sequence[Message], tools: Sequence[Mapping[st
         )
     bus.emit(
         Compressed(
-            agent, STRATEGY, True, len(asked), len(made), tokens, after, estimated=estimated,
+            agent,
+            STRATEGY,
+            True,
+            len(asked),
+            len(made),
+            tokens,
+            after,
+            estimated=estimated,
             results_shortened=_shorter(asked, made),
         )
-    )  # fmt: skip
+    )
     return made
 
 
@@ -118,8 +132,13 @@ class _Unit:
 class _Fitting:
     """One prompt on its way into a room."""
 
-    def __init__(self, messages: list[Message], counter: TokenCounter,
-                 tools: Sequence[Mapping[str, Any]], tokens: int) -> None:  # fmt: skip
+    def __init__(
+        self,
+        messages: list[Message],
+        counter: TokenCounter,
+        tools: Sequence[Mapping[str, Any]],
+        tokens: int,
+    ) -> None:
         self._messages, self._counter, self._tools = messages, counter, tools
         self._sizes = [counter.message(each)[0] for each in messages]
         self._fixed = tokens - sum(self._sizes)
@@ -249,7 +268,9 @@ def _fixed(messages: Sequence[Message], units: Sequence[_Unit]) -> set[int]:
         if messages[unit.places[0]].get("role") not in ("system", "developer"):
             break
         kept.add(number)
-    questions = (n for n in range(len(units) - 1, -1, -1) if _is_question(messages[units[n].places[0]]))
+    questions = (
+        n for n in range(len(units) - 1, -1, -1) if _is_question(messages[units[n].places[0]])
+    )
     return kept | {last for last in [next(questions, None)] if last is not None}
 
 

@@ -21,22 +21,30 @@ Script = Scripted | Callable[[Mapping[str, Any]], Scripted]
 
 
 class ScriptedClient:
-    """Replies in the order of the script: a text, a message, an error to raise, or a function of the request.
+    """Replies in the order of the script: a text, a message, an error to raise, or a function of
+    the request.
 
     A message may say how it ends by `finish_reason` and `reply_end`, and what was thought before
     by `reasoning_content`.
-    A single function instead of a list answers every request. `delay_s` is the pause before each streamed word; a stop
-    ends it at once. What was asked is kept in `requests`.
+    A single function instead of a list answers every request. `delay_s` is the pause before each
+    streamed word; a stop ends it at once. What was asked is kept in `requests`.
     """
 
-    def __init__(self, replies: Sequence[Script] | Callable[[Mapping[str, Any]], Scripted], *, delay_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        replies: Sequence[Script] | Callable[[Mapping[str, Any]], Scripted],
+        *,
+        delay_s: float = 0.0,
+    ) -> None:
         self.requests: list[dict[str, Any]] = []
         self._replies = replies
         self._delay_s = delay_s
         self._lock = threading.Lock()
 
     def create(self, params: Mapping[str, Any]) -> Response:
-        """The next reply; BadModelReply when the script is at its end, Stopped when the run was stopped."""
+        """The next reply; BadModelReply when the script is at its end, Stopped when the run was
+        stopped.
+        """
         reply = self._next(params)
         if callable(reply):
             reply = reply(params)
@@ -53,10 +61,14 @@ class ScriptedClient:
         )
         counted = {"prompt_tokens": usage.prompt, "completion_tokens": usage.completion}
         said = ResponseMessage(
-            message.get("content"), reasoning_content=thinking or None, **call_fields(message),
-        )  # fmt: skip
+            message.get("content"),
+            reasoning_content=thinking or None,
+            **call_fields(message),
+        )
         choice = Choice(said, message.get("finish_reason", "stop"))
-        return Response([choice], str(params.get("model", "scripted")), counted, message.get("reply_end"))
+        return Response(
+            [choice], str(params.get("model", "scripted")), counted, message.get("reply_end")
+        )
 
     def message_retrieval(self, response: Response) -> list[ResponseMessage]:
         """The messages of the choices."""
@@ -78,7 +90,8 @@ class ScriptedClient:
                 return self._replies
             if len(self.requests) > len(self._replies):
                 raise BadModelReply(
-                    f"The script has {len(self._replies)} replies, but was asked {len(self.requests)} times; add more."
+                    f"The script has {len(self._replies)} replies, but was asked"
+                    f" {len(self.requests)} times; add more."
                 )
             return self._replies[len(self.requests) - 1]
 
@@ -90,6 +103,10 @@ class ScriptedClient:
             send(word)
 
 
-def scripted_model(replies: Sequence[Script] | Callable[[Mapping[str, Any]], Scripted], *, delay_s: float = 0.0) -> Model:
+def scripted_model(
+    replies: Sequence[Script] | Callable[[Mapping[str, Any]], Scripted], *, delay_s: float = 0.0
+) -> Model:
     """A model over a ScriptedClient; it passes for a language model."""
-    return Model("scripted", "Scripted", ScriptedClient(replies, delay_s=delay_s), "scripted", "scripted")
+    return Model(
+        "scripted", "Scripted", ScriptedClient(replies, delay_s=delay_s), "scripted", "scripted"
+    )

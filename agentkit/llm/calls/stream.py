@@ -1,4 +1,6 @@
-"""The text of a model call while it is on its way: clients say it piece by piece, `call` adds whose it is."""
+"""The text of a model call while it is on its way: clients say it piece by piece, `call` adds whose
+it is.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +119,9 @@ def thought(text: str) -> None:
 
 
 def sent(request: Mapping[str, Any]) -> None:
-    """Say what goes out to the server now; for a ModelClient that `says_what_it_sends`, each time that it does."""
+    """Say what goes out to the server now; for a ModelClient that `says_what_it_sends`, each time
+    that it does.
+    """
     streamed = _streamed.get()
     if streamed is not None:
         streamed.send(request)
@@ -127,7 +131,9 @@ def sent(request: Mapping[str, Any]) -> None:
 def streaming(
     agent: str, call_id: str, tell: Callable[[Mapping[str, Any]], None] | None = None
 ) -> Iterator[Streamed]:
-    """While the block runs, pieces belong to this call and are collected; `tell` hears what is sent."""
+    """While the block runs, pieces belong to this call and are collected; `tell` hears what is
+    sent.
+    """
     streamed = Streamed(agent, call_id, tell=tell)
     token = _streamed.set(streamed)
     try:

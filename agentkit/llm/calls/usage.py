@@ -9,50 +9,75 @@ from typing import Any, TypeGuard
 from agentkit.events import Usage
 from agentkit.llm.tokens.counting import count_messages, count_text
 
-# Where servers put the same figure; the first one there counts. A dot leads into a part of the object.
+# Where servers put the same figure; the first one there counts. A dot leads into a part of the
+# object.
 _PROMPT = ("prompt_tokens", "input_tokens", "prompt_eval_count")
 _COMPLETION = ("completion_tokens", "output_tokens", "eval_count")
 _READ = (
-    "prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens", "cache_read_input_tokens",
-    "prompt_cache_hit_tokens", "cached_tokens",
-)  # fmt: skip
+    "prompt_tokens_details.cached_tokens",
+    "input_tokens_details.cached_tokens",
+    "cache_read_input_tokens",
+    "prompt_cache_hit_tokens",
+    "cached_tokens",
+)
 _WRITTEN = (
-    "prompt_tokens_details.cache_write_tokens", "input_tokens_details.cache_write_tokens", "cache_creation_input_tokens",
+    "prompt_tokens_details.cache_write_tokens",
+    "input_tokens_details.cache_write_tokens",
+    "cache_creation_input_tokens",
     "prompt_tokens_details.cache_creation_tokens",
-)  # fmt: skip
+)
 _REASONING = (
-    "completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens", "reasoning_tokens",
-)  # fmt: skip
+    "completion_tokens_details.reasoning_tokens",
+    "output_tokens_details.reasoning_tokens",
+    "reasoning_tokens",
+)
 _LONGEST = 200  # characters of anything else in there
 _MOST = 10**12
 """Tokens that no call can have; a server that says so counts something else."""
 
 
 def credible(raw: object) -> dict[str, Any]:
-    """A server's `usage` object as it can be kept: empty when there is none, or when a count of tokens in it cannot be."""
+    """A server's `usage` object as it can be kept: empty when there is none, or when a count of
+    tokens in it cannot be.
+    """
     return _kept(raw) if isinstance(raw, Mapping) and _can_be(raw) else {}
 
 
 def usage_from(raw: Mapping[str, object]) -> Usage:
     """A server's `usage` object in exclusive buckets; missing and impossible counts are 0.
 
-    It may be that of OpenAI's chat or responses API, of a server that follows them in its own way, or Anthropic's. Cached and
-    reasoning tokens are parts of the prompt and of the completion, except where the server counts them beside: in Anthropic's
+    It may be that of OpenAI's chat or responses API, of a server that follows them in its own way,
+    or Anthropic's. Cached and
+    reasoning tokens are parts of the prompt and of the completion, except where the server counts
+        them beside: in Anthropic's
     object the cached ones, and where the total is larger than both, the reasoning.
     """
     prompt, read, written = (_first(raw, names) for names in (_PROMPT, _READ, _WRITTEN))
     output, reasoning = _output(raw, prompt)
-    if "prompt_tokens" not in raw and ("cache_read_input_tokens" in raw or "cache_creation_input_tokens" in raw):
-        return Usage(input=prompt, cache_read=read, cache_write=written, output=output, reasoning=reasoning)
+    if "prompt_tokens" not in raw and (
+        "cache_read_input_tokens" in raw or "cache_creation_input_tokens" in raw
+    ):
+        return Usage(
+            input=prompt, cache_read=read, cache_write=written, output=output, reasoning=reasoning
+        )
     read = min(read, prompt)
     written = min(written, prompt - read)
-    return Usage(input=prompt - read - written, cache_read=read, cache_write=written, output=output, reasoning=reasoning)
+    return Usage(
+        input=prompt - read - written,
+        cache_read=read,
+        cache_write=written,
+        output=output,
+        reasoning=reasoning,
+    )
 
 
 def estimated_usage(
-    messages: Iterable[Mapping[str, object]], text: str, model: str, tools: Sequence[Mapping[str, object]] = (),
+    messages: Iterable[Mapping[str, object]],
+    text: str,
+    model: str,
+    tools: Sequence[Mapping[str, object]] = (),
     thinking: str = "",
-) -> Usage:  # fmt: skip
+) -> Usage:
     """Our own count of a prompt with its tools and of a reply, marked as an estimate."""
     prompt, _ = count_messages(messages, model, tools)
     completion, _ = count_text(text, model)
@@ -70,11 +95,20 @@ def with_reasoning(usage: Usage, thinking: str, model: str) -> Usage:
 
 def _output(raw: Mapping[str, object], prompt: int) -> tuple[int, int]:
     """Completion tokens without reasoning, and reasoning tokens."""
-    completion, reasoning, total = _first(raw, _COMPLETION), _first(raw, _REASONING), _first(raw, ("total_tokens",))
+    completion, reasoning, total = (
+        _first(raw, _COMPLETION),
+        _first(raw, _REASONING),
+        _first(raw, ("total_tokens",)),
+    )
     beside = total - prompt - completion if prompt else 0
-    if beside > 0 and reasoning in (0, beside):  # xAI and Gemini's compatible address; the latter names only the total
+    if beside > 0 and reasoning in (
+        0,
+        beside,
+    ):  # xAI and Gemini's compatible address; the latter names only the total
         return completion, beside
-    return (completion - reasoning, reasoning) if reasoning <= completion else (completion, reasoning)
+    return (
+        (completion - reasoning, reasoning) if reasoning <= completion else (completion, reasoning)
+    )
 
 
 def _first(raw: Mapping[str, object], names: Sequence[str]) -> int:

@@ -70,7 +70,9 @@ def decoded(data: bytes | bytearray, sender: Sender) -> Any:
 
 
 def _storable(value: object, depth: int) -> Any:
-    """A copy without halves of characters, endless numbers, and names that Python keeps to itself."""
+    """A copy without halves of characters, endless numbers, and names that Python keeps to
+    itself.
+    """
     if depth > _DEEPEST:
         raise RecursionError
     match value:

@@ -1,6 +1,8 @@
-"""Lists of model configurations for OpenAIWrapper: from JSON, .env and key files, filtered and combined, as in AutoGen.
+"""Lists of model configurations for OpenAIWrapper: from JSON, .env and key files, filtered and
+combined, as in AutoGen.
 
-A configuration is a dict with `model`, `api_key`, `base_url`, `api_type`, `api_version` and parameters of the chat API.
+A configuration is a dict with `model`, `api_key`, `base_url`, `api_type`, `api_version` and
+parameters of the chat API.
 Keys are read, never written into the environment, except from a .env file.
 """
 
@@ -25,23 +27,38 @@ Configs = list[dict[str, Any]]
 _DOTENV_MODELS = {"gpt-4": "OPENAI_API_KEY", "gpt-3.5-turbo": "OPENAI_API_KEY"}
 
 
-def filter_config(config_list: Iterable[dict[str, Any]], filter_dict: Filter | None, exclude: bool = False) -> Configs:
+def filter_config(
+    config_list: Iterable[dict[str, Any]], filter_dict: Filter | None, exclude: bool = False
+) -> Configs:
     """The configurations that meet every criterion; with `exclude`, those that meet none.
 
-    A criterion names a key and the values that are accepted; of a value that is a list, such as `tags`, one is enough.
+    A criterion names a key and the values that are accepted; of a value that is a list, such as
+    `tags`, one is enough.
     A missing or None value meets no criterion.
     """
     if not filter_dict:
         return list(config_list)
     if exclude:
-        return [config for config in config_list if not any(_meets(config.get(key), some) for key, some in filter_dict.items())]
-    return [config for config in config_list if all(_meets(config.get(key), some) for key, some in filter_dict.items())]
+        return [
+            config
+            for config in config_list
+            if not any(_meets(config.get(key), some) for key, some in filter_dict.items())
+        ]
+    return [
+        config
+        for config in config_list
+        if all(_meets(config.get(key), some) for key, some in filter_dict.items())
+    ]
 
 
-def config_list_from_json(env_or_file: str, file_location: str | None = "", filter_dict: Filter | None = None) -> Configs:
-    """The list in an environment variable (as JSON, or the path of a file), else in the file of that name.
+def config_list_from_json(
+    env_or_file: str, file_location: str | None = "", filter_dict: Filter | None = None
+) -> Configs:
+    """The list in an environment variable (as JSON, or the path of a file), else in the file of
+    that name.
 
-    Raises FileNotFoundError when there is neither, WrongArgument for what is no JSON list of objects.
+    Raises FileNotFoundError when there is neither, WrongArgument for what is no JSON list of
+    objects.
     """
     value = os.environ.get(env_or_file, "").strip()
     if not value:
@@ -54,7 +71,10 @@ def config_list_from_json(env_or_file: str, file_location: str | None = "", filt
     try:
         loaded = json.loads(text)
     except ValueError as error:
-        raise WrongArgument(f"{source} holds no JSON ({error}); it must be a list of configs, or the path of a file.") from error
+        raise WrongArgument(
+            f"{source} holds no JSON ({error}); it must be a list of configs, or the path of a"
+            " file."
+        ) from error
     if not isinstance(loaded, list) or not all(isinstance(config, dict) for config in loaded):
         raise WrongArgument(f"{source} holds no list of JSON objects; write [{{...}}, ...].")
     return filter_config(loaded, filter_dict)
@@ -65,25 +85,36 @@ def config_list_from_dotenv(
     model_api_key_map: Mapping[str, str | Mapping[str, object]] | None = None,
     filter_dict: Filter | None = None,
 ) -> Configs:
-    """One configuration per model, its key from the environment, into which the .env file is read first.
+    """One configuration per model, its key from the environment, into which the .env file is read
+    first.
 
-    `model_api_key_map` gives the variable with a model's key, or a dict with `api_key_env_var`, `base_url`, `api_type`
-    and `api_version`; gpt-4 and gpt-3.5-turbo are added with OPENAI_API_KEY. Without a path, the .env of this folder or
-    the nearest above it is read. Models without a key are left out, which is logged. Raises WrongType for other entries.
+    `model_api_key_map` gives the variable with a model's key, or a dict with `api_key_env_var`,
+    `base_url`, `api_type` and `api_version`; gpt-4 and gpt-3.5-turbo are added with OPENAI_API_KEY.
+    Without a path, the .env of this folder or the nearest above it is read. Models without a key
+    are left out, which is logged. Raises WrongType for other entries.
     """
     _read_dotenv(dotenv_file_path)
     found: Configs = []
     for model, source in {**(model_api_key_map or {}), **_missing(model_api_key_map or {})}.items():
         if not isinstance(source, (str, Mapping)):
-            raise WrongType(f"model_api_key_map[{model!r}] is {source!r}; it must be the name of a variable, or a dict.")
+            raise WrongType(
+                f"model_api_key_map[{model!r}] is {source!r}; it must be the name of a variable, or"
+                " a dict."
+            )
         given = {"api_key_env_var": source} if isinstance(source, str) else dict(source)
         variable = str(given.pop("api_key_env_var", "OPENAI_API_KEY"))
         if unknown := given.keys() - {"base_url", "api_type", "api_version"}:
-            raise WrongType(f"model_api_key_map[{model!r}] has unknown keys: {', '.join(sorted(unknown))}.")
+            raise WrongType(
+                f"model_api_key_map[{model!r}] has unknown keys: {', '.join(sorted(unknown))}."
+            )
         if key := os.environ.get(variable, "").strip():
             found.append({**get_config(key, **given), "model": model})
         else:
-            log.warning("The model %s is left out: %s is not set; check the path of the .env file.", model, variable)
+            log.warning(
+                "The model %s is left out: %s is not set; check the path of the .env file.",
+                model,
+                variable,
+            )
     return filter_config(found, filter_dict)
 
 
@@ -95,17 +126,21 @@ def config_list_openai_aoai(
     aoai_api_base_file: str | None = "base_aoai.txt",
     exclude: str | None = None,
 ) -> Configs:
-    """Configurations for OpenAI and Azure, without models, from files in `key_file_path`, or else from the environment.
+    """Configurations for OpenAI and Azure, without models, from files in `key_file_path`, or else
+    from the environment.
 
-    The variables are OPENAI_API_KEY, OPENAI_API_BASE, AZURE_OPENAI_API_KEY and AZURE_OPENAI_API_BASE; several keys or
-    addresses stand on lines of their own.
-    `exclude` is "openai" or "aoai". Raises WrongArgument when the numbers of keys and addresses differ.
+    The variables are OPENAI_API_KEY, OPENAI_API_BASE, AZURE_OPENAI_API_KEY and
+    AZURE_OPENAI_API_BASE; several keys or addresses stand on lines of their own.
+    `exclude` is "openai" or "aoai". Raises WrongArgument when the numbers of keys and addresses
+    differ.
     """
     folder = None if key_file_path is None else Path(key_file_path)
     found: Configs = []
     if exclude != "openai":
         keys = _lines("OPENAI_API_KEY", folder, openai_api_key_file)
-        found += get_config_list(keys, _lines("OPENAI_API_BASE", folder, openai_api_base_file) or None)
+        found += get_config_list(
+            keys, _lines("OPENAI_API_BASE", folder, openai_api_base_file) or None
+        )
     if exclude != "aoai":
         keys = _lines("AZURE_OPENAI_API_KEY", folder, aoai_api_key_file)
         bases = _lines("AZURE_OPENAI_API_BASE", folder, aoai_api_base_file) or None
@@ -121,11 +156,21 @@ def config_list_from_models(
     exclude: str | None = None,
     model_list: Sequence[str] | None = None,
 ) -> Configs:
-    """The configurations of `config_list_openai_aoai` for each of the models, all of the first one first."""
+    """The configurations of `config_list_openai_aoai` for each of the models, all of the first one
+    first.
+    """
     found = config_list_openai_aoai(
-        key_file_path, openai_api_key_file, aoai_api_key_file, aoai_api_base_file=aoai_api_base_file, exclude=exclude
+        key_file_path,
+        openai_api_key_file,
+        aoai_api_key_file,
+        aoai_api_base_file=aoai_api_base_file,
+        exclude=exclude,
     )
-    return [{**config, "model": model} for model in model_list for config in found] if model_list else found
+    return (
+        [{**config, "model": model} for model in model_list for config in found]
+        if model_list
+        else found
+    )
 
 
 def config_list_gpt4_gpt35(
@@ -138,7 +183,12 @@ def config_list_gpt4_gpt35(
     """`config_list_from_models` for gpt-4 and gpt-3.5-turbo."""
     models = ["gpt-4", "gpt-3.5-turbo"]
     return config_list_from_models(
-        key_file_path, openai_api_key_file, aoai_api_key_file, aoai_api_base_file, exclude, model_list=models
+        key_file_path,
+        openai_api_key_file,
+        aoai_api_key_file,
+        aoai_api_base_file,
+        exclude,
+        model_list=models,
     )
 
 
@@ -148,17 +198,27 @@ def get_config_list(
     api_type: str | None = None,
     api_version: str | None = None,
 ) -> Configs:
-    """One configuration per key that is not blank; raises WrongArgument when there are not as many addresses as keys."""
+    """One configuration per key that is not blank; raises WrongArgument when there are not as many
+    addresses as keys.
+    """
     if base_urls is not None and len(base_urls) != len(api_keys):
         raise WrongArgument(
-            f"There are {len(api_keys)} api_keys but {len(base_urls)} base_urls; give as many addresses as keys, in their order."
+            f"There are {len(api_keys)} api_keys but {len(base_urls)} base_urls; give as many"
+            " addresses as keys, in their order."
         )
     urls = base_urls if base_urls is not None else [None] * len(api_keys)
-    return [get_config(key, url, api_type, api_version) for key, url in zip(api_keys, urls, strict=True) if key and key.strip()]
+    return [
+        get_config(key, url, api_type, api_version)
+        for key, url in zip(api_keys, urls, strict=True)
+        if key and key.strip()
+    ]
 
 
 def get_config(
-    api_key: str | None, base_url: str | None = None, api_type: str | None = None, api_version: str | None = None
+    api_key: str | None,
+    base_url: str | None = None,
+    api_type: str | None = None,
+    api_version: str | None = None,
 ) -> dict[str, Any]:
     """One configuration; what is empty is left out, except the key."""
     others = {"base_url": base_url, "api_type": api_type, "api_version": api_version}
@@ -179,18 +239,30 @@ def _missing(given: Mapping[str, object]) -> dict[str, str]:
 def _lines(variable: str, folder: Path | None, name: str | None) -> list[str]:
     """The lines that are not blank in the file, or else in the variable."""
     path = folder / name if folder is not None and name is not None else None
-    text = path.read_text(encoding="utf-8") if path is not None and path.is_file() else os.environ.get(variable, "")
+    text = (
+        path.read_text(encoding="utf-8")
+        if path is not None and path.is_file()
+        else os.environ.get(variable, "")
+    )
     if not text.strip():
-        log.info("%s is not set and there is no file %s; give it in the config_list instead.", variable, path or "for it")
+        log.info(
+            "%s is not set and there is no file %s; give it in the config_list instead.",
+            variable,
+            path or "for it",
+        )
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def _read_dotenv(given: str | None) -> None:
-    """Set the variables of a .env file that are not set yet, as python-dotenv reads it; `${OTHER}` stays as it is written."""
+    """Set the variables of a .env file that are not set yet, as python-dotenv reads it; `${OTHER}`
+    stays as it is written.
+    """
     from dotenv import find_dotenv, load_dotenv
 
     path = Path(given or find_dotenv(usecwd=True))
     if path.is_file():
         load_dotenv(path, interpolate=False, encoding="utf-8-sig")
     else:
-        log.warning("There is no .env file (%s); the environment is used as it is.", given or Path.cwd())
+        log.warning(
+            "There is no .env file (%s); the environment is used as it is.", given or Path.cwd()
+        )

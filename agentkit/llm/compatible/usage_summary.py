@@ -24,14 +24,20 @@ class UsageSummary:
     def __deepcopy__(self, memo: Mapping[int, object]) -> UsageSummary:
         made = UsageSummary()
         with self._lock:
-            made._models, made._cost = {model: dict(sums) for model, sums in self._models.items()}, self._cost
+            made._models, made._cost = (
+                {model: dict(sums) for model, sums in self._models.items()},
+                self._cost,
+            )
         return made
 
     def add(self, model: str, cost: float | None, usage: Usage) -> None:
         """Count a call; an unknown cost counts as 0."""
         added = {
-            "cost": cost or 0, "prompt_tokens": usage.prompt, "completion_tokens": usage.completion, "total_tokens": usage.total
-        }  # fmt: skip
+            "cost": cost or 0,
+            "prompt_tokens": usage.prompt,
+            "completion_tokens": usage.completion,
+            "total_tokens": usage.total,
+        }
         with self._lock:
             self._cost += added["cost"]
             before = self._models.get(model, {})
@@ -43,18 +49,32 @@ class UsageSummary:
             self._models, self._cost = {}, 0
 
     def as_dict(self) -> dict[str, Any] | None:
-        """`{"total_cost": ..., model: {"cost", "prompt_tokens", "completion_tokens", "total_tokens"}}`; None without calls."""
+        """`{"total_cost": ..., model: {"cost", "prompt_tokens", "completion_tokens",
+        "total_tokens"}}`; None without calls.
+        """
         with self._lock:
             if not self._models:
                 return None
-            return {"total_cost": self._cost, **{model: dict(sums) for model, sums in self._models.items()}}
+            return {
+                "total_cost": self._cost,
+                **{model: dict(sums) for model, sums in self._models.items()},
+            }
 
 
-def print_summaries(actual: Mapping[str, object] | None, total: Mapping[str, object] | None, mode: str | Sequence[str]) -> None:
-    """Print the sums that `mode` names to the agents' console; raises WrongArgument for another mode."""
+def print_summaries(
+    actual: Mapping[str, object] | None,
+    total: Mapping[str, object] | None,
+    mode: str | Sequence[str],
+) -> None:
+    """Print the sums that `mode` names to the agents' console; raises WrongArgument for another
+    mode.
+    """
     modes = {mode} if isinstance(mode, str) else set(mode)
     if not modes or modes - {"actual", "total"}:
-        raise WrongArgument(f'print_usage_summary: mode is {mode!r}; choose from "actual", "total", ["actual", "total"].')
+        raise WrongArgument(
+            f'print_usage_summary: mode is {mode!r}; choose from "actual", "total", ["actual",'
+            ' "total"].'
+        )
     out = IOStream.get_default()
     if total is None:
         out.print('No usage summary. Please call "create" first.', flush=True)
@@ -66,8 +86,13 @@ def print_summaries(actual: Mapping[str, object] | None, total: Mapping[str, obj
     if len(modes) == 2:
         out.print()
     if "total" in modes:
-        same = "All completions are non-cached: the total cost with cached completions is the same as actual cost."
-        out.print(same if len(modes) == 2 and actual == total else _table(total, "including"), flush=True)
+        same = (
+            "All completions are non-cached: the total cost with cached completions is the same as"
+            " actual cost."
+        )
+        out.print(
+            same if len(modes) == 2 and actual == total else _table(total, "including"), flush=True
+        )
     out.print(_RULE, flush=True)
 
 
@@ -75,6 +100,9 @@ def _table(sums: Mapping[str, Any], word: str) -> str:
     lines = [f"Usage summary {word} cached usage: ", f"Total cost: {round(sums['total_cost'], 5)}"]
     for model, counted in sums.items():
         if model != "total_cost":
-            shown = ", ".join(f"{key}: {round(value, 5) if key == 'cost' else value}" for key, value in counted.items())
+            shown = ", ".join(
+                f"{key}: {round(value, 5) if key == 'cost' else value}"
+                for key, value in counted.items()
+            )
             lines.append(f"* Model '{model}': {shown}")
     return "\n".join(lines)

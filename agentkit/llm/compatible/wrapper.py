@@ -1,4 +1,6 @@
-"""OpenAIWrapper: one call over a list of model configurations, with failover, templates, a cache and sums, as in AutoGen."""
+"""OpenAIWrapper: one call over a list of model configurations, with failover, templates, a cache
+and sums, as in AutoGen.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +29,23 @@ from agentkit.messages import Message, has_calls
 Template = str | list[Any] | Callable[[dict[str, Any]], Any] | None
 
 
-def instantiate(template: Template, context: Mapping[str, Any] | None = None, allow_format_str_template: bool = False) -> Any:
-    """The text of a template: a function is called with the context, `{name}` is filled in where that is allowed.
+def instantiate(
+    template: Template,
+    context: Mapping[str, Any] | None = None,
+    allow_format_str_template: bool = False,
+) -> Any:
+    """The text of a template: a function is called with the context, `{name}` is filled in where
+    that is allowed.
 
-    Without a context texts stay as they are. Raises WrongArgument for a function without a context, and for a name that
-    the context lacks.
+    Without a context texts stay as they are. Raises WrongArgument for a function without a context,
+    and for a name that the context lacks.
     """
     if callable(template):
         if context is None:
-            raise WrongArgument(f"The content {template!r} is a function of the context, but no context is given; pass context=.")
+            raise WrongArgument(
+                f"The content {template!r} is a function of the context, but no context is given;"
+                " pass context=."
+            )
         return template(dict(context))
     if not context or not allow_format_str_template:
         return template
@@ -45,13 +55,19 @@ def instantiate(template: Template, context: Mapping[str, Any] | None = None, al
 
 
 def instantiated(
-    messages: Sequence[Mapping[str, Any]], context: Mapping[str, Any] | None, allow_format_str_template: bool
+    messages: Sequence[Mapping[str, Any]],
+    context: Mapping[str, Any] | None,
+    allow_format_str_template: bool,
 ) -> list[Message]:
     """Copies of the messages with their content filled in."""
     made: list[Any] = []
     for message in messages:
         content = instantiate(message.get("content"), context, allow_format_str_template)
-        made.append({**message, "content": content} if content is not message.get("content") else dict(message))
+        made.append(
+            {**message, "content": content}
+            if content is not message.get("content")
+            else dict(message)
+        )
     return made
 
 
@@ -66,8 +82,9 @@ def _filled(template: str, context: Mapping[str, object]) -> str:
         return template.format(**context)
     except (KeyError, IndexError, ValueError) as error:
         raise WrongArgument(
-            f"The template {template!r} cannot be filled from a context with the keys {sorted(map(str, context))} "
-            f"({type(error).__name__}: {error}); add what is missing, or write {{{{ and }}}} for plain braces."
+            f"The template {template!r} cannot be filled from a context with the keys"
+            f" {sorted(map(str, context))} ({type(error).__name__}: {error}); add what is missing,"
+            " or write {{ and }} for plain braces."
         ) from error
 
 
@@ -75,31 +92,54 @@ log = logging.getLogger(__name__)
 
 DEFAULT_CACHE_SEED = 41
 """The cache on disk of configurations that name none; AutoGen's number."""
-_NOT_IN_KEY = {"stream", "stream_options", "extra_headers", "timeout"}  # how it is asked, and what may be secret
+_NOT_IN_KEY = {
+    "stream",
+    "stream_options",
+    "extra_headers",
+    "timeout",
+}  # how it is asked, and what may be secret
 
 
 class OpenAIWrapper:
-    """Asks the models of `config_list` in turn until one answers and its answer passes; usable by several threads.
+    """Asks the models of `config_list` in turn until one answers and its answer passes; usable by
+    several threads.
 
-    `base_config` is what all configurations have in common; alone, it is the only one. A configuration's `model` may be
-    a `Model`. Raises WrongType, WrongArgument and ConfigError for configurations that cannot be.
+    `base_config` is what all configurations have in common; alone, it is the only one. A
+    configuration's `model` may be a `Model`. Raises WrongType, WrongArgument and ConfigError for
+    configurations that cannot be.
     """
 
     extra_kwargs: ClassVar[set[str]] = {
-        "agent", "allow_format_str_template", "api_type", "api_version", "cache", "cache_seed", "context", "context_window",
-        "filter_func", "price", "tags",
-    }  # fmt: skip
+        "agent",
+        "allow_format_str_template",
+        "api_type",
+        "api_version",
+        "cache",
+        "cache_seed",
+        "context",
+        "context_window",
+        "filter_func",
+        "price",
+        "tags",
+    }
     """Keys that are for the wrapper and not sent to a server."""
     openai_kwargs: ClassVar[set[str]] = set(CLIENT_KEYS)
     """Keys that clients are built from."""
     aopenai_kwargs: ClassVar[set[str]] = set(CLIENT_KEYS)
     """The same, for Azure."""
 
-    def __init__(self, *, config_list: Sequence[Mapping[str, Any]] | None = None, **base_config: Any) -> None:
+    def __init__(
+        self, *, config_list: Sequence[Mapping[str, Any]] | None = None, **base_config: Any
+    ) -> None:
         if not isinstance(config_list, (list, tuple, type(None))):
             kind = type(config_list).__name__  # not the value, in which keys may stand
-            raise WrongType(f"config_list is a {kind}; it must be a list of dicts, such as [{{'model': ..., 'api_key': ...}}].")
-        self._entries = [entry_of(given, base_config, DEFAULT_CACHE_SEED) for given in config_list or [{}]]
+            raise WrongType(
+                f"config_list is a {kind}; it must be a list of dicts, such as [{{'model': ...,"
+                " 'api_key': ...}]."
+            )
+        self._entries = [
+            entry_of(given, base_config, DEFAULT_CACHE_SEED) for given in config_list or [{}]
+        ]
         self._actual, self._total = UsageSummary(), UsageSummary()
 
     @property
@@ -118,36 +158,52 @@ class OpenAIWrapper:
         return self._total.as_dict()
 
     def register_model_client(self, model_client_cls: type[Any], **kwargs: Any) -> None:
-        """Make a client of a script's own class for the next entry that names it in `model_client_cls`.
+        """Make a client of a script's own class for the next entry that names it in
+        `model_client_cls`.
 
         The class gets the entry's dict and `kwargs`. Once more the same
-        class changes nothing. Raises WrongArgument when no entry names it, or all that do have another.
+        class changes nothing. Raises WrongArgument when no entry names it, or all that do have
+        another.
         """
         name = model_client_cls.__name__
         named = [
-            entry for entry in self._entries if entry.config.get("model_client_cls", entry.params.get("model_client_cls")) == name
+            entry
+            for entry in self._entries
+            if entry.config.get("model_client_cls", entry.params.get("model_client_cls")) == name
         ]
         if not named:
             raise WrongArgument(
-                f'The model client {name!r} is in no entry of the config_list; add "model_client_cls": "{name}" to one.'
+                f"The model client {name!r} is in no entry of the config_list; add"
+                f' "model_client_cls": "{name}" to one.'
             )
         waiting = next((entry for entry in named if entry.model is None), None)
         if waiting is None:
-            if any(entry.model is not None and made_by(entry.model, model_client_cls) for entry in named):
+            if any(
+                entry.model is not None and made_by(entry.model, model_client_cls)
+                for entry in named
+            ):
                 return  # the same class once more, as when a notebook's cell is run again
-            raise WrongArgument(f"The model client {name!r} is registered for all its entries; add one to use another of them.")
+            raise WrongArgument(
+                f"The model client {name!r} is registered for all its entries; add one to use"
+                " another of them."
+            )
         config = dict(waiting.config)
-        waiting.model = custom_model(model_client_cls(config, **kwargs), {**waiting.params, **config})
+        waiting.model = custom_model(
+            model_client_cls(config, **kwargs), {**waiting.params, **config}
+        )
 
     def create(self, **config: Any) -> Any:
-        """Ask with `messages` (or a `prompt`) and further parameters of the chat API; an entry's own keys win.
+        """Ask with `messages` (or a `prompt`) and further parameters of the chat API; an entry's
+        own keys win.
 
-        Beside those: `context` and `allow_format_str_template` for templates, `filter_func(context=, response=)` that says
-        whether an answer is good enough, `cache` or `cache_seed` (None for no cache), `agent` (who asks), and `price`
-        (US dollars for 1,000 prompt and completion tokens). The response is the client's, with `cost`, `config_id`
-        (index of the entry), `pass_filter` and `message_retrieval_function`. A failing entry is told as Noted and the
-        next one asked; raises the last one's error, LimitReached at once, ClientNotRegistered, WrongArgument, and Stopped
-        with the `partial` text.
+        Beside those: `context` and `allow_format_str_template` for templates,
+            `filter_func(context=, response=)` that says
+        whether an answer is good enough, `cache` or `cache_seed` (None for no cache), `agent` (who
+        asks), and `price` (US dollars for 1,000 prompt and completion tokens). The response is the
+        client's, with `cost`, `config_id` (index of the entry), `pass_filter` and
+        `message_retrieval_function`. A failing entry is told as Noted and the next one asked;
+        raises the last one's error, LimitReached at once, ClientNotRegistered, WrongArgument, and
+        Stopped with the `partial` text.
         """
         self._check_clients()
         last = len(self._entries) - 1
@@ -155,12 +211,21 @@ class OpenAIWrapper:
             request = _Request.of(entry, {**config, **entry.params})
             try:
                 response = self._asked(request)
-            except (Stopped, LimitReached):  # a limit is no failure of the model, and holds for the next one, too
+            except (
+                Stopped,
+                LimitReached,
+            ):  # a limit is no failure of the model, and holds for the next one, too
                 raise
             except Exception as error:  # clients of scripts raise anything
                 if index == last:
                     raise
-                bus.emit(Noted(request.agent, f"{request.name} failed ({error}); asking the next model of the config_list."))
+                bus.emit(
+                    Noted(
+                        request.agent,
+                        f"{request.name} failed ({error}); asking the next model of the"
+                        " config_list.",
+                    )
+                )
                 continue
             response.config_id = index
             response.pass_filter = request.accepts(response)
@@ -170,17 +235,25 @@ class OpenAIWrapper:
 
     @staticmethod
     def extract_text_or_completion_object(response: Any) -> list[Any]:
-        """The answers in a response of `create`: texts, or the message objects where functions are called."""
+        """The answers in a response of `create`: texts, or the message objects where functions are
+        called.
+        """
         extracted: list[Any] = response.message_retrieval_function(response)
         return extracted
 
     @staticmethod
-    def instantiate(template: Any, context: Mapping[str, Any] | None = None, allow_format_str_template: bool = False) -> Any:
+    def instantiate(
+        template: Any,
+        context: Mapping[str, Any] | None = None,
+        allow_format_str_template: bool = False,
+    ) -> Any:
         """A template filled in, see `instantiate` of this module."""
         return instantiate(template, context, allow_format_str_template)
 
     def print_usage_summary(self, mode: str | Sequence[str] = ("actual", "total")) -> None:
-        """Print the sums to the agents' console; raises WrongArgument for another mode than "actual" and "total"."""
+        """Print the sums to the agents' console; raises WrongArgument for another mode than
+        "actual" and "total".
+        """
         print_summaries(self.actual_usage_summary, self.total_usage_summary, mode)
 
     def clear_usage_summary(self) -> None:
@@ -191,8 +264,8 @@ class OpenAIWrapper:
     def _check_clients(self) -> None:
         if waiting := sorted({entry.awaits for entry in self._entries} - {""}):
             raise ClientNotRegistered(
-                f"The model clients {waiting} of the config_list are not activated; call register_model_client for each, or take "
-                "those entries out."
+                f"The model clients {waiting} of the config_list are not activated; call"
+                " register_model_client for each, or take those entries out."
             )
 
     def _asked(self, request: _Request) -> Any:
@@ -201,7 +274,11 @@ class OpenAIWrapper:
             found = cache.get(key) if cache is not None else None
             if found is not None:
                 reply = recalled(
-                    request.model, request.messages, found, agent=request.agent, params=request.params
+                    request.model,
+                    request.messages,
+                    found,
+                    agent=request.agent,
+                    params=request.params,
                 )
             else:
                 reply = request.ask()
@@ -213,7 +290,9 @@ class OpenAIWrapper:
             stopped = Stopped("stopped by the user")
             stopped.partial = reply.text
             raise stopped
-        response = reply.raw if found is None else copy.copy(reply.raw)  # a cache may hand out the object that it keeps
+        response = (
+            reply.raw if found is None else copy.copy(reply.raw)
+        )  # a cache may hand out the object that it keeps
         response.cost = reply.cost or 0
         response.message_retrieval_function = functools.partial(_retrieved, request)
         return response
@@ -243,8 +322,14 @@ class _Request:
         """From an entry and the call's parameters with the entry's own in them."""
         assert entry.model is not None, "create has checked that all clients are there"
         extras = {key: value for key, value in config.items() if key in OpenAIWrapper.extra_kwargs}
-        params = {key: value for key, value in config.items() if key not in extras and key != "messages"}
-        params = {key: value for key, value in params.items() if value or key not in ("tools", "functions")}
+        params = {
+            key: value for key, value in config.items() if key not in extras and key != "messages"
+        }
+        params = {
+            key: value
+            for key, value in params.items()
+            if value or key not in ("tools", "functions")
+        }
         if ("prompt" in config) == ("messages" in config):
             raise WrongArgument("create needs either messages or a prompt, and not both.")
         context, fill = extras.get("context"), bool(extras.get("allow_format_str_template"))
@@ -253,7 +338,11 @@ class _Request:
             messages: list[Message] = [{"role": "user", "content": str(params["prompt"])}]
         else:
             messages = instantiated(config["messages"], context, fill)
-        model = dataclasses.replace(entry.model, price_1k=_price(extras["price"])) if extras.get("price") else entry.model
+        model = (
+            dataclasses.replace(entry.model, price_1k=_price(extras["price"]))
+            if extras.get("price")
+            else entry.model
+        )
         return cls(model, messages, params, extras, entry.attempts, entry.cache_seed)
 
     @property
@@ -271,9 +360,14 @@ class _Request:
         """The model's reply; its streamed text goes to the agents' console."""
         with _shown() if self.params.get("stream") else nullcontext():
             return call(
-                self.model, self.messages, agent=self.agent, stream=None, params=self.params, attempts=self.attempts,
+                self.model,
+                self.messages,
+                agent=self.agent,
+                stream=None,
+                params=self.params,
+                attempts=self.attempts,
                 may_be_empty=True,
-            )  # fmt: skip
+            )
 
     def accepts(self, response: object) -> bool:
         """Whether the caller's filter lets the response pass."""
@@ -293,17 +387,27 @@ class _Request:
     def key(self) -> str:
         """What is asked of whom, as JSON; keys and addresses with logins are not in it."""
         asked = {key: value for key, value in self.params.items() if key not in _NOT_IN_KEY}
-        said = {"server": f"{self.model.provider} {self.model.id}", "messages": self.messages, **asked}
+        said = {
+            "server": f"{self.model.provider} {self.model.id}",
+            "messages": self.messages,
+            **asked,
+        }
         return json.dumps(said, sort_keys=True, default=_described)
 
 
 def _retrieved(request: _Request, response: object) -> list[Any]:
-    """The answers of a response: message objects where functions are called, else texts (formatted ones where asked for)."""
+    """The answers of a response: message objects where functions are called, else texts (formatted
+    ones where asked for).
+    """
     form = request.params.get("response_format")
     answers = [_text_or_calls(one) for one in request.model.client.message_retrieval(response)]
-    if not (isinstance(form, type) and hasattr(form, "format") and hasattr(form, "model_validate_json")):
+    if not (
+        isinstance(form, type) and hasattr(form, "format") and hasattr(form, "model_validate_json")
+    ):
         return answers
-    return [form.model_validate_json(one).format() if isinstance(one, str) else one for one in answers]
+    return [
+        form.model_validate_json(one).format() if isinstance(one, str) else one for one in answers
+    ]
 
 
 def _text_or_calls(message: object) -> Any:
@@ -320,30 +424,47 @@ def _text_or_calls(message: object) -> Any:
 
 
 def _price(price: object) -> tuple[float, float]:
-    if isinstance(price, (list, tuple)) and len(price) == 2 and all(isinstance(one, (int, float)) for one in price):
+    if (
+        isinstance(price, (list, tuple))
+        and len(price) == 2
+        and all(isinstance(one, (int, float)) for one in price)
+    ):
         return float(price[0]), float(price[1])
-    raise WrongArgument(f"price is {price!r}; it must be [dollars for 1,000 prompt tokens, dollars for 1,000 completion tokens].")
+    raise WrongArgument(
+        f"price is {price!r}; it must be [dollars for 1,000 prompt tokens, dollars for 1,000"
+        " completion tokens]."
+    )
 
 
 @functools.cache
 def _warn_unpriced(model: str) -> None:
     """Once for each model."""
     log.warning(
-        "The price of the model %s is unknown and counts as 0 in the sums; add \"price\": [dollars for 1,000 prompt tokens, "
-        "dollars for 1,000 completion tokens] to its entry of the config_list.", model,
-    )  # fmt: skip
+        'The price of the model %s is unknown and counts as 0 in the sums; add "price": [dollars'
+        " for 1,000 prompt tokens, dollars for 1,000 completion tokens] to its entry of the"
+        " config_list.",
+        model,
+    )
 
 
 def _described(value: object) -> Any:
-    """What stands in a cache's key for what JSON cannot hold; the same for the same thing in another process."""
+    """What stands in a cache's key for what JSON cannot hold; the same for the same thing in
+    another process.
+    """
     if isinstance(value, type):
-        return value.model_json_schema() if hasattr(value, "model_json_schema") else f"{value.__module__}.{value.__qualname__}"
+        return (
+            value.model_json_schema()
+            if hasattr(value, "model_json_schema")
+            else f"{value.__module__}.{value.__qualname__}"
+        )
     return value.model_dump() if hasattr(value, "model_dump") else repr(value)
 
 
 @contextmanager
 def _shown() -> Iterator[None]:
-    """While the block runs, what is streamed goes to the agents' console, in green, unless the chat prints nothing."""
+    """While the block runs, what is streamed goes to the agents' console, in green, unless the chat
+    prints nothing.
+    """
     if is_quiet():
         yield
         return

@@ -1,4 +1,6 @@
-"""Which models there are: the offline one, those of the environment, and the connections that were saved."""
+"""Which models there are: the offline one, those of the environment, and the connections that were
+saved.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ class Connection:
 
 
 def connections(settings: Settings) -> list[Connection]:
-    """All configured servers, the one of the environment or the secrets file first; raises ConfigError."""
+    """All configured servers, the one of the environment or the secrets file first; raises
+    ConfigError.
+    """
     return [*_from_settings(settings), *_saved(settings)]
 
 
@@ -103,9 +107,13 @@ def keep_found(settings: Settings, connection: Connection) -> None:
     with _changing:
         saved = _saved(settings)
         kept = [
-            dataclasses.replace(one, contexts=connection.contexts, dimensions=connection.dimensions)
-            if one.name == connection.name
-            else one
+            (
+                dataclasses.replace(
+                    one, contexts=connection.contexts, dimensions=connection.dimensions
+                )
+                if one.name == connection.name
+                else one
+            )
             for one in saved
         ]
         if connection in kept and kept != saved:
@@ -145,9 +153,11 @@ def available_models(settings: Settings, similarity: Similarity | None = None) -
     known = [(one.name, model) for one in connections(settings) for model in models_of(one)]
     labels = Counter(model.label for _, model in known)
     found = [
-        dataclasses.replace(model, label=f"{model.label} ({connection})")
-        if labels[model.label] > 1
-        else model
+        (
+            dataclasses.replace(model, label=f"{model.label} ({connection})")
+            if labels[model.label] > 1
+            else model
+        )
         for connection, model in known
     ]
     found.append(offline_model(similarity))
@@ -164,7 +174,9 @@ def default_connection(settings: Settings) -> Connection | None:
 def model_by_id(
     settings: Settings, model_id: str = "", similarity: Similarity | None = None
 ) -> Model:
-    """The model of that id; the default when it is empty. Raises NotFound naming those there are."""
+    """The model of that id; the default when it is empty. Raises NotFound naming those there
+    are.
+    """
     models = available_models(settings, similarity)
     for model in models:
         if model_id in ("", model.id):
@@ -189,11 +201,15 @@ def models_of(connection: Connection) -> list[Model]:
         ]
     return [
         Model(
-            f"{connection.name}/{name}", name, client, name, provider,
+            f"{connection.name}/{name}",
+            name,
+            client,
+            name,
+            provider,
             connection.contexts.get(name),
         )
         for name in connection.models
-    ]  # fmt: skip
+    ]
 
 
 def client_of(
@@ -203,9 +219,12 @@ def client_of(
     kind = AzureClient if connection.kind == "azure" else OpenAIClient
     options = {"api_version": connection.api_version} if connection.kind == "azure" else None
     return kind(
-        connection.base_url, connection.api_key, connect_timeout_s=connect_timeout_s,
-        read_timeout_s=read_timeout_s, options=options,
-    )  # fmt: skip
+        connection.base_url,
+        connection.api_key,
+        connect_timeout_s=connect_timeout_s,
+        read_timeout_s=read_timeout_s,
+        options=options,
+    )
 
 
 def provider_to(connection: Connection) -> str:
@@ -241,15 +260,20 @@ def _checked(connection: Connection) -> Connection:
     name = " ".join(connection.name.split())
     if not name or len(name) > 60 or "/" in name or name.lower() == OFFLINE:
         raise ConfigError(
-            f"A connection cannot be named {connection.name!r}; use 1 to 60 characters without a slash, not {OFFLINE!r}."
+            f"A connection cannot be named {connection.name!r}; use 1 to 60 characters without a"
+            f" slash, not {OFFLINE!r}."
         )
     address = connection.base_url.strip()
     if connection.kind == "azure" and address and "://" not in address:
         address = f"https://{address}"  # Azure has no other
     checked = Connection(
-        name, _address(address), connection.api_key.strip(), _names(connection.models),
-        embedding_models=_names(connection.embedding_models), reranker_models=_names(connection.reranker_models),
-    )  # fmt: skip
+        name,
+        _address(address),
+        connection.api_key.strip(),
+        _names(connection.models),
+        embedding_models=_names(connection.embedding_models),
+        reranker_models=_names(connection.reranker_models),
+    )
     if connection.kind == "azure":
         checked = _checked_azure(checked, connection)
     offered = (*checked.models, *checked.embedding_models)
@@ -296,8 +320,9 @@ def _same_server(one: str, other: str) -> bool:
 
 def _foreign_key(owner: Connection, address: str) -> ConfigError:
     return ConfigError(
-        f"The key of {owner.name!r} was given for {without_login(owner.base_url)}; {without_login(address)} is another server "
-        "(scheme, host or port), so it is not sent there: enter the key for that server, or remove the key."
+        f"The key of {owner.name!r} was given for {without_login(owner.base_url)};"
+        f" {without_login(address)} is another server (scheme, host or port), so it is not sent"
+        " there: enter the key for that server, or remove the key."
     )
 
 
@@ -307,7 +332,9 @@ def _names(models: Sequence[str]) -> tuple[str, ...]:
 
 
 def _address(base_url: str) -> str:
-    """The address with `/v1` where only a host was given; raises ConfigError for what is no web address."""
+    """The address with `/v1` where only a host was given; raises ConfigError for what is no web
+    address.
+    """
     address = base_url.strip()
     try:
         parts = urlsplit(address if "://" in address else f"http://{address}")
@@ -316,7 +343,8 @@ def _address(base_url: str) -> str:
         is_one = False
     if not is_one or re.search(r"[\s\\]", address):
         raise ConfigError(
-            f"{base_url!r} is no address of a model server; it looks like https://api.openai.com/v1 or http://localhost:11434/v1."
+            f"{base_url!r} is no address of a model server; it looks like https://api.openai.com/v1"
+            " or http://localhost:11434/v1."
         )
     return parts.geturl().rstrip("/") + ("" if parts.path.strip("/") else "/v1")
 
@@ -334,17 +362,24 @@ def _saved(settings: Settings) -> list[Connection]:
         return []
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ConfigError(
-            f"{path} cannot be read as saved connections ({type(error).__name__}); correct or remove it."
+            f"{path} cannot be read as saved connections ({type(error).__name__}); correct or"
+            " remove it."
         ) from error
 
 
 def _connection(row: dict[str, Any]) -> Connection:
     return Connection(
-        row["name"], row["base_url"], row.get("api_key", ""), tuple(row.get("models", ())),
-        embedding_models=tuple(row.get("embedding_models", ())), reranker_models=tuple(row.get("reranker_models", ())),
-        kind=row.get("kind", "openai"), api_version=row.get("api_version", ""),
-        contexts=dict(row.get("contexts", {})), dimensions=dict(row.get("dimensions", {})),
-    )  # fmt: skip
+        row["name"],
+        row["base_url"],
+        row.get("api_key", ""),
+        tuple(row.get("models", ())),
+        embedding_models=tuple(row.get("embedding_models", ())),
+        reranker_models=tuple(row.get("reranker_models", ())),
+        kind=row.get("kind", "openai"),
+        api_version=row.get("api_version", ""),
+        contexts=dict(row.get("contexts", {})),
+        dimensions=dict(row.get("dimensions", {})),
+    )
 
 
 def _write(settings: Settings, saved: Sequence[Connection]) -> None:

@@ -101,7 +101,13 @@ def _completed(picked: Sequence[Unit]) -> list[Unit]:
     made: list[Unit] = []
     for unit in picked:
         before = unit.previous
-        if unit.leans and before is not None and before.marker == unit.marker and before not in picked and before not in made:
+        if (
+            unit.leans
+            and before is not None
+            and before.marker == unit.marker
+            and before not in picked
+            and before not in made
+        ):
             made.append(before)
         made.append(unit)
     return made
@@ -109,12 +115,16 @@ def _completed(picked: Sequence[Unit]) -> list[Unit]:
 
 def _in_order(picked: Sequence[Unit]) -> list[Unit]:
     """Best passage first, inside a passage as it is written."""
-    places = {marker: place for place, marker in reversed(list(enumerate(unit.marker for unit in picked)))}
+    places = {
+        marker: place for place, marker in reversed(list(enumerate(unit.marker for unit in picked)))
+    }
     return sorted(picked, key=lambda unit: (places[unit.marker], unit.index))
 
 
 def written(picked: Sequence[Unit], cites: bool = True, wanted: Collection[str] = ()) -> str:
-    """The units word for word, each with its citation; items of a list stand on lines of their own."""
+    """The units word for word, each with its citation; items of a list stand on lines of their
+    own.
+    """
     lines: list[str] = []
     for unit in picked:
         quoted = unit.focused(wanted)

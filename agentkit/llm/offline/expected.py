@@ -41,9 +41,7 @@ _EXPECTED: dict[Kind, re.Pattern[str]] = {
         rf"(?<![.!?:] )(?<!^)\b(?!{_any_of(_MONTHS + ' ' + _DAYS)})[A-ZÄÖÜ][\w’'-]+|\b{_NAME}|@"
     ),
     "time": re.compile(
-        _CLOCK
-        + "|"
-        + _any_of(" ".join((_MONTHS, _SHORT_MONTHS, _DAYS, _MOMENTS, _PERIODS))),
+        _CLOCK + "|" + _any_of(" ".join((_MONTHS, _SHORT_MONTHS, _DAYS, _MOMENTS, _PERIODS))),
         _LOWER,
     ),
     "duration": re.compile(
@@ -56,8 +54,7 @@ _EXPECTED: dict[Kind, re.Pattern[str]] = {
         r"\d|" + _any_of(_NUMBERS + " free no_charge unlimited both single pair"), _LOWER
     ),
     "place": re.compile(
-        _any_of("in at on to from near under into within inside beside behind above below")
-        + "|/|@"
+        _any_of("in at on to from near under into within inside beside behind above below") + "|/|@"
     ),
     "reason": re.compile(
         _any_of(

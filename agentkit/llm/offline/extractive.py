@@ -33,7 +33,10 @@ from agentkit.llm.response import Response, ResponseMessage, text_response
 from agentkit.messages import text_of
 
 UPDATE_CONTEXT = "UPDATE CONTEXT"
-_QUESTION = re.compile(r"(?:user'?s )?question(?: is)?:[ \t]*(.+?)(?=\n\s*\n|\n\s*context\b|\Z)", re.IGNORECASE | re.DOTALL)
+_QUESTION = re.compile(
+    r"(?:user'?s )?question(?: is)?:[ \t]*(.+?)(?=\n\s*\n|\n\s*context\b|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
 _CONTEXT = re.compile(r"context(?: is)?:[ \t]*\n?(.+)\Z", re.IGNORECASE | re.DOTALL)
 
 
@@ -46,23 +49,35 @@ class Asked:
     """The user's question before, for follow-ups; empty at the start of a chat."""
     passages: tuple[Passage, ...]
     refusal: str
-    """What to reply, word for word, when nothing answers; empty when any honest sentence will do."""
+    """What to reply, word for word, when nothing answers; empty when any honest sentence will
+    do.
+    """
     cites: bool
     """Whether passages have numbers to cite."""
 
 
 def taken_apart(messages: Sequence[Mapping[str, Any]]) -> Asked:
-    """Take a prompt apart; passages may stand in any message, or unnumbered behind `Context is:` in the last one."""
-    texts = [(str(message.get("role", "")), text_of(message.get("content"))) for message in messages]
+    """Take a prompt apart; passages may stand in any message, or unnumbered behind `Context is:` in
+    the last one.
+    """
+    texts = [
+        (str(message.get("role", "")), text_of(message.get("content"))) for message in messages
+    ]
     passages = [passage for _, text in texts for passage in parse_passages(text)]
     asked = [without_passages(text).strip() for role, text in texts if role == "user"]
     question = asked[-1] if asked else ""
-    refusal = UPDATE_CONTEXT if any(UPDATE_CONTEXT in text for role, text in texts if role != "assistant") else ""
+    refusal = (
+        UPDATE_CONTEXT
+        if any(UPDATE_CONTEXT in text for role, text in texts if role != "assistant")
+        else ""
+    )
     cites = bool(passages)
     marked = _QUESTION.search(question)
     if not passages and (context := _CONTEXT.search(question)):
         passages = [
-            Passage(number, "", block) for number, block in enumerate(re.split(r"\n\s*\n", context[1]), start=1) if block.strip()
+            Passage(number, "", block)
+            for number, block in enumerate(re.split(r"\n\s*\n", context[1]), start=1)
+            if block.strip()
         ]
     if marked:
         question = marked[1].strip()
@@ -72,30 +87,39 @@ def taken_apart(messages: Sequence[Mapping[str, Any]]) -> Asked:
 NAME = "extractive"
 SUMMARY_UNITS = 4
 _SUMMARY_WORDS = frozenset(
-    stems("summarise summary overview main key points ideas topics gist nutshell short brief about content whole")
+    stems(
+        "summarise summary overview main key points ideas topics gist nutshell short brief about"
+        " content whole"
+    )
 )
 
 INTRODUCTION = (
-    "I am no language model: I look for the sentences in your documents that answer a question and quote them with their source. "
-    "Ask me about something that your documents say, or choose a language model in the settings."
+    "I am no language model: I look for the sentences in your documents that answer a question and"
+    " quote them with their source. Ask me about something that your documents say, or choose a"
+    " language model in the settings."
 )
 NO_PASSAGES = (
-    "There is nothing to quote from: no passage was found that fits this question. Ask in other words, add documents to the "
-    "collection, or configure a language model in the settings."
+    "There is nothing to quote from: no passage was found that fits this question. Ask in other"
+    " words, add documents to the collection, or configure a language model in the settings."
 )
 
 
 class ExtractiveClient:
-    """Answers by quoting. `similarity` gives the closeness in meaning of a question to each of some texts, up to 1.
+    """Answers by quoting. `similarity` gives the closeness in meaning of a question to each of some
+    texts, up to 1.
 
     Without it words alone decide. Deterministic, and never asks the network.
     """
 
-    def __init__(self, similarity: Callable[[str, Sequence[str]], Sequence[float]] | None = None) -> None:
+    def __init__(
+        self, similarity: Callable[[str, Sequence[str]], Sequence[float]] | None = None
+    ) -> None:
         self._similarity = similarity
 
     def create(self, params: Mapping[str, Any]) -> Response:
-        """Answer the last question of the messages from the passages in them; Stopped when the run was stopped."""
+        """Answer the last question of the messages from the passages in them; Stopped when the run
+        was stopped.
+        """
         messages = params["messages"]
         text = self._answer(taken_apart(messages))
         if params.get("stream"):
@@ -112,7 +136,9 @@ class ExtractiveClient:
 
     @staticmethod
     def get_usage(response: Response) -> Mapping[str, Any]:
-        """Nothing: there are no tokens here, `call` estimates what a language model would have read."""
+        """Nothing: there are no tokens here, `call` estimates what a language model would have
+        read.
+        """
         return response.usage
 
     def _answer(self, asked: Asked) -> str:
@@ -125,7 +151,11 @@ class ExtractiveClient:
             return self._summary(asked, units)
         ranker = Ranker(units, self._similarity)
         parts = questions.parse(asked.question, asked.earlier)
-        found = [(part, ranked, chosen(part, ranked, units)) for part in parts for ranked in [ranker.rank(part)]]
+        found = [
+            (part, ranked, chosen(part, ranked, units))
+            for part in parts
+            for ranked in [ranker.rank(part)]
+        ]
         if not any(picked for _, _, picked in found):
             return asked.refusal or _nothing([ranked for _, ranked, _ in found])
         return _joined(found, asked.cites)
@@ -137,7 +167,9 @@ class ExtractiveClient:
 
 
 def _joined(found: Sequence[tuple[Question, Sequence[Scored], Sequence[Unit]]], cites: bool) -> str:
-    """One paragraph for each part; a part that nothing answers is named, and nothing is quoted twice."""
+    """One paragraph for each part; a part that nothing answers is named, and nothing is quoted
+    twice.
+    """
     said: set[int] = set()
     paragraphs: list[str] = []
     for part, _, picked in found:
@@ -153,7 +185,11 @@ def _joined(found: Sequence[tuple[Question, Sequence[Scored], Sequence[Unit]]], 
 def _nothing(ranked: Sequence[Sequence[Scored]]) -> str:
     """That nothing answers, with the nearest heading, which is no citation."""
     near = next((some[0].unit for some in ranked if some), None)
-    where = f" The nearest part is “{near.heading}”." if near is not None and near.heading and " | " not in near.heading else ""
+    where = (
+        f" The nearest part is “{near.heading}”."
+        if near is not None and near.heading and " | " not in near.heading
+        else ""
+    )
     return f"The documents do not answer this question.{where}"
 
 

@@ -1,4 +1,6 @@
-"""How passages are written into a prompt and read back from it; both ends keep to this one format."""
+"""How passages are written into a prompt and read back from it; both ends keep to this one
+format.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,15 @@ def format_passages(passages: Sequence[Passage]) -> str:
 
 
 def parse_passages(text: str) -> list[Passage]:
-    """The passages that `format_passages` wrote, wherever in `text` they stand; white space in sources is narrowed."""
+    """The passages that `format_passages` wrote, wherever in `text` they stand; white space in
+    sources is narrowed.
+    """
     return [
-        Passage(int(opening[1]), html.unescape(opening[2]), _ESCAPED_TAG.sub(r"<\1\2", text[opening.end() : closing]))
+        Passage(
+            int(opening[1]),
+            html.unescape(opening[2]),
+            _ESCAPED_TAG.sub(r"<\1\2", text[opening.end() : closing]),
+        )
         for opening, closing in _written(text)
     ]
 
@@ -46,7 +54,9 @@ def without_passages(text: str) -> str:
 
 
 def _written(text: str) -> Iterator[tuple[re.Match[str], int]]:
-    """The opening tag of each passage, and where the closing one begins; behind one that is never closed there is none."""
+    """The opening tag of each passage, and where the closing one begins; behind one that is never
+    closed there is none.
+    """
     at = 0
     while opening := _OPENING.search(text, at):
         closing = text.find(_CLOSING, opening.end())
@@ -58,7 +68,10 @@ def _written(text: str) -> Iterator[tuple[re.Match[str], int]]:
 
 def _format(passage: Passage) -> str:
     source = html.escape(" ".join(passage.source.split()))
-    return f'<passage number="{passage.marker}" source="{source}">\n{_TAG.sub(_escape, passage.text)}\n</passage>'
+    return (
+        f'<passage number="{passage.marker}"'
+        f' source="{source}">\n{_TAG.sub(_escape, passage.text)}\n</passage>'
+    )
 
 
 def _escape(tag: re.Match[str]) -> str:

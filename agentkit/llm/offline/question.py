@@ -9,64 +9,115 @@ from typing import Literal
 from agentkit.llm.offline.words import STOP, stem, stems, words
 
 Kind = Literal[
-    "person", "time", "duration", "number", "place", "reason", "way", "list", "definition", "compare", "broad", "yesno", "other"
+    "person",
+    "time",
+    "duration",
+    "number",
+    "place",
+    "reason",
+    "way",
+    "list",
+    "definition",
+    "compare",
+    "broad",
+    "yesno",
+    "other",
 ]
 
 _SMALL_TALK = re.compile(
-    r"(?:(?:hi|hello|hey|hallo|howdy|greetings|good (?:morning|afternoon|evening|day))(?: there| all| everyone)?"
-    r"|thanks?(?: you)?(?: so much| very much| a lot)?|thx|cheers|great|ok(?:ay)?|bye|goodbye|test|help(?: me)?"
+    r"(?:(?:hi|hello|hey|hallo|howdy|greetings|good (?:morning|afternoon|evening|day))(?: there|"
+    r" all| everyone)?"
+    r"|thanks?(?: you)?(?: so much| very much| a"
+    r" lot)?|thx|cheers|great|ok(?:ay)?|bye|goodbye|test|help(?: me)?"
     r"|(?:what|how) (?:can|could|do) you (?:do|help)(?: for me| me| with)?|who are you|what are you"
     r"|are you (?:an? )?(?:ai|bot|llm|chatgpt|human)|how (?:are you|does this work|do you work))"
     r"(?:[ ,]+(?:there|again|today|please))*",
     re.IGNORECASE,
 )
 _SUMMARY = re.compile(
-    r"\b(?:summar[iy]\w*|tl;?dr|overview|gist|key points|main (?:points|ideas|topics)|in a nutshell|zusammenfass\w*|fasse?)\b"
+    r"\b(?:summar[iy]\w*|tl;?dr|overview|gist|key points|main (?:points|ideas|topics)|in a"
+    r" nutshell|zusammenfass\w*|fasse?)\b"
     r"|\bwhat(?:'s| is| are)\b.{0,40}\babout\b\W*$",
     re.IGNORECASE,
 )
-_QUESTION_WORD = r"(?:who|whom|whose|what|when|where|why|how|which|does|do|did|is|are|was|were|can|will|should)"
+_QUESTION_WORD = (
+    r"(?:who|whom|whose|what|when|where|why|how|which|does|do|did|is|are|was|were|can|will|should)"
+)
 _PARTS = re.compile(
-    rf"(?<=\?)\s++|(?:[,;]|(?<![\s,;]))\s++and\s++(?={_QUESTION_WORD}\b)|[;,]\s++(?={_QUESTION_WORD}\s)",
+    rf"(?<=\?)\s++|(?:[,;]|(?<![\s,;]))\s++and\s++(?={_QUESTION_WORD}\b)"
+    rf"|[;,]\s++(?={_QUESTION_WORD}\s)",
     re.IGNORECASE,
 )
 _MEASURE = re.compile(
-    r"\bhow (long|large|big|tall|high|far|old|heavy|wide|deep|thick|often|fast|soon|late|early|quickly|frequently|tightly|well"
-    r"|accurate|expensive)\b",
+    r"\bhow (long|large|big|tall|high|far|old|heavy|wide|deep|thick|often|fast|soon|late|early"
+    r"|quickly|frequently|tightly|well|accurate|expensive)\b",
     re.IGNORECASE,
 )
 _ASKED = re.compile(r"\b(?:who|whom|whose|what|when|where|why|how|which)\b")
-_OPENS_YESNO = re.compile(r"(?:is|are|was|were|do|does|did|can|could|may|must|will|would|should|has|have|am)\b")
+_OPENS_YESNO = re.compile(
+    r"(?:is|are|was|were|do|does|did|can|could|may|must|will|would|should|has|have|am)\b"
+)
 _LEANING = frozenset(
     {"it", "its", "they", "them", "their", "theirs", "that", "this", "those", "these", "there"}
     | {"he", "him", "his", "she", "her", "hers", "one", "ones"}
 )
 _FIGURE = re.compile(
-    r"\b(?:number|amount|price|cost|costs|fee|rate|percentage|percent|total|sum|budget|salary|size|limit|maximum|minimum"
-    r"|temperature|weight|height|speed|voltage|phone)\b"
+    r"\b(?:number|amount|price|cost|costs|fee|rate|percentage|percent|total|sum|budget|salary"
+    r"|size|limit|maximum|minimum|temperature|weight|height|speed|voltage|phone)\b"
 )
 _KINDS: tuple[tuple[Kind, str], ...] = (
     ("compare", r"\b(?:difference|differ|differs|compare[ds]?|comparison|versus|vs)\b"),
     ("reason", r"^why\b|\b(?:reasons?|causes?) (?:for|of|why)|\bhow come\b|\bwarum\b"),
     ("duration", r"\bhow (?:long|often)\b|\bwhat (?:period|duration)\b"),
-    ("number", r"\bhow (?:many|much|far|tall|fast|high|heavy|old|large|big|wide|deep|thick|late|early|hot|cold)\b"
-               r"|\bwie ?viele?\b|\bcombien\b"),
-    ("time", r"^when\b|\b(?:what|which) (?:year|date|day|month|time)\b|\b(?:deadline|by what)\b|\bwann\b|\bquand\b"),
+    (
+        "number",
+        r"\bhow (?:many|much|far|tall|fast|high|heavy|old|large|big|wide|deep|thick"
+        r"|late|early|hot|cold)\b"
+        r"|\bwie ?viele?\b|\bcombien\b",
+    ),
+    (
+        "time",
+        (
+            r"^when\b|\b(?:what|which) (?:year|date|day|month|time)\b|\b(?:deadline|by"
+            r" what)\b|\bwann\b|\bquand\b"
+        ),
+    ),
     ("person", r"^who(?:m|se)?\b|\bwhich (?:person|people|author|company)\b|\bwer\b"),
-    ("place", r"^where\b|\b(?:which|what) (?:country|city|place|town|location|address|building|room|state)\b|\bwo\b"),
-    ("way", r"^(?:and )?how\b|\bhow (?:to|do|does|can|should|is|are|would)\b|\bsteps\b|\bprocedure\b"),
-    ("list", r"^(?:list|name|enumerate)\b|\b(?:what|which) (?:are|were)\b|^what (?:will|should|must) (?:be|change|happen)\b"
-             r"|\b(?:what|which) (?:\w+ ){0,2}\w+s (?:are|were|do|does|can|have|must)\b"),
-    ("definition", r"^(?:so )?(?:what(?:'s| is| are)|define|explain)\b|\bmean(?:s|ing)?\b|\bstands? for\b"
-                   r"|^what (?:does|do|did)\b.*\bdo\b"),
+    (
+        "place",
+        (
+            r"^where\b|\b(?:which|what)"
+            r" (?:country|city|place|town|location|address|building|room|state)\b|\bwo\b"
+        ),
+    ),
+    (
+        "way",
+        r"^(?:and )?how\b|\bhow (?:to|do|does|can|should|is|are|would)\b|\bsteps\b|\bprocedure\b",
+    ),
+    (
+        "list",
+        r"^(?:list|name|enumerate)\b|\b(?:what|which) (?:are|were)\b|^what (?:will|should|must)"
+        r" (?:be|change|happen)\b"
+        r"|\b(?:what|which) (?:\w+ ){0,2}\w+s (?:are|were|do|does|can|have|must)\b",
+    ),
+    (
+        "definition",
+        r"^(?:so )?(?:what(?:'s| is| are)|define|explain)\b|\bmean(?:s|ing)?\b|\bstands? for\b"
+        r"|^what (?:does|do|did)\b.*\bdo\b",
+    ),
     ("broad", r"^(?:describe|tell me|explain|discuss|say)\b"),
-    ("yesno", r"^(?:is|are|was|were|do|does|did|can|could|may|must|will|would|should|has|have|am)\b"),
-)  # fmt: skip
+    (
+        "yesno",
+        r"^(?:is|are|was|were|do|does|did|can|could|may|must|will|would|should|has|have|am)\b",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question: its text, its kind, the stems to look for, and those that an earlier question lends."""
+    """One question: its text, its kind, the stems to look for, and those that an earlier question
+    lends.
+    """
 
     text: str
     kind: Kind
@@ -78,7 +129,10 @@ class Question:
 
 def is_small_talk(text: str) -> bool:
     """A greeting, thanks, or a question about the assistant itself."""
-    return not text.strip(" .!?") or _SMALL_TALK.fullmatch(" ".join(re.sub(r"[.!?,]+", " ", text).split())) is not None
+    return (
+        not text.strip(" .!?")
+        or _SMALL_TALK.fullmatch(" ".join(re.sub(r"[.!?,]+", " ", text).split())) is not None
+    )
 
 
 def asks_for_summary(text: str) -> bool:
@@ -88,7 +142,9 @@ def asks_for_summary(text: str) -> bool:
 
 def parse(text: str, earlier: str = "") -> list[Question]:
     """The questions of a message, at most four; one that leans on another borrows its words."""
-    pieces = [piece.strip() for piece in _PARTS.split(text.strip()) if piece and _content(piece)][:4] or [text.strip()]
+    pieces = [piece.strip() for piece in _PARTS.split(text.strip()) if piece and _content(piece)][
+        :4
+    ] or [text.strip()]
     questions: list[Question] = []
     before = earlier
     for piece in pieces:
@@ -120,7 +176,9 @@ def _asks_figure(lowered: str) -> bool:
 
 
 def _content(text: str) -> tuple[str, ...]:
-    """Stems of the words that carry meaning, each once; all words when none of them does. `How large` asks for a number."""
+    """Stems of the words that carry meaning, each once; all words when none of them does. `How
+    large` asks for a number.
+    """
     found = stems(_MEASURE.sub(" ", text)) or [word for word in words(text) if word not in STOP]
     return tuple(dict.fromkeys(found))
 
@@ -139,4 +197,6 @@ def _names(text: str) -> tuple[str, ...]:
 def _leans(text: str, question: Question) -> bool:
     said = words(text)
     opens = said[:1] == ["and"] or said[:2] in (["what", "about"], ["how", "about"])
-    return opens or bool(_LEANING & set(said[:12])) or (len(question.stems) < 2 and not _names(text))
+    return (
+        opens or bool(_LEANING & set(said[:12])) or (len(question.stems) < 2 and not _names(text))
+    )

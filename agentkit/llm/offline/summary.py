@@ -1,4 +1,6 @@
-"""A summary by extraction: the units that share most with all others, in the order of the documents."""
+"""A summary by extraction: the units that share most with all others, in the order of the
+documents.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,23 @@ _DAMPING = 0.85
 
 
 def central(units: Sequence[Unit], count: int, topic: Sequence[str] = ()) -> list[Unit]:
-    """At most `count` units that together say most, in their own order; those about `topic` are favoured."""
-    candidates = [unit for unit in units if unit.shape in ("sentence", "item") and _speaks(unit)][:MOST_UNITS]
+    """At most `count` units that together say most, in their own order; those about `topic` are
+    favoured.
+    """
+    candidates = [unit for unit in units if unit.shape in ("sentence", "item") and _speaks(unit)][
+        :MOST_UNITS
+    ]
     candidates = candidates or [unit for unit in units if unit.shape != "heading"][:MOST_UNITS]
     if not candidates:
         return []
     likeness = _likeness(candidates)
-    scores = _walk(likeness, [1.0 + 3.0 * len(set(topic) & (unit.stems | unit.around)) for unit in candidates])
-    weighted = [score * (1.15 if unit.previous is None else 1.0) for score, unit in zip(scores, candidates, strict=True)]
+    scores = _walk(
+        likeness, [1.0 + 3.0 * len(set(topic) & (unit.stems | unit.around)) for unit in candidates]
+    )
+    weighted = [
+        score * (1.15 if unit.previous is None else 1.0)
+        for score, unit in zip(scores, candidates, strict=True)
+    ]
     chosen: list[int] = []
     for place in sorted(range(len(candidates)), key=lambda place: (-weighted[place], place)):
         if len(chosen) < count and all(likeness[place][other] < 0.5 for other in chosen):
@@ -31,7 +42,12 @@ def central(units: Sequence[Unit], count: int, topic: Sequence[str] = ()) -> lis
 
 def _speaks(unit: Unit) -> bool:
     """Whether it is a whole statement that stands for itself."""
-    return len(unit.stems) >= 4 and not unit.leans and unit.text[-1] in ".!;)" and len(unit.text) <= 500
+    return (
+        len(unit.stems) >= 4
+        and not unit.leans
+        and unit.text[-1] in ".!;)"
+        and len(unit.text) <= 500
+    )
 
 
 def _likeness(units: Sequence[Unit]) -> list[list[float]]:
@@ -57,6 +73,8 @@ def _walk(likeness: list[list[float]], start: list[float]) -> list[float]:
     for _ in range(_ROUNDS):
         flow = [score / weight for score, weight in zip(scores, sums, strict=True)]
         scores = [
-            (1 - _DAMPING) * begin[row] + _DAMPING * sum(map(lambda a, b: a * b, likeness[row], flow)) for row in range(size)
+            (1 - _DAMPING) * begin[row]
+            + _DAMPING * sum(map(lambda a, b: a * b, likeness[row], flow))
+            for row in range(size)
         ]
     return scores

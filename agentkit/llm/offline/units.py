@@ -1,4 +1,6 @@
-"""Passages cut into what can be quoted: sentences, list items, table rows, each with what it hangs on."""
+"""Passages cut into what can be quoted: sentences, list items, table rows, each with what it hangs
+on.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,9 @@ _PLACE = re.compile(
 )
 _BRACKETED = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _PRONOUN_LED = re.compile(
-    r"(?:it|its|they|them|their|he|she|his|her|this|these|those|that|such|both|there|then|thus|therefore|however|instead|otherwise"
-    r"|also|moreover|in addition|in this case|if so|the (?:former|latter|same))\b",
+    r"(?:it|its|they|them|their|he|she|his|her|this|these|those|that|such|both|there|then"
+    r"|thus|therefore|however|instead|otherwise|also|moreover|in addition|in this case|if so"
+    r"|the (?:former|latter|same))\b",
     re.IGNORECASE,
 )
 
@@ -38,7 +41,9 @@ class Unit:
     """Something that can be quoted, and where it stands."""
 
     text: str
-    """As it is shown: white space narrowed, list signs and heading signs off, table cells with their column."""
+    """As it is shown: white space narrowed, list signs and heading signs off, table cells with
+    their column.
+    """
     marker: int
     rank: int
     """Place of its passage in the prompt, from 0."""
@@ -63,7 +68,9 @@ class Unit:
 
     @property
     def said(self) -> frozenset[str]:
-        """Its stems; what leans has those of the unit before, what is listed those of its heading."""
+        """Its stems; what leans has those of the unit before, what is listed those of its
+        heading.
+        """
         if self.shape == "item":
             return self.stems | self.around
         if self.leans and self.previous is not None:
@@ -72,11 +79,15 @@ class Unit:
 
     @property
     def asks(self) -> bool:
-        """Whether it is itself a question, as in a list of frequent ones: it may lead to an answer but is none."""
+        """Whether it is itself a question, as in a list of frequent ones: it may lead to an answer
+        but is none.
+        """
         return self.text.endswith("?")
 
     def in_context(self, wanted: Collection[str]) -> str:
-        """The unit as it is compared by meaning: with what it leans on, or a heading that adds to it."""
+        """The unit as it is compared by meaning: with what it leans on, or a heading that adds to
+        it.
+        """
         if self.cells:
             return f"{self.heading}: {self.focused(wanted)}"
         if self.leans and self.previous is not None:
@@ -85,7 +96,9 @@ class Unit:
         return f"{self.heading}: {self.text}" if adds else self.text
 
     def focused(self, wanted: Collection[str]) -> str:
-        """A wide table row cut down to its first cell and those that are asked for; anything else as it is."""
+        """A wide table row cut down to its first cell and those that are asked for; anything else
+        as it is.
+        """
         if len(self.cells) <= _NARROW:
             return self.text
         near = set(wanted).union(*map(alike, wanted))
@@ -130,7 +143,9 @@ class _Cutter:
         spans = _joined(text, sentences(text))
         for place, (start, end) in enumerate(spans):
             raw = text[start:end]
-            self.item_follows = place + 1 < len(spans) and _ITEM.match(text, spans[place + 1][0]) is not None
+            self.item_follows = (
+                place + 1 < len(spans) and _ITEM.match(text, spans[place + 1][0]) is not None
+            )
             if _UNDERLINE.match(raw) or not re.search(r"\w", raw):
                 continue
             following = spans[place + 1][0] if place + 1 < len(spans) else len(text)
@@ -146,7 +161,12 @@ class _Cutter:
         if _is_row(raw):
             return self._row(raw)
         if begins and (
-            _is_heading(raw, after) or (self.group < 0 and not self.item_follows and _is_heading(_without(_ITEM, raw), after))
+            _is_heading(raw, after)
+            or (
+                self.group < 0
+                and not self.item_follows
+                and _is_heading(_without(_ITEM, raw), after)
+            )
         ):
             return self._heading(_shown(_without(_HEADING, raw)).strip("#*_ :"))
         if begins and (sign := _ITEM.match(raw)):
@@ -207,7 +227,9 @@ class _Cutter:
         around = self.around
         if self.previous is not None and _PRONOUN_LED.match(text):
             around = around | self.previous.stems
-        return Unit(text, self.passage.marker, self.rank, 0, shape, self.heading, stems=own, around=around)
+        return Unit(
+            text, self.passage.marker, self.rank, 0, shape, self.heading, stems=own, around=around
+        )
 
 
 def _pairs(pairs: Sequence[tuple[str, str]]) -> str:
@@ -220,14 +242,23 @@ def _shown(raw: str) -> str:
 
 
 def _joined(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """A bracket on the next line belongs to the sentence before it; lines of names with values stand each for itself."""
+    """A bracket on the next line belongs to the sentence before it; lines of names with values
+    stand each for itself.
+    """
     made: list[tuple[int, int]] = []
     for start, end in spans:
-        if made and text[start] == "(" and text[made[-1][1] : start].count("\n") == 1 and text[made[-1][1] - 1] not in ".!?:;|":
+        if (
+            made
+            and text[start] == "("
+            and text[made[-1][1] : start].count("\n") == 1
+            and text[made[-1][1] - 1] not in ".!?:;|"
+        ):
             start = made.pop()[0]
         raw = text[start:end]
         if len(_KEYED.findall(raw)) > 1 and len(_KEYED.findall(raw)) == raw.count("\n") + 1:
-            made += [(start + line.start(), start + line.end()) for line in re.finditer(r"[^\n]+", raw)]
+            made += [
+                (start + line.start(), start + line.end()) for line in re.finditer(r"[^\n]+", raw)
+            ]
         else:
             made.append((start, end))
     return made
@@ -248,17 +279,28 @@ def _is_heading(raw: str, after: str) -> bool:
         return True
     if "\n" in line or len(line) > 70 or line[-1] in ".!?;,:|" or _ITEM.match(raw):
         return False
-    stated = re.search(r"\d\s*(?:%|€|\$)", line) or (": " in line and ("\n\n" not in after or re.search(r"\d", line)))
+    stated = re.search(r"\d\s*(?:%|€|\$)", line) or (
+        ": " in line and ("\n\n" not in after or re.search(r"\d", line))
+    )
     return "\n" in after and not stated and (line[0].isupper() or line[0].isdigit())
 
 
 def _is_row(raw: str) -> bool:
     line = raw.strip()
-    return "\n" not in line and (" | " in line or "\t" in line or (line.startswith("|") and line.count("|") > 2))
+    return "\n" not in line and (
+        " | " in line or "\t" in line or (line.startswith("|") and line.count("|") > 2)
+    )
 
 
 def _cells(line: str) -> list[str]:
-    return [_shown(cell) for cell in re.split(r"\t|\|", line.strip().removeprefix("|").removesuffix("|"))] if line.strip() else []
+    return (
+        [
+            _shown(cell)
+            for cell in re.split(r"\t|\|", line.strip().removeprefix("|").removesuffix("|"))
+        ]
+        if line.strip()
+        else []
+    )
 
 
 def _columns_of(source: str) -> list[str]:
@@ -274,6 +316,8 @@ def _has_value(cells: Sequence[str]) -> bool:
 
 
 def _heading_of(source: str) -> str:
-    """The heading in a source line, which stands after document and page; a table's header row is none."""
+    """The heading in a source line, which stands after document and page; a table's header row is
+    none.
+    """
     parts = list(dropwhile(_PLACE.match, source.split(", ")[1:]))
     return "" if " | " in source else ", ".join(parts)

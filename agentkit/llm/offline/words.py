@@ -26,7 +26,13 @@ def words(text: str) -> list[str]:
 
 def stems(text: str) -> list[str]:
     """Stems of the words that carry meaning, in order."""
-    return [stem(part) for word in words(text) if word not in STOP for part in _parts(word) if part not in STOP]
+    return [
+        stem(part)
+        for word in words(text)
+        if word not in STOP
+        for part in _parts(word)
+        if part not in STOP
+    ]
 
 
 @lru_cache(maxsize=20_000)
@@ -49,7 +55,9 @@ def stem(word: str) -> str:
 @cache
 def alike(one: str) -> frozenset[str]:
     """Stems that may stand for this one in an answer; empty for most."""
-    return frozenset(other for group in _groups() if one in group for other in group if other != one)
+    return frozenset(
+        other for group in _groups() if one in group for other in group if other != one
+    )
 
 
 @cache
@@ -59,7 +67,11 @@ def _groups() -> tuple[frozenset[str], ...]:
 
 def _parts(word: str) -> list[str]:
     """A hyphenated word counts by its parts, a number with its signs stays whole."""
-    return [word] if any(letter.isdigit() for letter in word) else [part for part in re.split(r"[-.,]", word) if part]
+    return (
+        [word]
+        if any(letter.isdigit() for letter in word)
+        else [part for part in re.split(r"[-.,]", word) if part]
+    )
 
 
 def _plain(text: str) -> str:

@@ -68,8 +68,11 @@ def _german() -> dict[str, int]:
         below |= {word: 10 * ten} | {
             f"{one}und{word}": 10 * ten + value for value, one in ones.items()
         }
-    ordinals = {f"{word}{end}": value for value, word in enumerate(_GERMAN_ORDINALS.split(), 3)
-                for end in ("e", "en", "er", "es", "em")}  # fmt: skip
+    ordinals = {
+        f"{word}{end}": value
+        for value, word in enumerate(_GERMAN_ORDINALS.split(), 3)
+        for end in ("e", "en", "er", "es", "em")
+    }
     hundreds = {f"{one}hundert": 100 * value for value, one in ones.items()}
     return below | ordinals | hundreds | {"zweimal": 2, "dreimal": 3}
 

@@ -1,4 +1,5 @@
-"""Counting tokens: exact for models whose tokenizer is known, else an estimate that says so; never asks the network.
+"""Counting tokens: exact for models whose tokenizer is known, else an estimate that says so; never
+asks the network.
 
 In a conversation that grows, each message is counted once and remembered by what is in it.
 """
@@ -17,7 +18,14 @@ from agentkit.llm.tokens.messages import Counted, message_tokens
 from agentkit.llm.tokens.tools import definition_tokens, with_system_message
 from agentkit.messages import text_of
 
-__all__ = ["TokenCounter", "count_messages", "count_text", "counter", "counter_of", "register_token_counter"]
+__all__ = [
+    "TokenCounter",
+    "count_messages",
+    "count_text",
+    "counter",
+    "counter_of",
+    "register_token_counter",
+]
 
 _REMEMBERED = 8192
 _PROMPTS = 8
@@ -27,7 +35,9 @@ _LONG = 10_000  # characters; of a longer text only its hash is kept
 
 @dataclass(frozen=True, slots=True)
 class _Prompt:
-    """The messages of a prompt behind its first one, as they were when they were counted, and what they took together."""
+    """The messages of a prompt behind its first one, as they were when they were counted, and what
+    they took together.
+    """
 
     messages: list[Any]
     tokens: int
@@ -37,21 +47,29 @@ class _Prompt:
 
 
 class TokenCounter:
-    """Counts prompts for one model; a prompt that goes on where one of the last eight ended costs what is new in it.
+    """Counts prompts for one model; a prompt that goes on where one of the last eight ended costs
+    what is new in it.
 
-    The first message may be another one each time. The result is the same as counting anew: messages are compared by what is in
-    them, so that one that was changed in place is a new one. Those that moved are looked up: at least the latest 8,192 are
-    remembered, at most twice as many. Several threads may count at once. `count_text` replaces the tokenizer.
+    The first message may be another one each time. The result is the same as counting anew:
+        messages are compared by what is in
+    them, so that one that was changed in place is a new one. Those that moved are looked up: at
+    least the latest 8,192 are remembered, at most twice as many. Several threads may count at once.
+    `count_text` replaces the tokenizer.
     """
 
     def __init__(self, model: str, count_text: TextCounter | None = None) -> None:
         self.model = model
         family = family_of(model)
-        self._family = family if count_text is None else replace(family, own=count_text, text_is_known=True, chat_is_known=False)
+        self._family = (
+            family
+            if count_text is None
+            else replace(family, own=count_text, text_is_known=True, chat_is_known=False)
+        )
         self._is_estimate = not (self._family.text_is_known and self._family.chat_is_known)
         self._nothing = _Prompt([], self._family.reply, self._is_estimate, None)
         self._prompts: tuple[_Prompt, ...] = ()
-        # Two generations: the young one becomes the old one when it is full, and what is used moves to the young one.
+        # Two generations: the young one becomes the old one when it is full, and what is used moves
+        # to the young one.
         self._young: dict[Hashable, Counted] = {}
         self._old: dict[Hashable, Counted] = {}
 
@@ -64,8 +82,12 @@ class TokenCounter:
         tokens, is_estimate = self._counted(message)
         return tokens, is_estimate or self._is_estimate
 
-    def prompt(self, messages: Iterable[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] = ()) -> Counted:
-        """Tokens of a whole prompt with the definitions of tools (or functions), and whether that is an estimate."""
+    def prompt(
+        self, messages: Iterable[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] = ()
+    ) -> Counted:
+        """Tokens of a whole prompt with the definitions of tools (or functions), and whether that
+        is an estimate.
+        """
         asked = list(messages)
         total, is_estimate = self._counted(asked[0]) if asked else (0, False)
         system, rest = _system(asked[0]) if asked else None, asked[1:]
@@ -96,21 +118,32 @@ class TokenCounter:
             system = _system(message) if system is None else system
         if len(known.messages) + len(new) < _SHORT:
             return _Prompt([], tokens, is_estimate, system)
-        grown = _Prompt(known.messages + [_copied(message) for message in new], tokens, is_estimate, system)
-        self._prompts = (grown, *[prompt for prompt in self._prompts if prompt is not known][: _PROMPTS - 1])
+        grown = _Prompt(
+            known.messages + [_copied(message) for message in new], tokens, is_estimate, system
+        )
+        self._prompts = (
+            grown,
+            *[prompt for prompt in self._prompts if prompt is not known][: _PROMPTS - 1],
+        )
         return grown
 
     def _counted(self, message: Mapping[str, object]) -> Counted:
         try:
             return self._young[tuple(message.items())]
         except (KeyError, TypeError):  # not seen lately, or with lists in it
-            return self._remembered(_key(message), lambda: message_tokens(message, self._family, self.model))
+            return self._remembered(
+                _key(message), lambda: message_tokens(message, self._family, self.model)
+            )
 
     def _tools(self, tools: Sequence[Mapping[str, object]], system: str | None) -> Counted:
-        tokens, is_estimate = self._remembered(("tools", _frozen(tools)), lambda: definition_tokens(tools, self._family))
+        tokens, is_estimate = self._remembered(
+            ("tools", _frozen(tools)), lambda: definition_tokens(tools, self._family)
+        )
         if system is None:
             return tokens, is_estimate
-        joined = self._remembered(("system", _frozen(system)), lambda: (with_system_message(system, self._family), False))
+        joined = self._remembered(
+            ("system", _frozen(system)), lambda: (with_system_message(system, self._family), False)
+        )
         return tokens + joined[0], is_estimate
 
     def _remembered(self, key: Hashable, count: Callable[[], Counted]) -> Counted:
@@ -132,7 +165,8 @@ def count_text(text: str, model: str) -> tuple[int, bool]:
 def count_messages(
     messages: Iterable[Mapping[str, object]], model: str, tools: Sequence[Mapping[str, object]] = ()
 ) -> tuple[int, bool]:
-    """Tokens of a prompt for `model` with the definitions of its tools or functions, and whether that is an estimate.
+    """Tokens of a prompt for `model` with the definitions of its tools or functions, and whether
+    that is an estimate.
 
     Messages that were counted before are only looked up.
     """
@@ -145,7 +179,9 @@ def counter(model: str) -> TokenCounter:
 
 
 def counter_of(model: Model) -> TokenCounter:
-    """A counter for a model: by its client's `count_tokens(text) -> int` where there is one, else the shared one of its name."""
+    """A counter for a model: by its client's `count_tokens(text) -> int` where there is one, else
+    the shared one of its name.
+    """
     own = getattr(model.client, "count_tokens", None)
     if not callable(own):
         return counter(model.name)
@@ -180,25 +216,34 @@ def _shared(model: str, family: Family) -> TokenCounter:
 
 
 def _system(message: Mapping[str, object]) -> str | None:
-    return text_of(message.get("content")) if message.get("role") in ("system", "developer") else None
+    return (
+        text_of(message.get("content")) if message.get("role") in ("system", "developer") else None
+    )
 
 
 def _copied(value: object) -> Any:
     """A copy that a change in place does not reach; texts are shared."""
     if isinstance(value, dict):
-        return {key: inner if type(inner) is str else _copied(inner) for key, inner in value.items()}
+        return {
+            key: inner if type(inner) is str else _copied(inner) for key, inner in value.items()
+        }
     return [_copied(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _key(message: Mapping[str, object]) -> Hashable:
     """What is in a message; its own items where they can be looked up as they are."""
-    if all(value is None or (isinstance(value, str) and len(value) <= _LONG) for value in message.values()):
+    if all(
+        value is None or (isinstance(value, str) and len(value) <= _LONG)
+        for value in message.values()
+    ):
         return tuple(message.items())
     return _frozen(dict(message))
 
 
 def _frozen(value: object) -> Hashable:
-    """A hashable equal of JSON; `1`, `1.0` and `True`, which Python takes for equal, stay different."""
+    """A hashable equal of JSON; `1`, `1.0` and `True`, which Python takes for equal, stay
+    different.
+    """
     if isinstance(value, str):
         return value if len(value) <= _LONG else (len(value), hash(value))
     if isinstance(value, dict):

@@ -47,8 +47,9 @@ class Family:
         return self.own(text) if self.own else sum(map(len, encoded(text, self.encoding)))
 
 
-# The first pattern that fits the model's name decides. Sources: OpenAI's cookbook, "How to count tokens with tiktoken", for the
-# chats of gpt-3.5, gpt-4 and gpt-4o; the calls in tests/llm/recorded_usage for the others.
+# The first pattern that fits the model's name decides. Sources: OpenAI's cookbook, "How to count
+# tokens with tiktoken", for the chats of gpt-3.5, gpt-4 and gpt-4o; the calls in
+# tests/llm/recorded_usage for the others.
 _FAMILIES = [
     (r"gpt-3\.5-turbo-0301$", Family("cl100k_base", True, True, per_message=4, per_name=-1)),
     (r"gpt-(3\.5-turbo|4)(-|$)", Family("cl100k_base", True, True)),
@@ -64,7 +65,9 @@ _UNKNOWN = Family("cl100k_base", False, False)
 
 @cache
 def family_of(model: str) -> Family:
-    """The family of a model by its name; a maker before a slash and the mark of a fine-tuned model do not count."""
+    """The family of a model by its name; a maker before a slash and the mark of a fine-tuned model
+    do not count.
+    """
     for pattern, counter in reversed(_own.items()):
         if fnmatchcase(model.lower(), pattern):
             return replace(_UNKNOWN, text_is_known=True, own=counter)
@@ -73,7 +76,9 @@ def family_of(model: str) -> Family:
 
 
 def base_name(model: str) -> str:
-    """The name as OpenAI writes it: `openai/gpt-4o`, `ft:gpt-4o:us::1` and Azure's `gpt-35-turbo` without what they add."""
+    """The name as OpenAI writes it: `openai/gpt-4o`, `ft:gpt-4o:us::1` and Azure's `gpt-35-turbo`
+    without what they add.
+    """
     name = model.rsplit("/", 1)[-1]
     if name.startswith("ft:"):
         name = name.split(":")[1]
@@ -81,9 +86,11 @@ def base_name(model: str) -> str:
 
 
 def register_token_counter(model: str, counter: TextCounter) -> None:
-    """Count the texts of a model by its own tokenizer; `model` is a name, or a pattern such as `llama3*`.
+    """Count the texts of a model by its own tokenizer; `model` is a name, or a pattern such as
+    `llama3*`.
 
-    The one registered last wins. A prompt remains an estimate: how a server frames messages is not known.
+    The one registered last wins. A prompt remains an estimate: how a server frames messages is not
+    known.
     """
     _own.pop(model.lower(), None)
     _own[model.lower()] = counter
@@ -91,15 +98,20 @@ def register_token_counter(model: str, counter: TextCounter) -> None:
 
 
 def encoded(text: str, name: str) -> Iterator[list[int]]:
-    """The tokens of a text by the tokenizer of this name, in windows: tiktoken breaks off at a million blanks in a row.
+    """The tokens of a text by the tokenizer of this name, in windows: tiktoken breaks off at a
+    million blanks in a row.
 
-    A window ends where a word ends that a blank follows, where the tokenizer parts the text anyway, if there is one nearby.
+    A window ends where a word ends that a blank follows, where the tokenizer parts the text anyway,
+    if there is one nearby.
     """
     coder, start = encoding(name), 0
     while len(text) - start > _WINDOW:
         border = start + _WINDOW
         blanks = (at for at in range(border, border - _NEARBY, -1) if text[at] == " ")
-        end = next((at for at in blanks if text[at - 1].isalnum() and text[at + 1 : at + 2].isalnum()), border)
+        end = next(
+            (at for at in blanks if text[at - 1].isalnum() and text[at + 1 : at + 2].isalnum()),
+            border,
+        )
         yield coder.encode_ordinary(text[start:end])
         start = end
     yield coder.encode_ordinary(text[start:])
@@ -107,7 +119,9 @@ def encoded(text: str, name: str) -> Iterator[list[int]]:
 
 @cache
 def encoding(name: str) -> tiktoken.Encoding:
-    """The tokenizer `cl100k_base` or `o200k_base` from the files of this package; ConfigError when one is damaged."""
+    """The tokenizer `cl100k_base` or `o200k_base` from the files of this package; ConfigError when
+    one is damaged.
+    """
     import tiktoken
 
     described = json.loads((_RANKS / "patterns.json").read_text(encoding="utf-8"))[name]
@@ -118,5 +132,10 @@ def encoding(name: str) -> tiktoken.Encoding:
         raise ConfigError(f"{path} cannot be read ({error}); install agentkit again.") from error
     if hashlib.sha256(data).hexdigest() != described["sha256"]:
         raise ConfigError(f"{path} is not the file it should be; install agentkit again.")
-    ranks = {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in data.splitlines())}
-    return tiktoken.Encoding(name, pat_str=described["pattern"], mergeable_ranks=ranks, special_tokens={})
+    ranks = {
+        base64.b64decode(token): int(rank)
+        for token, rank in (line.split() for line in data.splitlines())
+    }
+    return tiktoken.Encoding(
+        name, pat_str=described["pattern"], mergeable_ranks=ranks, special_tokens={}
+    )

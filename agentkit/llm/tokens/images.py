@@ -1,4 +1,6 @@
-"""Tokens of pictures in a prompt, from their size alone: by tiles, by patches or by area, as the model's maker publishes it."""
+"""Tokens of pictures in a prompt, from their size alone: by tiles, by patches or by area, as the
+model's maker publishes it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ _HEAD = 1 << 16  # base64 characters that nearly always hold the size
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """A base, and so much for each square of 512 pixels, once the picture fits 2048 x 2048 and its short side 768 pixels."""
+    """A base, and so much for each square of 512 pixels, once the picture fits 2048 x 2048 and its
+    short side 768 pixels.
+    """
 
     base: int
     tile: int
@@ -40,7 +44,9 @@ class Tiles:
 
 @dataclass(frozen=True, slots=True)
 class Patches:
-    """So much for each patch of 32 x 32 pixels, once the picture is reduced to a number of patches and a longest side."""
+    """So much for each patch of 32 x 32 pixels, once the picture is reduced to a number of patches
+    and a longest side.
+    """
 
     factor: float
     high: tuple[float, float] = (1536, 2048)
@@ -50,7 +56,9 @@ class Patches:
 
     def tokens(self, size: Size, detail: str) -> int:
         """Tokens of a picture; for `low`, whose size is not published, as many as for `high`."""
-        limits = {"auto": self.auto, "original": self.original or self.auto}.get(detail) or self.high
+        limits = {"auto": self.auto, "original": self.original or self.auto}.get(
+            detail
+        ) or self.high
         return math.ceil(self.factor * _patches(size, *limits))
 
 
@@ -70,9 +78,10 @@ class Area:
 _ALL = (math.inf, math.inf)
 _LARGE = (10_000.0, 6000.0)
 
-# The first pattern that fits decides; the flag tells whether recorded calls or other people's measurements confirm the rule.
-# Source: OpenAI's guide "Images and vision". The guide names no factor for gpt-5.2 and later; 1.2 is what was measured, and for
-# gpt-5-mini and gpt-5-nano less was measured than it names. For others: Anthropic's guide "Vision", width x height / 750.
+# The first pattern that fits decides; the flag tells whether recorded calls or other people's
+# measurements confirm the rule. Source: OpenAI's guide "Images and vision". The guide names no
+# factor for gpt-5.2 and later; 1.2 is what was measured, and for gpt-5-mini and gpt-5-nano less was
+# measured than it names. For others: Anthropic's guide "Vision", width x height / 750.
 _RULES: list[tuple[str, Tiles | Patches | Area, bool]] = [
     (r"gpt-4o-mini", Tiles(2833, 5667), True),
     (r"(gpt-4\.1|gpt-5(\.\d)?)-mini|gpt-5.*-codex-mini", Patches(1.62), False),
@@ -93,11 +102,18 @@ _RULES: list[tuple[str, Tiles | Patches | Area, bool]] = [
 def image_tokens(part: Mapping[str, object], model: str) -> tuple[int, bool]:
     """Tokens of a part `image_url` of a message, and whether that is an estimate.
 
-    The size is read from a `data:` URL. A picture elsewhere is not fetched: it counts as a photograph of 6 megapixels.
+    The size is read from a `data:` URL. A picture elsewhere is not fetched: it counts as a
+    photograph of 6 megapixels.
     """
     given = part.get("image_url")
-    url, detail = (given.get("url"), given.get("detail")) if isinstance(given, Mapping) else (given, part.get("detail"))
-    rule, is_known = next((rule, known) for pattern, rule, known in _RULES if re.match(pattern, base_name(model)))
+    url, detail = (
+        (given.get("url"), given.get("detail"))
+        if isinstance(given, Mapping)
+        else (given, part.get("detail"))
+    )
+    rule, is_known = next(
+        (rule, known) for pattern, rule, known in _RULES if re.match(pattern, base_name(model))
+    )
     size = image_size(url) if isinstance(url, str) else None
     is_sized = size is not None or (detail == "low" and isinstance(rule, Tiles))
     return rule.tokens(size or _PHOTO, str(detail or "auto")), not (is_known and is_sized)

@@ -7,23 +7,37 @@ from collections.abc import Mapping
 
 from agentkit.llm.tokens.families import Family
 from agentkit.llm.tokens.images import image_tokens
-from agentkit.messages import AnyMessage, FunctionCall, function_call_of, tool_calls_of, tool_responses_of
+from agentkit.messages import (
+    AnyMessage,
+    FunctionCall,
+    function_call_of,
+    tool_calls_of,
+    tool_responses_of,
+)
 
 Counted = tuple[int, bool]
 """Tokens, and whether that is an estimate."""
 
-# Measured on top of a message: the address of one call, the frame of several and each of them, the sender of a tool's result.
+# Measured on top of a message: the address of one call, the frame of several and each of them, the
+# sender of a tool's result.
 _CALL, _CALLS, _EACH_CALL, _RESULT = 3, 6, 10, 2
 _TEXTS = ("text", "input_text", "output_text", "refusal")
 
 
 def message_tokens(message: AnyMessage, family: Family, model: str) -> Counted:
-    """Tokens of a message with all that goes along; the opening of the reply and the definitions of tools are not in it.
+    """Tokens of a message with all that goes along; the opening of the reply and the definitions of
+    tools are not in it.
 
-    A call of a tool counts the tool's name twice: the second time stands before the result, which does not know it.
+    A call of a tool counts the tool's name twice: the second time stands before the result, which
+    does not know it.
     """
-    if responses := tool_responses_of(message):  # AutoGen's one message for the results of several calls
-        counted = [message_tokens({"role": "tool", "content": one.get("content")}, family, model) for one in responses]
+    if responses := tool_responses_of(
+        message
+    ):  # AutoGen's one message for the results of several calls
+        counted = [
+            message_tokens({"role": "tool", "content": one.get("content")}, family, model)
+            for one in responses
+        ]
         return sum(tokens for tokens, _ in counted), any(guessed for _, guessed in counted)
     tokens, is_estimate = _content(message.get("content"), family, model)
     calls, call_is_estimate = _calls(message, family)
@@ -57,20 +71,29 @@ def _part(part: object, family: Family, model: str) -> Counted:
         return family.count(str(part.get("refusal" if kind == "refusal" else "text") or "")), False
     if kind in ("image_url", "input_image"):
         return image_tokens(part, model)
-    return family.count(f"<{kind}>"), True  # sounds and files: their tokens are not published by size
+    return family.count(
+        f"<{kind}>"
+    ), True  # sounds and files: their tokens are not published by size
 
 
 def _calls(message: AnyMessage, family: Family) -> Counted:
     made = [call.get("function") or {} for call in tool_calls_of(message)]
-    each = sum(2 * family.count(_text(call.get("name"))) + family.count(_arguments(call, family)) for call in made)
+    each = sum(
+        2 * family.count(_text(call.get("name"))) + family.count(_arguments(call, family))
+        for call in made
+    )
     tokens = {0: 0, 1: _CALL}.get(len(made), _CALLS + _EACH_CALL * len(made)) + each
     if old := function_call_of(message):
-        tokens += _CALL + family.count(_text(old.get("name"))) + family.count(_arguments(old, family))
+        tokens += (
+            _CALL + family.count(_text(old.get("name"))) + family.count(_arguments(old, family))
+        )
     return tokens, len(made) > 1
 
 
 def _arguments(call: FunctionCall, family: Family) -> str:
-    """The arguments as the model gets them: the newer models as JSON without blanks, the older ones as they are."""
+    """The arguments as the model gets them: the newer models as JSON without blanks, the older ones
+    as they are.
+    """
     text = _text(call.get("arguments"))
     if family.encoding != "o200k_base":
         return text
@@ -81,4 +104,10 @@ def _arguments(call: FunctionCall, family: Family) -> str:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+    return (
+        value
+        if isinstance(value, str)
+        else ""
+        if value is None
+        else json.dumps(value, ensure_ascii=False, default=str)
+    )

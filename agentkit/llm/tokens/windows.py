@@ -14,12 +14,22 @@ from agentkit.llm.tokens.families import TextCounter, base_name, encoded, encodi
 from agentkit.llm.tokens.tools import DEFAULT_MODEL, num_tokens_from_functions
 
 __all__ = [
-    "DEFAULT_MODEL", "count_token", "fitting", "get_max_token_limit", "num_tokens_from_functions", "percentile_used",
-    "register_context_window", "registered_window", "token_left", "truncated", "window_of",
-]  # fmt: skip
+    "DEFAULT_MODEL",
+    "count_token",
+    "fitting",
+    "get_max_token_limit",
+    "num_tokens_from_functions",
+    "percentile_used",
+    "register_context_window",
+    "registered_window",
+    "token_left",
+    "truncated",
+    "window_of",
+]
 
-# Windows that the price list lacks, rounds, or gives for a later model of the same name (OpenAI's model pages, 2024 to 2026; for
-# other makers what is said of these models in 2025, since when newer ones under the same name may hold more).
+# Windows that the price list lacks, rounds, or gives for a later model of the same name (OpenAI's
+# model pages, 2024 to 2026; for other makers what is said of these models in 2025, since when newer
+# ones under the same name may hold more).
 _WINDOWS = {
     "gpt-3.5-turbo-0301": 4096,
     "gpt-3.5-turbo-0613": 4096,
@@ -42,7 +52,8 @@ _own: dict[str, int] = {}
 
 
 def count_token(input: str | list[Any] | Mapping[str, object], model: str = DEFAULT_MODEL) -> int:
-    """Tokens of a text, of a message or of a list of messages; an estimate for models whose tokenizer is not known.
+    """Tokens of a text, of a message or of a list of messages; an estimate for models whose
+    tokenizer is not known.
 
     Raises WrongArgument for anything else.
     """
@@ -52,20 +63,30 @@ def count_token(input: str | list[Any] | Mapping[str, object], model: str = DEFA
         return count_messages([input], model)[0]
     if isinstance(input, list):
         return count_messages(input, model)[0]
-    raise WrongArgument(f"count_token: input is a {type(input).__name__}; give a text, a message or a list of messages.")
+    raise WrongArgument(
+        f"count_token: input is a {type(input).__name__}; give a text, a message or a list of"
+        " messages."
+    )
 
 
 def get_max_token_limit(model: str = DEFAULT_MODEL) -> int:
-    """Tokens of prompt and reply together that the model takes; raises UnknownModel where no list tells."""
+    """Tokens of prompt and reply together that the model takes; raises UnknownModel where no list
+    tells.
+    """
     window = registered_window(model) or _listed_window(base_name(model)) or _listed_window(model)
     if window is None:
         how = how_to_set_window(model)
-        raise UnknownModel(f"The context window of the model {model!r} is not known; {how}, or set the limit yourself.")
+        raise UnknownModel(
+            f"The context window of the model {model!r} is not known; {how}, or set the limit"
+            " yourself."
+        )
     return window
 
 
 def window_of(model: Model) -> int | None:
-    """The context window of a model: its own figure, else that of the lists; None where nobody knows."""
+    """The context window of a model: its own figure, else that of the lists; None where nobody
+    knows.
+    """
     if model.context_window is not None:
         return model.context_window
     try:
@@ -75,19 +96,30 @@ def window_of(model: Model) -> int | None:
 
 
 def register_context_window(model: str, tokens: int) -> None:
-    """Set the window of a model; `model` is a name, or a pattern such as `llama3*`, and the one set last wins.
+    """Set the window of a model; `model` is a name, or a pattern such as `llama3*`, and the one set
+    last wins.
 
     Raises WrongArgument for less than one token.
     """
     if tokens < 1:
-        raise WrongArgument(f"register_context_window: tokens={tokens} for {model!r}; a window has at least 1 token.")
+        raise WrongArgument(
+            f"register_context_window: tokens={tokens} for {model!r}; a window has at least 1"
+            " token."
+        )
     _own.pop(model.lower(), None)
     _own[model.lower()] = tokens
 
 
 def registered_window(model: str) -> int | None:
     """The window that `register_context_window` set for a model of this name; None without one."""
-    return next((window for pattern, window in reversed(_own.items()) if fnmatchcase(model.lower(), pattern)), None)
+    return next(
+        (
+            window
+            for pattern, window in reversed(_own.items())
+            if fnmatchcase(model.lower(), pattern)
+        ),
+        None,
+    )
 
 
 def how_to_set_window(model: str) -> str:
@@ -95,18 +127,26 @@ def how_to_set_window(model: str) -> str:
     return f"call agentkit.llm.tokens.windows.register_context_window({model!r}, tokens)"
 
 
-def percentile_used(input: str | list[Any] | Mapping[str, object], model: str = DEFAULT_MODEL) -> float:
-    """The share of the model's window that is used, 1.0 when full; raises as `count_token` and `get_max_token_limit`."""
+def percentile_used(
+    input: str | list[Any] | Mapping[str, object], model: str = DEFAULT_MODEL
+) -> float:
+    """The share of the model's window that is used, 1.0 when full; raises as `count_token` and
+    `get_max_token_limit`.
+    """
     return count_token(input, model) / get_max_token_limit(model)
 
 
 def token_left(input: str | list[Any] | Mapping[str, object], model: str = DEFAULT_MODEL) -> int:
-    """Tokens of the model's window that are left, negative when exceeded; raises as `percentile_used`."""
+    """Tokens of the model's window that are left, negative when exceeded; raises as
+    `percentile_used`.
+    """
     return get_max_token_limit(model) - count_token(input, model)
 
 
 def truncated(text: str, tokens: int, model: str = DEFAULT_MODEL) -> str:
-    """The beginning of the text: whole characters, and at most so many tokens; the text itself when it is short enough."""
+    """The beginning of the text: whole characters, and at most so many tokens; the text itself when
+    it is short enough.
+    """
     family = family_of(model)
     if family.own is not None:
         return fitting(text, tokens, family.own)
@@ -116,7 +156,9 @@ def truncated(text: str, tokens: int, model: str = DEFAULT_MODEL) -> str:
         return text
     for size in range(max(0, tokens), 0, -1):
         start = coder.decode_bytes(codes[:size]).decode(errors="ignore")
-        if family.count(start) <= tokens:  # a cut text may be split into more tokens than the whole one
+        if (
+            family.count(start) <= tokens
+        ):  # a cut text may be split into more tokens than the whole one
             return start
     return ""
 
@@ -134,12 +176,18 @@ def fitting(text: str, tokens: int, count: TextCounter) -> str:
 
 @cache
 def _listed_window(model: str) -> int | None:
-    corrected = next((window for pattern, window in _WINDOWS.items() if fnmatchcase(model, pattern)), None)
+    corrected = next(
+        (window for pattern, window in _WINDOWS.items() if fnmatchcase(model, pattern)), None
+    )
     if corrected is not None:
         return corrected
     from genai_prices import data_snapshot
 
     try:
-        return data_snapshot.get_snapshot().find_provider_model(model, None, None, None)[1].context_window
+        return (
+            data_snapshot.get_snapshot()
+            .find_provider_model(model, None, None, None)[1]
+            .context_window
+        )
     except LookupError:
         return None

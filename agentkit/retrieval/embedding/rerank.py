@@ -1,4 +1,6 @@
-"""Rerankers: models that read a question together with each passage, more exact than vectors and slower."""
+"""Rerankers: models that read a question together with each passage, more exact than vectors and
+slower.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ class Rerankers:
     """
 
     def __init__(
-        self, find: Callable[[str], Reranker | None] = lambda name: None, offered: Callable[[], Sequence[str]] = tuple
+        self,
+        find: Callable[[str], Reranker | None] = lambda name: None,
+        offered: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self._find, self._offered = find, offered
 
@@ -67,14 +71,19 @@ class Rerankers:
         found = self._find(name)
         if found is None:
             known = f": {', '.join(self.names())}" if self.names() else ""
-            raise ConfigError(f"There is no reranker {name!r} here; choose another{known} or none in the retrieval lab.")
+            raise ConfigError(
+                f"There is no reranker {name!r} here; choose another{known} or none in the"
+                " retrieval lab."
+            )
         return found
 
 
 class CrossEncoderReranker:
-    """A sentence-transformers cross-encoder in a local folder, loaded at first use; asks no network.
+    """A sentence-transformers cross-encoder in a local folder, loaded at first use; asks no
+    network.
 
-    A model with one output is read as a logit, as those trained on MS MARCO are; one with several cannot be used.
+    A model with one output is read as a logit, as those trained on MS MARCO are; one with several
+    cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
@@ -84,7 +93,9 @@ class CrossEncoderReranker:
         self._model: CrossEncoder | None = None
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """How well each text answers the query, 0 to 1; raises ConfigError when the folder holds no such model."""
+        """How well each text answers the query, 0 to 1; raises ConfigError when the folder holds no
+        such model.
+        """
         if not texts:
             return []
         import torch
@@ -93,8 +104,15 @@ class CrossEncoderReranker:
         with self._lock:  # the tokenizer of a model is not made for two threads at a time
             model = self._model = self._model or self._load()
             pairs = [(query, text) for text in texts]
-            found = model.predict(pairs, batch_size=_BATCH, show_progress_bar=False, activation_fn=torch.nn.Sigmoid())
-            tokens = sum(len(one) for one in model.tokenizer([query] * len(texts), list(texts), truncation=True)["input_ids"])
+            found = model.predict(
+                pairs, batch_size=_BATCH, show_progress_bar=False, activation_fn=torch.nn.Sigmoid()
+            )
+            tokens = sum(
+                len(one)
+                for one in model.tokenizer([query] * len(texts), list(texts), truncation=True)[
+                    "input_ids"
+                ]
+            )
         _emit("local", self.name, Usage(input=tokens), time.perf_counter() - started, 0.0)
         return [float(score) for score in found]
 
@@ -103,24 +121,31 @@ class CrossEncoderReranker:
         from transformers.utils import logging
 
         if not (self.path / "config.json").is_file():
-            raise ConfigError(f"{self.path} holds no model (it has no config.json); give the folder of a cross-encoder.")
+            raise ConfigError(
+                f"{self.path} holds no model (it has no config.json); give the folder of a"
+                " cross-encoder."
+            )
         logging.disable_progress_bar()
         try:
             model: CrossEncoder = CrossEncoder(str(self.path), device="cpu", local_files_only=True)
         except Exception as error:  # whatever the libraries raise for files that they cannot read
             reason = (str(error) or type(error).__name__).splitlines()[0]
             raise ConfigError(
-                f"{self.path} cannot be loaded as a cross-encoder ({reason}); fetch the model once more."
+                f"{self.path} cannot be loaded as a cross-encoder ({reason}); fetch the model once"
+                " more."
             ) from error
         if model.num_labels != 1:
             raise ConfigError(
-                f"The model in {self.path} has {model.num_labels} outputs, but a reranker has one; give a cross-encoder's folder."
+                f"The model in {self.path} has {model.num_labels} outputs, but a reranker has one;"
+                " give a cross-encoder's folder."
             )
         return model
 
 
 class ServerReranker:
-    """A server that reranks at `{base_url}/rerank`, as Jina, Cohere, vLLM, llama.cpp and many others offer it."""
+    """A server that reranks at `{base_url}/rerank`, as Jina, Cohere, vLLM, llama.cpp and many
+    others offer it.
+    """
 
     def __init__(self, base_url: str, api_key: str, model: str) -> None:
         self._url = base_url.rstrip("/") + "/rerank"
@@ -132,23 +157,40 @@ class ServerReranker:
         """Whom the calls are booked on."""
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """How well each text answers the query, 0 to 1; raises ModelError when the server gives no usable answer.
+        """How well each text answers the query, 0 to 1; raises ModelError when the server gives no
+        usable answer.
 
         Scores outside of 0 to 1 are taken for logits.
         """
         if not texts:
             return []
         started = time.perf_counter()
-        estimate = Usage(input=(len(query) * len(texts) + sum(map(len, texts))) // _CHARS_PER_TOKEN, estimated=True)
+        estimate = Usage(
+            input=(len(query) * len(texts) + sum(map(len, texts))) // _CHARS_PER_TOKEN,
+            estimated=True,
+        )
         try:
-            reply = self._ask({"model": self._model, "query": query, "documents": list(texts), "top_n": len(texts)})
+            reply = self._ask(
+                {
+                    "model": self._model,
+                    "query": query,
+                    "documents": list(texts),
+                    "top_n": len(texts),
+                }
+            )
             found = self._read(reply, len(texts))
         except ModelError as error:
             answered = isinstance(error, BadModelReply)
             took, cost = (estimate, self._cost()) if answered else (Usage(), 0.0)
             _emit(self.provider, self.name, took, time.perf_counter() - started, cost, error)
             raise
-        _emit(self.provider, self.name, _usage(reply) or estimate, time.perf_counter() - started, self._cost())
+        _emit(
+            self.provider,
+            self.name,
+            _usage(reply) or estimate,
+            time.perf_counter() - started,
+            self._cost(),
+        )
         return found
 
     def _cost(self) -> float | None:
@@ -164,12 +206,13 @@ class ServerReranker:
                 answer = line.http.post(self._url, json=body, headers=headers)
         except httpx2.TimeoutException as error:
             raise ModelTimedOut(
-                f"The reranker {self.name} did not answer in time; try again later, or lower the number of passages it reads."
+                f"The reranker {self.name} did not answer in time; try again later, or lower the"
+                " number of passages it reads."
             ) from error
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise ModelUnreachable(
-                f"The reranker {self.name} cannot be reached ({type(error).__name__}); check that it runs and the address, or "
-                "search without a reranker."
+                f"The reranker {self.name} cannot be reached ({type(error).__name__}); check that"
+                " it runs and the address, or search without a reranker."
             ) from error
         if answer.status_code != 200:
             raise self._refused(answer)
@@ -183,17 +226,26 @@ class ServerReranker:
         said = said.replace(self._key, "***") if len(self._key) >= 4 else said
         status = f"{answer.status_code}: {said}" if said else str(answer.status_code)
         if answer.status_code in (401, 403):
-            return ModelAuthFailed(f"The reranker {self.name} refuses the key ({status}); enter a valid one in the settings.")
+            return ModelAuthFailed(
+                f"The reranker {self.name} refuses the key ({status}); enter a valid one in the"
+                " settings."
+            )
         if answer.status_code in (404, 405):
             return ModelNotFound(
-                f"There is no reranker {self.name} ({status}); check the model's name, and that the server offers `/rerank`."
+                f"There is no reranker {self.name} ({status}); check the model's name, and that the"
+                " server offers `/rerank`."
             )
         if answer.status_code == 429:
-            return RateLimited(f"The reranker {self.name} takes no more requests for now ({status}); wait, then try again.")
+            return RateLimited(
+                f"The reranker {self.name} takes no more requests for now ({status}); wait, then"
+                " try again."
+            )
         return self._bad(f"failed ({status})")
 
     def _read(self, reply: Any, count: int) -> list[float]:
-        """One score for each text, from `results` with `index` and `relevance_score` (or `score`)."""
+        """One score for each text, from `results` with `index` and `relevance_score` (or
+        `score`).
+        """
         results = reply.get("results") if isinstance(reply, dict) else reply
         scores: dict[int, float] = {}
         try:
@@ -211,13 +263,20 @@ class ServerReranker:
         return [_sigmoid(scores[number]) for number in range(count)]
 
     def _bad(self, what: str) -> BadModelReply:
-        return BadModelReply(f"The reranker {self.name} {what}; check that the model is a reranker, or search without one.")
+        return BadModelReply(
+            f"The reranker {self.name} {what}; check that the model is a reranker, or search"
+            " without one."
+        )
 
 
 def _usage(reply: object) -> Usage | None:
     """What the server says it has read, if it does."""
     usage = reply.get("usage") if isinstance(reply, dict) else None
-    total = (usage.get("total_tokens") or usage.get("prompt_tokens")) if isinstance(usage, dict) else None
+    total = (
+        (usage.get("total_tokens") or usage.get("prompt_tokens"))
+        if isinstance(usage, dict)
+        else None
+    )
     return Usage(input=total) if isinstance(total, int) and total > 0 else None
 
 
@@ -225,7 +284,14 @@ def _sigmoid(value: float) -> float:
     return 1 / (1 + math.exp(-value)) if value > -700 else 0.0
 
 
-def _emit(provider: str, model: str, usage: Usage, seconds: float, cost: float | None, error: ModelError | None = None) -> None:
+def _emit(
+    provider: str,
+    model: str,
+    usage: Usage,
+    seconds: float,
+    cost: float | None,
+    error: ModelError | None = None,
+) -> None:
     """Say that the model was called: one row among the model calls."""
     call = new_id()
     bus.emit(ModelCalled(call, "", provider, model, "rerank"))

@@ -42,7 +42,9 @@ _in_a_hurry: ContextVar[bool] = ContextVar("agentkit_embedding_in_a_hurry", defa
 
 @contextmanager
 def hurried() -> Iterator[None]:
-    """While the block runs, servers are asked once more at most, and soon: somebody waits, and there is another way."""
+    """While the block runs, servers are asked once more at most, and soon: somebody waits, and
+    there is another way.
+    """
     token = _in_a_hurry.set(True)
     try:
         yield
@@ -51,17 +53,27 @@ def hurried() -> Iterator[None]:
 
 
 class ServerEmbedder:
-    """The model of that name at `base_url`, which usually ends in /v1; its name is `MODEL at ADDRESS`.
+    """The model of that name at `base_url`, which usually ends in /v1; its name is `MODEL at
+    ADDRESS`.
 
-    Tokens are counted with the tokenizer of the packaged model, which is an estimate. `price` gives US dollars for a number of
-    tokens, None when unknown. Calls raise ModelError; what may pass, such as a rate limit, is tried again before that, when the
-    server has had the time that it asks for. Texts longer than `max_tokens` are cut.
+    Tokens are counted with the tokenizer of the packaged model, which is an estimate. `price` gives
+    US dollars for a number of tokens, None when unknown. Calls raise ModelError; what may pass,
+    such as a rate limit, is tried again before that, when the server has had the time that it asks
+    for. Texts longer than `max_tokens` are cut.
     With an `api_version` the address is an endpoint of Azure, and the model a deployment there.
     """
 
-    def __init__(self, base_url: str, api_key: str, model: str, *, provider: str = "", max_tokens: int = 512,
-                 api_version: str = "",
-                 price: Callable[[int], float | None] = lambda tokens: None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        model: str,
+        *,
+        provider: str = "",
+        max_tokens: int = 512,
+        api_version: str = "",
+        price: Callable[[int], float | None] = lambda tokens: None,
+    ) -> None:
         self._api_version = api_version
         self._url, self._key, self._model, self._price = base_url.rstrip("/"), api_key, model, price
         self._shown = without_login(base_url)
@@ -80,7 +92,10 @@ class ServerEmbedder:
         """Numbers in a vector; asks the server at first use."""
         began = time.perf_counter()
         with self._lock:
-            known, self._dimension = self._dimension, self._dimension or len(self._answer([_WORD])[0])
+            known, self._dimension = (
+                self._dimension,
+                self._dimension or len(self._answer([_WORD])[0]),
+            )
         if not known:
             emit_embedding(self, len(self.offsets(_WORD)) + 2, time.perf_counter() - began)
         return self._dimension
@@ -93,10 +108,14 @@ class ServerEmbedder:
         parts = [np.empty((0, dimension), dtype=np.float32)]
         for start in range(0, len(texts), _BATCH):
             batch = [self._cut(text) for text in texts[start : start + _BATCH]]
-            vectors = checked(_array(self._answer(batch), dimension), len(batch), dimension, self.name)
+            vectors = checked(
+                _array(self._answer(batch), dimension), len(batch), dimension, self.name
+            )
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
             if not lengths.all():
-                raise BadModelReply(f"{self.name} gave a vector of zeros, which has no direction; check the model.")
+                raise BadModelReply(
+                    f"{self.name} gave a vector of zeros, which has no direction; check the model."
+                )
             parts.append((vectors / lengths).astype(np.float32))
         return np.concatenate(parts)
 
@@ -145,7 +164,13 @@ class ServerEmbedder:
                 return self._sdk(line.http).embeddings.create(
                     model=self._model, input=list(texts), encoding_format="float"
                 )
-        except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, json.JSONDecodeError, UnicodeDecodeError) as error:
+        except (
+            openai.OpenAIError,
+            httpx2.HTTPError,
+            httpx2.InvalidURL,
+            json.JSONDecodeError,
+            UnicodeDecodeError,
+        ) as error:
             # Not chained: the original may quote the key.
             raise self._mapped(error) from None
 
@@ -155,9 +180,12 @@ class ServerEmbedder:
         key = self._key or "none"
         if self._api_version:
             return openai.AzureOpenAI(
-                azure_endpoint=self._url, api_version=self._api_version, api_key=key,
-                max_retries=0, http_client=http,
-            )  # fmt: skip
+                azure_endpoint=self._url,
+                api_version=self._api_version,
+                api_key=key,
+                max_retries=0,
+                http_client=http,
+            )
         return openai.OpenAI(base_url=self._url, api_key=key, max_retries=0, http_client=http)
 
     def _read(self, reply: object, wanted: int) -> list[list[float]]:
@@ -165,43 +193,62 @@ class ServerEmbedder:
         if not isinstance(data, list) or len(data) != wanted:
             given = len(data) if isinstance(data, list) else 0
             raise BadModelReply(
-                f"{self.name} gave {given:,} vectors for {wanted:,} texts; check that the model is one for embeddings."
+                f"{self.name} gave {given:,} vectors for {wanted:,} texts; check that the model is"
+                " one for embeddings."
             )
         found: dict[int, Any] = {}
         for number, one in enumerate(data):  # the SDK passes on whatever comes
             index = getattr(one, "index", None)
             found[index if isinstance(index, int) else number] = getattr(one, "embedding", None)
-        if set(found) != set(range(wanted)) or not all(isinstance(vector, list) and vector for vector in found.values()):
-            raise BadModelReply(f"{self.name} answers, but not as OpenAI's embeddings API does; check the address.")
+        if set(found) != set(range(wanted)) or not all(
+            isinstance(vector, list) and vector for vector in found.values()
+        ):
+            raise BadModelReply(
+                f"{self.name} answers, but not as OpenAI's embeddings API does; check the address."
+            )
         return [found[number] for number in range(wanted)]
 
     def _mapped(self, error: Exception) -> ModelError:
         import openai
 
         if isinstance(error, openai.APITimeoutError):
-            return ModelTimedOut(f"{self.name} did not answer in time; it may be overloaded or still loading. Try again later.")
+            return ModelTimedOut(
+                f"{self.name} did not answer in time; it may be overloaded or still loading. Try"
+                " again later."
+            )
         if isinstance(error, openai.APIStatusError):
             return self._refused(error)
         if isinstance(error, openai.APIConnectionError):
             cause = error.__cause__ or error
             return ModelUnreachable(
-                f"{self.name} cannot be reached ({self._said(cause)}); check that it runs and that the address is right."
+                f"{self.name} cannot be reached ({self._said(cause)}); check that it runs and that"
+                " the address is right."
             )
-        return BadModelReply(f"{self.name} sent an answer that cannot be read ({self._said(error)}); check the address.")
+        return BadModelReply(
+            f"{self.name} sent an answer that cannot be read ({self._said(error)}); check the"
+            " address."
+        )
 
     def _refused(self, error: openai.APIStatusError) -> ModelError:
         status = error.status_code
         said = f"{status}: {self._said(error)}"
         if status in (401, 403):
-            return ModelAuthFailed(f"{self.name} refuses the key ({said}); enter a valid one in the settings.")
+            return ModelAuthFailed(
+                f"{self.name} refuses the key ({said}); enter a valid one in the settings."
+            )
         if status == 404:
-            return ModelNotFound(f"{self._shown} has no embedding model {self._model!r} ({said}); choose one that it lists.")
+            return ModelNotFound(
+                f"{self._shown} has no embedding model {self._model!r} ({said}); choose one that it"
+                " lists."
+            )
         if status == 429 or status >= 500 or status in (408, 409):
             kind = RateLimited if status == 429 else ModelUnreachable
             found = kind(f"{self.name} cannot answer for now ({said}); try again later.")
             found.retry_after_s = _retry_after_s(error)
             return found
-        return ModelError(f"{self.name} rejects the request ({said}); check that the model is one for embeddings.")
+        return ModelError(
+            f"{self.name} rejects the request ({said}); check that the model is one for embeddings."
+        )
 
     def _said(self, error: BaseException) -> str:
         text = " ".join((str(error) or type(error).__name__).split())[:300].rstrip(".")
@@ -209,7 +256,9 @@ class ServerEmbedder:
 
 
 def _array(vectors: Sequence[Sequence[float]], dimension: int) -> np.ndarray:
-    """The vectors as float64; where their lengths differ, an array that has not the shape to expect."""
+    """The vectors as float64; where their lengths differ, an array that has not the shape to
+    expect.
+    """
     import numpy as np
 
     odd = next((vector for vector in vectors if len(vector) != dimension), None)

@@ -1,4 +1,6 @@
-"""Which embedder belongs to an index version, and whether it still answers as it did when the version was made."""
+"""Which embedder belongs to an index version, and whether it still answers as it did when the
+version was made.
+"""
 
 from __future__ import annotations
 
@@ -51,25 +53,31 @@ class VersionEmbedders:
         return changed
 
     def _compare(self, version: IndexVersion, embedder: Embedder) -> None:
-        """Raise ConfigError unless the embedder answers as it did when the version got its first chunks."""
+        """Raise ConfigError unless the embedder answers as it did when the version got its first
+        chunks.
+        """
         if embedder.dimension != version.dimension:
             raise ConfigError(
-                f"{embedder.name} gives {embedder.dimension:,} numbers now, but gave {version.dimension:,} "
-                f"when the index was made; {_RESTORE}"
+                f"{embedder.name} gives {embedder.dimension:,} numbers now, but gave"
+                f" {version.dimension:,} when the index was made; {_RESTORE}"
             )
         if (cosine := self._cosine(version, embedder)) < _SAME:
             raise ConfigError(
-                f"{embedder.name} answers differently than when the index was made (cosine {cosine:.3f}, "
-                f"{_SAME} or more is expected); {_RESTORE}"
+                f"{embedder.name} answers differently than when the index was made (cosine"
+                f" {cosine:.3f}, {_SAME} or more is expected); {_RESTORE}"
             )
 
     def _cosine(self, version: IndexVersion, embedder: Embedder) -> float:
-        """How near the embedder's answer is to the one when the version got its first chunks; noted when that is not known."""
+        """How near the embedder's answer is to the one when the version got its first chunks; noted
+        when that is not known.
+        """
         import numpy as np
 
         began = time.perf_counter()
         vector = checked(embedder.embed([_PROBE]), 1, version.dimension, embedder.name)[0]
-        if embedder.provider != "local":  # who has to be paid is asked for nothing that is not booked
+        if (
+            embedder.provider != "local"
+        ):  # who has to be paid is asked for nothing that is not booked
             emit_embedding(embedder, len(embedder.offsets(_PROBE)) + 2, time.perf_counter() - began)
         table = self._table
         before = table.probe(version)

@@ -1,7 +1,9 @@
-"""Data sets in BEIR's layout, a folder or a .zip: documents, questions, and which document answers which question how well.
+"""Data sets in BEIR's layout, a folder or a .zip: documents, questions, and which document answers
+which question how well.
 
-`corpus.jsonl` has `_id`, `title` and `text`, `queries.jsonl` has `_id` and `text`, `qrels.tsv` (or `qrels/test.tsv`) has
-query-id, corpus-id and score. See https://github.com/beir-cellar/beir for data sets.
+`corpus.jsonl` has `_id`, `title` and `text`, `queries.jsonl` has `_id` and `text`, `qrels.tsv` (or
+`qrels/test.tsv`) has query-id, corpus-id and score. See https://github.com/beir-cellar/beir for
+data sets.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ _MOST_ENTRIES, _MOST_BYTES, _HIGHEST_RATIO = 10_000, 8 * 2**30, 200
 
 
 class Dataset:
-    """A data set at a path, read line by line; raises ConfigError when there is no folder and no .zip that may be read."""
+    """A data set at a path, read line by line; raises ConfigError when there is no folder and no
+    .zip that may be read.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = Path(path).expanduser()
@@ -54,7 +58,9 @@ class Dataset:
         return sum(1 for _ in self.corpus())
 
     def corpus(self) -> Iterator[dict[str, Any]]:
-        """The documents that have text: objects with `_id`, `text` and perhaps `title`; raises ConfigError."""
+        """The documents that have text: objects with `_id`, `text` and perhaps `title`; raises
+        ConfigError.
+        """
         return (line for line in self._objects(_CORPUS) if line["text"].strip())
 
     def queries(self) -> dict[str, str]:
@@ -62,7 +68,9 @@ class Dataset:
         return {line["_id"]: line["text"] for line in self._objects(_QUERIES)}
 
     def judgements(self) -> Judgements:
-        """By id of a question: the grade of each document that people judged; raises ConfigError."""
+        """By id of a question: the grade of each document that people judged; raises
+        ConfigError.
+        """
         file = next((file for file in _JUDGEMENTS if self._has(file)), _JUDGEMENTS[0])
         found: Judgements = {}
         for number, line in self._text(file):
@@ -71,26 +79,37 @@ class Dataset:
                 continue
             if len(fields) != 3 or not fields[2].lstrip("-").isdigit():
                 where = f"{self.path / file} line {number:,}"
-                raise ConfigError(f"{where} is {line[:200]!r}; it must be query-id, corpus-id and score between tabs.")
+                raise ConfigError(
+                    f"{where} is {line[:200]!r}; it must be query-id, corpus-id and score between"
+                    " tabs."
+                )
             found.setdefault(fields[0], {})[fields[1]] = int(fields[2])
         return found
 
     def questions(self) -> list[Question]:
-        """The questions that a document answers, with those documents by id; raises ConfigError when there are none."""
+        """The questions that a document answers, with those documents by id; raises ConfigError
+        when there are none.
+        """
         queries = self.queries()
         judged = {
             query: {name: min(grade, HIGHEST_GRADE) for name, grade in judged.items() if grade > 0}
             for query, judged in self.judgements().items()
             if queries.get(query, "").strip()
         }
-        found = [Question(queries[query], relevant) for query, relevant in judged.items() if relevant]
+        found = [
+            Question(queries[query], relevant) for query, relevant in judged.items() if relevant
+        ]
         if not found:
-            raise ConfigError(f"{self.path} has no query with a relevant document; qrels.tsv must name ids of queries.jsonl.")
+            raise ConfigError(
+                f"{self.path} has no query with a relevant document; qrels.tsv must name ids of"
+                " queries.jsonl."
+            )
         wanted = {name for question in found for name in question.expected}
         if not any(line["_id"] in wanted for line in self.corpus()):
             some = ", ".join(sorted(wanted)[:3])
             raise ConfigError(
-                f"{self.path} has none of the documents that qrels.tsv names ({some}); it must name ids of {_CORPUS}."
+                f"{self.path} has none of the documents that qrels.tsv names ({some}); it must name"
+                f" ids of {_CORPUS}."
             )
         return found
 
@@ -103,7 +122,8 @@ class Dataset:
                     raise TypeError("_id, text and title must be texts")
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise ConfigError(
-                    f"{self.path / file} line {number:,} is not a JSON object with _id and text ({error})."
+                    f"{self.path / file} line {number:,} is not a JSON object with _id and text"
+                    f" ({error})."
                 ) from error
             yield value
 
@@ -115,14 +135,21 @@ class Dataset:
                 while data := opened.readline(_LONGEST_LINE + 1):
                     number += 1
                     if len(data) > _LONGEST_LINE:
-                        raise ConfigError(f"{self.path / file} line {number:,} is longer than {_LONGEST_LINE:,} bytes.")
+                        raise ConfigError(
+                            f"{self.path / file} line {number:,} is longer than {_LONGEST_LINE:,}"
+                            " bytes."
+                        )
                     line = data.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
                     if line.strip():
                         yield number, line
         except OSError as error:
-            raise ConfigError(f"{self.path / file} cannot be read ({error.strerror or error}); {_NEEDED}") from error
+            raise ConfigError(
+                f"{self.path / file} cannot be read ({error.strerror or error}); {_NEEDED}"
+            ) from error
         except _UNREADABLE as error:
-            raise ConfigError(f"{self.path / file} cannot be read after line {number:,} ({error}); {_NEEDED}") from error
+            raise ConfigError(
+                f"{self.path / file} cannot be read after line {number:,} ({error}); {_NEEDED}"
+            ) from error
 
     def _has(self, file: str) -> bool:
         return file in self._members if self._members else (self.path / file).is_file()
@@ -145,8 +172,9 @@ _NEEDED = f"it must have {_CORPUS}, {_QUERIES} and {_JUDGEMENTS[0]} (or {_JUDGEM
 def load(library: Library, owner: str, path: Path, name: str) -> QuestionSet:
     """Make a collection and a question set, both of this name, of the data set at the path.
 
-    A load that was stopped goes on where it ended when it is asked for again. Emits DocumentDone for each document and
-    DocumentProgress; raises Stopped, and ConfigError when the data set cannot be read or the name is taken.
+    A load that was stopped goes on where it ended when it is asked for again. Emits DocumentDone
+    for each document and DocumentProgress; raises Stopped, and ConfigError when the data set cannot
+    be read or the name is taken.
     """
     dataset = Dataset(path)
     questions = dataset.questions()
@@ -164,8 +192,11 @@ def load(library: Library, owner: str, path: Path, name: str) -> QuestionSet:
     return library.questions.create(owner, name, name, questions)
 
 
-def take_in(library: Library, owner: str, collection: str, corpus: Iterator[Mapping[str, object]]) -> int:
-    """Split, embed, store and index entries of a corpus as an ingest does, each a document of its id's name.
+def take_in(
+    library: Library, owner: str, collection: str, corpus: Iterator[Mapping[str, object]]
+) -> int:
+    """Split, embed, store and index entries of a corpus as an ingest does, each a document of its
+    id's name.
 
     Gives how many there were; emits and raises as `load` does.
     """
@@ -184,7 +215,9 @@ def take_in(library: Library, owner: str, collection: str, corpus: Iterator[Mapp
     return count
 
 
-def _written(library: Library, owner: str, writer: GroupWriter, group: list[Ready]) -> list[DocumentDone]:
+def _written(
+    library: Library, owner: str, writer: GroupWriter, group: list[Ready]
+) -> list[DocumentDone]:
     try:
         return writer.write(group)
     except BaseException:  # else they would look for ever as if they were under way
@@ -196,9 +229,15 @@ def _ready(embedder: Embedder, version: IndexVersion, line: Mapping[str, Any]) -
     text, title = line["text"], line.get("title") or ""
     read = DocumentText(text, (Section(text, 0, len(text)),), "text/plain", title, None)
     document = StoredDocument(
-        new_id(), version.collection_id, line["_id"], f"{_SOURCE}{line['_id']}", "", len(text.encode("utf-8", "replace")),
-        read.media_type, title=title,
-    )  # fmt: skip
+        new_id(),
+        version.collection_id,
+        line["_id"],
+        f"{_SOURCE}{line['_id']}",
+        "",
+        len(text.encode("utf-8", "replace")),
+        read.media_type,
+        title=title,
+    )
     pieces = split(read, embedder, version.max_tokens, version.overlap)
     return Ready(document, text, pieces, 0.0, sections.pack(read.sections))
 
@@ -214,13 +253,22 @@ def _members(path: Path) -> dict[str, str]:
     for entry in entries:
         for file in (_CORPUS, _QUERIES, *_JUDGEMENTS):
             if entry.filename == file or (
-                entry.filename.endswith(f"/{file}") and entry.filename.count("/") == file.count("/") + 1
+                entry.filename.endswith(f"/{file}")
+                and entry.filename.count("/") == file.count("/") + 1
             ):
                 found.setdefault(file, entry)
-    size, packed = sum(one.file_size for one in found.values()), sum(one.compress_size for one in found.values())
-    if len(entries) > _MOST_ENTRIES or size > _MOST_BYTES or size > _HIGHEST_RATIO * max(packed, 1) + 2**20:
+    size, packed = (
+        sum(one.file_size for one in found.values()),
+        sum(one.compress_size for one in found.values()),
+    )
+    if (
+        len(entries) > _MOST_ENTRIES
+        or size > _MOST_BYTES
+        or size > _HIGHEST_RATIO * max(packed, 1) + 2**20
+    ):
         raise ConfigError(
-            f"{path} would unpack {len(entries):,} entries and {size:,} bytes from {packed:,}; at most {_MOST_ENTRIES:,} entries "
-            f"and {_MOST_BYTES:,} bytes, {_HIGHEST_RATIO} times the packed ones, are read. Unpack it and give the folder."
+            f"{path} would unpack {len(entries):,} entries and {size:,} bytes from {packed:,}; at"
+            f" most {_MOST_ENTRIES:,} entries and {_MOST_BYTES:,} bytes, {_HIGHEST_RATIO} times the"
+            " packed ones, are read. Unpack it and give the folder."
         )
     return {file: entry.filename for file, entry in found.items()}

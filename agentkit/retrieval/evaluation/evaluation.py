@@ -1,8 +1,10 @@
-"""How well retrieval finds what people judged relevant: the figures, and trials through the same `retrieve` as the chat.
+"""How well retrieval finds what people judged relevant: the figures, and trials through the same
+`retrieve` as the chat.
 
-Each question of a trial is asked twice. Once exactly as a chat would: that gives the hit rate and the times. Then once more as
-deep as recall@100 needs, all other options the same: that gives the figures by document. A document's rank is that of its best
-passage; a document that was left out as a near-duplicate of a passage ranks right behind it.
+Each question of a trial is asked twice. Once exactly as a chat would: that gives the hit rate and
+the times. Then once more as deep as recall@100 needs, all other options the same: that gives the
+figures by document. A document's rank is that of its best passage; a document that was left out as
+a near-duplicate of a passage ranks right behind it.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ def evaluate(directory: Path, embedder: Embedder, mode: Mode = "hybrid") -> Eval
     return evaluate_modes(directory, embedder, [mode])[mode]
 
 
-def evaluate_modes(directory: Path, embedder: Embedder, modes: Sequence[Mode]) -> dict[str, Evaluation]:
+def evaluate_modes(
+    directory: Path, embedder: Embedder, modes: Sequence[Mode]
+) -> dict[str, Evaluation]:
     """Measure several modes over one build of the collection, in a temporary folder."""
     dataset = Dataset(directory)
     questions = dataset.questions()
@@ -70,17 +74,29 @@ def evaluate_modes(directory: Path, embedder: Embedder, modes: Sequence[Mode]) -
             database.close()
 
 
-def _evaluation(library: Library, mode: Mode, questions: Sequence[Question], documents: int) -> Evaluation:
+def _evaluation(
+    library: Library, mode: Mode, questions: Sequence[Question], documents: int
+) -> Evaluation:
     figures, _ = trial(library, _OWNER, _COLLECTION, questions, SearchOptions(mode=mode))
     means = {name: figures[name] for name in ("ndcg_10", "recall_10", "recall_100", "mrr_10")}
-    return Evaluation(mode, query_seconds=figures["mean_s"], queries=len(questions), documents=documents, **means)
+    return Evaluation(
+        mode, query_seconds=figures["mean_s"], queries=len(questions), documents=documents, **means
+    )
 
 
-def trial(library: Library, owner: str, collection: str, questions: Sequence[Question], options: SearchOptions,
-          version_id: str = "") -> tuple[dict[str, float], tuple[QuestionResult, ...]]:  # fmt: skip
-    """The figures of a Measurement and the results by question (there is at least one); `version_id` as in `retrieve`.
+def trial(
+    library: Library,
+    owner: str,
+    collection: str,
+    questions: Sequence[Question],
+    options: SearchOptions,
+    version_id: str = "",
+) -> tuple[dict[str, float], tuple[QuestionResult, ...]]:
+    """The figures of a Measurement and the results by question (there is at least one);
+    `version_id` as in `retrieve`.
 
-    Emits a Retrieved without hits for each question, and the calls of the embedder; raises Stopped, and what `retrieve` raises.
+    Emits a Retrieved without hits for each question, and the calls of the embedder; raises Stopped,
+    and what `retrieve` raises.
     """
     sums = dict.fromkeys(METRICS, 0.0)
     results: list[QuestionResult] = []
@@ -99,24 +115,39 @@ def trial(library: Library, owner: str, collection: str, questions: Sequence[Que
 
 
 def scores(ranking: Sequence[str], relevant: Mapping[str, int]) -> dict[str, float]:
-    """METRICS of one ranking, best first, each from 0 to 1; `relevant` gives each document's grade, one at least above 0.
+    """METRICS of one ranking, best first, each from 0 to 1; `relevant` gives each document's grade,
+    one at least above 0.
 
     A grade is the gain, as in trec_eval, and is discounted by the logarithm of the rank plus one.
     """
     gains = [max(0, relevant.get(document, 0)) for document in ranking]
     wanted = sum(grade > 0 for grade in relevant.values())
-    best = _discounted(sorted((grade for grade in relevant.values() if grade > 0), reverse=True)[:10])
+    best = _discounted(
+        sorted((grade for grade in relevant.values() if grade > 0), reverse=True)[:10]
+    )
     first = next((place for place, gain in enumerate(gains[:10], start=1) if gain > 0), None)
-    recalls = {f"recall_{depth}": sum(gain > 0 for gain in gains[:depth]) / wanted for depth in _RECALLS}
-    return {"ndcg_10": _discounted(gains[:10]) / best, **recalls, "mrr_10": 1 / first if first else 0.0}
+    recalls = {
+        f"recall_{depth}": sum(gain > 0 for gain in gains[:depth]) / wanted for depth in _RECALLS
+    }
+    return {
+        "ndcg_10": _discounted(gains[:10]) / best,
+        **recalls,
+        "mrr_10": 1 / first if first else 0.0,
+    }
 
 
 def _discounted(gains: Iterable[int]) -> float:
     return sum(gain / math.log2(place + 1) for place, gain in enumerate(gains, start=1))
 
 
-def _asked(library: Library, owner: str, collection: str, question: Question, options: SearchOptions, version_id: str
-           ) -> tuple[QuestionResult, dict[str, float]]:  # fmt: skip
+def _asked(
+    library: Library,
+    owner: str,
+    collection: str,
+    question: Question,
+    options: SearchOptions,
+    version_id: str,
+) -> tuple[QuestionResult, dict[str, float]]:
     outside = contextvars.copy_context()
 
     def found(options: SearchOptions, told: bool) -> list[Hit]:
@@ -126,7 +157,9 @@ def _asked(library: Library, owner: str, collection: str, question: Question, op
     started = time.perf_counter()
     given = found(options, True)
     seconds = time.perf_counter() - started
-    ranking = _documents(given if options.top_k >= DEPTH else found(replace(options, top_k=DEPTH), False))
+    ranking = _documents(
+        given if options.top_k >= DEPTH else found(replace(options, top_k=DEPTH), False)
+    )
     places = {name: place for place, name in enumerate(ranking, start=1)}
     figures = scores(ranking, question.expected)
     hit = any(name in question.expected for name in _documents(given))
@@ -134,9 +167,19 @@ def _asked(library: Library, owner: str, collection: str, question: Question, op
     return QuestionResult(question.text, ranks, figures["ndcg_10"], hit, seconds), figures
 
 
-def _retrieve(library: Library, owner: str, collection: str, text: str, options: SearchOptions, version_id: str,
-              outside: contextvars.Context, told: bool) -> list[Hit]:  # fmt: skip
-    """The hits. What happens is passed on, but without them: the passages of all questions would fill memory and ledger."""
+def _retrieve(
+    library: Library,
+    owner: str,
+    collection: str,
+    text: str,
+    options: SearchOptions,
+    version_id: str,
+    outside: contextvars.Context,
+    told: bool,
+) -> list[Hit]:
+    """The hits. What happens is passed on, but without them: the passages of all questions would
+    fill memory and ledger.
+    """
 
     def pass_on(event: Event) -> None:
         if not isinstance(event, Retrieved):
@@ -147,7 +190,9 @@ def _retrieve(library: Library, owner: str, collection: str, text: str, options:
     with bus.listening(pass_on):
         version = version_id or None
         # Figures of another search than the one that is measured would be false.
-        return library.retrieve(owner, collection, text, options=options, version_id=version, falls_back=False)
+        return library.retrieve(
+            owner, collection, text, options=options, version_id=version, falls_back=False
+        )
 
 
 def _documents(hits: Sequence[Hit]) -> list[str]:
@@ -156,4 +201,6 @@ def _documents(hits: Sequence[Hit]) -> list[str]:
 
 def _share(values: Sequence[float], percent: int) -> float:
     """The value that so many percent of the values do not exceed."""
-    return values[0] if len(values) == 1 else quantiles(values, n=100, method="inclusive")[percent - 1]
+    return (
+        values[0] if len(values) == 1 else quantiles(values, n=100, method="inclusive")[percent - 1]
+    )

@@ -13,24 +13,38 @@ from agentkit.retrieval.store.questions import Measurement, Question
 from agentkit.retrieval.types import utc_now
 
 
-def measure(library: Library, owner: str, set_id: str, collection: str, options: SearchOptions,
-            version_id: str = "") -> Measurement:  # fmt: skip
-    """Ask every question of the set, and keep what came of it; `version_id` is by default the version that answers.
+def measure(
+    library: Library,
+    owner: str,
+    set_id: str,
+    collection: str,
+    options: SearchOptions,
+    version_id: str = "",
+) -> Measurement:
+    """Ask every question of the set, and keep what came of it; `version_id` is by default the
+    version that answers.
 
-    Emits a Retrieved without hits for each question, and the calls of the embedder. Raises Stopped, after which nothing is
-    kept, NotFound, and ConfigError when the set is empty, or none of the documents that it expects is in the collection.
+    Emits a Retrieved without hits for each question, and the calls of the embedder. Raises Stopped,
+    after which nothing is kept, NotFound, and ConfigError when the set is empty, or none of the
+    documents that it expects is in the collection.
     """
     questions = library.questions.questions(owner, set_id)
     _check(library, owner, set_id, collection, questions)
     version = version_id or library.versions.listed(owner, collection)[0].version.id
     figures, results = trial(library, owner, collection, questions, options, version_id)
-    measured = Measurement(new_id(), set_id, collection, version, options, figures, utc_now(), results)
+    measured = Measurement(
+        new_id(), set_id, collection, version, options, figures, utc_now(), results
+    )
     library.questions.keep(owner, measured)
     return measured
 
 
-def unknown_documents(library: Library, owner: str, collection: str, questions: Sequence[Question]) -> list[str]:
-    """Names of expected documents that are not in the collection, in their order; raises NotFound."""
+def unknown_documents(
+    library: Library, owner: str, collection: str, questions: Sequence[Question]
+) -> list[str]:
+    """Names of expected documents that are not in the collection, in their order; raises
+    NotFound.
+    """
     there = {document.name for document in library.documents(owner, collection)}
     return [name for name in _expected(questions) if name not in there]
 
@@ -39,13 +53,18 @@ def _expected(questions: Sequence[Question]) -> list[str]:
     return list(dict.fromkeys(name for question in questions for name in question.expected))
 
 
-def _check(library: Library, owner: str, set_id: str, collection: str, questions: Sequence[Question]) -> None:
+def _check(
+    library: Library, owner: str, set_id: str, collection: str, questions: Sequence[Question]
+) -> None:
     name = library.questions.one(owner, set_id).name
     if not questions:
         raise ConfigError(f"The question set {name!r} has no questions; add some first.")
-    if unknown_documents(library, owner, collection, questions) == (expected := _expected(questions)):
+    if unknown_documents(library, owner, collection, questions) == (
+        expected := _expected(questions)
+    ):
         some = ", ".join(expected[:3])
         raise ConfigError(
-            f"None of the documents that {name!r} expects ({some}) is in the collection {collection!r}; "
-            "measure it on the collection that it was made for, or correct the names."
+            f"None of the documents that {name!r} expects ({some}) is in the collection"
+            f" {collection!r}; measure it on the collection that it was made for, or correct the"
+            " names."
         )

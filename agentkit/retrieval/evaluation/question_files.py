@@ -1,7 +1,9 @@
 """Question sets as files: CSV for spreadsheets, JSON lines for programs.
 
-A CSV has the columns `question` and `expected`: names of documents separated by `|`, one that answers better than others as
-`name=2`. In JSON lines each line is an object with `question` and `expected`, a list of names or an object of names and grades.
+A CSV has the columns `question` and `expected`: names of documents separated by `|`, one that
+    answers better than others as
+`name=2`. In JSON lines each line is an object with `question` and `expected`, a list of names or an
+object of names and grades.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from agentkit.retrieval.store.questions import Question
 _HEADER = ("question", "expected")
 _GRADED = re.compile(r"(.*)=(\d{1,9})", re.DOTALL)
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
-"""How a text begins that a spreadsheet would run; it gets an apostrophe in front, which is taken away again."""
+"""How a text begins that a spreadsheet would run; it gets an apostrophe in front, which is taken
+away again.
+"""
 
 
 def read_questions(name: str, data: bytes) -> list[Question]:
@@ -30,11 +34,15 @@ def read_questions(name: str, data: bytes) -> list[Question]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{name} is no UTF-8 text (byte {error.start:,}); save it as CSV in UTF-8.") from error
+        raise ConfigError(
+            f"{name} is no UTF-8 text (byte {error.start:,}); save it as CSV in UTF-8."
+        ) from error
     read = _from_json_lines if name.lower().endswith((".jsonl", ".json", ".ndjson")) else _from_csv
     found = list(read(name, text))
     if not found:
-        raise ConfigError(f"{name} has no questions; give one a line, with the documents that answer it.")
+        raise ConfigError(
+            f"{name} has no questions; give one a line, with the documents that answer it."
+        )
     return found
 
 
@@ -51,7 +59,10 @@ def to_csv(questions: Iterable[Question]) -> str:
 
 def to_json_lines(questions: Iterable[Question]) -> str:
     """The questions as JSON lines that `read_questions` reads."""
-    lines = (json.dumps({"question": one.text, "expected": dict(one.expected)}, ensure_ascii=False) for one in questions)
+    lines = (
+        json.dumps({"question": one.text, "expected": dict(one.expected)}, ensure_ascii=False)
+        for one in questions
+    )
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -61,7 +72,9 @@ def entries(question: Question) -> list[str]:
 
 
 def written(name: str, grade: int) -> str:
-    """An expected document as it is written: `name`, or `name=2` where the grade is another than 1."""
+    """An expected document as it is written: `name`, or `name=2` where the grade is another than
+    1.
+    """
     return name if grade == 1 and not _GRADED.fullmatch(name) else f"{name}={grade}"
 
 
@@ -78,12 +91,20 @@ def question_of(text: str, documents: Iterable[str]) -> Question:
 
 def sample_questions(data: str) -> list[Question]:
     """The questions of the samples' own list that a sample document answers."""
-    return [Question(one["question"], {one["document"]: 1}) for one in json.loads(data) if one.get("document")]
+    return [
+        Question(one["question"], {one["document"]: 1})
+        for one in json.loads(data)
+        if one.get("document")
+    ]
 
 
 def _from_csv(name: str, text: str) -> Iterator[Question]:
     first = text.lstrip().partition("\n")[0].lower()
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=";" if re.match(r'"?question"?;', first) else ",", strict=True)
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=";" if re.match(r'"?question"?;', first) else ",",
+        strict=True,
+    )
     columns: tuple[int, int] | None = None
     try:
         for row in reader:
@@ -94,7 +115,9 @@ def _from_csv(name: str, text: str) -> Iterator[Question]:
             else:
                 yield _row(f"{name} line {reader.line_num:,}", row, columns)
     except csv.Error as error:
-        raise ConfigError(f"{name} line {reader.line_num:,} is no CSV ({error}); save it as CSV in UTF-8.") from error
+        raise ConfigError(
+            f"{name} line {reader.line_num:,} is no CSV ({error}); save it as CSV in UTF-8."
+        ) from error
 
 
 def _columns(name: str, row: Sequence[str]) -> tuple[int, int]:
@@ -103,13 +126,16 @@ def _columns(name: str, row: Sequence[str]) -> tuple[int, int]:
         return names.index(_HEADER[0]), names.index(_HEADER[1])
     except ValueError:
         raise ConfigError(
-            f"{name} begins with {', '.join(row)!r}; its first line must name the columns {', '.join(_HEADER)}."
+            f"{name} begins with {', '.join(row)!r}; its first line must name the columns"
+            f" {', '.join(_HEADER)}."
         ) from None
 
 
 def _row(where: str, row: Sequence[str], columns: tuple[int, int]) -> Question:
     if len(row) <= max(columns):
-        raise ConfigError(f"{where} has {len(row):,} cells; it must have a question and its expected documents.")
+        raise ConfigError(
+            f"{where} has {len(row):,} cells; it must have a question and its expected documents."
+        )
     text, names = (_plain(row[column]) for column in columns)
     return _located(where, text, _parted(names))
 
@@ -133,7 +159,8 @@ def _from_object(where: str, line: str) -> Question:
         text, expected = value["question"], value["expected"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ConfigError(
-            f"{where} is not a JSON object with question and expected ({type(error).__name__}: {error})."
+            f"{where} is not a JSON object with question and expected ({type(error).__name__}:"
+            f" {error})."
         ) from error
     if isinstance(expected, str):
         expected = [expected]
@@ -141,7 +168,8 @@ def _from_object(where: str, line: str) -> Question:
         expected = dict.fromkeys(expected, 1)
     if not isinstance(text, str) or not isinstance(expected, dict):
         raise ConfigError(
-            f"{where} has question {text!r:.80}, expected {expected!r:.80}; give a text, and names or names with grades."
+            f"{where} has question {text!r:.80}, expected {expected!r:.80}; give a text, and names"
+            " or names with grades."
         )
     try:
         return Question(text, expected)
@@ -154,7 +182,9 @@ def _escaped(entry: str) -> str:
 
 
 def _parted(text: str) -> list[str]:
-    return [re.sub(r"\\([\\|])", r"\1", part).strip() for part in re.findall(r"(?:\\[\\|]|[^|])+", text)]
+    return [
+        re.sub(r"\\([\\|])", r"\1", part).strip() for part in re.findall(r"(?:\\[\\|]|[^|])+", text)
+    ]
 
 
 def _harmless(text: str) -> str:

@@ -25,7 +25,9 @@ EFFORT_BUILD = 100
 _ROOM = 128
 """Nodes that there is room for at first."""
 _HEADER = struct.Struct("<6Q2i3QdQ")
-"""What a file of hnswlib 0.8 begins with; of it we read the sizes and where things are in a node."""
+"""What a file of hnswlib 0.8 begins with; of it we read the sizes and where things are in a
+node.
+"""
 
 
 class Graph:
@@ -96,7 +98,8 @@ def load_graph(path: str, dimension: int, metric: Metric) -> Graph:
 
 
 def mapped_vectors(file: Path, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-    """Ids (n) of the nodes of a saved graph, and their vectors (n, dimension), mapped from the file.
+    """Ids (n) of the nodes of a saved graph, and their vectors (n, dimension), mapped from the
+    file.
 
     They are in the order of the nodes, so the ids need not rise. Raises OSError, and ValueError for
     a file of another layout.
@@ -110,10 +113,14 @@ def mapped_vectors(file: Path, dimension: int) -> tuple[np.ndarray, np.ndarray]:
     _, _, count, size, at_id, at_vector, *_ = _HEADER.unpack(head)
     if (at_id, size) != (at_vector + 4 * dimension, at_id + 8):
         raise ValueError(f"{file} has no vectors of {dimension} numbers where they are expected.")
-    node = np.dtype({
-        "names": ["vector", "id"], "formats": [("<f4", (dimension,)), "<i8"],
-        "offsets": [at_vector, at_id], "itemsize": size,
-    })  # fmt: skip
+    node = np.dtype(
+        {
+            "names": ["vector", "id"],
+            "formats": [("<f4", (dimension,)), "<i8"],
+            "offsets": [at_vector, at_id],
+            "itemsize": size,
+        }
+    )
     if not count:
         return np.empty(0, dtype=np.int64), np.empty((0, dimension), dtype=np.float32)
     nodes = np.memmap(file, node, "r", _HEADER.size, (count,)).view(np.ndarray)

@@ -62,9 +62,12 @@ def write(folder: Path, vectors: Vectors, graph: Graph, tuned: Tuned, change: in
         file = _write_graph(folder, graph, change)
         description: dict[str, Any] = {
             "files": {"graph": [file.name, checksum(file)]},
-            "change": change, "dimension": vectors.dimension, "metric": vectors.metric,
-            "tuned": asdict(tuned), "removed": vectors.removed.tolist(),
-        }  # fmt: skip
+            "change": change,
+            "dimension": vectors.dimension,
+            "metric": vectors.metric,
+            "tuned": asdict(tuned),
+            "removed": vectors.removed.tolist(),
+        }
         temporary = folder / _TEMPORARY
         temporary.write_text(json.dumps(description), encoding="utf-8")
         publish(temporary, folder / _DESCRIPTION)

@@ -1,4 +1,6 @@
-"""The indexes of one collection and what hits show, kept up with the database; and the set of those that are open."""
+"""The indexes of one collection and what hits show, kept up with the database; and the set of those
+that are open.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ log = logging.getLogger(__name__)
 
 _SLICE = 2_000
 _MOST_WASTE = 0.3
-"""With a greater share of removed chunks the words are indexed again, as the scores still count those."""
+"""With a greater share of removed chunks the words are indexed again, as the scores still count
+those.
+"""
 MOST_OPEN = 128
 """So many indexes stay open."""
 _KEPT = 8
@@ -51,7 +55,9 @@ class VersionChanges:
         return self.chunks.removed(self.version, after, until)
 
     def added(self, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
-        """Ids (n), rising, and vectors (n, dimension) of the first `limit` added after one change and until another."""
+        """Ids (n), rising, and vectors (n, dimension) of the first `limit` added after one change
+        and until another.
+        """
         return self.chunks.vectors_added(self.version, after, until, limit)
 
     def stored(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -62,7 +68,9 @@ class VersionChanges:
 class CollectionIndex:
     """The indexes of one index version; safe to share between threads."""
 
-    def __init__(self, chunks: ChunkTable, version: IndexVersion, folder: Path, exact_below: int) -> None:
+    def __init__(
+        self, chunks: ChunkTable, version: IndexVersion, folder: Path, exact_below: int
+    ) -> None:
         self.version = version
         self._chunks = chunks
         self._folder = folder
@@ -71,14 +79,17 @@ class CollectionIndex:
         self._words, self._words_problem = LexicalIndex(folder / "lexical"), ""
         self._passages = Passages(chunks, version, folder)
         self._revision = -1
-        """The database's revision that the indexes have caught up with; -1 when they have to look anew."""
+        """The database's revision that the indexes have caught up with; -1 when they have to look
+        anew.
+        """
         changes = VersionChanges(chunks, version)
         self._vectors = VectorIndex(changes, version.dimension, "cosine", folder, exact_below)
         if self._words.change > chunks.last_change(version):
             self._words.clear()  # the database is an older copy: the files are of another history
 
     def refresh(self) -> None:
-        """Take in what changed in the database since the last time; raises StoreError for vectors that cannot be.
+        """Take in what changed in the database since the last time; raises StoreError for vectors
+        that cannot be.
 
         Within a transaction nothing is taken in, as what it shows may yet be taken back.
         """
@@ -103,19 +114,29 @@ class CollectionIndex:
         """Whether it follows changes."""
         return not self._abandoned.is_set()
 
-    def nearest(self, query: np.ndarray, k: int, allowed: np.ndarray | None = None) -> tuple[list[int], list[float]]:
-        """Ids and cosines of the at most `k` chunks, of those in `allowed` (rising ids), nearest to the vector, best first."""
+    def nearest(
+        self, query: np.ndarray, k: int, allowed: np.ndarray | None = None
+    ) -> tuple[list[int], list[float]]:
+        """Ids and cosines of the at most `k` chunks, of those in `allowed` (rising ids), nearest to
+        the vector, best first.
+        """
         ids, distances = self._vectors.search(query, k, allowed)
         return ids.tolist(), (1 - distances).tolist()
 
-    def matching(self, query: str, k: int, allowed: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
-        """Ids and BM25 scores of the at most `k` chunks, of those that are allowed, that share words with the query."""
+    def matching(
+        self, query: str, k: int, allowed: Sequence[int] | None = None
+    ) -> tuple[list[int], list[float]]:
+        """Ids and BM25 scores of the at most `k` chunks, of those that are allowed, that share
+        words with the query.
+        """
         return self._words.search(query, k, allowed)
 
     def passages(self, ids: Sequence[int]) -> dict[int, IndexRow]:
         """What hits show of the chunks, of those that are there."""
         found = {} if self._abandoned.is_set() else self._passages.get(ids)
-        missing = [number for number in ids if number not in found]  # they were just removed, or added
+        missing = [
+            number for number in ids if number not in found
+        ]  # they were just removed, or added
         return found | self._chunks.passages(self.version, missing) if missing else found
 
     def ceiling(self, query: str) -> float:
@@ -131,7 +152,9 @@ class CollectionIndex:
         return self._vectors.figures()
 
     def settle(self) -> None:
-        """After an ingest: free what only writing needs, and save if much would have to be caught up with."""
+        """After an ingest: free what only writing needs, and save if much would have to be caught
+        up with.
+        """
         with self._lock:
             if self._abandoned.is_set():
                 return
@@ -144,12 +167,17 @@ class CollectionIndex:
         """Write what is not yet in the files, and let go of them."""
         self.refresh()
         with self._lock:
-            self.put_away()  # which makes it durable: only then may what it contains be forgotten elsewhere
+            # which makes it durable: only then may what it contains be forgotten elsewhere
+            self.put_away()
             try:
                 seen = min(self._vectors.saved, self._words.change, self._passages.saved)
                 self._chunks.forget_removed(self.version, seen)
             except StoreError as error:  # they are only in the way; the next time will do
-                log.warning("Notes of removed chunks of version %s stay in the database: %s", self.version.id, error)
+                log.warning(
+                    "Notes of removed chunks of version %s stay in the database: %s",
+                    self.version.id,
+                    error,
+                )
 
     def put_away(self) -> None:
         """Write what it contains, and let go of the files."""
@@ -180,8 +208,10 @@ class CollectionIndex:
                 found["lexical"], counts["lexical"] = self._words.ids(), len(self._words)
         problems = [
             Problem(
-                f"The {kind} index of version {self.version.id} has {counts[kind]} chunks, the database {len(stored)}.",
-                f"Stop the program, remove the folder {self._folder} and start again: the index is built anew.",
+                f"The {kind} index of version {self.version.id} has {counts[kind]} chunks, the"
+                f" database {len(stored)}.",
+                f"Stop the program, remove the folder {self._folder} and start again: the index is"
+                " built anew.",
             )
             for kind in found
             if found[kind] != stored or counts[kind] != len(stored)
@@ -222,7 +252,9 @@ class CollectionIndex:
 
 
 class Indexes:
-    """The open indexes of all collections; each is opened when it is used, and those used last stay open."""
+    """The open indexes of all collections; each is opened when it is used, and those used last stay
+    open.
+    """
 
     def __init__(self, chunks: ChunkTable, folder: Path) -> None:
         self._chunks = chunks
@@ -236,7 +268,8 @@ class Indexes:
     def of(self, version: IndexVersion) -> CollectionIndex:
         """The indexes of that version, up to date.
 
-        Raises NotFound when the version was removed meanwhile, and StoreError when their files can be neither opened nor made.
+        Raises NotFound when the version was removed meanwhile, and StoreError when their files can
+        be neither opened nor made.
         """
         while True:  # once more when it was put away meanwhile
             index = self._used(version) or self._open_again(version)
@@ -245,7 +278,9 @@ class Indexes:
                 return index
 
     def allowed(self, version: IndexVersion, scope: Scope) -> np.ndarray | None:
-        """See `allowed_chunks`. The last ones are kept: whoever narrows a search asks for the same again and again."""
+        """See `allowed_chunks`. The last ones are kept: whoever narrows a search asks for the same
+        again and again.
+        """
         database = self._chunks.database
         if database.in_transaction:
             return allowed_chunks(self._chunks, version, scope)
@@ -253,7 +288,9 @@ class Indexes:
         if asked in kept:
             return kept[asked]
         found = allowed_chunks(self._chunks, version, scope)
-        self._allowed = dict([*kept.items(), (asked, found)][-_KEPT:])  # never changed in place, so no lock is needed
+        self._allowed = dict(
+            [*kept.items(), (asked, found)][-_KEPT:]
+        )  # never changed in place, so no lock is needed
         return found
 
     def drop(self, version: IndexVersion) -> None:
@@ -264,7 +301,9 @@ class Indexes:
             shutil.rmtree(self._folder / version.id, ignore_errors=True)
 
     def sweep(self, versions: Sequence[IndexVersion]) -> None:
-        """Remove what is left of versions other than these, all that there are; call once after opening."""
+        """Remove what is left of versions other than these, all that there are; call once after
+        opening.
+        """
         known = {version.id for version in versions}
         for folder in self._folder.iterdir() if self._folder.is_dir() else ():
             if folder.name not in known:
@@ -273,12 +312,18 @@ class Indexes:
                 file.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Save all; what cannot be saved is brought up to date from the database at the next start."""
+        """Save all; what cannot be saved is brought up to date from the database at the next
+        start.
+        """
         while self._open:
             version_id, index = self._open.popitem()
             try:
                 index.close()
-            except (AgentkitError, OSError, ValueError) as error:  # the others are to be saved all the same
+            except (
+                AgentkitError,
+                OSError,
+                ValueError,
+            ) as error:  # the others are to be saved all the same
                 log.warning("The indexes of version %s could not be saved: %s", version_id, error)
 
     def _open_again(self, version: IndexVersion) -> CollectionIndex:
@@ -301,7 +346,9 @@ class Indexes:
             return index
 
     def _make_room(self) -> None:
-        """Put those away that were not used for the longest time: each has some open files and a thread."""
+        """Put those away that were not used for the longest time: each has some open files and a
+        thread.
+        """
         with self._lock:
             unused = [index.version for index in self._open.values()][:-MOST_OPEN]
         for version in unused:
@@ -310,7 +357,9 @@ class Indexes:
                     index.put_away()
 
     def _turn(self, version: IndexVersion) -> threading.Lock:
-        """Of one version alone: to open a large index takes seconds, in which others are to be searched."""
+        """Of one version alone: to open a large index takes seconds, in which others are to be
+        searched.
+        """
         return self._turns.setdefault(version.id, threading.Lock())
 
     def _opened(self, version: IndexVersion) -> CollectionIndex:
@@ -321,6 +370,6 @@ class Indexes:
             return CollectionIndex(self._chunks, version, folder, EXACT_BELOW)
         except (OSError, ValueError, RuntimeError) as error:  # ValueError is tantivy's
             raise StoreError(
-                f"The indexes in {folder} can be neither opened nor made ({error}); check free space and permissions. "
-                "The documents are safe."
+                f"The indexes in {folder} can be neither opened nor made ({error}); check free"
+                " space and permissions. The documents are safe."
             ) from error

@@ -1,9 +1,10 @@
 """Which language a text is in, of those whose words tantivy can stem.
 
 English and German show in their function words. What these leave open is decided per document by
-py3langid's model (Lui and Baldwin 2012, "langid.py: an off-the-shelf language identification tool"),
-which comes with its package. It is loaded for the first such document: 0.7 s and 75 MB; a document then
-takes 1 ms (measured on one core of a busy machine; Cranfield's 1,400 abstracts need it for 2).
+py3langid's model (Lui and Baldwin 2012, "langid.py: an off-the-shelf language identification
+tool"),
+which comes with its package. It is loaded for the first such document: 0.7 s and 75 MB; a document
+then takes 1 ms (measured on one core of a busy machine; Cranfield's 1,400 abstracts need it for 2).
 """
 
 from __future__ import annotations
@@ -14,41 +15,131 @@ from functools import cache
 from typing import Any
 
 STEMMED = {
-    "ar": "arabic", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
-    "fi": "finnish", "fr": "french", "hu": "hungarian", "it": "italian", "nl": "dutch", "nn": "norwegian",
-    "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sv": "swedish", "ta": "tamil",
+    "ar": "arabic",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "es": "spanish",
+    "fi": "finnish",
+    "fr": "french",
+    "hu": "hungarian",
+    "it": "italian",
+    "nl": "dutch",
+    "nn": "norwegian",
+    "no": "norwegian",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sv": "swedish",
+    "ta": "tamil",
     "tr": "turkish",
-}  # fmt: skip
+}
 """Tantivy's names of the languages that it stems, by their codes of ISO 639."""
 WITHOUT_STOP_WORDS = frozenset(["arabic", "greek", "romanian", "tamil", "turkish"])
 """Those of them for which tantivy has no list of words without content."""
 
 _PLAIN = 0.1
-"""The share of function words from which a text is plainly English or German; French has up to 5 % (`des`)."""
+"""The share of function words from which a text is plainly English or German; French has up to 5 %
+(`des`).
+"""
 _SURE = 0.5
 """The model's probability below which it says nothing."""
 _SAMPLE = 1_000
 """Characters of a document that the model reads."""
 _GERMAN = frozenset(
     [
-        "der", "das", "und", "ist", "nicht", "mit", "für", "auf", "ein", "eine", "einen", "einem", "einer", "eines", "den",
-        "dem", "des", "im", "zu", "zum", "zur", "von", "vom", "sich", "auch", "wird", "werden", "sind", "bei", "beim", "nach",
-        "oder", "als", "wie", "aus", "wenn", "kann", "können", "muss", "müssen", "sie", "ich", "wir", "ihr", "es", "über",
-        "durch", "nur", "noch", "haben", "hat",
+        "der",
+        "das",
+        "und",
+        "ist",
+        "nicht",
+        "mit",
+        "für",
+        "auf",
+        "ein",
+        "eine",
+        "einen",
+        "einem",
+        "einer",
+        "eines",
+        "den",
+        "dem",
+        "des",
+        "im",
+        "zu",
+        "zum",
+        "zur",
+        "von",
+        "vom",
+        "sich",
+        "auch",
+        "wird",
+        "werden",
+        "sind",
+        "bei",
+        "beim",
+        "nach",
+        "oder",
+        "als",
+        "wie",
+        "aus",
+        "wenn",
+        "kann",
+        "können",
+        "muss",
+        "müssen",
+        "sie",
+        "ich",
+        "wir",
+        "ihr",
+        "es",
+        "über",
+        "durch",
+        "nur",
+        "noch",
+        "haben",
+        "hat",
     ]
-)  # fmt: skip
+)
 _ENGLISH = frozenset(
     [
-        "the", "of", "and", "to", "is", "that", "for", "with", "as", "on", "are", "be", "by", "this", "it", "from", "or",
-        "at", "not", "have", "has", "you", "we", "which", "can", "will",
+        "the",
+        "of",
+        "and",
+        "to",
+        "is",
+        "that",
+        "for",
+        "with",
+        "as",
+        "on",
+        "are",
+        "be",
+        "by",
+        "this",
+        "it",
+        "from",
+        "or",
+        "at",
+        "not",
+        "have",
+        "has",
+        "you",
+        "we",
+        "which",
+        "can",
+        "will",
     ]
-)  # fmt: skip
+)
 _UMLAUT = re.compile("[äöüÄÖÜß]")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
 def language(text: str) -> str:
-    """`german` or `english` by the function words in normal text, German also by umlauts without any; empty if unclear."""
+    """`german` or `english` by the function words in normal text, German also by umlauts without
+    any; empty if unclear.
+    """
     german, english, _ = _counts(text)
     if german > english or (german == english == 0 and _UMLAUT.search(text)):
         return "german"
@@ -56,9 +147,11 @@ def language(text: str) -> str:
 
 
 def languages_of(chunks: Sequence[str]) -> list[str]:
-    """The language of each chunk of one document; empty if unclear, or one that tantivy does not stem.
+    """The language of each chunk of one document; empty if unclear, or one that tantivy does not
+    stem.
 
-    A chunk that is plainly English or German is that; the others are in the language of the document.
+    A chunk that is plainly English or German is that; the others are in the language of the
+    document.
     """
     found = [_plain_language(text) for text in chunks]
     if all(found):

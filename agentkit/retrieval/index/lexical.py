@@ -1,8 +1,10 @@
-"""The lexical index of one collection: BM25 by tantivy over title, heading and text. A cache: the truth is in the database.
+"""The lexical index of one collection: BM25 by tantivy over title, heading and text. A cache: the
+truth is in the database.
 
-A chunk is indexed in its language (see `languages`), or else as English, with title and heading as part
-of it; a query is analysed in each language that chunks have, and each of its words counts once, with the
-best match. What is written without spaces is found by its pairs of characters; see `terms`.
+A chunk is indexed in its language (see `languages`), or else as English, with title and heading as
+part of it; a query is analysed in each language that chunks have, and each of its words counts
+once, with the best match. What is written without spaces is found by its pairs of characters; see
+`terms`.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ _MOST_CHARACTERS = 20_000
 _K1 = 1.2
 """BM25's constant for saturation, as tantivy has it."""
 _SHARED_PARTS = 3
-"""Parts that a German word and a compound must share: a stretch of six letters, or all of a shorter word."""
+"""Parts that a German word and a compound must share: a stretch of six letters, or all of a shorter
+word.
+"""
 
 _OTHERS = sorted(set(STEMMED.values()) - {"english"})
 Term = tuple[str, str]
@@ -56,7 +60,9 @@ class LexicalIndex:
 
     @property
     def waste(self) -> float:
-        """The share of removed chunks that are still in the files, where every score counts them, 0 to 1."""
+        """The share of removed chunks that are still in the files, where every score counts them, 0
+        to 1.
+        """
         return 1 - len(self) / self._held if self._held else 0.0
 
     def clear(self) -> None:
@@ -77,13 +83,17 @@ class LexicalIndex:
         self._writing().delete_all_documents()
 
     def remove(self, ids: Sequence[int]) -> None:
-        """Remove chunks; ids that are not there are passed over. Seen by searches after `commit`."""
+        """Remove chunks; ids that are not there are passed over. Seen by searches after
+        `commit`.
+        """
         writer = self._writing()
         for number in ids:
             writer.delete_documents_by_term("id", number)
 
     def commit(self, change: int) -> None:
-        """Make all since the last commit durable and visible, as containing every change up to that number."""
+        """Make all since the last commit durable and visible, as containing every change up to that
+        number.
+        """
         import tantivy
 
         writer = self._writing()
@@ -101,8 +111,12 @@ class LexicalIndex:
             writer.wait_merging_threads()
             private.close_files(self._folder)
 
-    def search(self, query: str, k: int, allowed: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
-        """Ids and BM25 scores of the at most `k` best chunks that share a word with the query, best first."""
+    def search(
+        self, query: str, k: int, allowed: Sequence[int] | None = None
+    ) -> tuple[list[int], list[float]]:
+        """Ids and BM25 scores of the at most `k` best chunks that share a word with the query, best
+        first.
+        """
         import tantivy
 
         searcher = self._searcher
@@ -111,23 +125,37 @@ class LexicalIndex:
             return [], []
         words = tantivy.Query.boolean_query([(tantivy.Occur.Should, clause) for clause in clauses])
         if allowed is not None:
-            inside = tantivy.Query.const_score_query(tantivy.Query.term_set_query(self._schema, "id", list(allowed)), 0.0)
-            words = tantivy.Query.boolean_query([(tantivy.Occur.Must, words), (tantivy.Occur.Must, inside)])
+            inside = tantivy.Query.const_score_query(
+                tantivy.Query.term_set_query(self._schema, "id", list(allowed)), 0.0
+            )
+            words = tantivy.Query.boolean_query(
+                [(tantivy.Occur.Must, words), (tantivy.Occur.Must, inside)]
+            )
         hits = searcher.search(words, k, count=False).hits
         ids = searcher.fast_field_values("id", [address for _, address in hits])
-        found = sorted(zip((score for score, _ in hits), ids, strict=True), key=lambda hit: (-hit[0], hit[1]))
+        found = sorted(
+            zip((score for score, _ in hits), ids, strict=True), key=lambda hit: (-hit[0], hit[1])
+        )
         return [int(number) for _, number in found], [float(score) for score, _ in found]
 
     def ceiling(self, query: str) -> float:
-        """About the highest BM25 score that a chunk can have for the query, so that shares of it are comparable between queries.
+        """About the highest BM25 score that a chunk can have for the query, so that shares of it
+        are comparable between queries.
 
-        It is the sum of idf * (k1 + 1) over the query's words; one that is nowhere counts as if it were rare. 0 without words.
+        It is the sum of idf * (k1 + 1) over the query's words; one that is nowhere counts as if it
+        were rare. 0 without words.
         """
         searcher = self._searcher
-        total = max(self._held, searcher.num_docs)  # as the scores have it, with removed chunks until segments are merged
+        total = max(
+            self._held, searcher.num_docs
+        )  # as the scores have it, with removed chunks until segments are merged
         bound = 0.0
         for choices in self._asked(query, searcher):
-            held = [found for field, term in choices if field != "parts" and (found := searcher.doc_freq(field, term))]
+            held = [
+                found
+                for field, term in choices
+                if field != "parts" and (found := searcher.doc_freq(field, term))
+            ]
             rarest = min(held, default=0)
             bound += math.log(1 + (max(total, rarest) - rarest + 0.5) / (rarest + 0.5)) * (_K1 + 1)
         return bound
@@ -137,14 +165,23 @@ class LexicalIndex:
         import tantivy
 
         searcher = self._searcher
-        everything = searcher.search(tantivy.Query.all_query(), max(1, searcher.num_docs), count=False).hits
-        return {int(number) for number in searcher.fast_field_values("id", [at for _, at in everything]) if number is not None}
+        everything = searcher.search(
+            tantivy.Query.all_query(), max(1, searcher.num_docs), count=False
+        ).hits
+        return {
+            int(number)
+            for number in searcher.fast_field_values("id", [at for _, at in everything])
+            if number is not None
+        }
 
     def _documents(self, rows: Sequence[IndexRow]) -> Iterable[Any]:
         """Tantivy's documents of chunks that are of one document of ours."""
-        # Title and heading count twice, as fields of more weight do in BM25F (Robertson, Zaragoza and Taylor 2004).
+        # Title and heading count twice, as fields of more weight do in BM25F (Robertson, Zaragoza
+        # and Taylor 2004).
         heads = [f"{row['document']} {row['title']} {row['heading']}" for row in rows]
-        texts = [normal(f"{head} {head} {row['text']}") for head, row in zip(heads, rows, strict=True)]
+        texts = [
+            normal(f"{head} {head} {row['text']}") for head, row in zip(heads, rows, strict=True)
+        ]
         words = [spaced(text) for text in texts]
         for row, text, plain, tongue in zip(rows, texts, words, languages_of(words), strict=True):
             yield self._document(row["id"], text, plain, tongue or "english")
@@ -172,7 +209,11 @@ class LexicalIndex:
         private.make_folder(self._folder)
         try:
             self._index = self._opened(tantivy)
-        except (ValueError, OSError, RuntimeError):  # damaged, or of another layout: a cache is built again
+        except (
+            ValueError,
+            OSError,
+            RuntimeError,
+        ):  # damaged, or of another layout: a cache is built again
             shutil.rmtree(self._folder, ignore_errors=True)
             private.make_folder(self._folder)
             self._index = self._opened(tantivy)
@@ -190,8 +231,12 @@ class LexicalIndex:
         self._searcher = self._index.searcher()
         self._tongues = [one for one in _OTHERS if self._searcher.doc_freq("kind", one)]
         """The languages of its chunks, English apart."""
-        found = self._searcher.search(tantivy.Query.term_query(self._schema, "kind", "state"), 1).hits
-        self.change = int(self._searcher.fast_field_values("change", [found[0][1]])[0]) if found else 0
+        found = self._searcher.search(
+            tantivy.Query.term_query(self._schema, "kind", "state"), 1
+        ).hits
+        self.change = (
+            int(self._searcher.fast_field_values("change", [found[0][1]])[0]) if found else 0
+        )
         """The number of the last change that is in the index; 0 when it is empty."""
         self._held = int(self._searcher.doc_freq("kind", "chunk"))
         """Chunks in the files, removed ones included; 0 in files from before this was counted."""
@@ -199,36 +244,50 @@ class LexicalIndex:
     def _writing(self) -> Any:
         if self._writer is None:
             self._writer = self._index.writer(_MEMORY, 1)
-            self._writer.garbage_collect_files()  # of a commit that was killed: the next one would write files of the same names
+            # of a commit that was killed: the next one would write files of the same names
+            self._writer.garbage_collect_files()
         return self._writer
 
     def _asked(self, query: str, searcher: object) -> list[list[Term]]:
-        """For each word of the query the terms that it may match; kept, as after the best chunks their ceiling is asked for."""
+        """For each word of the query the terms that it may match; kept, as after the best chunks
+        their ceiling is asked for.
+        """
         asked_before = self._last
         if asked_before is None or asked_before[:2] != (query, searcher):
             self._last = asked_before = query, searcher, self._understood(query, searcher)
         return asked_before[2]
 
     def _understood(self, query: str, searcher: Any) -> list[list[Term]]:
-        """For each word of the query the terms that it may match, and for each pair of characters that one."""
+        """For each word of the query the terms that it may match, and for each pair of characters
+        that one.
+        """
         text = normal(query[:_MOST_CHARACTERS])
         words = list(dict.fromkeys(analyzer().analyze(spaced(text))))[:_MOST_WORDS]
         tongue = self._asked_language(text, words)
         content = analyzer(tongue or "english", stop=True)
         words = [word for word in words if content.analyze(word)] or words
-        # An English question is not after German compounds, and looking for parts takes longer than looking for words.
+        # An English question is not after German compounds, and looking for parts takes longer than
+        # looking for words.
         compounds = "german" in self._tongues and tongue in ("", "german")
         found = [self._choices(word, compounds) for word in words]
-        return [*filter(None, found), *([("stems", pair)] for pair in asked_pairs(text)[:_MOST_WORDS])]
+        return [
+            *filter(None, found),
+            *([("stems", pair)] for pair in asked_pairs(text)[:_MOST_WORDS]),
+        ]
 
     def _asked_language(self, text: str, words: Sequence[str]) -> str:
-        """The language with the most words without content in the query, of those that chunks have; empty if unclear."""
+        """The language with the most words without content in the query, of those that chunks have;
+        empty if unclear.
+        """
         found = language(text)
         others = [one for one in self._tongues if one != "german"]
         if not others:
             return found
         asked = " ".join(words)
-        kept = {one: len(analyzer(one, stop=True).analyze(asked)) for one in (found or "english", *others)}
+        kept = {
+            one: len(analyzer(one, stop=True).analyze(asked))
+            for one in (found or "english", *others)
+        }
         least = min(kept, key=kept.__getitem__)
         return found if least == "english" else least
 
@@ -242,20 +301,29 @@ class LexicalIndex:
         import tantivy
 
         clauses = [
-            self._compound(stem) if field == "parts" else tantivy.Query.term_query(self._schema, field, stem, "freq")
+            self._compound(stem)
+            if field == "parts"
+            else tantivy.Query.term_query(self._schema, field, stem, "freq")
             for field, stem in choices
         ]
         return clauses[0] if len(clauses) == 1 else tantivy.Query.disjunction_max_query(clauses)
 
     def _compound(self, stem: str) -> Any:
-        """Compounds with the German word in them, or what the word is composed of; scored as its mean part."""
+        """Compounds with the German word in them, or what the word is composed of; scored as its
+        mean part.
+        """
         import tantivy
 
         found = list(dict.fromkeys(parts([stem])))
         if not found:
             return tantivy.Query.empty_query()
-        terms = [(tantivy.Occur.Should, tantivy.Query.term_query(self._schema, "parts", part, "freq")) for part in found]
-        shared = tantivy.Query.boolean_query(terms, minimum_number_should_match=min(_SHARED_PARTS, len(found)))
+        terms = [
+            (tantivy.Occur.Should, tantivy.Query.term_query(self._schema, "parts", part, "freq"))
+            for part in found
+        ]
+        shared = tantivy.Query.boolean_query(
+            terms, minimum_number_should_match=min(_SHARED_PARTS, len(found))
+        )
         return tantivy.Query.boost_query(shared, 1 / len(found))
 
 
@@ -263,8 +331,9 @@ def _schema() -> Any:
     import tantivy
 
     builder = tantivy.SchemaBuilder()
-    # One field for all languages: BM25's mean length would be wrong for a language that only some chunks have.
-    # A change of what stands in it takes another name: files that have it not are made anew from the database.
+    # One field for all languages: BM25's mean length would be wrong for a language that only some
+    # chunks have. A change of what stands in it takes another name: files that have it not are made
+    # anew from the database.
     builder.add_text_field("stems", tokenizer_name="english", index_option="freq")
     builder.add_text_field("parts", tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("kind", tokenizer_name="raw", index_option="basic")
@@ -276,4 +345,6 @@ def _schema() -> Any:
 def _tokens(terms: Sequence[str]) -> Any:
     from tantivy import PreTokenizedString, Token
 
-    return PreTokenizedString("", [Token(term, position, 0, 0) for position, term in enumerate(terms)])
+    return PreTokenizedString(
+        "", [Token(term, position, 0, 0) for position, term in enumerate(terms)]
+    )

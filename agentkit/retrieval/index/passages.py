@@ -145,7 +145,9 @@ class Passages:
         self._columns = [dict(zip(self._schema.names, part.columns, strict=True)) for part in parts]
         self._ends = np.cumsum([part.num_rows for part in parts], dtype=np.int64)
         empty = np.empty(0, dtype=np.int64)
-        self._ids: np.ndarray = np.concatenate([empty, *(part.column("id").to_numpy() for part in parts)])
+        self._ids: np.ndarray = np.concatenate(
+            [empty, *(part.column("id").to_numpy() for part in parts)]
+        )
 
     def _append(self, more: pyarrow.Table) -> None:
         import pyarrow

@@ -1,10 +1,12 @@
-"""What the lexical index knows of a text: stems of its words, parts of German ones, and pairs of characters.
+"""What the lexical index knows of a text: stems of its words, parts of German ones, and pairs of
+characters.
 
-Text is brought to one form first (Unicode NFKC: full and half width, ligatures). What is written without
-spaces is indexed by single characters and overlapping pairs, which need no dictionary (Nie, Gao, Zhang
-and Zhou 2000, "On the use of words and n-grams for Chinese information retrieval"). Words are stemmed in
-their language, and the four-letter parts of German ones find what stands in compounds (McNamee and
-Mayfield 2004, "Character n-gram tokenization for European language text retrieval").
+Text is brought to one form first (Unicode NFKC: full and half width, ligatures). What is written
+without spaces is indexed by single characters and overlapping pairs, which need no dictionary (Nie,
+Gao, Zhang and Zhou 2000, "On the use of words and n-grams for Chinese information retrieval").
+Words are stemmed in their language, and the four-letter parts of German ones find what stands in
+compounds (McNamee and Mayfield 2004, "Character n-gram tokenization for European language text
+retrieval").
 """
 
 from __future__ import annotations
@@ -37,16 +39,83 @@ _ASKING = re.compile(
 """Chinese and Japanese words that make a question but say nothing of what it is about."""
 _PARTICLES = frozenset(
     [
-        "でしょう", "ください", "について", "において", "ときに", "とき", "から", "まで", "など", "だけ", "より",
-        "いくら", "いつ", "どこ", "どの", "どれ", "どう", "どんな", "なぜ", "だれ", "なに", "どのくらい", "されて",
-        "される", "できる", "できます", "します", "ました", "ません", "ている", "です", "ます", "する", "した",
-        "して", "され", "いる", "ある", "あり", "こと", "もの", "とは", "には", "では", "のは", "いて", "って", "は",
-        "が", "を", "に", "の", "と", "で", "も", "へ", "か", "や", "ね", "よ", "な", "い", "う", "く", "る", "た",
-        "て", "り", "し", "す",
+        "でしょう",
+        "ください",
+        "について",
+        "において",
+        "ときに",
+        "とき",
+        "から",
+        "まで",
+        "など",
+        "だけ",
+        "より",
+        "いくら",
+        "いつ",
+        "どこ",
+        "どの",
+        "どれ",
+        "どう",
+        "どんな",
+        "なぜ",
+        "だれ",
+        "なに",
+        "どのくらい",
+        "されて",
+        "される",
+        "できる",
+        "できます",
+        "します",
+        "ました",
+        "ません",
+        "ている",
+        "です",
+        "ます",
+        "する",
+        "した",
+        "して",
+        "され",
+        "いる",
+        "ある",
+        "あり",
+        "こと",
+        "もの",
+        "とは",
+        "には",
+        "では",
+        "のは",
+        "いて",
+        "って",
+        "は",
+        "が",
+        "を",
+        "に",
+        "の",
+        "と",
+        "で",
+        "も",
+        "へ",
+        "か",
+        "や",
+        "ね",
+        "よ",
+        "な",
+        "い",
+        "う",
+        "く",
+        "る",
+        "た",
+        "て",
+        "り",
+        "し",
+        "す",
     ]
-)  # fmt: skip
-"""Japanese particles, question words and endings of verbs, several of which may end a run of hiragana."""
+)
+"""Japanese particles, question words and endings of verbs, several of which may end a run of
+hiragana.
+"""
 _PARTICLE = max(map(len, _PARTICLES))
+
 
 def normal(text: str) -> str:
     """The text in the form that is analysed."""
@@ -54,12 +123,16 @@ def normal(text: str) -> str:
 
 
 def spaced(text: str) -> str:
-    """Normal text without what is written without spaces, so that a sentence of it does not count as one word."""
+    """Normal text without what is written without spaces, so that a sentence of it does not count
+    as one word.
+    """
     return text if text.isascii() or not _UNSPACED.search(text) else _UNSPACED.sub(" ", text)
 
 
 def pairs(text: str) -> Iterator[str]:
-    """Pairs of neighbouring characters in normal text that is written without spaces, and the single ones."""
+    """Pairs of neighbouring characters in normal text that is written without spaces, and the
+    single ones.
+    """
     for match in () if text.isascii() else _UNSPACED.finditer(text):
         run = match.group()
         yield from _couples(run)
@@ -67,11 +140,15 @@ def pairs(text: str) -> Iterator[str]:
 
 
 def asked_pairs(query: str) -> list[str]:
-    """The pairs to look for: within one script, without particles and question words unless there is nothing else."""
+    """The pairs to look for: within one script, without particles and question words unless there
+    is nothing else.
+    """
     if query.isascii():
         return []
     runs = list(_content(_ASKING.sub(" ", query))) or _SCRIPTS.findall(query)
-    return list(dict.fromkeys(pair for run in runs for pair in (_couples(run) if len(run) > 1 else run)))
+    return list(
+        dict.fromkeys(pair for run in runs for pair in (_couples(run) if len(run) > 1 else run))
+    )
 
 
 def parts(words: Iterable[str]) -> Iterator[str]:
@@ -81,20 +158,27 @@ def parts(words: Iterable[str]) -> Iterator[str]:
 
 
 def stems(language: str, words: str) -> list[str]:
-    """Of each word its stem; but for English and German with the language, as `muse` is a stem in five of them."""
+    """Of each word its stem; but for English and German with the language, as `muse` is a stem in
+    five of them.
+    """
     found: list[str] = analyzer(language).analyze(words)
     return found if language in ("english", "german") else [f"{language}:{stem}" for stem in found]
 
 
 @cache
 def analyzer(language: str = "", stop: bool = False) -> Any:
-    """Tantivy's analysis of the words of a language, or only lower case; `stop` leaves out words without content.
+    """Tantivy's analysis of the words of a language, or only lower case; `stop` leaves out words
+    without content.
 
     Accents go before the stem is taken, so that words typed without them have the same one.
     """
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
-    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(64)).filter(Filter.lowercase())
+    builder = (
+        TextAnalyzerBuilder(Tokenizer.simple())
+        .filter(Filter.remove_long(64))
+        .filter(Filter.lowercase())
+    )
     if stop and language not in WITHOUT_STOP_WORDS:
         builder = builder.filter(Filter.stopword(language))
     if language:
@@ -115,9 +199,14 @@ def _content(query: str) -> Iterator[str]:
 
 
 def _without_particles(run: str) -> str:
-    """The run up to where nothing but particles follows; a regular expression would try all ways to part what follows."""
+    """The run up to where nothing but particles follows; a regular expression would try all ways to
+    part what follows.
+    """
     ends = {len(run)}
     for place in range(len(run) - 1, -1, -1):
-        if any(place + size in ends and run[place : place + size] in _PARTICLES for size in range(1, _PARTICLE + 1)):
+        if any(
+            place + size in ends and run[place : place + size] in _PARTICLES
+            for size in range(1, _PARTICLE + 1)
+        ):
             ends.add(place)
     return run[: min(ends)]

@@ -1,4 +1,6 @@
-"""Keeps what must not happen to one collection at the same time apart: taking documents in, and changing its index version."""
+"""Keeps what must not happen to one collection at the same time apart: taking documents in, and
+changing its index version.
+"""
 
 from __future__ import annotations
 

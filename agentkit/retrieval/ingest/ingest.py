@@ -1,4 +1,5 @@
-"""Taking documents in: what Intake has read is embedded in groups, stored in one transaction each, then indexed.
+"""Taking documents in: what Intake has read is embedded in groups, stored in one transaction each,
+then indexed.
 
 A document is reported as indexed only after the transaction that stores it whole.
 """
@@ -35,7 +36,9 @@ _SPECIAL_TOKENS = 2
 GROUP_PIECES = 256
 GROUP_DOCUMENTS = 64
 _GROUP_S = 0.5
-"""A group is stored at the latest so long after its first document was ready, apart from the embedding itself."""
+"""A group is stored at the latest so long after its first document was ready, apart from the
+embedding itself.
+"""
 _FIRST_PIECES = 32
 """The size of the first group, and the least of one: the first documents are there soon."""
 _GROUP_TAKES_S = 2.0
@@ -50,21 +53,32 @@ def chunk_tokens(embedder: Embedder) -> int:
 
 
 class GroupWriter:
-    """Embeds, stores and indexes groups of documents of one collection, one group at a time among all threads."""
+    """Embeds, stores and indexes groups of documents of one collection, one group at a time among
+    all threads.
+    """
 
-    def __init__(self, store: Store, indexes: Indexes, embedder: Embedder, version: IndexVersion, turn: threading.Lock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        indexes: Indexes,
+        embedder: Embedder,
+        version: IndexVersion,
+        turn: threading.Lock,
+    ) -> None:
         self._store, self._indexes, self._turn = store, indexes, turn
         self.embedder, self.version = embedder, version
         if version.embedder != embedder.name or version.dimension != embedder.dimension:
             raise ConfigError(
-                f"The collection was made with the embedder {version.embedder!r} ({version.dimension} numbers), "
-                f"but {embedder.name!r} ({embedder.dimension}) is in use; "
-                "switch back, or make a new collection and take the documents in there."
+                f"The collection was made with the embedder {version.embedder!r}"
+                f" ({version.dimension} numbers), but {embedder.name!r} ({embedder.dimension}) is"
+                " in use; switch back, or make a new collection and take the documents in there."
             )
         indexes.of(version)  # before anything is stored that could not be indexed
 
     def write(self, group: Sequence[Ready]) -> list[DocumentDone]:
-        """Finish these documents. Raises Stopped between two slices of work, and nothing of the group is stored then."""
+        """Finish these documents. Raises Stopped between two slices of work, and nothing of the
+        group is stored then.
+        """
         with _taking_turns(self._turn):
             started = time.perf_counter()
             shared = self._shared(group)
@@ -127,7 +141,9 @@ class GroupWriter:
     def _embedded(self, texts: Sequence[str], tokens: int) -> np.ndarray:
         started = time.perf_counter()
         try:
-            return checked(self.embedder.embed(texts), len(texts), self.version.dimension, self.embedder.name)
+            return checked(
+                self.embedder.embed(texts), len(texts), self.version.dimension, self.embedder.name
+            )
         except ModelError as error:
             emit_embedding(self.embedder, tokens, time.perf_counter() - started, error)
             raise
@@ -147,7 +163,9 @@ class GroupWriter:
             prefixes: dict[str, tuple[str, int]] = {}
             for piece in ready.pieces:
                 if piece.heading not in prefixes:
-                    prefixes[piece.heading] = _prefix(self.embedder, ready.document.title, piece.heading)
+                    prefixes[piece.heading] = _prefix(
+                        self.embedder, ready.document.title, piece.heading
+                    )
                 prefix, length = prefixes[piece.heading]
                 repeated = piece.text.startswith(prefix.strip())
                 texts.append(piece.text if repeated else prefix + piece.text)
@@ -163,18 +181,29 @@ class GroupWriter:
 class Ingest:
     """One ingest of many sources into one collection."""
 
-    def __init__(self, writer: GroupWriter, store: Store, originals: Originals, limits: Limits) -> None:
+    def __init__(
+        self, writer: GroupWriter, store: Store, originals: Originals, limits: Limits
+    ) -> None:
         self._writer, self._store, self._originals, self._limits = writer, store, originals, limits
         self._pace = _Pace()
 
     def run(self, sources: Iterable[Source]) -> list[DocumentDone]:
-        """Take all in; raises Stopped, after which what was reported as indexed is there and the rest is marked."""
+        """Take all in; raises Stopped, after which what was reported as indexed is there and the
+        rest is marked.
+        """
         done: list[DocumentDone] = []
         waiting: Iterable[Source] = sources
         first = True
         try:
             while True:
-                intake = Intake(self._store, self._originals, self._writer.version, self._writer.embedder, self._limits, first)
+                intake = Intake(
+                    self._store,
+                    self._originals,
+                    self._writer.version,
+                    self._writer.embedder,
+                    self._limits,
+                    first,
+                )
                 self._one_pass(intake, waiting, done)
                 if not intake.deferred:
                     return done
@@ -182,9 +211,12 @@ class Ingest:
         finally:
             self._writer.settle()
 
-    def _one_pass(self, intake: Intake, sources: Iterable[Source], done: list[DocumentDone]) -> None:
+    def _one_pass(
+        self, intake: Intake, sources: Iterable[Source], done: list[DocumentDone]
+    ) -> None:
         try:
-            # Closed before what is under way gets marked: the reading thread is over then, and its child gone.
+            # Closed before what is under way gets marked: the reading thread is over then, and its
+            # child gone.
             with closing(_groups(intake, sources, self._pace)) as groups:
                 for group, ended in groups:
                     for one in ended:
@@ -211,17 +243,26 @@ class Ingest:
         for one in intake.ended:
             done.append(one)
             bus.emit(one)
-        status, reason = ("stopped", "") if isinstance(error, Stopped) else ("failed", _reason(error))
+        status, reason = (
+            ("stopped", "") if isinstance(error, Stopped) else ("failed", _reason(error))
+        )
         for document in list(intake.under_way.values()):
             with suppress(StoreError):  # on a full disk; the reason is told below
                 self._store.close_document(document.id, status, reason, 0.0)
-            one = DocumentDone(document.id, document.name, "stopped" if status == "stopped" else "failed", error=reason)
+            one = DocumentDone(
+                document.id,
+                document.name,
+                "stopped" if status == "stopped" else "failed",
+                error=reason,
+            )
             done.append(one)
             bus.emit(one)
 
 
 class _Pace:
-    """How many pieces make a group: few at first, then as many as the machine is quick enough for."""
+    """How many pieces make a group: few at first, then as many as the machine is quick enough
+    for.
+    """
 
     def __init__(self) -> None:
         self.pieces = _FIRST_PIECES
@@ -235,7 +276,9 @@ class _Pace:
 def _groups(
     intake: Intake, sources: Iterable[Source], pace: _Pace
 ) -> Generator[tuple[list[Ready], list[DocumentDone]]]:
-    """Documents that are worth to be embedded together, and those that have ended; progress is passed on at once."""
+    """Documents that are worth to be embedded together, and those that have ended; progress is
+    passed on at once.
+    """
     group: list[Ready] = []
     first = 0.0
     with closing(intake.read(sources)) as items:
@@ -249,7 +292,12 @@ def _groups(
                 group.append(item)
             pieces = sum(len(ready.pieces) for ready in group)
             late = group and time.perf_counter() - first > _GROUP_S
-            if pieces >= pace.pieces or len(group) >= GROUP_DOCUMENTS or late or (group and item is None):
+            if (
+                pieces >= pace.pieces
+                or len(group) >= GROUP_DOCUMENTS
+                or late
+                or (group and item is None)
+            ):
                 yield group, []
                 group = []
     if group:
@@ -268,7 +316,13 @@ def _taking_turns(turn: threading.Lock) -> Iterator[None]:
 
 def _prefix(embedder: Embedder, title: str, heading: str) -> tuple[str, int]:
     """Title and heading as they are embedded before a chunk, and their tokens."""
-    parts = [title] if not heading else [heading] if title and heading.startswith(title) else [title, heading]
+    parts = (
+        [title]
+        if not heading
+        else [heading]
+        if title and heading.startswith(title)
+        else [title, heading]
+    )
     text = "\n".join(part for part in parts if part)
     offsets = embedder.offsets(text)[:PREFIX_TOKENS]
     return (text[: offsets[-1][1]] + "\n", len(offsets)) if offsets else ("", 0)
@@ -278,9 +332,7 @@ def _each_once(owners: Iterable[Ready]) -> Iterable[Ready]:
     return {ready.document.id: ready for ready in owners}.values()
 
 
-def shares(
-    group: Sequence[Ready], seconds: float, unembedded: Container[str]
-) -> dict[str, float]:
+def shares(group: Sequence[Ready], seconds: float, unembedded: Container[str]) -> dict[str, float]:
     """Of the seconds that embedding a group took, those of each document, by its pieces."""
     pieces = {
         ready.document.id: 0 if ready.document.id in unembedded else len(ready.pieces)
@@ -292,19 +344,31 @@ def shares(
 
 def _completed(ready: Ready, embedding_s: float) -> StoredDocument:
     return replace(
-        ready.document, status="indexed", chunks=len(ready.pieces), tokens=sum(piece.tokens for piece in ready.pieces),
-        seconds=ready.seconds + embedding_s, updated_at=utc_now(),
-    )  # fmt: skip
+        ready.document,
+        status="indexed",
+        chunks=len(ready.pieces),
+        tokens=sum(piece.tokens for piece in ready.pieces),
+        seconds=ready.seconds + embedding_s,
+        updated_at=utc_now(),
+    )
 
 
 def _done(finished: Finished, ready: Ready, stored: bool) -> DocumentDone:
     document, twin = finished.document, ready.twin
     if not stored:
-        return DocumentDone(document.id, document.name, "stopped", note="It was deleted or replaced meanwhile.")
+        return DocumentDone(
+            document.id, document.name, "stopped", note="It was deleted or replaced meanwhile."
+        )
     return DocumentDone(
-        document.id, document.name, "indexed", document.chunks, document.tokens, document.seconds,
-        same_as=twin.name if twin else "", updated=ready.updates,
-    )  # fmt: skip
+        document.id,
+        document.name,
+        "indexed",
+        document.chunks,
+        document.tokens,
+        document.seconds,
+        same_as=twin.name if twin else "",
+        updated=ready.updates,
+    )
 
 
 def _reason(error: BaseException) -> str:

@@ -1,6 +1,8 @@
-"""The reading side of an ingest, on a thread of its own: keep the original, see whether it is new, read it, split it.
+"""The reading side of an ingest, on a thread of its own: keep the original, see whether it is new,
+read it, split it.
 
-While one group of documents is embedded, the next ones are read here; how far ahead is bounded by their text.
+While one group of documents is embedded, the next ones are read here; how far ahead is bounded by
+their text.
 """
 
 from __future__ import annotations
@@ -62,12 +64,21 @@ Item = Ready | DocumentDone | DocumentProgress
 class Intake:
     """Iterate over it for progress, for what is ready, and for what ends without getting that far.
 
-    Afterwards `deferred` has the sources to give to another Intake, with `first` False, when all of this one's are stored:
-    they have the origin or the content of another document. After an error `ended` has what ended and was not taken.
+    Afterwards `deferred` has the sources to give to another Intake, with `first` False, when all of
+    this one's are stored:
+    they have the origin or the content of another document. After an error `ended` has what ended
+    and was not taken.
     """
 
-    def __init__(self, store: Store, originals: Originals, version: IndexVersion, tokenizer: Tokenizer, limits: Limits,
-                 first: bool = True) -> None:  # fmt: skip
+    def __init__(
+        self,
+        store: Store,
+        originals: Originals,
+        version: IndexVersion,
+        tokenizer: Tokenizer,
+        limits: Limits,
+        first: bool = True,
+    ) -> None:
         self._first = first
         self._store, self._originals, self._version = store, originals, version
         self._tokenizer, self._limits = tokenizer, limits
@@ -80,10 +91,17 @@ class Intake:
         self.ended: list[DocumentDone] = []
 
     def read(self, sources: Iterable[Source]) -> Generator[Item | None]:
-        """Read all sources; None now and then means that nothing is ready yet. Raises Stopped when told to stop."""
+        """Read all sources; None now and then means that nothing is ready yet. Raises Stopped when
+        told to stop.
+        """
         jail = Jail(self._limits)
         context = contextvars.copy_context()
-        thread = threading.Thread(target=context.run, args=(self._work, jail, iter(sources)), name="agentkit-intake", daemon=True)
+        thread = threading.Thread(
+            target=context.run,
+            args=(self._work, jail, iter(sources)),
+            name="agentkit-intake",
+            daemon=True,
+        )
         with stopping.current().on_stop(jail.stop), stopping.current().on_stop(self._room.close):
             thread.start()
             try:
@@ -134,7 +152,8 @@ class Intake:
             while pending or (pending := deque(self._admit(sources))) or self._more:
                 if pending:
                     self._read_one(jail, pending.popleft())
-        except BaseException as error:  # noqa: BLE001 - handed to the thread that takes the items, which raises it
+        except BaseException as error:  # noqa: BLE001
+            # Handed to the thread that takes the items, which raises it.
             self._items.put(error)
         else:
             self._items.put(None)
@@ -153,7 +172,12 @@ class Intake:
                 return
         self._items.put(DocumentProgress(document.id, document.name, "split"))
         pieces = split(read, self._tokenizer, self._version.max_tokens, self._version.overlap)
-        known = replace(document, media_type=read.media_type, title=read.title or document.title, pages=read.pages)
+        known = replace(
+            document,
+            media_type=read.media_type,
+            title=read.title or document.title,
+            pages=read.pages,
+        )
         packed = sections.pack(read.sections)
         seconds = time.perf_counter() - began
         self._items.put(DocumentProgress(document.id, document.name, "waiting"))
@@ -161,7 +185,9 @@ class Intake:
         self._items.put(Ready(known, read.text, pieces, seconds, packed, twin, admitted.updates))
 
     def _read_of(self, document: StoredDocument, twin: StoredDocument) -> DocumentText | None:
-        """What was read of the same content before; None when the name says that it is to be read in another way."""
+        """What was read of the same content before; None when the name says that it is to be read
+        in another way.
+        """
         if PurePath(document.name).suffix.lower() != PurePath(twin.name).suffix.lower():
             return None
         text, packed = self._store.reading(twin.id, twin.sha256) or ("", "")
@@ -171,7 +197,9 @@ class Intake:
         return DocumentText(text, sections.unpack(packed, text), twin.media_type, title, twin.pages)
 
     def _admit(self, sources: Iterator[Source]) -> list[_Admitted]:
-        """Keep the originals of the next sources and register those that are to be read, in one transaction."""
+        """Keep the originals of the next sources and register those that are to be read, in one
+        transaction.
+        """
         kept: list[tuple[Source, str, int]] = []
         failed: list[tuple[Source, DocumentError]] = []
         self._more = False
@@ -199,9 +227,13 @@ class Intake:
         return admitted
 
     def _identify(self, kept: Sequence[tuple[Source, str, int]]) -> list[_Admitted]:
-        """Of these (source, sha256, bytes), register those that are new or changed; sha256 is empty for unreadable ones."""
+        """Of these (source, sha256, bytes), register those that are new or changed; sha256 is empty
+        for unreadable ones.
+        """
         came, same = self._store.known(
-            self._version, [source.origin for source, _, _ in kept], [sha for _, sha, _ in kept if sha]
+            self._version,
+            [source.origin for source, _, _ in kept],
+            [sha for _, sha, _ in kept if sha],
         )
         new: list[_Admitted] = []
         again: list[_Admitted] = []
@@ -221,21 +253,29 @@ class Intake:
                 self._claimed |= claims
                 self.under_way[document.id] = document
                 (new if known is None else again).append(admitted)
-        self._store.register(self._version, [one.document for one in new], [one.document for one in again])
+        self._store.register(
+            self._version, [one.document for one in new], [one.document for one in again]
+        )
         return new + again
 
     def _skip(self, source: Source, known: StoredDocument) -> None:
         note = "Not changed since it was taken in."
-        self._items.put(DocumentDone(known.id, source.name, "unchanged", known.chunks, known.tokens, note=note))
+        self._items.put(
+            DocumentDone(known.id, source.name, "unchanged", known.chunks, known.tokens, note=note)
+        )
 
     def _fail(self, document: StoredDocument, error: DocumentError, seconds: float) -> None:
         self._store.close_document(document.id, "failed", str(error), seconds)
         self.finished(document.id)
-        self._items.put(DocumentDone(document.id, document.name, "failed", seconds=seconds, error=str(error)))
+        self._items.put(
+            DocumentDone(document.id, document.name, "failed", seconds=seconds, error=str(error))
+        )
 
 
 class _Room:
-    """Bounds how much text waits: `take` blocks while there is some and not enough room for more."""
+    """Bounds how much text waits: `take` blocks while there is some and not enough room for
+    more.
+    """
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -246,7 +286,9 @@ class _Room:
     def take(self, amount: int) -> None:
         """Wait for room; returns at once when closed."""
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or not self._used or self._used + amount <= self._size)
+            self._changed.wait_for(
+                lambda: self._closed or not self._used or self._used + amount <= self._size
+            )
             self._used += amount
 
     def free(self, amount: int) -> None:
@@ -262,7 +304,11 @@ class _Room:
             self._changed.notify_all()
 
 
-def _row(version: IndexVersion, source: Source, sha256: str, size: int, known: StoredDocument | None) -> StoredDocument:
+def _row(
+    version: IndexVersion, source: Source, sha256: str, size: int, known: StoredDocument | None
+) -> StoredDocument:
     title = PurePath(source.name).stem.replace("_", " ")
-    row = StoredDocument(new_id(), version.collection_id, source.name, source.origin, sha256, size, title=title)
+    row = StoredDocument(
+        new_id(), version.collection_id, source.name, source.origin, sha256, size, title=title
+    )
     return replace(row, id=known.id, created_at=known.created_at) if known else row

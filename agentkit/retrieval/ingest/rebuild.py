@@ -1,4 +1,6 @@
-"""Builds an index version of a collection from what the database has: nothing needs to be taken in again."""
+"""Builds an index version of a collection from what the database has: nothing needs to be taken in
+again.
+"""
 
 from __future__ import annotations
 
@@ -19,27 +21,41 @@ from agentkit.retrieval.types import IndexVersion, StoredDocument
 
 
 class Readings:
-    """Documents as they were read; the kept file is read once more for those whose sections are not in the database."""
+    """Documents as they were read; the kept file is read once more for those whose sections are not
+    in the database.
+    """
 
     def __init__(self, store: Store, originals: Originals, jail: Jail) -> None:
         self._store, self._originals, self._jail = store, originals, jail
 
     def of(self, document: StoredDocument) -> DocumentText:
-        """The document's text with its sections; raises DocumentError when they are not to be had, and Stopped."""
+        """The document's text with its sections; raises DocumentError when they are not to be had,
+        and Stopped.
+        """
         found = self._store.reading(document.id)
         if found is None:
-            raise DocumentError(f"{document.name} has no text any more; it was deleted or replaced meanwhile.")
+            raise DocumentError(
+                f"{document.name} has no text any more; it was deleted or replaced meanwhile."
+            )
         text, packed = found
-        parts = sections.unpack(packed, text) if packed else self._read_again(document, text).sections
+        parts = (
+            sections.unpack(packed, text) if packed else self._read_again(document, text).sections
+        )
         return DocumentText(text, parts, document.media_type, document.title, document.pages)
 
     def _read_again(self, document: StoredDocument, text: str) -> DocumentText:
         path = self._originals.path(document.sha256 or "none")
         if not path.is_file():
-            raise DocumentError(f"The original of {document.name} is not in the data folder; take the file in once more.")
+            raise DocumentError(
+                f"The original of {document.name} is not in the data folder; take the file in once"
+                " more."
+            )
         read = self._jail.read(path, document.name)
         if read.text != text:
-            raise DocumentError(f"{document.name} is read in another way now than when it was taken in; take it in once more.")
+            raise DocumentError(
+                f"{document.name} is read in another way now than when it was taken in; take it in"
+                " once more."
+            )
         self._store.keep_sections(document.id, document.sha256, sections.pack(read.sections))
         return read
 
@@ -47,8 +63,15 @@ class Readings:
 class Rebuild:
     """One build; afterwards `failed` says what could not be built."""
 
-    def __init__(self, store: Store, originals: Originals, version: IndexVersion, embedder: Embedder, limits: Limits,
-                 writer: GroupWriter) -> None:  # fmt: skip
+    def __init__(
+        self,
+        store: Store,
+        originals: Originals,
+        version: IndexVersion,
+        embedder: Embedder,
+        limits: Limits,
+        writer: GroupWriter,
+    ) -> None:
         self._store, self._originals, self._version = store, originals, version
         self._embedder, self._limits, self._writer = embedder, limits, writer
         self.failed: dict[str, str] = {}
@@ -57,7 +80,8 @@ class Rebuild:
     def run(self) -> int:
         """Build what is missing; gives the number of documents that were added.
 
-        Raises Stopped, NotFound when the version is discarded meanwhile, and what the embedder raises; what was added stays.
+        Raises Stopped, NotFound when the version is discarded meanwhile, and what the embedder
+        raises; what was added stays.
         """
         added = 0
         try:
@@ -65,7 +89,11 @@ class Rebuild:
                 readings = Readings(self._store, self._originals, jail)
                 tried: set[tuple[str, str]] = set()
                 # More than once: what is taken in or replaced during the build is missing then.
-                while left := [one for one in self._store.missing(self._version) if (one.id, one.sha256) not in tried]:
+                while left := [
+                    one
+                    for one in self._store.missing(self._version)
+                    if (one.id, one.sha256) not in tried
+                ]:
                     tried |= {(document.id, document.sha256) for document in left}
                     for group in self._groups(readings, left):
                         added += self._write(group)
@@ -79,7 +107,9 @@ class Rebuild:
             bus.emit(one)
         return sum(one.status == "indexed" for one in done)
 
-    def _groups(self, readings: Readings, documents: Sequence[StoredDocument]) -> Iterator[list[Ready]]:
+    def _groups(
+        self, readings: Readings, documents: Sequence[StoredDocument]
+    ) -> Iterator[list[Ready]]:
         """Documents that are worth to be embedded together."""
         group: list[Ready] = []
         for document in documents:
@@ -87,7 +117,10 @@ class Rebuild:
             ready = self._ready(readings, document)
             if ready:
                 group.append(ready)
-            pieces, characters = sum(len(one.pieces) for one in group), sum(len(one.text) for one in group)
+            pieces, characters = (
+                sum(len(one.pieces) for one in group),
+                sum(len(one.text) for one in group),
+            )
             if pieces >= GROUP_PIECES or len(group) >= GROUP_DOCUMENTS or characters >= ROOM:
                 yield group
                 group = []

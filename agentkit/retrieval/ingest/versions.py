@@ -1,4 +1,6 @@
-"""Index versions: how a collection is cut and embedded. A new one is built beside the one that answers, then takes its place."""
+"""Index versions: how a collection is cut and embedded. A new one is built beside the one that
+answers, then takes its place.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +43,22 @@ class VersionStatus:
 class Versions:
     """The versions of all collections; share it between threads."""
 
-    def __init__(self, store: Store, indexes: Indexes, embedders: Embedders, originals: Originals, limits: Limits,
-                 turn: threading.Lock, gate: Gate) -> None:  # fmt: skip
-        self._store, self._indexes, self._embedders, self._originals = store, indexes, embedders, originals
+    def __init__(
+        self,
+        store: Store,
+        indexes: Indexes,
+        embedders: Embedders,
+        originals: Originals,
+        limits: Limits,
+        turn: threading.Lock,
+        gate: Gate,
+    ) -> None:
+        self._store, self._indexes, self._embedders, self._originals = (
+            store,
+            indexes,
+            embedders,
+            originals,
+        )
         self._limits, self._turn, self._gate = limits, turn, gate
         self.embedders = VersionEmbedders(store.version_table, embedders)
         """The embedder of each version, as searches ask for it."""
@@ -56,7 +71,9 @@ class Versions:
         return other
 
     def listed(self, owner: str, collection: str) -> list[VersionStatus]:
-        """The collection's versions: the one that answers first, then the newest; raises NotFound."""
+        """The collection's versions: the one that answers first, then the newest; raises
+        NotFound.
+        """
         table = self._store.version_table
         found = []
         for version in table.of(self._collection(owner, collection).id):
@@ -75,38 +92,45 @@ class Versions:
         """How many vectors its index has, and how exact it is; raises NotFound."""
         return self._indexes.of(self.one(owner, version_id)).figures()
 
-    def add(self, owner: str, collection: str, *, embedder: str, max_tokens: int, overlap: int = 0) -> IndexVersion:
+    def add(
+        self, owner: str, collection: str, *, embedder: str, max_tokens: int, overlap: int = 0
+    ) -> IndexVersion:
         """A new version with nothing in it, beside the one that answers.
 
-        Raises NotFound, and ConfigError when the embedder is not there, the sizes do not fit it, or there is such a version that
+        Raises NotFound, and ConfigError when the embedder is not there, the sizes do not fit it, or
+        there is such a version that
         can still be used: one whose model has changed under its name does not count.
         """
         found = self._collection(owner, collection)
         chosen = self._fitting(embedder, max_tokens, overlap)
-        made = IndexVersion("", found.id, chosen.name, chosen.dimension, max_tokens, overlap, active=False)
+        made = IndexVersion(
+            "", found.id, chosen.name, chosen.dimension, max_tokens, overlap, active=False
+        )
         # Looked at before the transaction, in which nobody can write: a server may take its time.
         like = self._like(made)
         changed = {version.id for version in like if self.embedders.changed(version, chosen)}
         with self._store.database.transaction():
             if any(version.id not in changed for version in self._like(made)):
                 raise ConfigError(
-                    f"{collection} has a version with {embedder}, {max_tokens} tokens and an overlap of {overlap} already; "
-                    "use that one, or choose other values."
+                    f"{collection} has a version with {embedder}, {max_tokens} tokens and an"
+                    f" overlap of {overlap} already; use that one, or choose other values."
                 )
             version_id = self._store.version_table.add(made)
         return self.one(owner, version_id)
 
     def build(self, owner: str, version_id: str) -> int:
-        """Cut and embed the documents that are not yet in the version, in this thread; gives how many were added.
+        """Cut and embed the documents that are not yet in the version, in this thread; gives how
+        many were added.
 
-        Nothing needs to be given again. What answers goes on answering. Emits DocumentProgress and DocumentDone; raises Stopped
-        and NotFound; a later call goes on from there.
+        Nothing needs to be given again. What answers goes on answering. Emits DocumentProgress and
+        DocumentDone; raises Stopped and NotFound; a later call goes on from there.
         """
         version = self.one(owner, version_id)
         return 0 if version.active else self._rebuild(version).run()
 
     def promote(self, owner: str, version_id: str) -> None:
-        """Let the version answer from now on, after building what it lacks. The one that answered stays, to go back to.
+        """Let the version answer from now on, after building what it lacks. The one that answered
+        stays, to go back to.
 
         Raises NotFound, Stopped, and ConfigError when documents could not be built.
         """
@@ -121,25 +145,40 @@ class Versions:
                 self._store.version_table.promote(version)
 
     def discard(self, owner: str, version_id: str) -> None:
-        """Remove a version that does not answer; raises NotFound, and ConfigError for the one that answers."""
+        """Remove a version that does not answer; raises NotFound, and ConfigError for the one that
+        answers.
+        """
         with self._turn, self._store.database.transaction():
             version = self.one(owner, version_id)
             if version.active:
-                raise ConfigError("This index version answers; let another one answer before you discard it.")
+                raise ConfigError(
+                    "This index version answers; let another one answer before you discard it."
+                )
             self._store.version_table.remove(version)
         self._indexes.drop(version)
 
-    def preview(self, owner: str, document_id: str, *, embedder: str, max_tokens: int, overlap: int = 0) -> Sequence[Piece]:
-        """How the document would be cut; nothing is stored. Raises NotFound, ConfigError, and DocumentError without a text."""
+    def preview(
+        self, owner: str, document_id: str, *, embedder: str, max_tokens: int, overlap: int = 0
+    ) -> Sequence[Piece]:
+        """How the document would be cut; nothing is stored. Raises NotFound, ConfigError, and
+        DocumentError without a text.
+        """
         document = self._store.document(owner, document_id)
         if document is None:
             raise NotFound(f"There is no document {document_id!r}; it may have been deleted.")
         chosen = self._fitting(embedder, max_tokens, overlap)
         with Jail(self._limits) as jail:
-            return split(Readings(self._store, self._originals, jail).of(document), chosen, max_tokens, overlap)
+            return split(
+                Readings(self._store, self._originals, jail).of(document),
+                chosen,
+                max_tokens,
+                overlap,
+            )
 
     def check_model(self, version: IndexVersion) -> None:
-        """Raise ConfigError when the version's embedder is not there or answers differently than when the version was made."""
+        """Raise ConfigError when the version's embedder is not there or answers differently than
+        when the version was made.
+        """
         self.embedders.of(version)
 
     def _collection(self, owner: str, name: str) -> Collection:
@@ -168,12 +207,17 @@ class Versions:
         """Build what is missing; raises ConfigError when something cannot be."""
         work = self._rebuild(version)
         work.run()
-        failed = [document for document in self._store.missing(version) if document.id in work.failed]
+        failed = [
+            document for document in self._store.missing(version) if document.id in work.failed
+        ]
         if failed:
-            names = ", ".join(document.name for document in failed[:_NAMED]) + (", ..." if len(failed) > _NAMED else "")
+            names = ", ".join(document.name for document in failed[:_NAMED]) + (
+                ", ..." if len(failed) > _NAMED else ""
+            )
             raise ConfigError(
-                f"The version cannot answer: {len(failed):,} of the documents could not be built ({names}). "
-                f"{work.failed[failed[0].id]} Delete these documents or take them in again, then try once more."
+                f"The version cannot answer: {len(failed):,} of the documents could not be built"
+                f" ({names}). {work.failed[failed[0].id]} Delete these documents or take them in"
+                " again, then try once more."
             )
 
     def _like(self, made: IndexVersion) -> list[IndexVersion]:

@@ -1,4 +1,6 @@
-"""The first stage of a search, over indexes of one embedder: chunks near in meaning, chunks with the same words, or both."""
+"""The first stage of a search, over indexes of one embedder: chunks near in meaning, chunks with
+the same words, or both.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
     import numpy as np
 
 _FEW = 2_000
-"""So many allowed chunks are given to the lexical index as a set; of more, it is asked for more hits than needed instead."""
+"""So many allowed chunks are given to the lexical index as a set; of more, it is asked for more
+hits than needed instead.
+"""
 _MORE = (4, 16)
 """How many times more hits are asked for then, one after the other."""
 
@@ -63,14 +67,18 @@ class Timings(dict[str, float]):
 class Candidates:
     """One query to parts whose vectors can be compared."""
 
-    def __init__(self, parts: Sequence[Part], timings: Timings, query: str, embedder: Embedder | None) -> None:
+    def __init__(
+        self, parts: Sequence[Part], timings: Timings, query: str, embedder: Embedder | None
+    ) -> None:
         self._parts, self._timings, self._query = parts, timings, query
         self._vector = self._embed(query, embedder) if embedder and query.strip() else None
         self._found: dict[int, Candidate] = {}
         self._shares: dict[int, float] = {}
 
     def find(self, mode: Mode, depth: int) -> list[Candidate]:
-        """The candidates, best first: at most `depth` of each stage. Lexical mode needs no embedder."""
+        """The candidates, best first: at most `depth` of each stage. Lexical mode needs no
+        embedder.
+        """
         self._found, self._shares = {}, {}
         if self._vector is not None:
             self._note_meaning(self._by_meaning(self._vector, depth))
@@ -86,7 +94,9 @@ class Candidates:
         tokens = len(embedder.offsets(query)) + 2
         try:
             with self._timings.of("embed"):
-                vector: np.ndarray = checked(embedder.embed([query]), 1, self._parts[0].version.dimension, embedder.name)[0]
+                vector: np.ndarray = checked(
+                    embedder.embed([query]), 1, self._parts[0].version.dimension, embedder.name
+                )[0]
         except ModelError as error:
             emit_embedding(embedder, tokens, time.perf_counter() - started, error)
             raise
@@ -99,18 +109,25 @@ class Candidates:
             ranking: Ranking = []
             for part in self._parts:
                 ids, scores = part.index.nearest(vector, depth, part.allowed)
-                ranking += [(score, Candidate(number, part)) for number, score in zip(ids, scores, strict=True)]
+                ranking += [
+                    (score, Candidate(number, part))
+                    for number, score in zip(ids, scores, strict=True)
+                ]
             return _best(ranking, self._parts, depth)
 
     def _by_words(self, depth: int) -> Ranking:
-        """Candidates with the share of the highest score that is possible in their index, so that several can be compared."""
+        """Candidates with the share of the highest score that is possible in their index, so that
+        several can be compared.
+        """
         with self._timings.of("lexical"):
             ranking: Ranking = []
             for part in self._parts:
                 ids, scores = _matching(part, self._query, depth)
                 ceiling = (part.index.ceiling(self._query) if ids else 0.0) or 1.0
                 for number, score in zip(ids, scores, strict=True):
-                    ranking.append((min(1.0, score / ceiling), Candidate(number, part, {"lexical": score})))
+                    ranking.append(
+                        (min(1.0, score / ceiling), Candidate(number, part, {"lexical": score}))
+                    )
             return _best(ranking, self._parts, depth)
 
     def _note_meaning(self, ranking: Ranking) -> None:
@@ -126,7 +143,9 @@ class Candidates:
             one.score = self._shares[one.id] = share
 
     def _fuse(self, vector: np.ndarray) -> None:
-        """Give every candidate its cosine and its fused score; one that has just been deleted drops out."""
+        """Give every candidate its cosine and its fused score; one that has just been deleted drops
+        out.
+        """
         import numpy as np
 
         ids, vectors = vectors_of(list(self._found.values()))
@@ -142,7 +161,9 @@ class Candidates:
 
 
 def vectors_of(candidates: Sequence[Candidate]) -> tuple[list[int], np.ndarray]:
-    """Ids (n) and vectors (n, dimension) of those of one embedder's candidates that are still there."""
+    """Ids (n) and vectors (n, dimension) of those of one embedder's candidates that are still
+    there.
+    """
     import numpy as np
 
     ids: list[int] = []
@@ -151,7 +172,9 @@ def vectors_of(candidates: Sequence[Candidate]) -> tuple[list[int], np.ndarray]:
         found, vectors = part.index.vectors([one.id for one in candidates if one.part is part])
         ids += found
         parts.append(vectors)
-    return ids, parts[0] if len(parts) == 1 else np.concatenate(parts or [np.empty((0, 0), dtype=np.float32)])
+    return ids, parts[0] if len(parts) == 1 else np.concatenate(
+        parts or [np.empty((0, 0), dtype=np.float32)]
+    )
 
 
 def _matching(part: Part, query: str, depth: int) -> tuple[list[int], list[float]]:

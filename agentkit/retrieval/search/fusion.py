@@ -1,13 +1,16 @@
 """Two rankings made into one, by scores that mean the same for every query.
 
-- Evidence: the mean of the cosine and of BM25's share of what it could reach at most. A sum of scores of known range beats a
-  sum of ranks and needs no tuning (Bruch, Gai and Ingber 2022, arXiv:2210.11934: normalisation by theoretical bounds).
-- Neighbours: each candidate takes a part of its score from those most like it, as close passages answer the same questions
-  (Diaz 2005, "Regularizing ad hoc retrieval scores").
-- Feedback: the query's vector is moved towards the best three candidates, as their words tell what the query left out
-  (Rocchio 1971; with vectors of a model and few passages: Li et al. 2021, arXiv:2108.11044).
+- Evidence: the mean of the cosine and of BM25's share of what it could reach at most. A sum of
+  scores of known range beats a sum of ranks and needs no tuning (Bruch, Gai and Ingber 2022,
+  arXiv:2210.11934: normalisation by theoretical bounds).
+- Neighbours: each candidate takes a part of its score from those most like it, as close passages
+  answer the same questions (Diaz 2005, "Regularizing ad hoc retrieval scores").
+- Feedback: the query's vector is moved towards the best three candidates, as their words tell what
+  the query left out (Rocchio 1971; with vectors of a model and few passages: Li et al. 2021,
+  arXiv:2108.11044).
 
-The last two give the order. They raise good and bad passages alike, so the scores are then scaled to the best evidence.
+The last two give the order. They raise good and bad passages alike, so the scores are then scaled
+to the best evidence.
 """
 
 from __future__ import annotations
@@ -23,14 +26,18 @@ NEIGHBOUR_WEIGHT = 0.3
 FEEDBACK = 3
 FEEDBACK_WEIGHT = 0.5
 POOL = 100
-"""Candidates, best first, that are compared with each other; the others follow them in the order of their evidence."""
+"""Candidates, best first, that are compared with each other; the others follow them in the order of
+their evidence.
+"""
 
 
 def fuse(dense: np.ndarray, lexical: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Scores (n), 0 to 1, of candidates with these cosines (n), lexical shares (n, 0 where none) and vectors (n, dimension).
+    """Scores (n), 0 to 1, of candidates with these cosines (n), lexical shares (n, 0 where none)
+    and vectors (n, dimension).
 
-    A lexical share is the BM25 score divided by `LexicalIndex.ceiling(query)` of the index that it comes from. The best score is
-    the highest mean of cosine and share among the candidates, so that it can be compared between queries.
+    A lexical share is the BM25 score divided by `LexicalIndex.ceiling(query)` of the index that it
+    comes from. The best score is the highest mean of cosine and share among the candidates, so that
+    it can be compared between queries.
     """
     evidence = _mixed(dense, lexical)
     if len(evidence) <= 2 * NEIGHBOURS:
@@ -43,7 +50,9 @@ def fuse(dense: np.ndarray, lexical: np.ndarray, vectors: np.ndarray) -> np.ndar
     return fused
 
 
-def _regularised(evidence: np.ndarray, dense: np.ndarray, lexical: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+def _regularised(
+    evidence: np.ndarray, dense: np.ndarray, lexical: np.ndarray, vectors: np.ndarray
+) -> np.ndarray:
     nearest, weights = _neighbours(vectors)
     best = (-_evened(evidence, nearest, weights)).argsort(kind="stable")[:FEEDBACK]
     order = _evened(_mixed(_with_feedback(dense, vectors, best), lexical), nearest, weights)
@@ -52,12 +61,16 @@ def _regularised(evidence: np.ndarray, dense: np.ndarray, lexical: np.ndarray, v
 
 
 def _mixed(dense: np.ndarray, lexical: np.ndarray) -> np.ndarray:
-    mixed: np.ndarray = DENSE_WEIGHT * dense.clip(0.0, 1.0) + (1 - DENSE_WEIGHT) * lexical.clip(0.0, 1.0)
+    mixed: np.ndarray = DENSE_WEIGHT * dense.clip(0.0, 1.0) + (1 - DENSE_WEIGHT) * lexical.clip(
+        0.0, 1.0
+    )
     return mixed
 
 
 def _with_feedback(dense: np.ndarray, vectors: np.ndarray, best: np.ndarray) -> np.ndarray:
-    """Cosines (n) to the query's vector plus a part of the mean of the best ones; the cosines stand for the query itself."""
+    """Cosines (n) to the query's vector plus a part of the mean of the best ones; the cosines stand
+    for the query itself.
+    """
     mean = FEEDBACK_WEIGHT * vectors[best].mean(0)
     length = (1 + 2 * FEEDBACK_WEIGHT * dense[best].mean() + mean @ mean) ** 0.5
     moved: np.ndarray = (dense + vectors @ mean) / max(float(length), 1e-9)
@@ -65,7 +78,9 @@ def _with_feedback(dense: np.ndarray, vectors: np.ndarray, best: np.ndarray) -> 
 
 
 def _neighbours(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Places and weights (n, NEIGHBOURS) of those most like each one; the weights of one sum to 1, or are all 0."""
+    """Places and weights (n, NEIGHBOURS) of those most like each one; the weights of one sum to 1,
+    or are all 0.
+    """
     import numpy as np
 
     alike = vectors @ vectors.T
@@ -77,5 +92,7 @@ def _neighbours(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _evened(scores: np.ndarray, nearest: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    evened: np.ndarray = (1 - NEIGHBOUR_WEIGHT) * scores + NEIGHBOUR_WEIGHT * (weights * scores[nearest]).sum(1)
+    evened: np.ndarray = (1 - NEIGHBOUR_WEIGHT) * scores + NEIGHBOUR_WEIGHT * (
+        weights * scores[nearest]
+    ).sum(1)
     return evened

@@ -1,6 +1,8 @@
-"""From ranked chunks to the passages that are given: near-duplicates collapsed, variety, neighbours merged.
+"""From ranked chunks to the passages that are given: near-duplicates collapsed, variety, neighbours
+merged.
 
-Variety is maximal marginal relevance (Carbonell and Goldstein 1998, "The use of MMR, diversity-based reranking").
+Variety is maximal marginal relevance (Carbonell and Goldstein 1998, "The use of MMR,
+diversity-based reranking").
 """
 
 from __future__ import annotations
@@ -26,16 +28,38 @@ _GAP = 200
 _SAME_WORDS = 0.9
 """Share of words (of all that either text has) that near-duplicates have in common, at least."""
 _WORD = re.compile(r"\w+")
-_TURNS = frozenset({
-    "no", "not", "never", "without", "except", "nicht", "kein", "keine", "keinen", "keiner", "nie", "ohne", "außer", "non", "ne",
-    "pas", "jamais", "sans", "nunca", "sin",
-})  # fmt: skip
+_TURNS = frozenset(
+    {
+        "no",
+        "not",
+        "never",
+        "without",
+        "except",
+        "nicht",
+        "kein",
+        "keine",
+        "keinen",
+        "keiner",
+        "nie",
+        "ohne",
+        "außer",
+        "non",
+        "ne",
+        "pas",
+        "jamais",
+        "sans",
+        "nunca",
+        "sin",
+    }
+)
 """Words that turn what is said around; texts that differ in one of them say different things."""
 
 
 @dataclass(eq=False, slots=True)
 class Passage:
-    """A chunk, or neighbouring ones of a document, to be given as one; `text` is the document's from `start` to `end`."""
+    """A chunk, or neighbouring ones of a document, to be given as one; `text` is the document's
+    from `start` to `end`.
+    """
 
     best: Candidate
     document_id: str
@@ -58,23 +82,46 @@ class Passage:
     def of(cls, candidate: Candidate, row: IndexRow) -> Passage:
         """The passage that the chunk alone is; `row` is what the table of chunks shows of it."""
         return cls(
-            candidate, row["document_id"], row["document"], row["page"], row["heading"], row["place"], row["start"], row["end"],
-            row["text"], row["ordinal"], (candidate.id,),
-        )  # fmt: skip
+            candidate,
+            row["document_id"],
+            row["document"],
+            row["page"],
+            row["heading"],
+            row["place"],
+            row["start"],
+            row["end"],
+            row["text"],
+            row["ordinal"],
+            (candidate.id,),
+        )
 
     def to_hit(self, rank: int) -> Hit:
         """The passage as it is given."""
         return Hit(
-            rank, self.best.score, self.best.id, self.document_id, self.document, self.page, self.heading, self.place,
-            self.start, self.end, self.text, self.best.scores, self.ids, tuple(self.also_in),
-        )  # fmt: skip
+            rank,
+            self.best.score,
+            self.best.id,
+            self.document_id,
+            self.document,
+            self.page,
+            self.heading,
+            self.place,
+            self.start,
+            self.end,
+            self.text,
+            self.best.scores,
+            self.ids,
+            tuple(self.also_in),
+        )
 
 
 def collapse(found: Sequence[Passage], alike: np.ndarray, least: float) -> list[int]:
-    """The numbers of those that stay, when near-duplicates of better ones are left out; the better ones are told their names.
+    """The numbers of those that stay, when near-duplicates of better ones are left out; the better
+    ones are told their names.
 
-    `alike` (n, n) has the cosines, best passage first. The texts must be alike too, since a vector hardly shows that a number
-    differs; the same words are enough, since titles and headings are in the vectors.
+    `alike` (n, n) has the cosines, best passage first. The texts must be alike too, since a vector
+    hardly shows that a number differs; the same words are enough, since titles and headings are in
+    the vectors.
     """
     import numpy as np
 
@@ -82,7 +129,9 @@ def collapse(found: Sequence[Passage], alike: np.ndarray, least: float) -> list[
     kinds = {text: kind for kind, text in enumerate(texts)}
     kind = np.array([kinds[text] for text in texts])
     stay = dict.fromkeys(range(len(found)))
-    for worse, better in np.argwhere(np.tril((alike >= least) | (kind[:, None] == kind), -1)).tolist():
+    for worse, better in np.argwhere(
+        np.tril((alike >= least) | (kind[:, None] == kind), -1)
+    ).tolist():
         if worse in stay and better in stay and same_content(texts[worse], texts[better]):
             del stay[worse]
             _tell(found[better], found[worse])
@@ -90,7 +139,9 @@ def collapse(found: Sequence[Passage], alike: np.ndarray, least: float) -> list[
 
 
 def same_content(one: str, two: str) -> bool:
-    """Whether two texts have nearly the same words, and the same numbers and negations in the same order."""
+    """Whether two texts have nearly the same words, and the same numbers and negations in the same
+    order.
+    """
     return _same(_WORD.findall(one.casefold()), _WORD.findall(two.casefold()))
 
 
@@ -108,10 +159,14 @@ def _decides(word: str) -> bool:
     return word in _TURNS or not word.isalpha()
 
 
-def diversify(scores: Sequence[float], alike: np.ndarray, diversity: float) -> tuple[list[int], list[float]]:
-    """The order in which each is good and differs from those before it, and the value that each was chosen by.
+def diversify(
+    scores: Sequence[float], alike: np.ndarray, diversity: float
+) -> tuple[list[int], list[float]]:
+    """The order in which each is good and differs from those before it, and the value that each was
+    chosen by.
 
-    `alike` (n, n) has the cosines. The scores count as shares of the best, so that any kind of score will do.
+    `alike` (n, n) has the cosines. The scores count as shares of the best, so that any kind of
+    score will do.
     """
     import numpy as np
 
@@ -132,9 +187,11 @@ def diversify(scores: Sequence[float], alike: np.ndarray, diversity: float) -> t
 
 
 def merge(ranked: Sequence[Passage], most: int) -> list[Passage]:
-    """The first `most` passages, best first, in which neighbours are one; the text of those is still to be read.
+    """The first `most` passages, best first, in which neighbours are one; the text of those is
+    still to be read.
 
-    A merged passage stands where the better one stood. Neighbours follow each other on one page and under one top heading.
+    A merged passage stands where the better one stood. Neighbours follow each other on one page and
+    under one top heading.
     """
     merged: list[Passage] = []
     starts: dict[tuple[str, int], Passage] = {}
@@ -143,9 +200,13 @@ def merge(ranked: Sequence[Passage], most: int) -> list[Passage]:
         if len(merged) == most:
             break
         merged.append(one)
-        for other in (ends.get((one.document_id, one.first)), starts.get((one.document_id, one.first + len(one.ids)))):
+        for other in (
+            ends.get((one.document_id, one.first)),
+            starts.get((one.document_id, one.first + len(one.ids))),
+        ):
             if other is not None and _fit(one, other):
-                # `other` ranks higher than what it takes in, unless that has just taken in the neighbour on its other side
+                # `other` ranks higher than what it takes in, unless that has just taken in the
+                # neighbour on its other side
                 first, second = sorted((one, other), key=merged.index)
                 merged.remove(second)
                 _join(first, second)
@@ -156,9 +217,13 @@ def merge(ranked: Sequence[Passage], most: int) -> list[Passage]:
 
 
 def trim(passages: Sequence[Passage]) -> None:
-    """Cut from passages what chunks repeat of the ones before them, where that is in another passage."""
+    """Cut from passages what chunks repeat of the ones before them, where that is in another
+    passage.
+    """
     before: Passage | None = None
-    for one in sorted(passages, key=lambda passage: (passage.document_id, passage.start, passage.end)):
+    for one in sorted(
+        passages, key=lambda passage: (passage.document_id, passage.start, passage.end)
+    ):
         if before and before.document_id == one.document_id and one.start < before.end < one.end:
             text = one.text[before.end - one.start :]
             kept = text.lstrip()
@@ -186,9 +251,15 @@ def _join(better: Passage, worse: Passage) -> None:
     first, second = sorted((better, worse), key=lambda passage: passage.first)
     better.heading, better.place, better.ids, better.first, better.start, better.end = (
         _shared(first.heading, second.heading),
-        places.join(first.place, second.place), first.ids + second.ids, first.first, first.start, max(first.end, second.end),
-    )  # fmt: skip
-    better.also_in = [name for name in dict.fromkeys(better.also_in + worse.also_in) if name != better.document]
+        places.join(first.place, second.place),
+        first.ids + second.ids,
+        first.first,
+        first.start,
+        max(first.end, second.end),
+    )
+    better.also_in = [
+        name for name in dict.fromkeys(better.also_in + worse.also_in) if name != better.document
+    ]
     better.twins += worse.twins
 
 

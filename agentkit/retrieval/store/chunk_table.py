@@ -37,22 +37,35 @@ class IndexRow(TypedDict):
 
 
 class ChunkTable:
-    """Reading and writing of chunks; the owner is checked where a method takes one, else by whoever gave the ids."""
+    """Reading and writing of chunks; the owner is checked where a method takes one, else by whoever
+    gave the ids.
+    """
 
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    def listed(self, version: IndexVersion, document_id: str, offset: int, limit: int) -> list[Chunk]:
+    def listed(
+        self, version: IndexVersion, document_id: str, offset: int, limit: int
+    ) -> list[Chunk]:
         """The document's chunks in this version, in order."""
-        sql = f"select {_CHUNK} from chunks k where version_id = ? and document_id = ? order by ordinal limit ? offset ?"
-        return [Chunk(**row) for row in self.database.rows(sql, [version.id, document_id, limit, offset])]
+        sql = (
+            f"select {_CHUNK} from chunks k where version_id = ? and document_id = ? order by"
+            " ordinal limit ? offset ?"
+        )
+        return [
+            Chunk(**row)
+            for row in self.database.rows(sql, [version.id, document_id, limit, offset])
+        ]
 
     def embedded(
         self, version: IndexVersion, document_id: str
     ) -> tuple[list[tuple[str, str]], np.ndarray]:
-        """(heading, text) of the document's chunks in this version, in order, and their vectors (n, dimension)."""
+        """(heading, text) of the document's chunks in this version, in order, and their vectors (n,
+        dimension).
+        """
         found = self.database.arrow(
-            "select heading, text, embedding from chunks where version_id = ? and document_id = ? order by ordinal",
+            "select heading, text, embedding from chunks where version_id = ? and document_id = ?"
+            " order by ordinal",
             [version.id, document_id],
         )
         headings, texts = (found.column(name).to_pylist() for name in ("heading", "text"))
@@ -74,16 +87,29 @@ class ChunkTable:
     def last_change(self, version: IndexVersion) -> int:
         """The number of the last change to this version's chunks."""
         added = self.database.value("select max(id) from chunks where version_id = ?", [version.id])
-        removed = self.database.value("select max(change) from tombstones where version_id = ?", [version.id])
+        removed = self.database.value(
+            "select max(change) from tombstones where version_id = ?", [version.id]
+        )
         return max(int(added or 0), int(removed or 0))
 
     def chunk_ids(self, version: IndexVersion) -> list[int]:
         """The ids of all chunks of the version."""
-        return [row["id"] for row in self.database.rows("select id from chunks where version_id = ?", [version.id])]
+        return [
+            row["id"]
+            for row in self.database.rows(
+                "select id from chunks where version_id = ?", [version.id]
+            )
+        ]
 
-    def vectors_added(self, version: IndexVersion, after: int, until: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
-        """Ids (n) and vectors (n, dimension) of the first `limit` chunks added after one change and until another."""
-        return self._vectors(version, "id > ? and id <= ? order by id limit ?", [after, until, limit])
+    def vectors_added(
+        self, version: IndexVersion, after: int, until: int, limit: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Ids (n) and vectors (n, dimension) of the first `limit` chunks added after one change and
+        until another.
+        """
+        return self._vectors(
+            version, "id > ? and id <= ? order by id limit ?", [after, until, limit]
+        )
 
     def passages(self, version: IndexVersion, ids: Sequence[int]) -> dict[int, IndexRow]:
         """What a hit shows of each of the chunks that is there."""
@@ -101,10 +127,15 @@ class ChunkTable:
         sql = f"{_ROWS} where k.version_id = ? and k.id > ? and k.id <= ? order by k.id limit ?"
         return self.database.arrow(sql, [version.id, after, until, limit])
 
-    def texts_added(self, version: IndexVersion, after: int, until: int, limit: int) -> list[IndexRow]:
+    def texts_added(
+        self, version: IndexVersion, after: int, until: int, limit: int
+    ) -> list[IndexRow]:
         """The first `limit` chunks added after one change and until another."""
         sql = f"{_ROWS} where k.version_id = ? and k.id > ? and k.id <= ? order by k.id limit ?"
-        return [cast(IndexRow, row) for row in self.database.rows(sql, [version.id, after, until, limit])]
+        return [
+            cast(IndexRow, row)
+            for row in self.database.rows(sql, [version.id, after, until, limit])
+        ]
 
     def removed(self, version: IndexVersion, after: int, until: int) -> list[int]:
         """Ids of the chunks removed after one change and until another."""
@@ -114,15 +145,26 @@ class ChunkTable:
     def forget_removed(self, version: IndexVersion, until: int) -> None:
         """Drop the notes of removals that every saved index has seen."""
         with self.database.transaction():
-            self.database.execute("delete from tombstones where version_id = ? and change < ?", [version.id, until])
+            self.database.execute(
+                "delete from tombstones where version_id = ? and change < ?", [version.id, until]
+            )
 
-    def insert(self, version: IndexVersion, pieces: Sequence[tuple[str, int, Piece]], vectors: np.ndarray) -> None:
-        """Add (document id, number in it, piece) with their vectors (n, dimension), in the caller's transaction."""
+    def insert(
+        self, version: IndexVersion, pieces: Sequence[tuple[str, int, Piece]], vectors: np.ndarray
+    ) -> None:
+        """Add (document id, number in it, piece) with their vectors (n, dimension), in the caller's
+        transaction.
+        """
         import numpy as np
         import pyarrow
 
         self.database.touch(CHANGES)
-        ids = [row["id"] for row in self.database.rows("select nextval('changes') as id from range(?)", [len(pieces)])]
+        ids = [
+            row["id"]
+            for row in self.database.rows(
+                "select nextval('changes') as id from range(?)", [len(pieces)]
+            )
+        ]
         starts = np.arange(len(pieces) + 1, dtype=np.int32) * version.dimension
         columns: dict[str, Any] = {
             "id": sorted(ids),
@@ -136,17 +178,24 @@ class ChunkTable:
         self.database.insert_arrow("chunks", pyarrow.table(columns))
 
     def remove(self, document_ids: Sequence[str]) -> None:
-        """Remove all chunks of these documents and note it for the indexes, in the caller's transaction."""
+        """Remove all chunks of these documents and note it for the indexes, in the caller's
+        transaction.
+        """
         self.database.touch(CHANGES)
         chosen, given = f"from chunks where document_id in {LISTED}", [list(document_ids)]
-        self.database.execute(f"insert into tombstones select nextval('changes'), version_id, id {chosen}", given)
+        self.database.execute(
+            f"insert into tombstones select nextval('changes'), version_id, id {chosen}", given
+        )
         self.database.execute(f"delete {chosen}", given)
 
-    def _vectors(self, version: IndexVersion, condition: str, values: Sequence[object]) -> tuple[np.ndarray, np.ndarray]:
+    def _vectors(
+        self, version: IndexVersion, condition: str, values: Sequence[object]
+    ) -> tuple[np.ndarray, np.ndarray]:
         import numpy as np
 
         found = self.database.arrow(
-            f"select id, embedding from chunks where version_id = ? and {condition}", [version.id, *values]
+            f"select id, embedding from chunks where version_id = ? and {condition}",
+            [version.id, *values],
         )
         return found.column("id").to_numpy().astype(np.int64), _matrix(found, version.dimension)
 
@@ -169,14 +218,25 @@ def _matrix(found: pyarrow.Table, dimension: int) -> np.ndarray:
 
 
 def _numbers(ids: Sequence[int]) -> str:
-    """Numbers for an `in (...)`; as literals, because a plan with thousands of parameters is slow to prepare."""
+    """Numbers for an `in (...)`; as literals, because a plan with thousands of parameters is slow
+    to prepare.
+    """
     return ", ".join(str(int(number)) for number in ids)
 
 
 _COLUMNS = {
-    "text": "text", "heading": "heading", "page": "page", "place": "place", "start_at": "start", "end_at": "end",
+    "text": "text",
+    "heading": "heading",
+    "page": "page",
+    "place": "place",
+    "start_at": "start",
+    "end_at": "end",
     "tokens": "tokens",
-}  # fmt: skip
-_CHUNK = 'k.id, k.document_id, k.ordinal, k.text, k.heading, k.page, k.place, k.start_at as start, k.end_at as "end", k.tokens'
-_ROWS = """select k.id, k.document_id, d.name as document, d.title, k.ordinal, k.text, k.heading, k.page, k.place,
+}
+_CHUNK = (
+    "k.id, k.document_id, k.ordinal, k.text, k.heading, k.page, k.place, k.start_at as start,"
+    ' k.end_at as "end", k.tokens'
+)
+_ROWS = """select k.id, k.document_id, d.name as document, d.title, k.ordinal, k.text, k.heading,
+k.page, k.place,
     k.start_at as start, k.end_at as "end" from chunks k join documents d on d.id = k.document_id"""

@@ -1,6 +1,7 @@
 """Exact search: where a text or a regular expression stands in the documents.
 
-DuckDB does the matching, with RE2: its time is linear in the text whatever the expression is, where Python's `re` could hang.
+DuckDB does the matching, with RE2: its time is linear in the text whatever the expression is, where
+Python's `re` could hang.
 """
 
 from __future__ import annotations
@@ -42,12 +43,21 @@ class Match:
     """The lines that it stands in, as far as they are in its chunk; long ones are cut around it."""
 
 
-def find(chunks: ChunkTable, version: IndexVersion, scope: Scope, pattern: str, regex: bool, match_case: bool,
-         limit: int) -> list[Match]:  # fmt: skip
-    """The first `limit` places, by the documents' names and then in their order; places never overlap, and none is empty.
+def find(
+    chunks: ChunkTable,
+    version: IndexVersion,
+    scope: Scope,
+    pattern: str,
+    regex: bool,
+    match_case: bool,
+    limit: int,
+) -> list[Match]:
+    """The first `limit` places, by the documents' names and then in their order; places never
+    overlap, and none is empty.
 
-    In an expression `^` and `$` stand for the ends of lines, and a dot for anything but a line's end. Raises ConfigError for an
-    empty pattern, a limit below 1, or an expression that RE2 does not know.
+    In an expression `^` and `$` stand for the ends of lines, and a dot for anything but a line's
+    end. Raises ConfigError for an empty pattern, a limit below 1, or an expression that RE2 does
+    not know.
     """
     expression = _expression(chunks, pattern, regex, match_case)
     if limit < 1:
@@ -59,11 +69,19 @@ def find(chunks: ChunkTable, version: IndexVersion, scope: Scope, pattern: str, 
     return [_match(rows[number], span) for number, span in enumerate(spans) if number in rows]
 
 
-def find_passages(chunks: ChunkTable, versions: Sequence[IndexVersion], scope: Scope, text: str, top_k: int,
-                  collection: str) -> list[Hit]:  # fmt: skip
-    """The first `top_k` chunks in which exactly this text stands, in capitals or not; emits Retrieved. Raises ConfigError.
+def find_passages(
+    chunks: ChunkTable,
+    versions: Sequence[IndexVersion],
+    scope: Scope,
+    text: str,
+    top_k: int,
+    collection: str,
+) -> list[Hit]:
+    """The first `top_k` chunks in which exactly this text stands, in capitals or not; emits
+    Retrieved. Raises ConfigError.
 
-    Of chunks that are the same from their first letter to the last one is given, with the names of the other documents.
+    Of chunks that are the same from their first letter to the last one is given, with the names of
+    the other documents.
     """
     started = time.perf_counter()
     same: dict[str, list[IndexRow]] = {}
@@ -77,7 +95,15 @@ def find_passages(chunks: ChunkTable, versions: Sequence[IndexVersion], scope: S
         if len(same) >= top_k:
             break
     hits = [_hit(rank, rows) for rank, rows in enumerate(list(same.values())[:top_k], start=1)]
-    bus.emit(Retrieved(text, collection, "exact", [hit.to_json() for hit in hits], time.perf_counter() - started))
+    bus.emit(
+        Retrieved(
+            text,
+            collection,
+            "exact",
+            [hit.to_json() for hit in hits],
+            time.perf_counter() - started,
+        )
+    )
     return hits
 
 
@@ -85,17 +111,23 @@ def _expression(chunks: ChunkTable, pattern: str, regex: bool, match_case: bool)
     if not pattern.strip():
         raise ConfigError("There is nothing to look for; type a text or a regular expression.")
     if len(pattern) > _LONGEST_PATTERN:
-        raise ConfigError(f"The pattern has {len(pattern):,} characters; give at most {_LONGEST_PATTERN:,}.")
-    expression = ("(?m-s)" if match_case else "(?im-s)") + (pattern if regex else re.escape(pattern))
+        raise ConfigError(
+            f"The pattern has {len(pattern):,} characters; give at most {_LONGEST_PATTERN:,}."
+        )
+    expression = ("(?m-s)" if match_case else "(?im-s)") + (
+        pattern if regex else re.escape(pattern)
+    )
     try:
         empty = chunks.database.value("select regexp_matches('', ?)", [expression])
     except AgentkitError:
         raise  # the database cannot be used
-    except Exception as error:  # DuckDB's own, which only the database's module knows; nothing but the expression can be wrong
+    except Exception as error:
+        # DuckDB's own, which only the database's module knows; nothing but the expression can be
+        # wrong
         reason = str(error).splitlines()[0].removeprefix("Invalid Input Error: ")
         raise ConfigError(
-            f"{pattern!r} is no regular expression that can be used ({reason}); mend it, or look for it as plain text. "
-            "The syntax is RE2's, without look-around and back-references."
+            f"{pattern!r} is no regular expression that can be used ({reason}); mend it, or look"
+            " for it as plain text. The syntax is RE2's, without look-around and back-references."
         ) from error
     if empty:
         raise _fits_nothing(pattern)
@@ -103,7 +135,10 @@ def _expression(chunks: ChunkTable, pattern: str, regex: bool, match_case: bool)
 
 
 def _fits_nothing(pattern: str) -> ConfigError:
-    return ConfigError(f"{pattern!r} fits where nothing stands, so everywhere; write it so that it needs a character at least.")
+    return ConfigError(
+        f"{pattern!r} fits where nothing stands, so everywhere; write it so that it needs a"
+        " character at least."
+    )
 
 
 def _spans(
@@ -117,9 +152,11 @@ def _spans(
     # Only lengths leave the database: what lies before each match, and the match itself.
     sql = f"""with ranges as ({ranges}), wanted as (
             select d.id, d.name, r.low, substring(t.text, r.low + 1, r.high - r.low) as text
-            from documents d join ranges r on r.document_id = d.id join texts t on t.document_id = d.id where {inside}),
+            from documents d join ranges r on r.document_id = d.id join texts t
+            on t.document_id = d.id where {inside}),
         fitting as (select * from wanted where regexp_matches(text, ?) order by name, id limit ?)
-        select id, low, list_transform(regexp_split_to_array(text, ?)[1:?], lambda part: length(part)) as gaps,
+        select id, low, list_transform(regexp_split_to_array(text, ?)[1:?],
+        lambda part: length(part)) as gaps,
             list_transform(regexp_extract_all(text, ?)[1:?], lambda part: length(part)) as sizes
         from fitting order by name, id"""
     given = [version.id, *numbers, *values, expression, limit, expression, limit, expression, limit]
@@ -130,19 +167,28 @@ def _spans(
             position += gap + size
 
 
-def _chunks_at(chunks: ChunkTable, version: IndexVersion, scope: Scope, spans: Sequence[tuple[str, int, int]]) -> dict[int, Row]:
+def _chunks_at(
+    chunks: ChunkTable, version: IndexVersion, scope: Scope, spans: Sequence[tuple[str, int, int]]
+) -> dict[int, Row]:
     """For each span, by its number, the chunk that has most of it, or is nearest to it."""
     if not spans:
         return {}
     pages, numbers = page_condition(scope)
-    listed = ", ".join(f"({number}, ?, {start}, {end})" for number, (_, start, end) in enumerate(spans))
+    listed = ", ".join(
+        f"({number}, ?, {start}, {end})" for number, (_, start, end) in enumerate(spans)
+    )
     sql = f"""with spans(number, document_id, low, high) as (values {listed})
-        select s.number, d.name as document, k.id, k.document_id, k.page, k.heading, k.place, k.text, k.start_at as start
-        from spans s join chunks k on k.document_id = s.document_id join documents d on d.id = k.document_id
+        select s.number, d.name as document, k.id, k.document_id, k.page, k.heading, k.place,
+        k.text, k.start_at as start
+        from spans s join chunks k on k.document_id = s.document_id join documents d
+        on d.id = k.document_id
         where k.version_id = ? and {pages}
         qualify row_number() over (
-            partition by s.number order by least(k.end_at, s.high) - greatest(k.start_at, s.low) desc, k.ordinal) = 1"""
-    rows = chunks.database.rows(sql, [*(document for document, _, _ in spans), version.id, *numbers])
+            partition by s.number order by least(k.end_at, s.high) - greatest(k.start_at, s.low)
+            desc, k.ordinal) = 1"""
+    rows = chunks.database.rows(
+        sql, [*(document for document, _, _ in spans), version.id, *numbers]
+    )
     return {row["number"]: row for row in rows}
 
 
@@ -160,7 +206,10 @@ def _line(text: str, start: int, end: int) -> str:
     high = text.find("\n", end)
     high = len(text) if high < 0 else high
     room = max(0, _LINE - (end - start)) // 2
-    first, last = max(low, start - room), min(high, max(start + _LINE, end + room) if end - start > _LINE else end + room)
+    first, last = (
+        max(low, start - room),
+        min(high, max(start + _LINE, end + room) if end - start > _LINE else end + room),
+    )
     shown = " ".join(text[first:last].split())[: _LINE + 20]
     return ("…" if first > low else "") + shown + ("…" if last < high else "")
 
@@ -168,8 +217,22 @@ def _line(text: str, start: int, end: int) -> str:
 def _hit(rank: int, rows: Sequence[IndexRow]) -> Hit:
     """The first of chunks with the same text, which names the documents of the others."""
     row = rows[0]
-    also_in = dict.fromkeys(other["document"] for other in rows if other["document"] != row["document"])
+    also_in = dict.fromkeys(
+        other["document"] for other in rows if other["document"] != row["document"]
+    )
     return Hit(
-        rank, 1.0, row["id"], row["document_id"], row["document"], row["page"], row["heading"], row["place"], row["start"],
-        row["end"], row["text"], {}, (row["id"],), tuple(also_in),
-    )  # fmt: skip
+        rank,
+        1.0,
+        row["id"],
+        row["document_id"],
+        row["document"],
+        row["page"],
+        row["heading"],
+        row["place"],
+        row["start"],
+        row["end"],
+        row["text"],
+        {},
+        (row["id"],),
+        tuple(also_in),
+    )

@@ -28,14 +28,14 @@ class Originals:
     """Files at `files/<first two digits>/<sha256>` in the data folder."""
 
     def __init__(self, data: Path, max_bytes: int) -> None:
-        self._folder = data / "files"
+        self.folder = data / "files"
         self._own = (data / "uploads", data / "fetched")
         """Where files lie that agentkit has written itself, and nobody changes."""
         self._max_bytes = max_bytes
 
     def path(self, sha256: str) -> Path:
         """Where the content is kept."""
-        return self._folder / sha256[:2] / sha256
+        return self.folder / sha256[:2] / sha256
 
     def keep(self, source: Source) -> tuple[str, int]:
         """Keep a file durably; gives its sha256 and its size in bytes.
@@ -52,7 +52,7 @@ class Originals:
                 f"{source.name} cannot be read at {_shown(source.path)} ({_reason(error)}); "
                 "check the path and the permissions, then retry."
             ) from error
-        if source.path.parent.parent == self._folder and source.path.name != sha256:
+        if source.path.parent.parent == self.folder and source.path.name != sha256:
             raise DamagedDocument(
                 f"The kept original of {source.name}, {source.path}, is not any more what was "
                 "taken in; take the file in once more from where you have it."
@@ -87,11 +87,13 @@ class Originals:
             )
         if size > self._max_bytes:
             raise DocumentTooLarge(
-                f"{source.name} has {size / 2**20:,.1f} MB, more than the {self._max_bytes // 2**20} MB allowed; "
-                "split it, or raise AGENTKIT_MAX_FILE_MB."
+                f"{source.name} has {size / 2**20:,.1f} MB, more than the"
+                f" {self._max_bytes // 2**20} MB allowed; split it, or raise AGENTKIT_MAX_FILE_MB."
             )
         if not size:
-            raise EmptyDocument(f"{source.name} is empty (0 bytes); check that it was saved and copied completely.")
+            raise EmptyDocument(
+                f"{source.name} is empty (0 bytes); check that it was saved and copied completely."
+            )
 
     def _place(self, source: Source, sha256: str) -> None:
         target = self.path(sha256)
@@ -103,14 +105,16 @@ class Originals:
             temporary.replace(target)
         except OSError as error:
             raise StoreError(
-                f"{source.name} cannot be copied into {self._folder} ({error.strerror or error}); "
+                f"{source.name} cannot be copied into {self.folder} ({error.strerror or error}); "
                 "check free space and permissions."
             ) from error
         finally:
             temporary.unlink(missing_ok=True)
 
     def _linked(self, path: Path, name: Path) -> bool:
-        """Give a file of our own another name, once its bytes are on the disk; False if it needs a copy."""
+        """Give a file of our own another name, once its bytes are on the disk; False if it needs a
+        copy.
+        """
         there = path.resolve()
         if not any(there.is_relative_to(folder.resolve()) for folder in self._own):
             return False

@@ -20,7 +20,8 @@ HIGHEST_GRADE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and the documents that answer it, by name, each with how well it does: 1, or more for a better one.
+    """A question and the documents that answer it, by name, each with how well it does: 1, or more
+    for a better one.
 
     Raises ConfigError when the question is empty, no document is named, or a grade cannot be.
     """
@@ -32,10 +33,16 @@ class Question:
         if not self.text.strip():
             raise ConfigError("A question is empty; type what is asked.")
         if not self.expected or not all(name.strip() for name in self.expected):
-            raise ConfigError(f"The question {self.text[:80]!r} has no expected document; name at least one that answers it.")
+            raise ConfigError(
+                f"The question {self.text[:80]!r} has no expected document; name at least one that"
+                " answers it."
+            )
         for name, grade in self.expected.items():
             if type(grade) is not int or not 1 <= grade <= HIGHEST_GRADE:  # files may have anything
-                raise ConfigError(f"The grade of {name!r} is {grade!r}; give a whole number from 1 to {HIGHEST_GRADE:,}.")
+                raise ConfigError(
+                    f"The grade of {name!r} is {grade!r}; give a whole number from 1 to"
+                    f" {HIGHEST_GRADE:,}."
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,9 @@ class QuestionSet:
     owner: str
     name: str
     collection: str
-    """Name of the collection that it was made for; empty for none. It can be measured on others too."""
+    """Name of the collection that it was made for; empty for none. It can be measured on others
+    too.
+    """
     created_at: datetime
     questions: int
     """How many there are."""
@@ -58,7 +67,9 @@ class QuestionResult:
 
     question: str
     ranks: Mapping[str, int | None]
-    """Place of every expected document among the documents found, from 1; None when it was not found."""
+    """Place of every expected document among the documents found, from 1; None when it was not
+    found.
+    """
     ndcg_10: float
     hit: bool
     """Whether one of them is among the passages that a chat gets."""
@@ -82,8 +93,10 @@ class Measurement:
     version_id: str
     options: SearchOptions
     figures: Mapping[str, float]
-    """Means over the questions, 0 to 1: `recall_1`, `recall_5`, `recall_10`, `recall_100`, `ndcg_10`, `mrr_10`, `hit_rate`;
-    seconds of a search: `mean_s`, `p50_s`, `p95_s`; and `questions`, how many there were."""
+    """Means over the questions, 0 to 1: `recall_1`, `recall_5`, `recall_10`, `recall_100`,
+    `ndcg_10`, `mrr_10`, `hit_rate`;
+    seconds of a search: `mean_s`, `p50_s`, `p95_s`; and `questions`, how many there were.
+    """
     created_at: datetime
     results: tuple[QuestionResult, ...] = ()
     """By question; a history leaves them out."""
@@ -97,7 +110,10 @@ class Questions:
 
     def sets(self, owner: str) -> list[QuestionSet]:
         """The owner's sets by name."""
-        return [QuestionSet(**row) for row in self._database.rows(f"{_SETS} order by lower(s.name), s.name", [owner])]
+        return [
+            QuestionSet(**row)
+            for row in self._database.rows(f"{_SETS} order by lower(s.name), s.name", [owner])
+        ]
 
     def one(self, owner: str, set_id: str) -> QuestionSet:
         """The set; raises NotFound."""
@@ -110,23 +126,41 @@ class Questions:
         """The set of that name; raises NotFound."""
         known = {one.name: one for one in self.sets(owner)}
         if name not in known:
-            there = f"there are: {', '.join(known)}." if known else "there are none yet. Make one in the retrieval lab."
+            there = (
+                f"there are: {', '.join(known)}."
+                if known
+                else "there are none yet. Make one in the retrieval lab."
+            )
             raise NotFound(f"There is no question set {name!r}; {there}")
         return known[name]
 
-    def create(self, owner: str, name: str, collection: str = "", questions: Sequence[Question] = ()) -> QuestionSet:
-        """A new set, for a collection; raises ConfigError when the name cannot be used or is taken."""
+    def create(
+        self, owner: str, name: str, collection: str = "", questions: Sequence[Question] = ()
+    ) -> QuestionSet:
+        """A new set, for a collection; raises ConfigError when the name cannot be used or is
+        taken.
+        """
         with self._database.transaction():
-            row = {"id": new_id(), "owner": owner, "name": self._free_name(owner, name), "collection": collection}
+            row = {
+                "id": new_id(),
+                "owner": owner,
+                "name": self._free_name(owner, name),
+                "collection": collection,
+            }
             self._database.insert("question_sets", {**row, "created_at": utc_now()})
             self._insert(row["id"], questions)
         return self.one(owner, row["id"])
 
     def rename(self, owner: str, set_id: str, name: str) -> QuestionSet:
-        """Give it another name; raises NotFound, and ConfigError when the name cannot be used or is taken."""
+        """Give it another name; raises NotFound, and ConfigError when the name cannot be used or is
+        taken.
+        """
         with self._database.transaction():
             if name.strip() != self.one(owner, set_id).name:
-                self._database.execute("update question_sets set name = ? where id = ?", [self._free_name(owner, name), set_id])
+                self._database.execute(
+                    "update question_sets set name = ? where id = ?",
+                    [self._free_name(owner, name), set_id],
+                )
         return self.one(owner, set_id)
 
     def delete(self, owner: str, set_id: str) -> None:
@@ -140,11 +174,17 @@ class Questions:
     def questions(self, owner: str, set_id: str) -> list[Question]:
         """The set's questions in order; raises NotFound."""
         self.one(owner, set_id)
-        rows = self._database.rows("select text, expected from questions where set_id = ? order by ordinal", [set_id])
+        rows = self._database.rows(
+            "select text, expected from questions where set_id = ? order by ordinal", [set_id]
+        )
         return [Question(row["text"], json.loads(row["expected"])) for row in rows]
 
-    def replace_questions(self, owner: str, set_id: str, questions: Sequence[Question]) -> QuestionSet:
-        """Let the set have these questions instead of those it had; its measurements stay. Raises NotFound."""
+    def replace_questions(
+        self, owner: str, set_id: str, questions: Sequence[Question]
+    ) -> QuestionSet:
+        """Let the set have these questions instead of those it had; its measurements stay. Raises
+        NotFound.
+        """
         with self._database.transaction():
             self.one(owner, set_id)
             self._database.execute("delete from questions where set_id = ?", [set_id])
@@ -153,27 +193,47 @@ class Questions:
 
     def keep(self, owner: str, measurement: Measurement) -> None:
         """Store what a set scored; raises NotFound when the set was deleted meanwhile."""
-        figures = {"means": measurement.figures, "results": [asdict(one) for one in measurement.results]}
+        figures = {
+            "means": measurement.figures,
+            "results": [asdict(one) for one in measurement.results],
+        }
         with self._database.transaction():
             self.one(owner, measurement.set_id)
-            self._database.insert("measurements", {
-                "id": measurement.id, "set_id": measurement.set_id, "collection": measurement.collection,
-                "version_id": measurement.version_id, "settings": measurement.options.to_json(),
-                "figures": json.dumps(figures), "created_at": measurement.created_at,
-            })  # fmt: skip
+            self._database.insert(
+                "measurements",
+                {
+                    "id": measurement.id,
+                    "set_id": measurement.set_id,
+                    "collection": measurement.collection,
+                    "version_id": measurement.version_id,
+                    "settings": measurement.options.to_json(),
+                    "figures": json.dumps(figures),
+                    "created_at": measurement.created_at,
+                },
+            )
 
     def history(self, owner: str, set_id: str) -> list[Measurement]:
-        """What the set scored so far, newest first, without the results by question; raises NotFound."""
+        """What the set scored so far, newest first, without the results by question; raises
+        NotFound.
+        """
         self.one(owner, set_id)
-        rows = self._database.rows(f"{_MEASUREMENTS} where m.set_id = ? order by m.created_at desc, m.id desc", [set_id])
+        rows = self._database.rows(
+            f"{_MEASUREMENTS} where m.set_id = ? order by m.created_at desc, m.id desc", [set_id]
+        )
         return [_measurement(row, ()) for row in rows]
 
     def measurement(self, owner: str, measurement_id: str) -> Measurement:
         """What a set scored, with the results by question; raises NotFound."""
-        sql = f"{_MEASUREMENTS_WHOLE} join question_sets s on s.id = m.set_id where s.owner = ? and m.id = ?"
+        sql = (
+            f"{_MEASUREMENTS_WHOLE} join question_sets s on s.id = m.set_id where s.owner = ? and"
+            " m.id = ?"
+        )
         row = self._database.row(sql, [owner, measurement_id])
         if row is None:
-            raise NotFound(f"There is no measurement {measurement_id!r}; its question set may have been deleted.")
+            raise NotFound(
+                f"There is no measurement {measurement_id!r}; its question set may have been"
+                " deleted."
+            )
         return _measurement(row, json.loads(row.pop("results")))
 
     def _insert(self, set_id: str, questions: Sequence[Question]) -> None:
@@ -182,10 +242,14 @@ class Questions:
         if not questions:
             return
         rows = [
-            {"set_id": set_id, "ordinal": number, "text": utf8(one.text.strip()),
-             "expected": json.dumps({utf8(name): grade for name, grade in one.expected.items()})}
+            {
+                "set_id": set_id,
+                "ordinal": number,
+                "text": utf8(one.text.strip()),
+                "expected": json.dumps({utf8(name): grade for name, grade in one.expected.items()}),
+            }
             for number, one in enumerate(questions)
-        ]  # fmt: skip
+        ]
         kinds = {"ordinal": pyarrow.int32()}
         schema = pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in rows[0]])
         self._database.insert_arrow("questions", pyarrow.Table.from_pylist(rows, schema=schema))
@@ -199,13 +263,23 @@ class Questions:
 
 def _measurement(row: Row, results: Sequence[Mapping[str, Any]]) -> Measurement:
     return Measurement(
-        row["id"], row["set_id"], row["collection"], row["version_id"], SearchOptions.from_json(row["settings"]),
-        json.loads(row["means"]), row["created_at"], tuple(QuestionResult(**one) for one in results),
-    )  # fmt: skip
+        row["id"],
+        row["set_id"],
+        row["collection"],
+        row["version_id"],
+        SearchOptions.from_json(row["settings"]),
+        json.loads(row["means"]),
+        row["created_at"],
+        tuple(QuestionResult(**one) for one in results),
+    )
 
 
 _SETS = """select s.id, s.owner, s.name, s.collection, s.created_at,
-    (select count(*) from questions q where q.set_id = s.id) as questions from question_sets s where s.owner = ?"""
-_COLUMNS = "m.id, m.set_id, m.collection, m.version_id, m.settings, m.created_at, m.figures->'means' as means"
+    (select count(*) from questions q where q.set_id = s.id) as questions from question_sets s
+    where s.owner = ?"""
+_COLUMNS = (
+    "m.id, m.set_id, m.collection, m.version_id, m.settings, m.created_at, m.figures->'means' as"
+    " means"
+)
 _MEASUREMENTS = f"select {_COLUMNS} from measurements m"
 _MEASUREMENTS_WHOLE = f"select {_COLUMNS}, m.figures->'results' as results from measurements m"

@@ -1,8 +1,11 @@
 """Retrieval's tables, as numbered migrations.
 
-A chunk's id comes from the same sequence as the numbers of deletions, so it is also the number of the change that added it:
-an index that has seen all changes up to a number catches up with what is greater. Tables that grow have no unique constraints:
-their checks are made in the one writing transaction, and DuckDB would keep each such index in memory.
+A chunk's id comes from the same sequence as the numbers of deletions, so it is also the number of
+the change that added it:
+an index that has seen all changes up to a number catches up with what is greater. Tables that grow
+have no unique constraints:
+their checks are made in the one writing transaction, and DuckDB would keep each such index in
+memory.
 """
 
 from __future__ import annotations
@@ -17,7 +20,9 @@ def create_tables(database: Database) -> None:
 
 
 def add_versions_and_questions(database: Database) -> None:
-    """Version 2: sections to cut documents anew from, tags, settings of collections, and sets of questions."""
+    """Version 2: sections to cut documents anew from, tags, settings of collections, and sets of
+    questions.
+    """
     for statement in _ADDITIONS:
         database.execute(statement)
 
@@ -30,31 +35,44 @@ _TABLES = (
         id varchar not null, owner varchar not null, name varchar not null, hidden boolean not null,
         created_at timestamp not null)""",
     """create table index_versions (
-        id varchar not null, collection_id varchar not null, embedder varchar not null, dimension integer not null,
-        splitter json not null, details json not null, state varchar not null, created_at timestamp not null)""",
+        id varchar not null, collection_id varchar not null, embedder varchar not null,
+        dimension integer not null,
+        splitter json not null, details json not null, state varchar not null,
+        created_at timestamp not null)""",
     """create table documents (
-        id varchar not null, collection_id varchar not null, version_id varchar not null, name varchar not null,
-        source varchar not null, sha256 varchar not null, pending_sha256 varchar not null, bytes bigint not null,
+        id varchar not null, collection_id varchar not null, version_id varchar not null,
+        name varchar not null,
+        source varchar not null, sha256 varchar not null, pending_sha256 varchar not null,
+        bytes bigint not null,
         media_type varchar not null, title varchar not null, pages integer, status varchar not null,
-        error varchar not null, note varchar not null, chunks bigint not null, tokens bigint not null, seconds double not null,
+        error varchar not null, note varchar not null, chunks bigint not null,
+        tokens bigint not null, seconds double not null,
         created_at timestamp not null, updated_at timestamp not null)""",
     "create table texts (document_id varchar not null, text varchar not null)",
     """create table chunks (
-        id bigint not null, version_id varchar not null, document_id varchar not null, ordinal integer not null,
-        text varchar not null, heading varchar not null, page integer, place varchar not null, start_at bigint not null,
+        id bigint not null, version_id varchar not null, document_id varchar not null,
+        ordinal integer not null,
+        text varchar not null, heading varchar not null, page integer, place varchar not null,
+        start_at bigint not null,
         end_at bigint not null, tokens integer not null, embedding float[] not null)""",
-    "create table tombstones (change bigint not null, version_id varchar not null, chunk_id bigint not null)",
+    (
+        "create table tombstones (change bigint not null, version_id varchar not null, chunk_id"
+        " bigint not null)"
+    ),
 )
 _ADDITIONS = (
     "alter table collections add column settings json default '{}'",
     "alter table documents add column tags varchar[] default []",
     "alter table texts add column sections json",
     """create table question_sets (
-        id varchar not null, owner varchar not null, name varchar not null, collection varchar not null,
+        id varchar not null, owner varchar not null, name varchar not null,
+        collection varchar not null,
         created_at timestamp not null)""",
     """create table questions (
-        set_id varchar not null, ordinal integer not null, text varchar not null, expected json not null)""",
+        set_id varchar not null, ordinal integer not null, text varchar not null,
+        expected json not null)""",
     """create table measurements (
-        id varchar not null, set_id varchar not null, collection varchar not null, version_id varchar not null,
+        id varchar not null, set_id varchar not null, collection varchar not null,
+        version_id varchar not null,
         settings json not null, figures json not null, created_at timestamp not null)""",
 )

@@ -17,13 +17,16 @@ Condition = tuple[str, list[Any]]
 
 
 def allowed_chunks(chunks: ChunkTable, version: IndexVersion, scope: Scope) -> np.ndarray | None:
-    """The ids (n, int64, ascending) of the version's chunks that the scope leaves; None when it does not narrow."""
+    """The ids (n, int64, ascending) of the version's chunks that the scope leaves; None when it
+    does not narrow.
+    """
     import numpy as np
 
     if scope == Scope():
         return None
     inside, values = chunk_condition(version, scope)
-    # Sorted here: DuckDB would sort with all its threads, which costs more than it gains for some thousands of numbers.
+    # Sorted here: DuckDB would sort with all its threads, which costs more than it gains for some
+    # thousands of numbers.
     found = chunks.database.arrow(f"select k.id from chunks k where {inside}", values)
     return np.sort(found.column("id").to_numpy().astype(np.int64))
 
@@ -32,7 +35,10 @@ def chunk_condition(version: IndexVersion, scope: Scope) -> Condition:
     """What chunks `k` in the scope fulfil."""
     inside, values = document_condition(version, scope)
     pages, numbers = page_condition(scope)
-    chosen = f"k.version_id = ? and k.document_id in (select d.id from documents d where {inside}) and {pages}"
+    chosen = (
+        f"k.version_id = ? and k.document_id in (select d.id from documents d where {inside}) and"
+        f" {pages}"
+    )
     return chosen, [version.id, *values, *numbers]
 
 
@@ -55,7 +61,9 @@ def document_condition(version: IndexVersion, scope: Scope) -> Condition:
 def page_condition(scope: Scope) -> Condition:
     """What chunks `k` in the scope fulfil, as far as it is about pages."""
     wanted = [
-        (f"k.page {sign} ?", page) for sign, page in ((">=", scope.first_page), ("<=", scope.last_page)) if page is not None
+        (f"k.page {sign} ?", page)
+        for sign, page in ((">=", scope.first_page), ("<=", scope.last_page))
+        if page is not None
     ]
     return " and ".join(["true", *(part for part, _ in wanted)]), [page for _, page in wanted]
 

@@ -1,4 +1,6 @@
-"""The sections of a document's text as they are kept beside it, so that it can be cut anew without the file."""
+"""The sections of a document's text as they are kept beside it, so that it can be cut anew without
+the file.
+"""
 
 from __future__ import annotations
 
@@ -11,27 +13,38 @@ from agentkit.retrieval.types import Scope
 
 
 def pack(sections: Sequence[Section]) -> str:
-    """The sections as JSON: a list of [start, end, heading, page, place]; their text is the document's."""
-    rows = [[section.start, section.end, section.heading, section.page, section.place] for section in sections]
+    """The sections as JSON: a list of [start, end, heading, page, place]; their text is the
+    document's.
+    """
+    rows = [
+        [section.start, section.end, section.heading, section.page, section.place]
+        for section in sections
+    ]
     return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
 
 
 def unpack(packed: str, text: str) -> tuple[Section, ...]:
     """The sections that `pack` wrote, of the document's text."""
     return tuple(
-        Section(text[start:end], start, end, heading, page, place) for start, end, heading, page, place in json.loads(packed)
+        Section(text[start:end], start, end, heading, page, place)
+        for start, end, heading, page, place in json.loads(packed)
     )
 
 
 def within_pages(read: DocumentText, scope: Scope) -> DocumentText:
-    """The document with only what stands on the scope's pages; the rest of the text is blanks, so that spans stay true."""
+    """The document with only what stands on the scope's pages; the rest of the text is blanks, so
+    that spans stay true.
+    """
     if scope.first_page is None and scope.last_page is None:
         return read
     first, last = scope.first_page or 0, scope.last_page
     kept = tuple(
-        section for section in read.sections
-        if section.page is not None and section.page >= first and (last is None or section.page <= last)
-    )  # fmt: skip
+        section
+        for section in read.sections
+        if section.page is not None
+        and section.page >= first
+        and (last is None or section.page <= last)
+    )
     texts: list[str] = []
     at = 0
     for section in kept:

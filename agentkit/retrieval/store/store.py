@@ -1,4 +1,5 @@
-"""Collections, documents and chunks in the database: the only SQL of retrieval, the truth that indexes follow.
+"""Collections, documents and chunks in the database: the only SQL of retrieval, the truth that
+indexes follow.
 
 Methods that take an owner see nothing of others; the rest take ids that such a method gave.
 """
@@ -6,19 +7,19 @@ Methods that take an owner see nothing of others; the rest take ids that such a 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentkit.database import Database, Row
 from agentkit.documents import Piece
-from agentkit.errors import ConfigError, NotFound
+from agentkit.errors import NotFound
 from agentkit.messages import new_id
-from agentkit.retrieval.names import MOST_TAGS, checked_tag
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.store.chunk_table import CHANGES, LISTED, ChunkTable, marks
 from agentkit.retrieval.store.schema import MIGRATIONS
 from agentkit.retrieval.store.scoping import document_condition
+from agentkit.retrieval.store.tag_table import TagTable
 from agentkit.retrieval.store.version_table import LACKED, VERSIONS, VersionTable, as_version
 from agentkit.retrieval.types import Collection, IndexVersion, Scope, StoredDocument, utc_now
 
@@ -54,8 +55,11 @@ class Store:
         self.database = database
         self.chunk_table = ChunkTable(database)
         self.version_table = VersionTable(database)
+        self.tag_table = TagTable(database)
         database.migrate("retrieval", MIGRATIONS)
-        self._searched: tuple[int, dict[tuple[str, str], tuple[IndexVersion, SearchOptions] | None]] = -1, {}
+        self._searched: tuple[
+            int, dict[tuple[str, str], tuple[IndexVersion, SearchOptions] | None]
+        ] = (-1, {})
 
     # Collections
 
@@ -63,7 +67,9 @@ class Store:
         """The owner's collections by name."""
         return [
             Collection(**row)
-            for row in self.database.rows(f"{_COLLECTIONS} and hidden = ? order by lower(c.name)", [owner, hidden])
+            for row in self.database.rows(
+                f"{_COLLECTIONS} and hidden = ? order by lower(c.name)", [owner, hidden]
+            )
         ]
 
     def collection(self, owner: str, name: str) -> Collection | None:
@@ -72,15 +78,25 @@ class Store:
         return Collection(**row) if row else None
 
     def add_collection(self, owner: str, name: str, hidden: bool, version: IndexVersion) -> None:
-        """A new, empty collection with a first index version like the given one, whose ids do not count.
+        """A new, empty collection with a first index version like the given one, whose ids do not
+        count.
 
         The caller holds a transaction and has checked the name.
         """
         collection_id = new_id()
         self.database.insert(
-            "collections", {"id": collection_id, "owner": owner, "name": name, "hidden": hidden, "created_at": utc_now()}
+            "collections",
+            {
+                "id": collection_id,
+                "owner": owner,
+                "name": name,
+                "hidden": hidden,
+                "created_at": utc_now(),
+            },
         )
-        self.version_table.add(dataclasses.replace(version, collection_id=collection_id, active=True))
+        self.version_table.add(
+            dataclasses.replace(version, collection_id=collection_id, active=True)
+        )
 
     def rename_collection(self, collection_id: str, name: str) -> None:
         """Change the name, in the caller's transaction, who has checked it."""
@@ -88,26 +104,40 @@ class Store:
         self.database.execute("update collections set name = ? where id = ?", [name, collection_id])
 
     def delete_collection(self, collection_id: str) -> list[str]:
-        """Remove a collection with all in it; gives the sha256 of the originals that nobody needs any more."""
+        """Remove a collection with all in it; gives the sha256 of the originals that nobody needs
+        any more.
+        """
         inside = "(select id from documents where collection_id = ?)"
         with self.database.transaction():
             self.database.touch(CHANGES)
             contents = self._contents(
-                self.database.rows("select sha256, pending_sha256 from documents where collection_id = ?", [collection_id])
+                self.database.rows(
+                    "select sha256, pending_sha256 from documents where collection_id = ?",
+                    [collection_id],
+                )
             )
-            self.database.execute(f"delete from texts where document_id in {inside}", [collection_id])
-            self.database.execute(f"delete from chunks where document_id in {inside}", [collection_id])
             self.database.execute(
-                "delete from tombstones where version_id in (select id from index_versions where collection_id = ?)",
+                f"delete from texts where document_id in {inside}", [collection_id]
+            )
+            self.database.execute(
+                f"delete from chunks where document_id in {inside}", [collection_id]
+            )
+            self.database.execute(
+                "delete from tombstones where version_id in (select id from index_versions where"
+                " collection_id = ?)",
                 [collection_id],
             )
             for table in ("documents", "index_versions"):
-                self.database.execute(f"delete from {table} where collection_id = ?", [collection_id])
+                self.database.execute(
+                    f"delete from {table} where collection_id = ?", [collection_id]
+                )
             self.database.execute("delete from collections where id = ?", [collection_id])
             return self.unused(contents)
 
     def searched(self, owner: str, name: str) -> tuple[IndexVersion, SearchOptions] | None:
-        """The version that answers for the collection of that name, and how it is searched; kept until something changes."""
+        """The version that answers for the collection of that name, and how it is searched; kept
+        until something changes.
+        """
         if self.database.in_transaction:
             return self._looked_up(owner, name)  # which may yet be taken back
         revision = self.database.revision(CHANGES)
@@ -120,7 +150,8 @@ class Store:
 
     def _looked_up(self, owner: str, name: str) -> tuple[IndexVersion, SearchOptions] | None:
         row = self.database.row(
-            f"""{VERSIONS}, c.settings from index_versions v join collections c on c.id = v.collection_id
+            f"""{VERSIONS}, c.settings from index_versions v join collections c
+            on c.id = v.collection_id
             where c.owner = ? and c.name = ? and v.state = 'active'""",
             [owner, name],
         )
@@ -130,11 +161,17 @@ class Store:
         """Keep how the collection is searched."""
         with self.database.transaction():
             self.database.touch(CHANGES)
-            self.database.execute("update collections set settings = ? where id = ?", [options.to_json(), collection_id])
+            self.database.execute(
+                "update collections set settings = ? where id = ?",
+                [options.to_json(), collection_id],
+            )
 
     def version(self, collection_id: str) -> IndexVersion:
         """The version that answers; raises NotFound when the collection was deleted meanwhile."""
-        row = self.database.row(f"{VERSIONS} from index_versions v where collection_id = ? and state = 'active'", [collection_id])
+        row = self.database.row(
+            f"{VERSIONS} from index_versions v where collection_id = ? and state = 'active'",
+            [collection_id],
+        )
         if row is None:
             raise NotFound(_DELETED)
         return as_version(row)
@@ -146,18 +183,27 @@ class Store:
     # Documents
 
     def missing(self, version: IndexVersion) -> list[StoredDocument]:
-        """The documents of the collection that answer and have no chunks in the version, oldest first."""
+        """The documents of the collection that answer and have no chunks in the version, oldest
+        first.
+        """
         sql = f"{_DOCUMENTS} where d.collection_id = ? and {LACKED} order by d.created_at, d.id"
-        return [_stored(row) for row in self.database.rows(sql, [version.collection_id, version.id])]
+        return [
+            _stored(row) for row in self.database.rows(sql, [version.collection_id, version.id])
+        ]
 
     def documents(self, collection_id: str, search: str = "") -> list[StoredDocument]:
         """The documents whose name, title or source contains `search`, newest first."""
-        sql = f"{_DOCUMENTS} where d.collection_id = ? and (? = '' or {_FOUND}) order by d.created_at desc, d.id desc"
+        sql = (
+            f"{_DOCUMENTS} where d.collection_id = ? and (? = '' or {_FOUND}) order by d.created_at"
+            " desc, d.id desc"
+        )
         rows = self.database.rows(sql, [collection_id, search, *[search.lower()] * 3])
         return [_stored(row) for row in rows]
 
     def documents_within(self, version: IndexVersion, scope: Scope) -> list[StoredDocument]:
-        """The documents of the version's collection that have a text and lie in the scope, oldest first."""
+        """The documents of the version's collection that have a text and lie in the scope, oldest
+        first.
+        """
         inside, values = document_condition(version, scope)
         sql = f"{_DOCUMENTS} where d.sha256 <> '' and {inside} order by d.created_at, d.id"
         return [_stored(row) for row in self.database.rows(sql, values)]
@@ -169,13 +215,19 @@ class Store:
 
     def pending_content(self, document_id: str) -> str:
         """The sha256 of the content that was to be taken in last, whether that worked or not."""
-        return str(self.database.value("select pending_sha256 from documents where id = ?", [document_id]) or "")
+        return str(
+            self.database.value("select pending_sha256 from documents where id = ?", [document_id])
+            or ""
+        )
 
     def copies(self, collection_id: str) -> dict[str, str]:
-        """The name of the oldest document with the same content, by the id of each of the others that have it."""
+        """The name of the oldest document with the same content, by the id of each of the others
+        that have it.
+        """
         rows = self.database.rows(
             """select id, first_value(name) over same as first from documents
-            where collection_id = ? and sha256 <> '' window same as (partition by sha256 order by created_at, id)
+            where collection_id = ? and sha256 <> '' window same as (partition by sha256
+            order by created_at, id)
             qualify row_number() over same > 1""",
             [collection_id],
         )
@@ -184,14 +236,18 @@ class Store:
     def known(
         self, version: IndexVersion, sources: Sequence[str], contents: Sequence[str]
     ) -> tuple[Documents, Twins]:
-        """The collection's documents that came from one of the sources, by source; and those of this version that
-        are indexed with one of the contents, by sha256, oldest first."""
+        """The collection's documents that came from one of the sources, by source; and those of
+        this version that are indexed with one of the contents, by sha256, oldest first.
+        """
         if not sources:
             return {}, {}
         inside = f"{_DOCUMENTS} where d.collection_id = ?"
-        came = self.database.rows(f"{inside} and d.source in ({marks(sources)})", [version.collection_id, *sources])
+        came = self.database.rows(
+            f"{inside} and d.source in ({marks(sources)})", [version.collection_id, *sources]
+        )
         same = self.database.rows(
-            f"""{inside} and d.version_id = ? and d.status = 'indexed' and d.sha256 in ({marks(contents)})
+            f"""{inside} and d.version_id = ? and d.status = 'indexed'
+            and d.sha256 in ({marks(contents)})
             order by d.created_at, d.id""",
             [version.collection_id, version.id, *contents],
         )
@@ -200,10 +256,13 @@ class Store:
             twins.setdefault(row["sha256"], []).append(_stored(row))
         return {row["source"]: _stored(row) for row in came}, twins
 
-    def register(self, version: IndexVersion, new: Sequence[StoredDocument], again: Sequence[StoredDocument]) -> None:
+    def register(
+        self, version: IndexVersion, new: Sequence[StoredDocument], again: Sequence[StoredDocument]
+    ) -> None:
         """Note that these documents, with the content of their `sha256`, are about to be taken in.
 
-        Of those that are there already, what answers goes on doing so meanwhile. Raises NotFound when the collection was deleted.
+        Of those that are there already, what answers goes on doing so meanwhile. Raises NotFound
+        when the collection was deleted.
         """
         import pyarrow
 
@@ -215,7 +274,8 @@ class Store:
         for document in again:
             self.database.execute(
                 """update documents set pending_sha256 = ?, updated_at = ?, error = '', note = '',
-                status = case when chunks > 0 and status = 'indexed' then status else ? end where id = ?""",
+                status = case when chunks > 0 and status = 'indexed' then status else ? end
+                where id = ?""",
                 [document.sha256, utc_now(), document.status, document.id],
             )
 
@@ -223,22 +283,32 @@ class Store:
         """Say that taking the document in `failed` or was `stopped`."""
         with self.database.transaction():
             self.database.execute(
-                """update documents set status = case when chunks > 0 and ? = 'stopped' then 'indexed' else ? end, error = ?,
-                seconds = ?, updated_at = ?, note = case when chunks > 0 then ? else '' end where id = ?""",
+                """update documents set status = case when chunks > 0 and ? = 'stopped'
+                then 'indexed' else ? end, error = ?,
+                seconds = ?, updated_at = ?, note = case when chunks > 0 then ? else '' end
+                where id = ?""",
                 [status, status, error, seconds, utc_now(), KEPT, document_id],
             )
 
     def replace(self, version: IndexVersion, group: Sequence[Finished]) -> set[str]:
-        """Store documents with all that belongs to them, in place of what they had before, in one transaction.
+        """Store documents with all that belongs to them, in place of what they had before, in one
+        transaction.
 
         Gives the ids of those that were stored: one that was deleted meanwhile stays deleted.
         """
         with self.database.transaction():
             ids = [finished.document.id for finished in group]
-            rows = self.database.rows(f"select id, tags from documents where id in ({marks(ids)})", ids)
+            rows = self.database.rows(
+                f"select id, tags from documents where id in ({marks(ids)})", ids
+            )
             tags = {row["id"]: tuple(row["tags"]) for row in rows}
             kept = [
-                dataclasses.replace(finished, document=dataclasses.replace(finished.document, tags=tags[finished.document.id]))
+                dataclasses.replace(
+                    finished,
+                    document=dataclasses.replace(
+                        finished.document, tags=tags[finished.document.id]
+                    ),
+                )
                 for finished in group
                 if finished.document.id in tags
             ]
@@ -248,10 +318,11 @@ class Store:
         return set(tags)
 
     def extend(self, version: IndexVersion, group: Sequence[Finished]) -> set[str]:
-        """Store the chunks of documents in a version that does not answer, in one transaction; nothing else changes.
+        """Store the chunks of documents in a version that does not answer, in one transaction;
+        nothing else changes.
 
-        Gives the ids of those that were stored: not those that were deleted or replaced meanwhile or are in the version already.
-        Raises NotFound when the version was discarded meanwhile.
+        Gives the ids of those that were stored: not those that were deleted or replaced meanwhile
+        or are in the version already. Raises NotFound when the version was discarded meanwhile.
         """
         with self.database.transaction():
             if not self.version_table.known(version):
@@ -263,17 +334,25 @@ class Store:
                 [*ids, version.id],
             )
             contents = {row["id"]: row["sha256"] for row in rows}
-            kept = [finished for finished in group if contents.get(finished.document.id) == finished.document.sha256]
+            kept = [
+                finished
+                for finished in group
+                if contents.get(finished.document.id) == finished.document.sha256
+            ]
             self._insert_chunks(version, kept)
         return {finished.document.id for finished in kept}
 
     def delete_documents(self, owner: str, ids: Sequence[str]) -> tuple[int, list[str]]:
-        """Remove documents; gives how many there were, and the sha256 of originals that nobody needs any more."""
+        """Remove documents; gives how many there were, and the sha256 of originals that nobody
+        needs any more.
+        """
         if not ids:
             return 0, []
         with self.database.transaction():
             rows = self.database.rows(
-                f"select d.id, d.sha256, d.pending_sha256 from documents d {_OWNED} and d.id in {LISTED}", [owner, list(ids)]
+                f"select d.id, d.sha256, d.pending_sha256 from documents d {_OWNED} and d.id in"
+                f" {LISTED}",
+                [owner, list(ids)],
             )
             if rows:
                 self._remove([row["id"] for row in rows])
@@ -284,13 +363,17 @@ class Store:
         self._remove([document_id])
 
     def originals(self) -> list[tuple[str, str, str]]:
-        """Sha256 of each original, collection and name of a document that needs it, of all owners."""
+        """Sha256 of each original, collection and name of a document that needs it, of all
+        owners.
+        """
         rows = self.database.rows(_ORIGINALS)
         return [(row["sha256"], row["collection"], row["name"]) for row in rows]
 
     def interrupt_orphans(self) -> int:
         """Mark documents that a dead process left unfinished; gives how many there were."""
-        rows = self.database.rows(f"select id from documents where status in ({marks(UNFINISHED)})", UNFINISHED)
+        rows = self.database.rows(
+            f"select id from documents where status in ({marks(UNFINISHED)})", UNFINISHED
+        )
         with self.database.transaction():
             for row in rows:
                 self.close_document(row["id"], "failed", INTERRUPTED, 0.0)
@@ -298,61 +381,35 @@ class Store:
 
     def text(self, document_id: str) -> str | None:
         """The whole text that was read from the document."""
-        found: str | None = self.database.value("select text from texts where document_id = ?", [document_id])
+        found: str | None = self.database.value(
+            "select text from texts where document_id = ?", [document_id]
+        )
         return found
 
     def reading(self, document_id: str, sha256: str = "") -> tuple[str, str] | None:
-        """That text, and its sections as `sections.pack` writes them (empty when they are not known).
+        """That text, and its sections as `sections.pack` writes them (empty when they are not
+        known).
 
         With `sha256` only if it is of the document's content still.
         """
         row = self.database.row(
             """select text, sections from texts t where document_id = ?
-            and (? = '' or exists (from documents d where d.id = t.document_id and d.sha256 = ?))""",
+            and (? = '' or exists (from documents d where d.id = t.document_id
+            and d.sha256 = ?))""",
             [document_id, sha256, sha256],
         )
         return (row["text"], row["sections"] or "") if row else None
 
     def keep_sections(self, document_id: str, sha256: str, sections: str) -> None:
-        """Note the sections of a document that was taken in before they were kept, unless it has changed since."""
+        """Note the sections of a document that was taken in before they were kept, unless it has
+        changed since.
+        """
         with self.database.transaction():
             self.database.execute(
                 """update texts set sections = ? where document_id in
                 (select id from documents where id = ? and sha256 = ?)""",
                 [sections, document_id, sha256],
             )
-
-    def tag_documents(self, owner: str, ids: Sequence[str], add: Sequence[str], remove: Sequence[str]) -> int:
-        """Add and take away tags; gives how many of the documents there are. Raises ConfigError, and changes nothing then."""
-        new, old = _tags(add), [tag.strip() for tag in remove]
-        if not ids:
-            return 0
-        with self.database.transaction():
-            self.database.touch(CHANGES)  # what a scope leaves
-            rows = self.database.rows(
-                f"select d.id, d.name, len({_RETAGGED}) as tags from documents d {_OWNED} and d.id in {LISTED}",
-                [new, old, owner, list(ids)],
-            )
-            for row in rows:
-                if row["tags"] > MOST_TAGS:
-                    raise ConfigError(
-                        f"{row['name']} would have {row['tags']} tags; a document can have {MOST_TAGS}. Remove some."
-                    )
-            found = [row["id"] for row in rows]
-            self.database.execute(f"update documents set tags = {_RETAGGED} where id in {LISTED}", [new, old, found])
-        return len(rows)
-
-    def tags(self, collection_id: str) -> list[str]:
-        """The tags of the collection's documents, each once, in order."""
-        return self._values("unnest(tags)", collection_id)
-
-    def media_types(self, collection_id: str) -> list[str]:
-        """The media types of the collection's documents that answer, each once, in order."""
-        return self._values("media_type", collection_id, "and media_type <> '' and chunks > 0")
-
-    def _values(self, what: str, collection_id: str, condition: str = "") -> list[str]:
-        sql = f"select distinct {what} as found from documents where collection_id = ? {condition} order by found"
-        return [row["found"] for row in self.database.rows(sql, [collection_id])]
 
     def _remove(self, ids: Sequence[str]) -> None:
         self.chunk_table.remove(ids)
@@ -362,10 +419,17 @@ class Store:
     def _insert(self, version: IndexVersion, group: Sequence[Finished]) -> None:
         import pyarrow
 
-        rows = [_document_row(version, finished.document, finished.document.sha256) for finished in group]
+        rows = [
+            _document_row(version, finished.document, finished.document.sha256)
+            for finished in group
+        ]
         self.database.insert_arrow("documents", pyarrow.Table.from_pylist(rows))
         texts = [
-            {"document_id": finished.document.id, "text": finished.text, "sections": finished.sections or None}
+            {
+                "document_id": finished.document.id,
+                "text": finished.text,
+                "sections": finished.sections or None,
+            }
             for finished in group
         ]
         self.database.insert_arrow("texts", pyarrow.Table.from_pylist(texts))
@@ -374,9 +438,15 @@ class Store:
     def _insert_chunks(self, version: IndexVersion, group: Sequence[Finished]) -> None:
         import numpy as np
 
-        pieces = [(finished.document.id, number, piece) for finished in group for number, piece in enumerate(finished.pieces)]
+        pieces = [
+            (finished.document.id, number, piece)
+            for finished in group
+            for number, piece in enumerate(finished.pieces)
+        ]
         if pieces:
-            self.chunk_table.insert(version, pieces, np.concatenate([finished.vectors for finished in group]))
+            self.chunk_table.insert(
+                version, pieces, np.concatenate([finished.vectors for finished in group])
+            )
 
     def _contents(self, rows: Sequence[Row]) -> set[str]:
         return {row[name] for row in rows for name in ("sha256", "pending_sha256")} - {""}
@@ -386,18 +456,19 @@ class Store:
         if not contents:
             return []
         given = sorted(contents)
-        used = f"select sha256, pending_sha256 from documents where sha256 in {LISTED} or pending_sha256 in {LISTED}"
+        used = (
+            f"select sha256, pending_sha256 from documents where sha256 in {LISTED} or"
+            f" pending_sha256 in {LISTED}"
+        )
         return sorted(contents - self._contents(self.database.rows(used, [given, given])))
 
 
 def _document_row(version: IndexVersion, document: StoredDocument, answers: str) -> Row:
-    """The row of a document whose content `answers`; the content of its `sha256` is the one last given."""
+    """The row of a document whose content `answers`; the content of its `sha256` is the one last
+    given.
+    """
     row = dataclasses.asdict(document)
     return {**row, "version_id": version.id, "pending_sha256": document.sha256, "sha256": answers}
-
-
-def _tags(given: Iterable[str]) -> list[str]:
-    return [checked_tag(tag) for tag in given]
 
 
 def _stored(row: Row) -> StoredDocument:
@@ -406,13 +477,13 @@ def _stored(row: Row) -> StoredDocument:
 
 _COLLECTIONS = """select c.id, c.owner, c.name, c.created_at, c.hidden,
     (select count(*) from documents d where d.collection_id = c.id) as documents,
-    (select coalesce(sum(d.chunks), 0)::bigint from documents d where d.collection_id = c.id) as chunks,
-    (select v.embedder from index_versions v where v.collection_id = c.id and v.state = 'active') as embedder
+    (select coalesce(sum(d.chunks), 0)::bigint from documents d where d.collection_id = c.id)
+    as chunks,
+    (select v.embedder from index_versions v where v.collection_id = c.id and v.state = 'active')
+    as embedder
     from collections c where c.owner = ?"""
 _DOCUMENT = ", ".join(f"d.{field.name}" for field in dataclasses.fields(StoredDocument))
 _DOCUMENTS = f"select {_DOCUMENT} from documents d"
-_RETAGGED = """list_sort(list_distinct(list_filter(
-    list_concat(tags, ?::varchar[]), lambda tag: not list_contains(?::varchar[], tag))))"""
 _OWNED = "join collections c on c.id = d.collection_id where c.owner = ?"
 _FOUND = "contains(lower(d.name), ?) or contains(lower(d.title), ?) or contains(lower(d.source), ?)"
 _ORIGINALS = """select distinct o.sha256, c.name as collection, o.name from (

@@ -37,7 +37,17 @@ _UNPACKED_BYTES, _UNPACKED_TIMES = 16 * 2**20, 20
 _AGAIN = "Export the collection again, or use another copy."
 _BLOCK = 1 << 20
 _MEMBER = re.compile(rf"{re.escape(DOCUMENTS)}|{re.escape(CHUNKS)}|{_ORIGINALS}[0-9a-f]{{64}}")
-_DAMAGE = (zipfile.BadZipFile, OSError, EOFError, ValueError, KeyError, TypeError, RuntimeError, OverflowError, struct.error)
+_DAMAGE = (
+    zipfile.BadZipFile,
+    OSError,
+    EOFError,
+    ValueError,
+    KeyError,
+    TypeError,
+    RuntimeError,
+    OverflowError,
+    struct.error,
+)
 """What reading bytes that are no archive of ours can end in."""
 
 
@@ -62,7 +72,9 @@ class Writer:
         self._members[name] = {"bytes": sink.tell(), "sha256": sink.sha256}
 
     def copy(self, name: str, source: IO[bytes]) -> str:
-        """A new member with all that can be read from `source`; gives its sha256. Raises Stopped."""
+        """A new member with all that can be read from `source`; gives its sha256. Raises
+        Stopped.
+        """
         with self.member(name) as sink:
             for block in _blocks(source):
                 sink.write(block)
@@ -72,14 +84,16 @@ class Writer:
         """The file of a document; raises StoreError when it is not what its sha256 says."""
         if self.copy(_ORIGINALS + sha256, source) != sha256:
             raise StoreError(
-                f"The kept original {getattr(source, 'name', sha256)} is damaged: its content has changed. "
-                "Restore it from a backup, or delete its document, then export again."
+                f"The kept original {getattr(source, 'name', sha256)} is damaged: its content has"
+                " changed. Restore it from a backup, or delete its document, then export again."
             )
 
     def finish(self, content: Mapping[str, object]) -> None:
         """Write the manifest: this content, and what was added."""
         manifest = {"format": _FORMAT, "number": _NUMBER, **content, "members": self._members}
-        self._archive.writestr(zipfile.ZipInfo(_MANIFEST), json.dumps(manifest, ensure_ascii=False, indent=1))
+        self._archive.writestr(
+            zipfile.ZipInfo(_MANIFEST), json.dumps(manifest, ensure_ascii=False, indent=1)
+        )
 
 
 class Sink(io.RawIOBase):
@@ -112,7 +126,9 @@ class Sink(io.RawIOBase):
 
 @contextmanager
 def writing(path: Path) -> Iterator[Writer]:
-    """A file at `path`, in place of one that is there: whole when the block ends well, else nothing. Raises StoreError."""
+    """A file at `path`, in place of one that is there: whole when the block ends well, else
+    nothing. Raises StoreError.
+    """
     temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -124,7 +140,8 @@ def writing(path: Path) -> Iterator[Writer]:
         temporary.replace(path)
     except OSError as error:
         raise StoreError(
-            f"{path} could not be written ({error.strerror or error}); check free space and permissions, or choose another place."
+            f"{path} could not be written ({error.strerror or error}); check free space and"
+            " permissions, or choose another place."
         ) from error
     finally:
         temporary.unlink(missing_ok=True)
@@ -169,9 +186,13 @@ class Bundle:
     def table(self, name: str) -> BinaryIO:
         """The bytes of a member, to be read at any place."""
         info = self._infos[name]
-        self._file.seek(info.header_offset + 26)  # where the lengths of the name and of what follows it stand
+        self._file.seek(
+            info.header_offset + 26
+        )  # where the lengths of the name and of what follows it stand
         lengths = struct.unpack("<HH", self._file.read(4))
-        return io.BufferedReader(_Window(self._file, info.header_offset + 30 + sum(lengths), info.file_size))
+        return io.BufferedReader(
+            _Window(self._file, info.header_offset + 30 + sum(lengths), info.file_size)
+        )
 
     def refuse(self, why: str, advice: str = _AGAIN) -> ConfigError:
         """The error that says why this file cannot be imported."""
@@ -184,10 +205,20 @@ class Bundle:
         if len(infos) != len(self._archive.infolist()):
             raise self.refuse("it has several members of the same name.")
         if _MANIFEST not in infos:
-            raise ConfigError(f"{self.name} is a zip archive, but no exported collection; choose a file that ends in {SUFFIX}.")
+            raise ConfigError(
+                f"{self.name} is a zip archive, but no exported collection; choose a file that ends"
+                f" in {SUFFIX}."
+            )
         for info in infos.values():
-            if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1 or info.compress_size != info.file_size:
-                raise self.refuse(f"its member {info.filename!r} is compressed or encrypted; it was packed by another program.")
+            if (
+                info.compress_type != zipfile.ZIP_STORED
+                or info.flag_bits & 1
+                or info.compress_size != info.file_size
+            ):
+                raise self.refuse(
+                    f"its member {info.filename!r} is compressed or encrypted; it was packed by"
+                    " another program."
+                )
         return infos
 
     def _read_manifest(self) -> dict[str, Any]:
@@ -195,17 +226,26 @@ class Bundle:
         if (size := self.size(_MANIFEST)) > most:
             raise self.refuse(f"its manifest has {size:,} bytes, more than it can need.")
         found = json.loads(self._archive.read(_MANIFEST))
-        if not isinstance(found, dict) or found.get("format") != _FORMAT or not isinstance(found.get("number"), int):
-            raise ConfigError(f"{self.name} is a zip archive, but no exported collection; choose a file that ends in {SUFFIX}.")
+        if (
+            not isinstance(found, dict)
+            or found.get("format") != _FORMAT
+            or not isinstance(found.get("number"), int)
+        ):
+            raise ConfigError(
+                f"{self.name} is a zip archive, but no exported collection; choose a file that ends"
+                f" in {SUFFIX}."
+            )
         if found["number"] > _NUMBER:
             raise ConfigError(
-                f"{self.name} was made by a newer version of agentkit (format {found['number']}, known {_NUMBER}); "
-                "update agentkit."
+                f"{self.name} was made by a newer version of agentkit (format {found['number']},"
+                f" known {_NUMBER}); update agentkit."
             )
         return found
 
     def _check_members(self) -> None:
-        """Raise ConfigError unless the members are those of the manifest, of its sizes and hashes, and no others."""
+        """Raise ConfigError unless the members are those of the manifest, of its sizes and hashes,
+        and no others.
+        """
         named = self.manifest["members"]
         infos = {name: info for name, info in self._infos.items() if name != _MANIFEST}
         if strange := sorted(name for name in {*infos, *named} if not _MEMBER.fullmatch(name)):
@@ -236,7 +276,9 @@ def reading(path: Path, called: str = "") -> Iterator[Bundle]:
     try:
         opened = path.open("rb")
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read ({error.strerror}); check the path and the permissions.") from error
+        raise ConfigError(
+            f"{path} cannot be read ({error.strerror}); check the path and the permissions."
+        ) from error
     with opened:
         try:
             bundle = Bundle(called, opened)
@@ -261,7 +303,9 @@ class _Window(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        self._place = max(0, offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._size}[whence])
+        self._place = max(
+            0, offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._size}[whence]
+        )
         return self._place
 
     def readinto(self, buffer: Any, /) -> int:

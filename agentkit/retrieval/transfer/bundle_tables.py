@@ -1,4 +1,6 @@
-"""The two tables of an exported collection, documents and chunks, as Parquet: their columns, and what must be true of them."""
+"""The two tables of an exported collection, documents and chunks, as Parquet: their columns, and
+what must be true of them.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ _SMALLEST_VALUE = 4
 _FEW, _PAGE = 16, 2**16
 """So many pages a column may have, and one more for so many bytes; ours have 2**20 and one rest."""
 _PLAIN = frozenset({"PLAIN", "RLE", "BIT_PACKED"})
-"""How values may stand in the file. Others, such as dictionaries, let a small file become a very large table."""
+"""How values may stand in the file. Others, such as dictionaries, let a small file become a very
+large table.
+"""
 _TIMES = ("created_at", "updated_at")
 _FIRST_TIME, _LAST_TIME = 0, 253_402_300_800 * 10**6
 """Microseconds since 1970; the last ones are the end of the year 9999."""
@@ -41,22 +45,53 @@ def schema(name: str) -> pyarrow.Schema:
     """The columns of the table of that name."""
     import pyarrow
 
-    of = {"id": pyarrow.string(), "number": pyarrow.int32(), "size": pyarrow.int64(), "time": pyarrow.timestamp("us")}
+    of = {
+        "id": pyarrow.string(),
+        "number": pyarrow.int32(),
+        "size": pyarrow.int64(),
+        "time": pyarrow.timestamp("us"),
+    }
     text, number, size, time = of["id"], of["number"], of["size"], of["time"]
     columns: Mapping[str, Any] = {
         DOCUMENTS: {
-            "id": text, "name": text, "source": text, "sha256": text, "pending_sha256": text, "bytes": size,
-            "media_type": text, "title": text, "pages": number, "status": text, "error": text, "note": text, "chunks": size,
-            "tokens": size, "seconds": pyarrow.float64(), "created_at": time, "updated_at": time, "tags": _list_of(text),
-            "text": text, "sections": text,
+            "id": text,
+            "name": text,
+            "source": text,
+            "sha256": text,
+            "pending_sha256": text,
+            "bytes": size,
+            "media_type": text,
+            "title": text,
+            "pages": number,
+            "status": text,
+            "error": text,
+            "note": text,
+            "chunks": size,
+            "tokens": size,
+            "seconds": pyarrow.float64(),
+            "created_at": time,
+            "updated_at": time,
+            "tags": _list_of(text),
+            "text": text,
+            "sections": text,
         },
         CHUNKS: {
-            "document_id": text, "ordinal": number, "text": text, "heading": text, "page": number, "place": text,
-            "start_at": size, "end_at": size, "tokens": number, "embedding": _list_of(pyarrow.float32()),
+            "document_id": text,
+            "ordinal": number,
+            "text": text,
+            "heading": text,
+            "page": number,
+            "place": text,
+            "start_at": size,
+            "end_at": size,
+            "tokens": number,
+            "embedding": _list_of(pyarrow.float32()),
         },
-    }[name]  # fmt: skip
+    }[name]
     may_miss = {"pages", "page", "sections"} | ({"text"} if name == DOCUMENTS else set())
-    return pyarrow.schema([pyarrow.field(column, kind, column in may_miss) for column, kind in columns.items()])
+    return pyarrow.schema(
+        [pyarrow.field(column, kind, column in may_miss) for column, kind in columns.items()]
+    )
 
 
 class TableWriter:
@@ -68,7 +103,12 @@ class TableWriter:
         self.rows = 0
         self._schema = schema(name)
         self._writer = pyarrow.parquet.ParquetWriter(
-            target, self._schema, compression="none", use_dictionary=False, store_schema=False, write_statistics=False
+            target,
+            self._schema,
+            compression="none",
+            use_dictionary=False,
+            store_schema=False,
+            write_statistics=False,
         )
 
     def write(self, rows: pyarrow.Table) -> None:
@@ -108,8 +148,9 @@ def groups(
                 left -= size
                 if size > largest or left < 0:
                     raise bundle.refuse(
-                        f"{name} would unpack to more than the {min(largest, bundle.most_unpacked):,} "
-                        "bytes that a file of this size may."
+                        f"{name} would unpack to more than the"
+                        f" {min(largest, bundle.most_unpacked):,} bytes that a file of this size"
+                        " may."
                     )
                 read = file.read_row_group(number, use_threads=False)
                 read.validate(full=True)
@@ -224,12 +265,18 @@ class Checked:
 
         ids = group.column("document_id").to_pylist()
         if unknown := set(ids) - self.lengths.keys():
-            raise self._bundle.refuse(f"it has chunks of a document {min(unknown)!r} that is not in it.")
+            raise self._bundle.refuse(
+                f"it has chunks of a document {min(unknown)!r} that is not in it."
+            )
         vectors = group.column("embedding").combine_chunks()
         if pc.any(pc.not_equal(pc.list_value_length(vectors), self._dimension)).as_py():
-            raise self._bundle.refuse(f"not every vector has the {self._dimension:,} numbers that its index version says.")
+            raise self._bundle.refuse(
+                f"not every vector has the {self._dimension:,} numbers that its index version says."
+            )
         if not np.isfinite(vectors.flatten().to_numpy()).all():
-            raise self._bundle.refuse("a vector has a number that is infinite or none at all (NaN).")
+            raise self._bundle.refuse(
+                "a vector has a number that is infinite or none at all (NaN)."
+            )
         start, end = (group.column(name).to_numpy() for name in ("start_at", "end_at"))
         lengths = np.array([self.lengths[one] for one in ids], dtype=np.int64)
         if ((start < 0) | (start > end) | (end > lengths)).any():
@@ -249,17 +296,25 @@ def _list_of(kind: pyarrow.DataType) -> pyarrow.DataType:
 
 
 def _wrong_in(row: Mapping[str, Any], length: int | None) -> str:
-    """What is wrong with a document whose text has so many characters, None for no text; empty if nothing is."""
+    """What is wrong with a document whose text has so many characters, None for no text; empty if
+    nothing is.
+    """
     tags = row["tags"]
     checks = {
         "it has no name": bool(row["id"] and row["name"] and row["source"]),
         f"its status is {row['status']!r}": row["status"] in _STATUS,
-        "its sha256 is none": bool(_SHA256.fullmatch(row["sha256"]) and _SHA256.fullmatch(row["pending_sha256"])),
-        "a count is negative": min(row["bytes"], row["chunks"], row["tokens"], row["pages"] or 0) >= 0,
+        "its sha256 is none": bool(
+            _SHA256.fullmatch(row["sha256"]) and _SHA256.fullmatch(row["pending_sha256"])
+        ),
+        "a count is negative": (
+            min(row["bytes"], row["chunks"], row["tokens"], row["pages"] or 0) >= 0
+        ),
         f"it took {row['seconds']} seconds": math.isfinite(row["seconds"]),
         "it has chunks but no text": not row["chunks"] or length is not None,
         "its tags are not possible": len(tags) <= MOST_TAGS and all(map(_is_tag, tags)),
-        "its sections are outside of its text": row["sections"] is None or _are_sections(row["sections"], length or 0),
+        "its sections are outside of its text": (
+            row["sections"] is None or _are_sections(row["sections"], length or 0)
+        ),
     }
     return next((wrong for wrong, well in checks.items() if not well), "")
 
@@ -283,5 +338,9 @@ def _are_sections(packed: str, length: int) -> bool:
 def _is_section(row: Any, length: int) -> bool:
     start, end, heading, page, place = row
     numbers = [start, end] if page is None else [start, end, page]
-    plain = all(type(number) is int for number in numbers) and isinstance(heading, str) and isinstance(place, str)
+    plain = (
+        all(type(number) is int for number in numbers)
+        and isinstance(heading, str)
+        and isinstance(place, str)
+    )
     return plain and 0 <= start <= end <= length

@@ -153,7 +153,9 @@ _TIMEOUT_S = 120.0
 
 
 def can_be_looked_at(file: BinaryIO) -> bool:
-    """Whether the columns in the footer can be asked for; raises ValueError for what ends in no footer."""
+    """Whether the columns in the footer can be asked for; raises ValueError for what ends in no
+    footer.
+    """
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 8))
     end = file.read(8)

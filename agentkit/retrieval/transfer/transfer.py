@@ -1,6 +1,8 @@
-"""Collections as one file: originals, chunks and vectors as Parquet, and a manifest that says what is in it.
+"""Collections as one file: originals, chunks and vectors as Parquet, and a manifest that says what
+is in it.
 
-The index version that answers is exported; others beside it are not, they can be built again from what is in the file.
+The index version that answers is exported; others beside it are not, they can be built again from
+what is in the file.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ _LARGEST_DIMENSION = 65_536
 _GROUP_DOCUMENTS, _GROUP_CHUNKS, _GROUP_BYTES = 500, 2_000, 16 * 2**20
 """So much, or one document that is larger, is read from the database at once."""
 IMPORTED = "imported:"
-"""Before the path that a document came from elsewhere: no file of this machine is to be read for it."""
+"""Before the path that a document came from elsewhere: no file of this machine is to be read for
+it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +70,35 @@ class Transfer:
         self._database = store.database
 
     def export(self, owner: str, collection: str, path: Path) -> Path:
-        """Write the collection to a file at `path`, in place of one that is there, and give the path.
+        """Write the collection to a file at `path`, in place of one that is there, and give the
+        path.
 
-        Documents that are taken in just now are in it as they answered before. Raises NotFound, Stopped, and StoreError when
-        the file cannot be written; what was at `path` stays as it was then.
+        Documents that are taken in just now are in it as they answered before. Raises NotFound,
+        Stopped, and StoreError when the file cannot be written; what was at `path` stays as it was
+        then.
         """
         found, version, options = self._found(owner, collection)
         with bundle.writing(path) as writer:
             documents, chunks, contents = self._write_tables(writer, version, path.parent)
             self._write_originals(writer, contents)
             if self._found(owner, collection)[1].id != version.id:
-                raise StoreError(f"Another index version took over in {collection!r} while it was exported; export it once more.")
-            writer.finish({
-                "collection": {"name": found.name, "options": json.loads(options.to_json())},
-                "version": {
-                    "embedder": version.embedder, "dimension": version.dimension, "max_tokens": version.max_tokens,
-                    "overlap": version.overlap, "probe": list(self._store.version_table.probe(version)),
-                },
-                "counts": {"documents": documents, "chunks": chunks},
-            })  # fmt: skip
+                raise StoreError(
+                    f"Another index version took over in {collection!r} while it was exported;"
+                    " export it once more."
+                )
+            writer.finish(
+                {
+                    "collection": {"name": found.name, "options": json.loads(options.to_json())},
+                    "version": {
+                        "embedder": version.embedder,
+                        "dimension": version.dimension,
+                        "max_tokens": version.max_tokens,
+                        "overlap": version.overlap,
+                        "probe": list(self._store.version_table.probe(version)),
+                    },
+                    "counts": {"documents": documents, "chunks": chunks},
+                }
+            )
         return path
 
     def load(self, owner: str, path: Path, name: str = "", *, called: str = "") -> Collection:
@@ -109,7 +123,9 @@ class Transfer:
                     ids = {old: new_id() for old in checked.lengths}
                     self._add_documents(opened, version, ids, content.documents)
                     self._add_chunks(opened, version, ids, content.chunks)
-                self._keep_originals(opened, added)  # one of them may have been deleted with its last document meanwhile
+                self._keep_originals(
+                    opened, added
+                )  # one of them may have been deleted with its last document meanwhile
             except BaseException:
                 self._originals.remove(self._store.unused(added))
                 raise
@@ -124,10 +140,15 @@ class Transfer:
             raise NotFound(f"There is no collection {name!r}; it may have been renamed or deleted.")
         return found, *searched
 
-    def _write_tables(self, writer: Writer, version: IndexVersion, folder: Path) -> tuple[int, int, set[str]]:
-        """Gives the numbers of documents and of chunks, and the sha256 of the originals that belong to them."""
+    def _write_tables(
+        self, writer: Writer, version: IndexVersion, folder: Path
+    ) -> tuple[int, int, set[str]]:
+        """Gives the numbers of documents and of chunks, and the sha256 of the originals that belong
+        to them.
+        """
         contents: set[str] = set()
-        # An archive takes one member after the other: the documents wait in a file of their own until all chunks are written.
+        # An archive takes one member after the other: the documents wait in a file of their own
+        # until all chunks are written.
         with tempfile.TemporaryFile(dir=folder) as aside:
             with (
                 closing(TableWriter(DOCUMENTS, aside)) as documents,
@@ -137,21 +158,35 @@ class Transfer:
                 for ids in self._batches(version):
                     stopping.check()
                     with self._database.transaction():  # both as they are at one moment
-                        some = self._database.arrow(_EXPORTED.format(marks(ids)), [version.id, *[*ids] * 2])
-                        pieces = self._database.arrow(_PIECES.format(marks(ids)), [version.id, *ids])
+                        some = self._database.arrow(
+                            _EXPORTED.format(marks(ids)), [version.id, *[*ids] * 2]
+                        )
+                        pieces = self._database.arrow(
+                            _PIECES.format(marks(ids)), [version.id, *ids]
+                        )
                     documents.write(some)
                     chunks.write(pieces)
-                    contents.update(some.column("sha256").to_pylist(), some.column("pending_sha256").to_pylist())
+                    contents.update(
+                        some.column("sha256").to_pylist(), some.column("pending_sha256").to_pylist()
+                    )
             aside.seek(0)
             writer.copy(DOCUMENTS, aside)
         return documents.rows, chunks.rows, contents - {""}
 
     def _batches(self, version: IndexVersion) -> Iterator[list[str]]:
-        """Ids of the documents that are exported, some at a time, in the order in which their chunks were added."""
+        """Ids of the documents that are exported, some at a time, in the order in which their
+        chunks were added.
+        """
         batch: list[str] = []
         chunks = size = 0
-        for row in self._database.rows(_SIZES.format(marks(UNFINISHED)), [version.id, version.collection_id, *UNFINISHED]):
-            full = chunks + row["chunks"] > _GROUP_CHUNKS or size + row["size"] > _GROUP_BYTES or len(batch) >= _GROUP_DOCUMENTS
+        for row in self._database.rows(
+            _SIZES.format(marks(UNFINISHED)), [version.id, version.collection_id, *UNFINISHED]
+        ):
+            full = (
+                chunks + row["chunks"] > _GROUP_CHUNKS
+                or size + row["size"] > _GROUP_BYTES
+                or len(batch) >= _GROUP_DOCUMENTS
+            )
             if batch and full:
                 yield batch
                 batch, chunks, size = [], 0, 0
@@ -170,7 +205,9 @@ class Transfer:
     def _free_name(self, owner: str, name: str) -> str:
         name = checked_name(name, "collection")
         if self._store.collection(owner, name) is not None:
-            raise ConfigError(f"There is a collection {name!r} already; give another name for the imported one.")
+            raise ConfigError(
+                f"There is a collection {name!r} already; give another name for the imported one."
+            )
         return name
 
     def _keep_originals(self, opened: Bundle, added: set[str]) -> None:
@@ -190,8 +227,8 @@ class Transfer:
                 temporary.replace(target)
             except OSError as error:
                 raise StoreError(
-                    f"An original of {opened.name} cannot be copied to {target} ({error.strerror or error}); "
-                    "check free space and permissions."
+                    f"An original of {opened.name} cannot be copied to {target}"
+                    f" ({error.strerror or error}); check free space and permissions."
                 ) from error
             finally:
                 temporary.unlink(missing_ok=True)
@@ -212,9 +249,13 @@ class Transfer:
         for group in groups(opened, DOCUMENTS, count):
             known = [ids[old] for old in group.column("id").to_pylist()]
             group = _with(group, "id", known)
-            texts = group.select(["id", "text", "sections"]).rename_columns(["document_id", "text", "sections"])
+            texts = group.select(["id", "text", "sections"]).rename_columns(
+                ["document_id", "text", "sections"]
+            )
             self._database.insert_arrow("texts", texts.filter(pc.is_valid(texts.column("text"))))
-            rows = _with(group.drop_columns(["text", "sections"]), "version_id", [version.id] * len(known))
+            rows = _with(
+                group.drop_columns(["text", "sections"]), "version_id", [version.id] * len(known)
+            )
             rows = _with(rows, "collection_id", [version.collection_id] * len(known))
             names = [shown_name(name) for name in group.column("name").to_pylist()]
             rows = _with(rows, "name", names)
@@ -225,10 +266,16 @@ class Transfer:
         self, opened: Bundle, version: IndexVersion, ids: dict[str, str], count: int
     ) -> None:
         for group in groups(opened, CHUNKS, count):
-            numbers = self._database.rows("select nextval('changes') as id from range(?)", [group.num_rows])
-            rows = _with(group, "document_id", [ids[old] for old in group.column("document_id").to_pylist()])
+            numbers = self._database.rows(
+                "select nextval('changes') as id from range(?)", [group.num_rows]
+            )
+            rows = _with(
+                group, "document_id", [ids[old] for old in group.column("document_id").to_pylist()]
+            )
             rows = _with(rows, "id", sorted(row["id"] for row in numbers))
-            self._database.insert_arrow("chunks", _with(rows, "version_id", [version.id] * group.num_rows))
+            self._database.insert_arrow(
+                "chunks", _with(rows, "version_id", [version.id] * group.num_rows)
+            )
 
 
 def _with(table: pyarrow.Table, name: str, values: Sequence[object]) -> pyarrow.Table:
@@ -248,37 +295,63 @@ def _source(source: str) -> str:
 def _content(opened: Bundle) -> _Content:
     """What the manifest says; raises ConfigError for impossible values."""
     try:
-        collection, version, counts = (opened.manifest[part] for part in ("collection", "version", "counts"))
+        collection, version, counts = (
+            opened.manifest[part] for part in ("collection", "version", "counts")
+        )
         name, embedder = collection["name"], version["embedder"]
-        sizes = [version["dimension"], version["max_tokens"], version["overlap"], counts["documents"], counts["chunks"]]
+        sizes = [
+            version["dimension"],
+            version["max_tokens"],
+            version["overlap"],
+            counts["documents"],
+            counts["chunks"],
+        ]
         probe = [float(number) for number in version["probe"]]
         options = SearchOptions.from_json(json.dumps(collection["options"]))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise opened.refuse(f"its manifest is not as it should be ({error}).") from error
     dimension, max_tokens, overlap, documents, chunks = sizes
-    possible = all(type(size) is int for size in sizes) and all(isinstance(one, str) for one in (name, embedder))
-    if not (possible and 0 < dimension <= _LARGEST_DIMENSION and 0 <= overlap < max_tokens < 2**31 and min(sizes) >= 0):
-        raise opened.refuse(f"its manifest says impossible sizes ({version.get('dimension')} numbers in a vector, for example).")
+    possible = all(type(size) is int for size in sizes) and all(
+        isinstance(one, str) for one in (name, embedder)
+    )
+    if not (
+        possible
+        and 0 < dimension <= _LARGEST_DIMENSION
+        and 0 <= overlap < max_tokens < 2**31
+        and min(sizes) >= 0
+    ):
+        raise opened.refuse(
+            f"its manifest says impossible sizes ({version.get('dimension')} numbers in a vector,"
+            " for example)."
+        )
     if len(probe) not in (0, dimension) or not all(math.isfinite(number) for number in probe):
         raise opened.refuse("its manifest has an impossible probe of the embedding model.")
     made = IndexVersion("", "", embedder, dimension, max_tokens, overlap)
     return _Content(name, options, made, probe, documents, chunks)
 
 
-_SIZES = """select d.id, coalesce(k.chunks, 0) as chunks, coalesce(strlen(t.text), 0) as size from documents d
-    left join (select document_id, count(*) as chunks, min(id) as first from chunks where version_id = ? group by document_id) k
+_SIZES = """select d.id, coalesce(k.chunks, 0) as chunks, coalesce(strlen(t.text), 0) as size
+from documents d
+    left join (select document_id, count(*) as chunks, min(id) as first from chunks
+    where version_id = ? group by document_id) k
         on k.document_id = d.id
     left join texts t on t.document_id = d.id
     where d.collection_id = ? and (d.sha256 <> '' or d.status not in ({}))
     order by k.first nulls last, d.created_at, d.id"""
-_EXPORTED = f"""select d.id, d.name, d.source, d.sha256, d.bytes, d.media_type, d.title, d.pages, d.error, d.note, d.seconds,
-    case when d.status in ('failed', 'stopped') then d.pending_sha256 else d.sha256 end as pending_sha256,
-    case when d.status in ({", ".join(f"'{status}'" for status in UNFINISHED)}) then 'indexed' else d.status end as status,
-    coalesce(k.chunks, 0) as chunks, coalesce(k.tokens, 0) as tokens, d.created_at, d.updated_at, d.tags,
+_EXPORTED = f"""select d.id, d.name, d.source, d.sha256, d.bytes, d.media_type, d.title, d.pages,
+d.error, d.note, d.seconds,
+    case when d.status in ('failed', 'stopped') then d.pending_sha256 else d.sha256 end
+    as pending_sha256,
+    case when d.status in ({", ".join(f"'{status}'" for status in UNFINISHED)}) then 'indexed'
+    else d.status end as status,
+    coalesce(k.chunks, 0) as chunks, coalesce(k.tokens, 0) as tokens, d.created_at, d.updated_at,
+    d.tags,
     t.text, t.sections::varchar as sections
     from documents d left join texts t on t.document_id = d.id
     left join (select document_id, count(*) as chunks, sum(tokens)::bigint as tokens from chunks
-        where version_id = ? and document_id in ({{0}}) group by document_id) k on k.document_id = d.id
+        where version_id = ? and document_id in ({{0}}) group by document_id) k
+        on k.document_id = d.id
     where d.id in ({{0}})"""
-_PIECES = """select document_id, ordinal, text, heading, page, place, start_at, end_at, tokens, embedding from chunks
+_PIECES = """select document_id, ordinal, text, heading, page, place, start_at, end_at, tokens,
+embedding from chunks
     where version_id = ? and document_id in ({0}) order by id"""

@@ -30,11 +30,13 @@ _HOPELESS = (ModelUnreachable, ModelAuthFailed, ModelNotFound, LimitReached)
 
 
 def extract(schema: Schema, documents: Iterable[Readable], model: Model) -> Table:
-    """A table with a row for each document; emits DocumentProgress when one is begun and Noted when it is done.
+    """A table with a row for each document; emits DocumentProgress when one is begun and Noted when
+    it is done.
 
-    A document that cannot be read, or of which the model makes nothing, becomes a row with an error. Stopped on the way, it
-    returns the rows that are finished. A model that cannot be asked at all raises its ModelError when no row is finished, else
-    it is the error of all rows to come; so does a limit of the run that is reached.
+    A document that cannot be read, or of which the model makes nothing, becomes a row with an
+    error. Stopped on the way, it returns the rows that are finished. A model that cannot be asked
+    at all raises its ModelError when no row is finished, else it is the error of all rows to come;
+    so does a limit of the run that is reached.
     """
     rows: list[Row] = []
     broken: AgentkitError | None = None
@@ -61,14 +63,18 @@ def _row(schema: Schema, document: Readable, model: Model) -> Row:
     bus.emit(DocumentProgress(document.id, document.name, "parse"))
     try:
         paper = Paper(document.id, document.name, document.read())
-        cells, told = asked(schema, paper, model) if model.is_language_model else literal(schema, paper)
+        cells, told = (
+            asked(schema, paper, model) if model.is_language_model else literal(schema, paper)
+        )
     except (*_HOPELESS, Stopped):
         raise
     except (DocumentError, ModelError, NotFound) as error:
         return Row(document.id, document.name, error=str(error))
     lacking = schema.lacking({name: cell.value for name, cell in cells.items()})
     known = {remark.field for remark in told}
-    missing = [f"{name}: required, and not found in the document" for name in lacking if name not in known]
+    missing = [
+        f"{name}: required, and not found in the document" for name in lacking if name not in known
+    ]
     return Row(document.id, document.name, cells, (*(remark.text for remark in told), *missing))
 
 
@@ -77,4 +83,6 @@ def _told(row: Row) -> str:
         return f"{row.document}: {row.error}"
     found = sum(cell.value is not None for cell in row.cells.values())
     unverified = sum(cell.unverified for cell in row.cells.values())
-    return f"{row.document}: {found} of {len(row.cells)} fields" + (f", {unverified} unverified" if unverified else "")
+    return f"{row.document}: {found} of {len(row.cells)} fields" + (
+        f", {unverified} unverified" if unverified else ""
+    )

@@ -1,4 +1,6 @@
-"""The forms in which fields are given: a JSON schema, a pydantic class, or a short list in words."""
+"""The forms in which fields are given: a JSON schema, a pydantic class, or a short list in
+words.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +20,31 @@ from agentkit.teams.extraction.schema import Field, Kind, Schema
 
 _KINDS: dict[str, Kind] = {
     **{kind: kind for kind in get_args(Kind)},
-    "text": "string", "str": "string", "decimal": "number", "float": "number", "amount": "number", "int": "integer",
-    "whole number": "integer", "bool": "boolean", "yes/no": "boolean", "array": "list", "texts": "list",
-}  # fmt: skip
+    "text": "string",
+    "str": "string",
+    "decimal": "number",
+    "float": "number",
+    "amount": "number",
+    "int": "integer",
+    "whole number": "integer",
+    "bool": "boolean",
+    "yes/no": "boolean",
+    "array": "list",
+    "texts": "list",
+}
 _CLASS = re.compile(r"(?P<place>[^\s,;()]+):(?P<name>[A-Za-z_]\w*)")
-_ITEM = re.compile(r"(?P<name>[^():]+?) ?(?:\((?P<kind>[^()]*)\))? ?(?:: ?(?P<meaning>.*))?", re.DOTALL)
+_ITEM = re.compile(
+    r"(?P<name>[^():]+?) ?(?:\((?P<kind>[^()]*)\))? ?(?:: ?(?P<meaning>.*))?", re.DOTALL
+)
 _SIGN = re.compile("[(),]")
 
 
 def load_schema(given: str) -> Schema:
-    """The schema in a .json file, of a pydantic class (`module:Class`, `file.py:Class`), or in the text itself.
+    """The schema in a .json file, of a pydantic class (`module:Class`, `file.py:Class`), or in the
+    text itself.
 
-    Naming a class runs the code of its module. Raises ConfigError that says what cannot be read, and why.
+    Naming a class runs the code of its module. Raises ConfigError that says what cannot be read,
+    and why.
     """
     if given.strip().lower().endswith(".json") and "\n" not in given:
         return _from_file(Path(given.strip()).expanduser())
@@ -40,10 +55,12 @@ def load_schema(given: str) -> Schema:
 
 
 def from_text(text: str) -> Schema:
-    """A JSON schema as text, or a list of fields: `invoice number, date (date), total (number, required): the sum with tax`.
+    """A JSON schema as text, or a list of fields: `invoice number, date (date), total (number,
+    required): the sum with tax`.
 
-    In brackets stand the type (text, number, integer, boolean, date, list, or the possible values as `open|paid`) and
-    `required`. Fields are separated by lines or semicolons where there are any, else by commas. Raises ConfigError.
+    In brackets stand the type (text, number, integer, boolean, date, list, or the possible values
+    as `open|paid`) and `required`. Fields are separated by lines or semicolons where there are any,
+    else by commas. Raises ConfigError.
     """
     if text.lstrip().startswith("{"):
         return from_json_schema(_parsed(text, "The schema"))
@@ -57,12 +74,17 @@ def from_json_schema(schema: object) -> Schema:
 
 
 def from_class(given: object) -> Schema:
-    """The fields of a pydantic class, which checks the values afterwards; raises ConfigError for any other class."""
+    """The fields of a pydantic class, which checks the values afterwards; raises ConfigError for
+    any other class.
+    """
     from pydantic import BaseModel
     from pydantic.errors import PydanticUserError
 
     if not (isinstance(given, type) and issubclass(given, BaseModel)):
-        raise ConfigError(f"{given!r:.100} is no pydantic class; name a class that derives from pydantic.BaseModel.")
+        raise ConfigError(
+            f"{given!r:.100} is no pydantic class; name a class that derives from"
+            " pydantic.BaseModel."
+        )
     try:
         described = given.model_json_schema()
     except PydanticUserError as error:
@@ -74,7 +96,9 @@ def _from_file(path: Path) -> Schema:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"The schema {path} cannot be read ({error}); name a file with a JSON schema.") from error
+        raise ConfigError(
+            f"The schema {path} cannot be read ({error}); name a file with a JSON schema."
+        ) from error
     return from_json_schema(_parsed(text, str(path)))
 
 
@@ -90,8 +114,9 @@ def _class(place: str, name: str) -> Any:
         module = _module(place)
     except Exception as error:
         raise ConfigError(
-            f"{place} cannot be imported ({type(error).__name__}: {error}); a pydantic class is named as `module:Class` or "
-            "`file.py:Class`. In a list of fields put a blank behind the colon."
+            f"{place} cannot be imported ({type(error).__name__}: {error}); a pydantic class is"
+            " named as `module:Class` or `file.py:Class`. In a list of fields put a blank behind"
+            " the colon."
         ) from error
     if not hasattr(module, name):
         raise ConfigError(f"{place} has no {name!r}; name a pydantic class that is defined there.")
@@ -138,18 +163,25 @@ def _at_commas(text: str) -> Iterator[str]:
 def _item(part: str) -> Field:
     found = _ITEM.fullmatch(" ".join(part.split()))
     if found is None:
-        raise ConfigError(f"{part!r:.100} is no field; write `name (type): what it means`, for example `total (number)`.")
+        raise ConfigError(
+            f"{part!r:.100} is no field; write `name (type): what it means`, for example `total"
+            " (number)`."
+        )
     name, described = found["name"].strip(), (found["meaning"] or "").strip()
-    words = [" ".join(word.split()).lower() for word in (found["kind"] or "").split(",") if word.strip()]
+    words = [
+        " ".join(word.split()).lower() for word in (found["kind"] or "").split(",") if word.strip()
+    ]
     required = "required" in words
     rest = [word for word in words if word not in ("required", "optional")]
     if len(rest) > 1 or (rest and rest[0] not in _KINDS and "|" not in rest[0]):
         raise ConfigError(
-            f"The field {name!r} has the unknown type {', '.join(rest)!r}; choose text, number, integer, boolean, date, list, "
-            "or name the possible values as `open|paid`."
+            f"The field {name!r} has the unknown type {', '.join(rest)!r}; choose text, number,"
+            " integer, boolean, date, list, or name the possible values as `open|paid`."
         )
     if rest and "|" in rest[0]:
         listed = next(word for word in (found["kind"] or "").split(",") if "|" in word)
-        choices = tuple(dict.fromkeys(choice.strip() for choice in listed.split("|") if choice.strip()))
+        choices = tuple(
+            dict.fromkeys(choice.strip() for choice in listed.split("|") if choice.strip())
+        )
         return Field(name, "string", described, required, choices, (name,))
     return Field(name, _KINDS[rest[0]] if rest else "string", described, required, path=(name,))

@@ -1,4 +1,6 @@
-"""From a JSON schema to flat fields: references are followed, nested objects become dotted names, the rest is refused."""
+"""From a JSON schema to flat fields: references are followed, nested objects become dotted names,
+the rest is refused.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +10,54 @@ from typing import Any
 from agentkit.errors import ConfigError
 from agentkit.teams.extraction.schema import Field, Kind
 
-_LIMITS = frozenset({
-    "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "pattern", "minLength", "maxLength", "minItems",
-    "maxItems", "uniqueItems",
-})  # fmt: skip
-_SCALARS: dict[str, Kind] = {"string": "string", "number": "number", "integer": "integer", "boolean": "boolean"}
+_LIMITS = frozenset(
+    {
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "pattern",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+    }
+)
+_SCALARS: dict[str, Kind] = {
+    "string": "string",
+    "number": "number",
+    "integer": "integer",
+    "boolean": "boolean",
+}
 _DEPTH = 8
-_KNOWN = "a table holds texts, numbers, integers, booleans, dates, enums, lists of texts, and objects of these"
+_KNOWN = (
+    "a table holds texts, numbers, integers, booleans, dates, enums, lists of texts, and objects of"
+    " these"
+)
 
 
 def fields_of(schema: object) -> tuple[Field, ...]:
-    """The fields of a schema for an object, in order; raises ConfigError that names the property that cannot be."""
+    """The fields of a schema for an object, in order; raises ConfigError that names the property
+    that cannot be.
+    """
     import jsonschema  # type: ignore[import-untyped]
 
     if not isinstance(schema, Mapping):
         raise ConfigError(f"A JSON schema is an object, not {schema!r:.80}.")
     try:
-        jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator).check_schema(schema)
+        jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator).check_schema(
+            schema
+        )
     except jsonschema.SchemaError as error:
         where = ".".join(str(step) for step in error.absolute_path)
-        raise ConfigError(f"The JSON schema is not valid{f' at {where}' if where else ''}: {error.message:.300}") from error
-    return tuple(_Reader(schema).fields(_plain(_Reader(schema).resolved(schema, "the schema")), (), True))
+        raise ConfigError(
+            f"The JSON schema is not valid{f' at {where}' if where else ''}: {error.message:.300}"
+        ) from error
+    return tuple(
+        _Reader(schema).fields(_plain(_Reader(schema).resolved(schema, "the schema")), (), True)
+    )
 
 
 class _Reader:
@@ -37,10 +66,15 @@ class _Reader:
     def __init__(self, root: Mapping[str, object]) -> None:
         self.root = root
 
-    def fields(self, schema: Mapping[str, Any], path: tuple[str, ...], required: bool) -> Iterator[Field]:
+    def fields(
+        self, schema: Mapping[str, Any], path: tuple[str, ...], required: bool
+    ) -> Iterator[Field]:
         name = ".".join(path) or "the schema"
         if not isinstance(schema.get("properties"), Mapping):
-            raise ConfigError(f"{name} is no object with `properties`; {_KNOWN}. One row is made for each document.")
+            raise ConfigError(
+                f"{name} is no object with `properties`; {_KNOWN}. One row is made for each"
+                " document."
+            )
         if len(path) > _DEPTH:
             raise ConfigError(f"{name} is nested more than {_DEPTH} deep, or in itself; {_KNOWN}.")
         for key, given in schema["properties"].items():
@@ -48,7 +82,9 @@ class _Reader:
             yield from self._property((*path, str(key)), given, needed)
 
     def resolved(self, schema: object, name: str) -> dict[str, Any]:
-        """The schema itself instead of a reference to it; what stands beside the reference is added."""
+        """The schema itself instead of a reference to it; what stands beside the reference is
+        added.
+        """
         seen = 0
         while isinstance(schema, Mapping) and "$ref" in schema:
             beside = {key: value for key, value in schema.items() if key != "$ref"}
@@ -59,17 +95,30 @@ class _Reader:
         if not isinstance(schema, Mapping):
             raise ConfigError(f"{name} is {schema!r:.80}, which says no type; {_KNOWN}.")
         if isinstance(schema.get("allOf"), list) and len(schema["allOf"]) == 1:
-            return {**self.resolved(schema["allOf"][0], name), **{key: schema[key] for key in schema if key != "allOf"}}
+            return {
+                **self.resolved(schema["allOf"][0], name),
+                **{key: schema[key] for key in schema if key != "allOf"},
+            }
         return dict(schema)
 
     def _target(self, reference: str, name: str) -> Mapping[str, Any]:
         at: Any = self.root
         if not reference.startswith("#"):
-            raise ConfigError(f"{name} refers to {reference!r:.100}; only references within the schema (`#/...`) are followed.")
+            raise ConfigError(
+                f"{name} refers to {reference!r:.100}; only references within the schema (`#/...`)"
+                " are followed."
+            )
         for step in filter(None, reference[1:].split("/")):
-            at = at.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(at, Mapping) else None
+            at = (
+                at.get(step.replace("~1", "/").replace("~0", "~"))
+                if isinstance(at, Mapping)
+                else None
+            )
         if not isinstance(at, Mapping):
-            raise ConfigError(f"{name} refers to {reference!r:.100}, and that is not there; correct the reference.")
+            raise ConfigError(
+                f"{name} refers to {reference!r:.100}, and that is not there; correct the"
+                " reference."
+            )
         return at
 
     def _property(self, path: tuple[str, ...], given: object, required: bool) -> Iterator[Field]:
@@ -85,7 +134,15 @@ class _Reader:
             yield Field(name, "list", described, required, choices, path, limits)
         elif kind in _SCALARS:
             is_date = kind == "string" and schema.get("format") == "date"
-            yield Field(name, "date" if is_date else _SCALARS[kind], described, required, _choices(schema), path, limits)
+            yield Field(
+                name,
+                "date" if is_date else _SCALARS[kind],
+                described,
+                required,
+                _choices(schema),
+                path,
+                limits,
+            )
         else:
             raise ConfigError(f"{name} has the type {kind!r}; {_KNOWN}.")
 
@@ -100,7 +157,10 @@ class _Reader:
         for union in ("anyOf", "oneOf"):
             if union in schema:
                 options = [self.resolved(option, name) for option in schema.pop(union)]
-                schema = {**_merged([one for one in options if one.get("type") != "null"], name), **schema}
+                schema = {
+                    **_merged([one for one in options if one.get("type") != "null"], name),
+                    **schema,
+                }
                 return self._one_type(schema, name)
         if "const" in schema:
             schema = {**schema, "enum": [schema["const"]]}
@@ -114,7 +174,10 @@ class _Reader:
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
     if schema.get("type", "object") != "object":
-        raise ConfigError(f"The schema is for {schema['type']!r}, not for an object; one row is made for each document.")
+        raise ConfigError(
+            f"The schema is for {schema['type']!r}, not for an object; one row is made for each"
+            " document."
+        )
     return schema
 
 
@@ -122,22 +185,31 @@ def _merged(options: list[dict[str, Any]], name: str) -> dict[str, Any]:
     if len(options) == 1:
         return options[0]
     types = [option.get("type") for option in options]
-    if sorted(map(str, types)) == ["number", "string"] and all("enum" not in option for option in options):
-        return next(option for option in options if option["type"] == "number")  # how pydantic describes a Decimal
+    if sorted(map(str, types)) == ["number", "string"] and all(
+        "enum" not in option for option in options
+    ):
+        return next(
+            option for option in options if option["type"] == "number"
+        )  # how pydantic describes a Decimal
     return {"type": _common(types, name)}
 
 
 def _common(types: list[Any], name: str) -> str:
     if len(types) == 1 or set(types) == {"number", "integer"}:
         return str(types[0]) if len(types) == 1 else "number"
-    raise ConfigError(f"{name} may be {' or '.join(map(str, types)) or 'null alone'}; choose one type.")
+    raise ConfigError(
+        f"{name} may be {' or '.join(map(str, types)) or 'null alone'}; choose one type."
+    )
 
 
 def _type_of(members: list[Any], name: str) -> str:
     for python, kind in ((str, "string"), (bool, "boolean"), (int, "integer"), (float, "number")):
         if members and all(type(member) is python for member in members):
             return kind
-    raise ConfigError(f"{name} has the possible values {members!r:.100}; they must be of one type, texts or numbers.")
+    raise ConfigError(
+        f"{name} has the possible values {members!r:.100}; they must be of one type, texts or"
+        " numbers."
+    )
 
 
 def _choices(schema: Mapping[str, Any]) -> tuple[Any, ...]:

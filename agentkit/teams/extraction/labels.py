@@ -1,4 +1,6 @@
-"""Values that a document labels: "Total: 12 EUR", cells of tables, "Invoice number INV-7"; and words as names are compared."""
+"""Values that a document labels: "Total: 12 EUR", cells of tables, "Invoice number INV-7"; and
+words as names are compared.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,50 @@ from agentkit.teams.extraction.values import MONTH
 Span = tuple[int, int]
 
 _WORDS_OF_LABEL = 7
-_SEGMENT = re.compile(r"\t+| {2,}|(?:;|(?<=[.!?]))\s+(?=[^\W\d][^:;.|]{0,40}:\s)|,\s+(?=[^\W\d][^:;,.|]{0,40}:\s)")
+_SEGMENT = re.compile(
+    r"\t+| {2,}|(?:;|(?<=[.!?]))\s+(?=[^\W\d][^:;.|]{0,40}:\s)|,\s+(?=[^\W\d][^:;,.|]{0,40}:\s)"
+)
 _COLON = re.compile(r"(?:(?<![*_\s])[*_\s]++)?+:[*_]*+(?:\s++|$)")
 _MARKS = re.compile(r"\s*(?:[-*+•▪–●>#]+\s+|\(?\d{1,3}[.)]\s+)*[*_`]*")
 _VALUE_START = re.compile(
-    rf"\s(?=[-+]?[$€£]?\d|(?:EUR|USD|GBP|CHF)\s\d|{MONTH}\.?\s+\d{{1,2}}\b|[^\s,;]*\d[^\s]*(?:\s|$)|(?:yes|no|true|false)\W*$)",
+    rf"\s(?=[-+]?[$€£]?\d|(?:EUR|USD|GBP|CHF)\s\d|{MONTH}\.?\s+\d{{1,2}}\b"
+    r"|[^\s,;]*\d[^\s]*(?:\s|$)|(?:yes|no|true|false)\W*$)",
     re.IGNORECASE,
 )
 _BELOW = re.compile(r"\n[ \t]*(?:[-*+•▪–●]|\d{1,2}[.)])[ \t]+([^\n]+)|\n[^\n]*")
 _RULE = re.compile(r"[\s|:+=-]*")
-_ALIASES = {"no": "number", "nr": "number", "num": "number", "qty": "quantity", "tel": "phone", "telephone": "phone",
-            "mobile": "phone", "mail": "email", "addr": "address", "dob": "birth", "id": "identifier"}  # fmt: skip
-_FILLERS = frozenset(["the", "a", "an", "of", "in", "for", "and", "to", "is", "our", "your", "this", "at", "by", "per"])
+_ALIASES = {
+    "no": "number",
+    "nr": "number",
+    "num": "number",
+    "qty": "quantity",
+    "tel": "phone",
+    "telephone": "phone",
+    "mobile": "phone",
+    "mail": "email",
+    "addr": "address",
+    "dob": "birth",
+    "id": "identifier",
+}
+_FILLERS = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "of",
+        "in",
+        "for",
+        "and",
+        "to",
+        "is",
+        "our",
+        "your",
+        "this",
+        "at",
+        "by",
+        "per",
+    ]
+)
 _WEAK = frozenset({"amount", "value", "name"})
 
 
@@ -34,7 +68,9 @@ class Pair:
     label: tuple[str, ...]
     """Its words, as `words` gives them."""
     begin: int
-    """Where the words to quote begin: the label, or the value alone where the label is the head of a column."""
+    """Where the words to quote begin: the label, or the value alone where the label is the head of
+    a column.
+    """
     start: int
     end: int
     loose: bool = False
@@ -45,14 +81,22 @@ class Pair:
 
 @lru_cache(maxsize=20_000)
 def words(name: str) -> tuple[str, ...]:
-    """The words of a name as they are compared: small, singular, `no.` as `number`, camelCase and snake_case apart."""
-    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).replace("№", " number ").replace("#", " number ")
+    """The words of a name as they are compared: small, singular, `no.` as `number`, camelCase and
+    snake_case apart.
+    """
+    apart = (
+        re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+        .replace("№", " number ")
+        .replace("#", " number ")
+    )
     found = re.findall(r"[^\W_]+|%|[$€£]", re.sub(r"\be-mail\b", "email", apart.casefold()))
     return tuple(_ALIASES.get(word) or _singular(word) for word in found)
 
 
 def core(name: Sequence[str]) -> frozenset[str]:
-    """The words that a name must share with a label: without articles, and without `amount` and the like beside others."""
+    """The words that a name must share with a label: without articles, and without `amount` and the
+    like beside others.
+    """
     full = [word for word in name if word not in _FILLERS]
     return frozenset(word for word in full if word not in _WEAK) or frozenset(full)
 
@@ -76,7 +120,9 @@ def pairs(text: str) -> list[Pair]:
 
 
 def bullets(text: str, start: int) -> list[Span]:
-    """The items of a list that begins on the line below a label; an item that ends with a colon begins a list of its own."""
+    """The items of a list that begins on the line below a label; an item that ends with a colon
+    begins a list of its own.
+    """
     spans: list[Span] = []
     for found in _BELOW.finditer(text, start):
         if found[1] is not None and not found[1].rstrip(" \t*_`").endswith(":"):
@@ -88,11 +134,14 @@ def bullets(text: str, start: int) -> list[Span]:
 
 def _of_line(text: str, start: int, end: int, following: Span | None) -> Iterator[Pair]:
     for low, high in _segments(text, start, end):
-        low += len(_MARKS.match(text[low:high])[0])  # type: ignore[index]  # it also matches nothing
+        # It also matches nothing.
+        low += len(_MARKS.match(text[low:high])[0])  # type: ignore[index]
         colon = _COLON.search(text, low, high)
         label = words(text[low : colon.start()]) if colon else ()
         if colon and 0 < len(label) <= _WORDS_OF_LABEL:
-            yield Pair(label, low, *_trimmed(text, *_behind(text, colon.end(), high, end, following)))
+            yield Pair(
+                label, low, *_trimmed(text, *_behind(text, colon.end(), high, end, following))
+            )
         elif not colon:
             yield from _loose(text, low, high)
     columns = [span for span in _segments(text, start, end)]
@@ -105,7 +154,11 @@ def _of_line(text: str, start: int, end: int, following: Span | None) -> Iterato
 def _loose(text: str, low: int, high: int) -> Iterator[Pair]:
     found = _VALUE_START.search(text, low, high)
     label = words(text[low : found.start()]) if found else ()
-    if found and 0 < len(label) <= _WORDS_OF_LABEL and not re.search(r"[,;!?]", text[low : found.start()]):
+    if (
+        found
+        and 0 < len(label) <= _WORDS_OF_LABEL
+        and not re.search(r"[,;!?]", text[low : found.start()])
+    ):
         yield Pair(label, low, *_trimmed(text, found.end(), high), loose=True)
 
 
@@ -115,7 +168,11 @@ def _behind(text: str, start: int, high: int, end: int, following: Span | None) 
         return start, high
     low, until = following
     line = text[low:until]
-    is_value = line.strip() and not _COLON.search(line) and not re.match(r"\s*(?:[-*+•▪–●#]|\d{1,2}[.)])\s", line)
+    is_value = (
+        line.strip()
+        and not _COLON.search(line)
+        and not re.match(r"\s*(?:[-*+•▪–●#]|\d{1,2}[.)])\s", line)
+    )
     return (low, until) if is_value else (start, start)
 
 
@@ -131,7 +188,10 @@ def _cells(text: str, start: int, end: int) -> Iterator[Span]:
     low, high = start, end
     if text[start:end].lstrip().startswith("|"):
         low = text.index("|", start) + 1
-        high = end - (text[start:end].rstrip().endswith("|") and len(text[start:end]) - text[start:end].rindex("|"))
+        high = end - (
+            text[start:end].rstrip().endswith("|")
+            and len(text[start:end]) - text[start:end].rindex("|")
+        )
     at = low
     for found in re.finditer(r"(?<!\\)\|", text[low:high]):
         yield _trimmed(text, at, low + found.start())
@@ -140,7 +200,9 @@ def _cells(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _of_table(text: str, rows: Sequence[Sequence[Span]]) -> Iterator[Pair]:
-    """Rows of two cells are a label and a value; in wider tables the first row labels the columns."""
+    """Rows of two cells are a label and a value; in wider tables the first row labels the
+    columns.
+    """
     if not rows:
         return
     header = rows[0]
@@ -155,7 +217,9 @@ def _of_table(text: str, rows: Sequence[Sequence[Span]]) -> Iterator[Pair]:
                     yield from _labelled(text, label, value, value[0], len(rows) > 2)
 
 
-def _labelled(text: str, label: Span, value: Span, begin: int, column: bool = False) -> Iterator[Pair]:
+def _labelled(
+    text: str, label: Span, value: Span, begin: int, column: bool = False
+) -> Iterator[Pair]:
     name = words(text[slice(*label)])
     if 0 < len(name) <= _WORDS_OF_LABEL and value[1] > value[0]:
         yield Pair(name, begin, *value, column=column)
@@ -165,7 +229,11 @@ def _trimmed(text: str, start: int, end: int) -> Span:
     """The span without white space and Markdown's signs around it."""
     inner = text[start:end]
     left = len(inner) - len(inner.lstrip(" \t*_`"))
-    return (start + left, start + left + len(inner.strip(" \t*_`\r"))) if inner.strip(" \t*_`\r") else (start, start)
+    return (
+        (start + left, start + left + len(inner.strip(" \t*_`\r")))
+        if inner.strip(" \t*_`\r")
+        else (start, start)
+    )
 
 
 def _singular(word: str) -> str:
@@ -173,4 +241,8 @@ def _singular(word: str) -> str:
         return word[:-3] + "y"
     if len(word) > 4 and word.endswith(("sses", "xes", "ches", "shes")):
         return word[:-2]
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+    return (
+        word[:-1]
+        if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
+        else word
+    )

@@ -1,4 +1,6 @@
-"""Which fields a question asks for: a JSON schema in it, a list of names, or what a language model reads out of it."""
+"""Which fields a question asks for: a JSON schema in it, a list of names, or what a language model
+reads out of it.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +17,58 @@ from agentkit.teams.extraction.schema import Schema
 
 AGENT = "Planner"
 HOW = (
-    "Name the fields of the table, for example:\n\n"
-    "    table of: invoice number, date (date), total (number): the sum with tax\n\n"
-    "In brackets stands the type: text, number, integer, boolean, date, list, or the possible values as (open|paid). "
-    "A JSON schema does as well."
+    "Name the fields of the table, for example:\n\n    table of: invoice number, date (date), total"
+    " (number): the sum with tax\n\nIn brackets stands the type: text, number, integer, boolean,"
+    " date, list, or the possible values as (open|paid). A JSON schema does as well."
 )
 """How the fields are named in a question."""
 
-_LIST = re.compile(r"\b(?:table\s+(?:of|with)|extract|fields|columns)\s*:\s*(?P<fields>.+)", re.IGNORECASE | re.DOTALL)
+_LIST = re.compile(
+    r"\b(?:table\s+(?:of|with)|extract|fields|columns)\s*:\s*(?P<fields>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
 _TYPED = re.compile(r"\((?:text|string|number|integer|boolean|date|list)\)", re.IGNORECASE)
 _LONGEST_NAME = 4  # words
 _SPEECH = frozenset(
-    {"hello", "hi", "hey", "please", "thanks", "what", "who", "how", "when", "where", "why", "which", "is", "are", "do", "does"}
-    | {"can", "could", "would", "i", "you", "we", "me", "give", "show", "tell", "make", "list", "find", "and", "then"}
+    {
+        "hello",
+        "hi",
+        "hey",
+        "please",
+        "thanks",
+        "what",
+        "who",
+        "how",
+        "when",
+        "where",
+        "why",
+        "which",
+        "is",
+        "are",
+        "do",
+        "does",
+    }
+    | {
+        "can",
+        "could",
+        "would",
+        "i",
+        "you",
+        "we",
+        "me",
+        "give",
+        "show",
+        "tell",
+        "make",
+        "list",
+        "find",
+        "and",
+        "then",
+    }
 )
 _INSTRUCTIONS = """Somebody wants a table out of their documents, with one row for each document.
-Say which fields they want: for each a short name in the language of the question, its type, and what it means.
+Say which fields they want: for each a short name in the language of the question, its type, and \
+what it means.
 Name only what they ask for. When they name no field at all, give an empty list."""
 _FIELDS = {
     "type": "object",
@@ -41,7 +79,10 @@ _FIELDS = {
                 "type": "object",
                 "properties": {
                     "name": {"type": "string"},
-                    "type": {"type": "string", "enum": ["string", "number", "integer", "boolean", "date", "list"]},
+                    "type": {
+                        "type": "string",
+                        "enum": ["string", "number", "integer", "boolean", "date", "list"],
+                    },
                     "description": {"type": "string"},
                 },
                 "required": ["name", "type", "description"],
@@ -55,7 +96,9 @@ _FIELDS = {
 
 
 def asked_for(question: str, model: Model) -> Schema | None:
-    """The schema of the wanted table; None when the question names no fields. Raises ConfigError for a wrong schema."""
+    """The schema of the wanted table; None when the question names no fields. Raises ConfigError
+    for a wrong schema.
+    """
     if (stated := _stated(question)) is not None:
         return stated
     return _understood(question, model) if model.is_language_model else _listed(question)
@@ -67,7 +110,9 @@ def _stated(question: str) -> Schema | None:
         try:
             described, _ = json.JSONDecoder().raw_decode(question[start:])
         except (json.JSONDecodeError, RecursionError) as error:
-            raise ConfigError(f"The JSON schema in the question is not valid JSON ({error}); correct it there.") from error
+            raise ConfigError(
+                f"The JSON schema in the question is not valid JSON ({error}); correct it there."
+            ) from error
         return from_json_schema(described)
     found = _LIST.search(question)
     if found:
@@ -82,13 +127,25 @@ def _listed(question: str) -> Schema | None:
     except ConfigError:
         return None
     words = [name.split() for name in schema.names]
-    plain = all(len(name) <= _LONGEST_NAME and not _SPEECH & {word.casefold() for word in name} for name in words)
-    return schema if plain and (len(words) > 1 or _TYPED.search(question)) and "?" not in question else None
+    plain = all(
+        len(name) <= _LONGEST_NAME and not _SPEECH & {word.casefold() for word in name}
+        for name in words
+    )
+    return (
+        schema
+        if plain and (len(words) > 1 or _TYPED.search(question)) and "?" not in question
+        else None
+    )
 
 
 def _understood(question: str, model: Model) -> Schema | None:
     agent = DictDialogAgent(
-        AGENT, _INSTRUCTIONS, None, False, 2, llm_config={"config_list": [{"model": model}], "cache_seed": None}
+        AGENT,
+        _INSTRUCTIONS,
+        None,
+        False,
+        2,
+        llm_config={"config_list": [{"model": model}], "cache_seed": None},
     )
     agent.set_parser(PlanParser())
     with quietly(True):
@@ -98,7 +155,11 @@ def _understood(question: str, model: Model) -> Schema | None:
 
 def _made(fields: list[dict[str, str]]) -> Schema:
     described = {
-        each["name"]: {**_TYPES.get(each["type"], {"type": each["type"]}), "description": each["description"]} for each in fields
+        each["name"]: {
+            **_TYPES.get(each["type"], {"type": each["type"]}),
+            "description": each["description"],
+        }
+        for each in fields
     }
     return from_json_schema({"type": "object", "properties": described})
 
@@ -113,7 +174,11 @@ class PlanParser(MarkdownJsonDictParser):
     """Reads the list of fields, and refuses one of which no table can be made."""
 
     def __init__(self) -> None:
-        hint = {"fields": [{"name": "<text>", "type": "<one of the types>", "description": "<what it means>"}]}
+        hint = {
+            "fields": [
+                {"name": "<text>", "type": "<one of the types>", "description": "<what it means>"}
+            ]
+        }
         super().__init__(hint, keys_to_metadata=True, json_schema=_FIELDS)
 
     def parse(self, response: ModelResponse | str) -> ModelResponse:

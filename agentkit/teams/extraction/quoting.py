@@ -12,12 +12,14 @@ from typing import Any
 from agentkit.documents import DocumentText, Section
 from agentkit.documents.places import narrow
 
-_FOLDED = str.maketrans({
-    **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032`\u00b4", "'"),
-    **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
-    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
-    "\u00ad": "",
-})  # fmt: skip
+_FOLDED = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032`\u00b4", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
+        "\u00ad": "",
+    }
+)
 _CJK = "\u2e80"  # scripts from here on are written without blanks between words
 
 
@@ -45,9 +47,13 @@ class Quotation:
     def to_json(self) -> dict[str, Any]:
         """As it stands under `citations`."""
         return {
-            "document": self.document, "page": self.page, "place": self.place, "heading": self.heading,
-            "span": [self.start, self.end], "text": self.text,
-        }  # fmt: skip
+            "document": self.document,
+            "page": self.page,
+            "place": self.place,
+            "heading": self.heading,
+            "span": [self.start, self.end],
+            "text": self.text,
+        }
 
 
 class Paper:
@@ -61,7 +67,11 @@ class Paper:
     def quotation(self, start: int, end: int) -> Quotation:
         """The words of that span with their place."""
         section = self.section_at(start)
-        page, place, heading = (section.page, self._place(section, start, end), section.heading) if section else (None, "", "")
+        page, place, heading = (
+            (section.page, self._place(section, start, end), section.heading)
+            if section
+            else (None, "", "")
+        )
         return Quotation(self.id, self.name, page, place, heading, start, end, self.text[start:end])
 
     def section_at(self, position: int) -> Section | None:
@@ -70,7 +80,9 @@ class Paper:
         return self.document.sections[index] if index >= 0 else None
 
     def find(self, quote: str) -> Quotation | None:
-        """Where a quote stands: word for word, else without regard to white space, case, typographic quotes and dashes."""
+        """Where a quote stands: word for word, else without regard to white space, case,
+        typographic quotes and dashes.
+        """
         wanted = quote.strip().strip("\u2026").strip()
         if not wanted:
             return None
@@ -95,7 +107,9 @@ class Paper:
 
 
 def holds(quote: str, value: str) -> bool:
-    """Whether a value stands in a quote: its characters in a row, or all of its words; compared as `Paper.find` compares."""
+    """Whether a value stands in a quote: its characters in a row, or all of its words; compared as
+    `Paper.find` compares.
+    """
     return _fold(value)[0] in _fold(quote)[0] or _words(value) <= _words(quote)
 
 
@@ -115,7 +129,9 @@ def _fold(text: str) -> tuple[str, list[int]]:
     return "".join(made), places
 
 
-def _whole(text: str, wanted: str, original: str = "", places: list[int] | None = None) -> tuple[int, int] | None:
+def _whole(
+    text: str, wanted: str, original: str = "", places: list[int] | None = None
+) -> tuple[int, int] | None:
     """The first span of `wanted` that does not begin or end inside a word of the original text."""
     for found in re.finditer(re.escape(wanted), text):
         start, end = found.span()

@@ -1,4 +1,6 @@
-"""What is to be read out of each document: named fields with types, and the check of what was found for them."""
+"""What is to be read out of each document: named fields with types, and the check of what was found
+for them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ Kind = Literal["string", "number", "integer", "boolean", "date", "list"]
 """A date is an ISO text such as 2025-12-31, a list one of texts."""
 
 DOCUMENT, PROBLEMS, SOURCE = "document", "problems", "_source"
-"""Columns that every table has: which document, what was wrong, and behind each field where its value stands."""
+"""Columns that every table has: which document, what was wrong, and behind each field where its
+value stands.
+"""
 
 _LARGEST = 2**63
 
@@ -66,7 +70,9 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """All fields; raises ConfigError when there is none, or when two columns of the table would have the same name."""
+    """All fields; raises ConfigError when there is none, or when two columns of the table would
+    have the same name.
+    """
 
     fields: tuple[Field, ...]
     title: str = ""
@@ -75,13 +81,20 @@ class Schema:
 
     def __post_init__(self) -> None:
         if not self.fields:
-            raise ConfigError("The schema has no fields; name at least one, for example `total (number)`.")
+            raise ConfigError(
+                "The schema has no fields; name at least one, for example `total (number)`."
+            )
         columns = [DOCUMENT, PROBLEMS, *self.names, *(name + SOURCE for name in self.names)]
-        twice = [name for name, count in Counter(name.casefold() for name in columns).items() if count > 1]
+        twice = [
+            name
+            for name, count in Counter(name.casefold() for name in columns).items()
+            if count > 1
+        ]
         if twice:
             raise ConfigError(
-                f"Two columns of the table would be called {twice[0]!r}; rename the field. "
-                f"{DOCUMENT!r}, {PROBLEMS!r} and names that end in {SOURCE!r} are made by the table itself."
+                f"Two columns of the table would be called {twice[0]!r}; rename the field."
+                f" {DOCUMENT!r}, {PROBLEMS!r} and names that end in {SOURCE!r} are made by the"
+                " table itself."
             )
 
     @property
@@ -94,7 +107,9 @@ class Schema:
         return replace(self, fields=tuple(each for each in self.fields if each.name in names))
 
     def misfits(self, values: Mapping[str, object]) -> dict[str, str]:
-        """What is wrong with which value, None being no value; under an empty name what the pydantic class says of all."""
+        """What is wrong with which value, None being no value; under an empty name what the
+        pydantic class says of all.
+        """
         found = {}
         for each in self.fields:
             value = values.get(each.name)
@@ -104,7 +119,9 @@ class Schema:
 
     def lacking(self, values: Mapping[str, object]) -> list[str]:
         """The required fields without a value."""
-        return [each.name for each in self.fields if each.required and values.get(each.name) is None]
+        return [
+            each.name for each in self.fields if each.required and values.get(each.name) is None
+        ]
 
     def _by_class(self, values: Mapping[str, object]) -> dict[str, str]:
         """As the class sees it; that something is missing is no fault of a value."""
@@ -115,8 +132,11 @@ class Schema:
         try:
             self.model.model_validate_json(json.dumps(_nested(self.fields, values)))
         except ValidationError as error:
-            return self._told(error.errors(include_url=False, include_context=False, include_input=False))
-        except Exception as error:  # noqa: BLE001 (a validator of the user's own may raise anything)
+            return self._told(
+                error.errors(include_url=False, include_context=False, include_input=False)
+            )
+        except Exception as error:  # noqa: BLE001
+            # A validator of the user's own may raise anything.
             return {"": f"{self.model.__name__}: {type(error).__name__}: {error}"}
         return {}
 
@@ -125,7 +145,9 @@ class Schema:
         for each in errors:
             if each["type"] != "missing":
                 place = tuple(str(step) for step in each["loc"])
-                named = next((one.name for one in self.fields if place[: len(one.path)] == one.path), "")
+                named = next(
+                    (one.name for one in self.fields if place[: len(one.path)] == one.path), ""
+                )
                 told[named] = str(each["msg"])
         return told
 

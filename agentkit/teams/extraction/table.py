@@ -1,4 +1,6 @@
-"""The table that comes out: a row for each document, a cell for each field; as JSON, CSV and Parquet."""
+"""The table that comes out: a row for each document, a cell for each field; as JSON, CSV and
+Parquet.
+"""
 
 from __future__ import annotations
 
@@ -78,30 +80,50 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """All rows, in the order of the documents; `stopped` when the run was stopped before the last one."""
+    """All rows, in the order of the documents; `stopped` when the run was stopped before the last
+    one.
+    """
 
     schema: Schema
     rows: tuple[Row, ...] = ()
     stopped: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """`fields` and `rows`: values, citations by field, the names of unverified values, problems, an error."""
-        fields = [{"name": each.name, "type": each.kind, "description": each.description} for each in self.schema.fields]
-        return {"fields": fields, "rows": [self._row(row) for row in self.rows], "stopped": self.stopped}
+        """`fields` and `rows`: values, citations by field, the names of unverified values,
+        problems, an error.
+        """
+        fields = [
+            {"name": each.name, "type": each.kind, "description": each.description}
+            for each in self.schema.fields
+        ]
+        return {
+            "fields": fields,
+            "rows": [self._row(row) for row in self.rows],
+            "stopped": self.stopped,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Table:
         """The table that `to_json` gave, as a message or a file kept it."""
-        schema = Schema(tuple(Field(each["name"], each["type"], each["description"]) for each in data["fields"]))
+        schema = Schema(
+            tuple(Field(each["name"], each["type"], each["description"]) for each in data["fields"])
+        )
         return cls(schema, tuple(_row_from(row) for row in data["rows"]), bool(data["stopped"]))
 
     def to_csv(self) -> str:
-        """With a header; a text that a spreadsheet would take for a formula gets an apostrophe before it."""
+        """With a header; a text that a spreadsheet would take for a formula gets an apostrophe
+        before it.
+        """
         out = io.StringIO()
         writer = csv.writer(out)
         writer.writerow([_safe(name) for name in self.columns])
         for row in self.rows:
-            writer.writerow([_safe(value) if isinstance(value, str) else value for value in self._csv_values(row)])
+            writer.writerow(
+                [
+                    _safe(value) if isinstance(value, str) else value
+                    for value in self._csv_values(row)
+                ]
+            )
         return out.getvalue()
 
     def to_parquet(self) -> bytes:
@@ -112,7 +134,9 @@ class Table:
         arrays: list[pa.Array[Any]] = [pa.array([row.document for row in self.rows], pa.string())]
         for each in self.schema.fields:
             cells = [row.cell(each.name) for row in self.rows]
-            arrays.append(pa.array([_arrow_value(each, cell.value) for cell in cells], _arrow_type(each)))
+            arrays.append(
+                pa.array([_arrow_value(each, cell.value) for cell in cells], _arrow_type(each))
+            )
             arrays.append(pa.array([cell.said or None for cell in cells], pa.string()))
         arrays.append(pa.array([row.told or None for row in self.rows], pa.string()))
         out = io.BytesIO()
@@ -122,7 +146,11 @@ class Table:
     @property
     def columns(self) -> list[str]:
         """The document, each field with its source behind it, and the problems."""
-        return [DOCUMENT, *(column for name in self.schema.names for column in (name, name + SOURCE)), PROBLEMS]
+        return [
+            DOCUMENT,
+            *(column for name in self.schema.names for column in (name, name + SOURCE)),
+            PROBLEMS,
+        ]
 
     def _row(self, row: Row) -> dict[str, Any]:
         cells = [(name, row.cell(name)) for name in self.schema.names]
@@ -130,7 +158,9 @@ class Table:
             "document": row.document,
             "document_id": row.document_id,
             "values": {name: cell.value for name, cell in cells},
-            "citations": {name: cell.source.to_json() for name, cell in cells if cell.source is not None},
+            "citations": {
+                name: cell.source.to_json() for name, cell in cells if cell.source is not None
+            },
             UNVERIFIED: [name for name, cell in cells if cell.unverified],
             "problems": list(row.problems),
             "error": row.error,
@@ -147,8 +177,9 @@ class Table:
 
 def _row_from(data: Mapping[str, Any]) -> Row:
     cells = {
-        name: Cell(value, _quotation_from(data, data["citations"].get(name))) for name, value in data["values"].items()
-    }  # fmt: skip
+        name: Cell(value, _quotation_from(data, data["citations"].get(name)))
+        for name, value in data["values"].items()
+    }
     return Row(data["document_id"], data["document"], cells, tuple(data["problems"]), data["error"])
 
 
@@ -161,7 +192,9 @@ def _quotation_from(row: Mapping[str, Any], data: Mapping[str, Any] | None) -> Q
 
 
 def shown(value: object) -> Any:
-    """A value as it stands in a CSV file: numbers as they are, lists joined, yes and no as true and false."""
+    """A value as it stands in a CSV file: numbers as they are, lists joined, yes and no as true and
+    false.
+    """
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -177,9 +210,13 @@ def _arrow_type(each: Field) -> pa.DataType:
     import pyarrow as pa
 
     return {
-        "string": pa.string(), "number": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_(), "date": pa.date32(),
+        "string": pa.string(),
+        "number": pa.float64(),
+        "integer": pa.int64(),
+        "boolean": pa.bool_(),
+        "date": pa.date32(),
         "list": pa.list_(pa.string()),
-    }[each.kind]  # fmt: skip
+    }[each.kind]
 
 
 def _arrow_value(each: Field, value: Any) -> Any:

@@ -1,4 +1,6 @@
-"""The team that makes a table: reads the same fields out of each document of the chat, with a citation for each value."""
+"""The team that makes a table: reads the same fields out of each document of the chat, with a
+citation for each value.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,11 @@ def work(task: Task) -> Answer:
     if schema is None:
         return _say(task, f"The question names no fields. {HOW}")
     if not documents:
-        return _say(task, "There are no documents to make a table of. Take some in, or choose others to look into.")
+        return _say(
+            task,
+            "There are no documents to make a table of. Take some in, or choose others to look"
+            " into.",
+        )
     table = extract(schema, documents, task.model)
     if table.stopped and not table.rows:
         raise Stopped("stopped by the user")
@@ -46,18 +52,32 @@ def _say(task: Task, text: str) -> Answer:
 
 def _answer(task: Task, table: Table, documents: int) -> Answer:
     text, citations = answer_of(table, documents, task.model.is_language_model)
-    extra: dict[str, Any] = {"citations": [citation.to_json() for citation in citations], "model": task.model.id}
+    extra: dict[str, Any] = {
+        "citations": [citation.to_json() for citation in citations],
+        "model": task.model.id,
+    }
     status: MessageStatus = "stopped" if table.stopped else "complete"
-    task.say(AGENT, "user", text, status=status, final=True, extra=extra | {"table": table.to_json()})
-    return Answer(text, citations, STOPPED if table.stopped else ANSWERED if citations else NO_EVIDENCE)
+    task.say(
+        AGENT, "user", text, status=status, final=True, extra=extra | {"table": table.to_json()}
+    )
+    return Answer(
+        text, citations, STOPPED if table.stopped else ANSWERED if citations else NO_EVIDENCE
+    )
 
 
-def answer_of(table: Table, documents: int, language_model: bool) -> tuple[str, tuple[Citation, ...]]:
-    """The table in Markdown with a marker behind each value, what is to be said about it, and the citations."""
+def answer_of(
+    table: Table, documents: int, language_model: bool
+) -> tuple[str, tuple[Citation, ...]]:
+    """The table in Markdown with a marker behind each value, what is to be said about it, and the
+    citations.
+    """
     cited = _Cited()
     names = table.schema.names
     lines = [_line(["Document", *map(plain, names)]), _line(["---"] * (len(names) + 1))]
-    lines += [_line([plain(row.document), *(cited.cell(row.cell(name)) for name in names)]) for row in table.rows[:ROWS]]
+    lines += [
+        _line([plain(row.document), *(cited.cell(row.cell(name)) for name in names)])
+        for row in table.rows[:ROWS]
+    ]
     parts = ["\n".join(lines), *_remarks(table, documents, language_model)]
     return "\n\n".join(parts), tuple(cited.citations)
 
@@ -69,10 +89,18 @@ def _remarks(table: Table, documents: int, language_model: bool) -> list[str]:
     if len(table.rows) < documents:
         said.append(f"Stopped after {len(table.rows):,} of {documents:,} documents.")
     if any(row.cell(name).unverified for row in table.rows for name in table.schema.names):
-        said.append("Values with (unverified) do not stand in the document as the model quoted them; check them.")
+        said.append(
+            "Values with (unverified) do not stand in the document as the model quoted them; check"
+            " them."
+        )
     if not language_model:
-        said.append("The offline model is no language model: it takes only what stands literally beside the name of a field.")
-    told = [f"- {plain(row.document)}: {plain(row.told, 400)}" for row in table.rows[:ROWS] if row.told]
+        said.append(
+            "The offline model is no language model: it takes only what stands literally beside the"
+            " name of a field."
+        )
+    told = [
+        f"- {plain(row.document)}: {plain(row.told, 400)}" for row in table.rows[:ROWS] if row.told
+    ]
     return [" ".join(said)] * bool(said) + ["\n".join(told)] * bool(told)
 
 
@@ -102,9 +130,22 @@ class _Cited:
 
 
 def _citation(marker: int, source: Quotation) -> Citation:
-    """No chunk belongs to it: the document was read as a whole. Pages tell citations apart by that id, so it is negative."""
-    return Citation(marker, source.document_id, source.document, -marker, source.page, source.place, source.heading, source.start,
-                    source.end, source.text, 1.0)  # fmt: skip
+    """No chunk belongs to it: the document was read as a whole. Pages tell citations apart by that
+    id, so it is negative.
+    """
+    return Citation(
+        marker,
+        source.document_id,
+        source.document,
+        -marker,
+        source.page,
+        source.place,
+        source.heading,
+        source.start,
+        source.end,
+        source.text,
+        1.0,
+    )
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -114,19 +155,23 @@ def _line(cells: Sequence[str]) -> str:
 def plain(text: str, longest: int = _LONGEST) -> str:
     """Words of a document as they stand, in a cell of a Markdown table; long ones are cut.
 
-    What could be taken for a formula, code or the marker of a citation becomes an entity: a backslash does not protect it.
+    What could be taken for a formula, code or the marker of a citation becomes an entity: a
+    backslash does not protect it.
     """
     line = " ".join(text.split())
     line = line if len(line) <= longest else line[:longest].rstrip() + " \u2026"
     kept = _SIGNS.split(line)
     signs = [f"&#{ord(sign)};" for sign in _SIGNS.findall(line)] + [""]
-    return "".join(_EMPHASIS.sub(r"\\\1", part) + sign for part, sign in zip(kept, signs, strict=True))
+    return "".join(
+        _EMPHASIS.sub(r"\\\1", part) + sign for part, sign in zip(kept, signs, strict=True)
+    )
 
 
 TEAM = Team(
     "table",
     "Table from documents",
-    "Reads the fields that you name out of each document: one row a document, with a citation for every value.",
+    "Reads the fields that you name out of each document: one row a document, with a citation for"
+    " every value.",
     (PLANNER, AGENT),
     work,
 )

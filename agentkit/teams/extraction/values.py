@@ -11,18 +11,32 @@ from typing import Any
 _MONTHS = {
     name: number
     for number, names in enumerate(
-        ("january jan januar jänner", "february feb februar", "march mar märz", "april apr", "may mai", "june jun juni",
-         "july jul juli", "august aug", "september sep sept", "october oct oktober okt", "november nov",
-         "december dec dezember dez"), 1)
+        (
+            "january jan januar jänner",
+            "february feb februar",
+            "march mar märz",
+            "april apr",
+            "may mai",
+            "june jun juni",
+            "july jul juli",
+            "august aug",
+            "september sep sept",
+            "october oct oktober okt",
+            "november nov",
+            "december dec dezember dez",
+        ),
+        1,
+    )
     for name in names.split()
-}  # fmt: skip
+}
 MONTH = "(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + ")"
 """Names of months, English and German."""
 
 _DATE = re.compile(
     rf"""(?<![\w.,/-])(?:
         (?P<y1>\d{{4}})[-/](?P<m1>\d{{1,2}})[-/](?P<d1>\d{{1,2}})(?=$|[^\w/-]|T\d)
-      | (?P<d2>\d{{1,2}})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?P<m2>{MONTH})\b\.?,?\s+(?P<y2>\d{{4}})(?!\w)
+      | (?P<d2>\d{{1,2}})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?
+        (?P<m2>{MONTH})\b\.?,?\s+(?P<y2>\d{{4}})(?!\w)
       | (?P<m3>{MONTH})\.?\s+(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y3>\d{{4}})(?!\w)
       | (?P<d4>\d{{1,2}})\.\s?(?P<m4>\d{{1,2}})\.\s?(?P<y4>\d{{4}})(?!\w)
       | (?P<a>\d{{1,2}})(?P<sign>[/-])(?P<b>\d{{1,2}})(?P=sign)(?P<y5>\d{{4}})(?![\w/-])
@@ -32,27 +46,48 @@ _DATE = re.compile(
 _LONGEST = 300  # characters of a number; of more digits neither a float nor a column can be made
 _SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _NUMBER = re.compile(
-    r"""(?<![\w.,:/])(?<!\w[-\u2013])(?P<sign>[-+\u2212](?=[\d$€£]))?(?P<currency>[$€£]\s?|(?:EUR|USD|GBP|CHF)\s)?(?P<minus>-)?
+    r"""(?<![\w.,:/])(?<!\w[-\u2013])(?P<sign>[-+\u2212](?=[\d$€£]))?
+    (?P<currency>[$€£]\s?|(?:EUR|USD|GBP|CHF)\s)?(?P<minus>-)?
         (?P<digits>\d{1,3}(?:[ \u00a0\u202f'\u2019]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)*)
         (?:\s?(?P<scale>thousand|million|billion)\b)?
         (?:(?![-\u2013:/]\w|[.,]\d)(?:\s?(?P<unit>%|[$€£]|[a-zA-Zµ°²³][\w°²³/]{0,14}))?)(?![\w])""",
     re.VERBOSE,
 )
 _ORDINAL = frozenset({"st", "nd", "rd", "th"})
-_RANGE = re.compile(r"\s*(?:[\w°%€$£]{1,12}\s+)?(?:to|up to|until|bis|[-\u2013])\s*[-+\u2212$€£]?\d", re.IGNORECASE)
+_RANGE = re.compile(
+    r"\s*(?:[\w°%€$£]{1,12}\s+)?(?:to|up to|until|bis|[-\u2013])\s*[-+\u2212$€£]?\d", re.IGNORECASE
+)
 _YES_NO = re.compile(r"(?P<yes>yes|true|ja|✓|✔)|(?P<no>no|false|nein|none|✗|✘)", re.IGNORECASE)
 _UNITS = {
     written: names.split()[0]
     for names in (
-        "eur € euro euros", "usd $ dollar dollars", "gbp £ pound pounds", "chf franc francs",
-        "% percent pct", "kg kilogram kilograms kilo kilos",
-        "g gram grams", "t tonne tonnes ton tons", "m metre metres meter meters", "km kilometre kilometres kilometer kilometers",
-        "cm centimetre centimetres", "mm millimetre millimetres", "l litre litres liter liters", "h hour hours hrs",
-        "min minute minutes", "s second seconds sec", "day days", "week weeks", "month months", "year years", "v volt volts",
-        "w watt watts", "kw kilowatt kilowatts", "kwh",
+        "eur € euro euros",
+        "usd $ dollar dollars",
+        "gbp £ pound pounds",
+        "chf franc francs",
+        "% percent pct",
+        "kg kilogram kilograms kilo kilos",
+        "g gram grams",
+        "t tonne tonnes ton tons",
+        "m metre metres meter meters",
+        "km kilometre kilometres kilometer kilometers",
+        "cm centimetre centimetres",
+        "mm millimetre millimetres",
+        "l litre litres liter liters",
+        "h hour hours hrs",
+        "min minute minutes",
+        "s second seconds sec",
+        "day days",
+        "week weeks",
+        "month months",
+        "year years",
+        "v volt volts",
+        "w watt watts",
+        "kw kilowatt kilowatts",
+        "kwh",
     )
     for written in names.split()
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +102,9 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a document writes: whether its decimals follow a comma, and whether 03/04/2025 begins with the day (None: unknown)."""
+    """How a document writes: whether its decimals follow a comma, and whether 03/04/2025 begins
+    with the day (None: unknown).
+    """
 
     comma: bool = False
     day_first: bool | None = None
@@ -77,7 +114,9 @@ def style_of(text: str) -> Style:
     """What the unambiguous numbers and dates of a text tell about the others."""
     comma = re.search(r"\d\.\d{3},\d|(?<![\d,])\d+,\d{1,2}(?![\d,])", text) is not None
     point = re.search(r"\d,\d{3}\.\d|(?<![\d.])\d+\.\d{2}(?![\d.])", text) is not None
-    orders = {_day_first(int(found["a"]), int(found["b"])) for found in _DATE.finditer(text) if found["a"]} - {None}
+    orders = {
+        _day_first(int(found["a"]), int(found["b"])) for found in _DATE.finditer(text) if found["a"]
+    } - {None}
     return Style(comma and not point, orders.pop() if len(orders) == 1 else None)
 
 
@@ -131,7 +170,13 @@ def _number(found: re.Match[str], style: Style) -> Found | None:
         value = -value
     value *= _SCALES.get((found["scale"] or "").lower(), 1)
     known = unit_of(unit) or unit_of((found["currency"] or "").strip())
-    end = found.end() if unit_of(unit) else found.end("scale") if found["scale"] else found.end("digits")
+    end = (
+        found.end()
+        if unit_of(unit)
+        else found.end("scale")
+        if found["scale"]
+        else found.end("digits")
+    )
     return Found(value, found.start(), end, known)
 
 
@@ -161,7 +206,12 @@ def _digits(written: str, style: Style) -> float | int | None:
 def _groups(plain: str, sign: str, style: Style) -> bool:
     """Whether the one sign in `1,234` separates thousands."""
     before, _, behind = plain.partition(sign)
-    return len(behind) == 3 and 1 <= len(before) <= 3 and before != "0" and (sign == ".") == style.comma
+    return (
+        len(behind) == 3
+        and 1 <= len(before) <= 3
+        and before != "0"
+        and (sign == ".") == style.comma
+    )
 
 
 def _date_parts(found: re.Match[str], style: Style) -> tuple[int, int, int] | None:
@@ -191,11 +241,17 @@ def _iso(year: int, month: int, day: int) -> str:
 
 
 def members(text: str, choices: tuple[object, ...]) -> Iterator[Found]:
-    """Where the members of an enum stand as whole words, longer ones first and none inside another."""
+    """Where the members of an enum stand as whole words, longer ones first and none inside
+    another.
+    """
     taken = bytearray(len(text))
     for choice in sorted(choices, key=lambda each: -len(str(each))):
-        pattern = r"[\s_-]+".join(re.escape(part) for part in re.split(r"[\s_-]+", str(choice)) if part)
-        for found in re.finditer(rf"(?<!\w){pattern}(?!\w)", text, re.IGNORECASE) if pattern else ():
+        pattern = r"[\s_-]+".join(
+            re.escape(part) for part in re.split(r"[\s_-]+", str(choice)) if part
+        )
+        for found in (
+            re.finditer(rf"(?<!\w){pattern}(?!\w)", text, re.IGNORECASE) if pattern else ()
+        ):
             if taken.find(1, found.start(), found.end()) < 0:
                 taken[found.start() : found.end()] = b"\1" * (found.end() - found.start())
                 yield Found(choice, found.start(), found.end())

@@ -1,4 +1,6 @@
-"""A game of werewolf between agents: each night and day is played by the rules until one side has won."""
+"""A game of werewolf between agents: each night and day is played by the rules until one side has
+won.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,24 @@ MODERATOR = "Moderator"
 ROUNDS = 3
 """How often each werewolf speaks in a night at most; they end sooner when both are content."""
 RETRIES = 1
-"""How often a player is told that a reply cannot be read or a vote cannot be; after that it is silence, no, or an abstention."""
+"""How often a player is told that a reply cannot be read or a vote cannot be; after that it is
+silence, no, or an abstention.
+"""
 
 
 def play(
-    llm_config: Mapping[str, object], *, seed: int | None = None, players: Sequence[str] = PLAYERS, max_days: int = MAX_DAYS
+    llm_config: Mapping[str, object],
+    *,
+    seed: int | None = None,
+    players: Sequence[str] = PLAYERS,
+    max_days: int = MAX_DAYS,
 ) -> Outcome:
     """Play a game to its end; `seed` decides who gets which role.
 
-    `llm_config` is that of an agent, for all players, or one for each player by name. After `max_days` days it is a draw.
-    Raises WrongArgument for players or days that cannot be, ModelError when a model fails, Stopped when the run is stopped.
+    `llm_config` is that of an agent, for all players, or one for each player by name. After
+    `max_days` days it is a draw.
+    Raises WrongArgument for players or days that cannot be, ModelError when a model fails, Stopped
+    when the run is stopped.
     """
     return Game(Village(deal(players, Random(seed)), max_days), llm_config).play()
 
@@ -38,7 +48,10 @@ class Game:
     def __init__(self, village: Village, llm_config: Mapping[str, object]) -> None:
         self.village = village
         self.moderator = AgentBase(MODERATOR, use_memory=False)
-        self.players = {name: self._player(name, config) for name, config in _configs(llm_config, village).items()}
+        self.players = {
+            name: self._player(name, config)
+            for name, config in _configs(llm_config, village).items()
+        }
 
     def play(self) -> Outcome:
         """Nights and days until the end."""
@@ -60,7 +73,9 @@ class Game:
         for seer in village.living("seer"):
             self._look(seer)
         died = village.dawn()
-        self._announce(village.alive, prompts.morning(village, died), {**_phase(village, "day"), "died": died})
+        self._announce(
+            village.alive, prompts.morning(village, died), {**_phase(village, "day"), "died": died}
+        )
 
     def _day(self) -> None:
         village = self.village
@@ -70,7 +85,10 @@ class Game:
             for name in voters:
                 self._hear(name, parsers.talking(name))
             self._say(prompts.vote(village))
-        votes = {name: self._choose(name, "vote", "who is to leave", village.others(name)) for name in voters}
+        votes = {
+            name: self._choose(name, "vote", "who is to leave", village.others(name))
+            for name in voters
+        }
         self._announce(voters, prompts.voted(village.vote(votes)))
 
     def _hunt(self, wolves: Sequence[str]) -> None:
@@ -80,12 +98,17 @@ class Game:
                 self._say(prompts.scheme(village))
                 self._scheme(wolves)
             self._say(prompts.hunt(village))
-        votes = {wolf: self._choose(wolf, "vote", "whom you kill", village.prey, may_abstain=False) for wolf in wolves}
+        votes = {
+            wolf: self._choose(wolf, "vote", "whom you kill", village.prey, may_abstain=False)
+            for wolf in wolves
+        }
         self._announce(wolves, prompts.hunted(village.hunt(votes)))
 
     def _scheme(self, wolves: Sequence[str]) -> None:
         for _ in range(ROUNDS):
-            if all([self._hear(wolf, parsers.scheming(wolf)) for wolf in wolves]):  # both speak, in any case
+            if all(
+                [self._hear(wolf, parsers.scheming(wolf)) for wolf in wolves]
+            ):  # both speak, in any case
                 return
 
     def _brew(self, witch: str) -> None:
@@ -103,7 +126,9 @@ class Game:
     def _look(self, seer: str) -> None:
         village = self.village
         self._announce([seer], prompts.look(village, seer))
-        target = self._choose(seer, "look", "whose role you want to learn", village.others(seer), may_abstain=False)
+        target = self._choose(
+            seer, "look", "whose role you want to learn", village.others(seer), may_abstain=False
+        )
         if target:
             self._announce([seer], prompts.seen(target, village.look(target)))
 
@@ -112,20 +137,28 @@ class Game:
     def _hub(self, names: Sequence[str]) -> Any:
         return msghub([self.moderator, *(self.players[name] for name in names)])
 
-    def _announce(self, names: Sequence[str], text: str, begins: Mapping[str, Any] | None = None) -> None:
+    def _announce(
+        self, names: Sequence[str], text: str, begins: Mapping[str, Any] | None = None
+    ) -> None:
         with self._hub(names):
             self._say(text, begins)
 
     def _say(self, text: str, begins: Mapping[str, Any] | None = None) -> None:
-        """The moderator to those in the hub; `begins` tells whoever watches which night or day it is."""
+        """The moderator to those in the hub; `begins` tells whoever watches which night or day it
+        is.
+        """
         said = Msg(MODERATOR, text, "assistant", {"begins": dict(begins)} if begins else None)
         self.moderator.speak(said)
         for listener in self.moderator.audience or ():
             listener.observe(said)
 
-    def _choose(self, name: str, key: str, what: str, candidates: Sequence[str], *, may_abstain: bool = True) -> str | None:
+    def _choose(
+        self, name: str, key: str, what: str, candidates: Sequence[str], *, may_abstain: bool = True
+    ) -> str | None:
         """A choice that only the moderator hears; None for nobody."""
-        parser = parsers.choosing(key, what, candidates, list(self.players), may_abstain=may_abstain)
+        parser = parsers.choosing(
+            key, what, candidates, list(self.players), may_abstain=may_abstain
+        )
         choice = self._tell(name, parser)
         return None if choice == NOBODY else str(choice)
 
@@ -149,7 +182,11 @@ class Game:
             return passed
 
         player = DictDialogAgent(
-            name, prompts.system(name, self.village), max_retries=RETRIES, llm_config=llm_config, fault_handler=passes
+            name,
+            prompts.system(name, self.village),
+            max_retries=RETRIES,
+            llm_config=llm_config,
+            fault_handler=passes,
         )
         return player
 
@@ -163,5 +200,7 @@ def _configs(llm_config: Mapping[str, Any], village: Village) -> dict[str, dict[
     named = [name for name in village.roles if name in llm_config]
     if named and len(named) < len(village.roles):
         missing = ", ".join(name for name in village.roles if name not in llm_config)
-        raise WrongArgument(f"llm_config: it has none for {missing}; give one for every player, or one for all.")
+        raise WrongArgument(
+            f"llm_config: it has none for {missing}; give one for every player, or one for all."
+        )
     return {name: dict(llm_config[name] if named else llm_config) for name in village.roles}

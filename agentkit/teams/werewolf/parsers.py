@@ -1,7 +1,8 @@
 """One parser for each phase: what a player thinks, says and decides, read from one JSON object.
 
-Thoughts go into the player's own memory only, what is said goes to the others, and decisions to the program. Values that real
-models write ("true", "player 3", "I vote Player3.") are read where they can mean one thing only.
+Thoughts go into the player's own memory only, what is said goes to the others, and decisions to the
+program. Values that real models write ("true", "player 3", "I vote Player3.") are read where they
+can mean one thing only.
 """
 
 from __future__ import annotations
@@ -19,11 +20,14 @@ NOBODY = "nobody"
 """The choice of nobody: an abstention."""
 _LONGEST = 300  # characters of a value that is to be a name; what is longer is a speech
 _NONE = re.compile(
-    r"\W*(?:i )?(?:vote )?(?:for )?(?:abstain|abstention|nobody|no[ -]?one|none|no|nothing|null|n/a|skip|pass)\W*|[\s-]*"
+    r"\W*(?:i )?(?:vote )?(?:for )?(?:abstain|abstention|nobody|no["
+    r" -]?one|none|no|nothing|null|n/a|skip|pass)\W*|[\s-]*"
 )
-# Words that may stand before a name without changing what is meant; "not", "save" or "trust" are none of them.
+# Words that may stand before a name without changing what is meant; "not", "save" or "trust" are
+# none of them.
 _BEFORE = (
-    r"\W*(?:(?:i|we|my|the|is|will|would like|to|want|choose|pick|select|suspect|vote|voting|votes|for|against|target|kill|"
+    r"\W*(?:(?:i|we|my|the|is|will|would"
+    r" like|to|want|choose|pick|select|suspect|vote|voting|votes|for|against|target|kill|"
     r"eliminate|poison|check|look|at|choice|player)\b\W*)*"
 )
 _AFTER = r"(?:\W*|\W+(?:because|since)\b.*)"
@@ -34,7 +38,9 @@ _NO = re.compile(r"\W*(?:false|no|n|0)" + _AFTER, re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Something said or thought; it becomes one paragraph, so that nobody can seem to speak in another's name."""
+    """Something said or thought; it becomes one paragraph, so that nobody can seem to speak in
+    another's name.
+    """
 
     hint: str
     passed: str
@@ -43,7 +49,9 @@ class Text:
     schema: ClassVar[Mapping[str, Any]] = {"type": "string"}
 
     def read(self, value: object) -> str:
-        """The text; raises ValueError when it is none, or an empty one where something is to be said."""
+        """The text; raises ValueError when it is none, or an empty one where something is to be
+        said.
+        """
         text = " ".join(value.split()) if isinstance(value, str) else "" if value is None else None
         if text is None or (self.required and not text):
             raise ValueError(f"must be a text with something in it, not {value!r:.200}")
@@ -70,7 +78,9 @@ class YesNo:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the candidates, or nobody where one may abstain; `players` are all names, for telling what a name means."""
+    """One of the candidates, or nobody where one may abstain; `players` are all names, for telling
+    what a name means.
+    """
 
     hint: str
     candidates: Sequence[str]
@@ -89,7 +99,9 @@ class Choice:
         return [*self.candidates, *([NOBODY] if self.may_abstain else [])]
 
     def read(self, value: object) -> str:
-        """The name; raises ValueError when it is unclear, unknown, or that of somebody who cannot be chosen."""
+        """The name; raises ValueError when it is unclear, unknown, or that of somebody who cannot
+        be chosen.
+        """
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
         if self.may_abstain and (value is None or value is False or _means(_NONE, value)):
@@ -105,17 +117,27 @@ Field = Text | YesNo | Choice
 
 
 class PhaseParser(MarkdownJsonDictParser):
-    """Reads a reply with these fields; `says` is the one that is heard, `tells` the one that the program sees."""
+    """Reads a reply with these fields; `says` is the one that is heard, `tells` the one that the
+    program sees.
+    """
 
     def __init__(self, fields: Mapping[str, Field], says: str, tells: str | None = None) -> None:
         self.fields = dict(fields)
         hint = {key: field.hint for key, field in fields.items()}
         needed = [key for key, field in fields.items() if field.required]
         remembered = [key for key in fields if key in ("thought", says)]
-        super().__init__(hint, needed, keys_to_memory=remembered, keys_to_content=says, keys_to_metadata=tells or False)
+        super().__init__(
+            hint,
+            needed,
+            keys_to_memory=remembered,
+            keys_to_content=says,
+            keys_to_metadata=tells or False,
+        )
 
     def parse(self, response: ModelResponse | str) -> ModelResponse:
-        """Fill `parsed` with the values as they are meant; raises JsonDictValidationError for what cannot be."""
+        """Fill `parsed` with the values as they are meant; raises JsonDictValidationError for what
+        cannot be.
+        """
         read = super().parse(response)
         values, problems = {}, []
         for key, field in self.fields.items():
@@ -135,9 +157,19 @@ class PhaseParser(MarkdownJsonDictParser):
 
     def api_format(self) -> dict[str, Any]:
         """The fields as a JSON schema, for servers that hold the model to it."""
-        properties = {key: {**field.schema, "description": field.hint} for key, field in self.fields.items()}
-        schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-        return {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema, "strict": True}}
+        properties = {
+            key: {**field.schema, "description": field.hint} for key, field in self.fields.items()
+        }
+        schema = {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        }
+        return {
+            "type": "json_schema",
+            "json_schema": {"name": "reply", "schema": schema, "strict": True},
+        }
 
     @property
     def passed(self) -> dict[str, Any]:
@@ -147,7 +179,9 @@ class PhaseParser(MarkdownJsonDictParser):
 
 def scheming(player: str) -> PhaseParser:
     """The werewolves among themselves; tells whether this one is content with what they agreed."""
-    finish = YesNo("true once you and the other werewolf agree on one name, else false", passed=True)
+    finish = YesNo(
+        "true once you and the other werewolf agree on one name, else false", passed=True
+    )
     fields = {**_talk(player, "the other werewolf"), "finish_discussion": finish}
     return PhaseParser(fields, "speak", "finish_discussion")
 
@@ -157,10 +191,21 @@ def talking(player: str) -> PhaseParser:
     return PhaseParser(_talk(player, "everybody"), "speak")
 
 
-def choosing(key: str, what: str, candidates: Sequence[str], players: Sequence[str], *, may_abstain: bool = True) -> PhaseParser:
+def choosing(
+    key: str,
+    what: str,
+    candidates: Sequence[str],
+    players: Sequence[str],
+    *,
+    may_abstain: bool = True,
+) -> PhaseParser:
     """The choice of a player, under this key; tells the name, or `NOBODY`."""
-    options = f"{what}: exactly one of {', '.join(candidates)}{f', or {NOBODY}' if may_abstain else ''}"
-    return PhaseParser({"thought": _THOUGHT, key: Choice(options, candidates, players, may_abstain)}, key, key)
+    options = (
+        f"{what}: exactly one of {', '.join(candidates)}{f', or {NOBODY}' if may_abstain else ''}"
+    )
+    return PhaseParser(
+        {"thought": _THOUGHT, key: Choice(options, candidates, players, may_abstain)}, key, key
+    )
 
 
 def deciding(key: str, what: str) -> PhaseParser:
@@ -168,7 +213,11 @@ def deciding(key: str, what: str) -> PhaseParser:
     return PhaseParser({"thought": _THOUGHT, key: YesNo(f"{what}: true or false")}, key, key)
 
 
-_THOUGHT = Text("what you think, one or two sentences; nobody else reads it", "(no reply that could be read)", required=False)
+_THOUGHT = Text(
+    "what you think, one or two sentences; nobody else reads it",
+    "(no reply that could be read)",
+    required=False,
+)
 
 
 def _talk(player: str, audience: str) -> dict[str, Field]:
@@ -177,7 +226,11 @@ def _talk(player: str, audience: str) -> dict[str, Field]:
 
 
 def _means(pattern: re.Pattern[str], value: object) -> bool:
-    return isinstance(value, str | int) and len(str(value)) <= _LONGEST and pattern.fullmatch(_plain(value)) is not None
+    return (
+        isinstance(value, str | int)
+        and len(str(value)) <= _LONGEST
+        and pattern.fullmatch(_plain(value)) is not None
+    )
 
 
 def _plain(value: str | int) -> str:
@@ -186,7 +239,11 @@ def _plain(value: str | int) -> str:
 
 def _named(value: Any, players: Sequence[str]) -> str | None:
     """The one player that a value names; None when it may be another, or says more than a name."""
-    found = [name for name in players if _means(re.compile(_BEFORE + _loose(name) + _AFTER, re.DOTALL), value)]
+    found = [
+        name
+        for name in players
+        if _means(re.compile(_BEFORE + _loose(name) + _AFTER, re.DOTALL), value)
+    ]
     if not found and not isinstance(value, bool) and _means(_NUMBER, value):
         number = int(re.sub(r"\D", "", _plain(value)))
         found = [name for name in players if re.search(rf"(?<!\d)0*{number}\Z", name)]
@@ -194,6 +251,12 @@ def _named(value: Any, players: Sequence[str]) -> str | None:
 
 
 def _loose(name: str) -> str:
-    """A pattern for the name with any separators between its words and numbers: `player 3`, `Player_3`, `player-3`."""
+    """A pattern for the name with any separators between its words and numbers: `player 3`,
+    `Player_3`, `player-3`.
+    """
     parts = re.findall(r"[^\W\d_]+|\d+", _plain(name))
-    return r"(?<!\w)" + (r"[\s_#.-]*".join(map(re.escape, parts)) if parts else re.escape(_plain(name))) + r"(?!\w)"
+    return (
+        r"(?<!\w)"
+        + (r"[\s_#.-]*".join(map(re.escape, parts)) if parts else re.escape(_plain(name)))
+        + r"(?!\w)"
+    )

@@ -8,23 +8,37 @@ from agentkit.teams.werewolf.rules import Ballot, Role, Village, Winner
 
 _GAME = """You are {name}. You play the game of werewolf with {others}.
 
-Two players are werewolves, two are villagers, one is the seer and one is the witch. Each night the werewolves kill one player,
-the seer learns the role of one player, and the witch may save the victim (once in the game) or poison somebody (once).
-Each day all living players talk, then vote; whoever gets the most votes is out. The village wins when both werewolves are
-out. The werewolves win when they are at least as many as the other players. No role is made known before the end.
+Two players are werewolves, two are villagers, one is the seer and one is the witch. Each night \
+the werewolves kill one player,
+the seer learns the role of one player, and the witch may save the victim (once in the game) or \
+poison somebody (once).
+Each day all living players talk, then vote; whoever gets the most votes is out. The village wins \
+when both werewolves are
+out. The werewolves win when they are at least as many as the other players. No role is made known \
+before the end.
 
 {role}
 
-What others say begins with their name, and it may be a lie. Only what stands in this conversation has happened. Speak for
+What others say begins with their name, and it may be a lie. Only what stands in this conversation \
+has happened. Speak for
 yourself only, and keep it short."""
 _ROLES: dict[Role, str] = {
-    "werewolf": "Your role: you are a WEREWOLF, and so is {partner}. By day pretend to be of the village, draw suspicion to "
-    "others, and never admit what you are.",
-    "villager": "Your role: you are a VILLAGER. You know nothing but what is said by day. Find the werewolves, vote them out.",
-    "seer": "Your role: you are the SEER. Each night you learn the role of one player. Lead the votes to the werewolves; the "
-    "more openly you do it, the sooner they kill you.",
-    "witch": "Your role: you are the WITCH. You have one healing potion and one poison for the whole game, and use at most "
-    "one of them in a night. Do not waste them.",
+    "werewolf": (
+        "Your role: you are a WEREWOLF, and so is {partner}. By day pretend to be of the village,"
+        " draw suspicion to others, and never admit what you are."
+    ),
+    "villager": (
+        "Your role: you are a VILLAGER. You know nothing but what is said by day. Find the"
+        " werewolves, vote them out."
+    ),
+    "seer": (
+        "Your role: you are the SEER. Each night you learn the role of one player. Lead the votes"
+        " to the werewolves; the more openly you do it, the sooner they kill you."
+    ),
+    "witch": (
+        "Your role: you are the WITCH. You have one healing potion and one poison for the whole"
+        " game, and use at most one of them in a night. Do not waste them."
+    ),
 }
 _WINNERS: dict[Winner, str] = {
     "village": "The village wins: no werewolf is left.",
@@ -36,7 +50,10 @@ _WINNERS: dict[Winner, str] = {
 def system(name: str, village: Village) -> str:
     """Who a player is, and the rules."""
     role = village.roles[name]
-    partner = next((other for other in village.roles if other != name and village.roles[other] == "werewolf"), "")
+    partner = next(
+        (other for other in village.roles if other != name and village.roles[other] == "werewolf"),
+        "",
+    )
     others = _names([other for other in village.roles if other != name])
     return _GAME.format(name=name, others=others, role=_ROLES[role].format(partner=partner))
 
@@ -48,7 +65,10 @@ def night(village: Village) -> str:
 
 def scheme(village: Village) -> str:
     """To the werewolves, before they talk."""
-    return f"Werewolves, nobody else hears you now. Agree on one player to kill tonight: {_names(village.prey, 'or')}."
+    return (
+        "Werewolves, nobody else hears you now. Agree on one player to kill tonight:"
+        f" {_names(village.prey, 'or')}."
+    )
 
 
 def hunt(village: Village) -> str:
@@ -58,28 +78,43 @@ def hunt(village: Village) -> str:
 
 def hunted(ballot: Ballot) -> str:
     """To the werewolves, after their vote."""
-    return f"You have chosen {ballot.chosen}." if ballot.chosen else "You have not agreed, so you kill nobody tonight."
+    return (
+        f"You have chosen {ballot.chosen}."
+        if ballot.chosen
+        else "You have not agreed, so you kill nobody tonight."
+    )
 
 
 def heal(village: Village, witch: str) -> str:
     """To the witch, while she has her healing potion."""
     victim = "you" if village.victim == witch else village.victim
-    return f"Witch, the werewolves kill {victim} tonight. Do you use your only healing potion to save {victim}?"
+    return (
+        f"Witch, the werewolves kill {victim} tonight. Do you use your only healing potion to save"
+        f" {victim}?"
+    )
 
 
 def poison(village: Village, witch: str) -> str:
     """To the witch, while she has her poison."""
-    return f"Witch, do you use your only poison tonight? You may kill one of {_names(village.others(witch))}, or nobody."
+    return (
+        "Witch, do you use your only poison tonight? You may kill one of"
+        f" {_names(village.others(witch))}, or nobody."
+    )
 
 
 def look(village: Village, seer: str) -> str:
     """To the seer."""
-    return f"Seer, whose role do you want to learn tonight? Choose one of {_names(village.others(seer))}."
+    return (
+        "Seer, whose role do you want to learn tonight? Choose one of"
+        f" {_names(village.others(seer))}."
+    )
 
 
 def seen(player: str, role: Role) -> str:
     """To the seer, who has looked."""
-    return f"{player} is a {role}." if role in ("werewolf", "villager") else f"{player} is the {role}."
+    return (
+        f"{player} is a {role}." if role in ("werewolf", "villager") else f"{player} is the {role}."
+    )
 
 
 def morning(village: Village, died: Sequence[str]) -> str:
@@ -95,13 +130,20 @@ def talk() -> str:
 
 def vote(village: Village) -> str:
     """To all that live, before they vote."""
-    return f"Vote now, all at the same time: which of {_names(village.alive)} is to leave? Not yourself; you may abstain."
+    return (
+        f"Vote now, all at the same time: which of {_names(village.alive)} is to leave? Not"
+        " yourself; you may abstain."
+    )
 
 
 def voted(ballot: Ballot) -> str:
     """To all that have voted, the one who leaves included."""
-    votes = ", ".join(f"{voter} {f'for {choice}' if choice else 'abstained'}" for voter, choice in ballot.votes.items())
-    return f"The votes: {votes}. {f'{ballot.chosen} has the most and leaves the game' if ballot.chosen else 'Nobody leaves'}."
+    votes = ", ".join(
+        f"{voter} {f'for {choice}' if choice else 'abstained'}"
+        for voter, choice in ballot.votes.items()
+    )
+    end = f"{ballot.chosen} has the most and leaves the game" if ballot.chosen else "Nobody leaves"
+    return f"The votes: {votes}. {end}."
 
 
 def end(village: Village, winner: Winner) -> str:

@@ -1,10 +1,12 @@
 """The rules of werewolf for six, without agents: who may do what, who dies of what, who has won.
 
-Each day begins with its night. At night the werewolves choose one of the others, the witch may undo that with her one healing
-potion (also for herself) or use her one poison, not both in the same night, and the seer learns the role of one player; all
-three act even when they die of that night. In the morning the dead are named, neither their roles nor what they died of.
-By day the living vote. The most votes decide, by night as by day; a tie, or no vote at all, harms nobody. A vote for somebody
-who cannot be chosen is an abstention. Roles are told when the game is over.
+Each day begins with its night. At night the werewolves choose one of the others, the witch may undo
+that with her one healing potion (also for herself) or use her one poison, not both in the same
+night, and the seer learns the role of one player; all three act even when they die of that night.
+In the morning the dead are named, neither their roles nor what they died of.
+By day the living vote. The most votes decide, by night as by day; a tie, or no vote at all, harms
+nobody. A vote for somebody who cannot be chosen is an abstention. Roles are told when the game is
+over.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ class Death:
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """Who voted for whom, None for an abstention, and who was chosen; by night only werewolves vote."""
+    """Who voted for whom, None for an abstention, and who was chosen; by night only werewolves
+    vote.
+    """
 
     day: int
     phase: Phase
@@ -48,7 +52,9 @@ class Ballot:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a game ended; roles by player in the order of the table, deaths and ballots in the order of the game."""
+    """How a game ended; roles by player in the order of the table, deaths and ballots in the order
+    of the game.
+    """
 
     winner: Winner
     days: int
@@ -58,9 +64,18 @@ class Outcome:
 
 
 def deal(players: Sequence[str], random: Random) -> dict[str, Role]:
-    """Give every player a role by chance; raises WrongArgument unless there are six different names."""
-    if len(set(players)) != len(ROLES) or len(players) != len(ROLES) or not all(name.strip() for name in players):
-        raise WrongArgument(f"players: a game of werewolf needs {len(ROLES)} different names, not {list(players)!r:.200}.")
+    """Give every player a role by chance; raises WrongArgument unless there are six different
+    names.
+    """
+    if (
+        len(set(players)) != len(ROLES)
+        or len(players) != len(ROLES)
+        or not all(name.strip() for name in players)
+    ):
+        raise WrongArgument(
+            f"players: a game of werewolf needs {len(ROLES)} different names, not"
+            f" {list(players)!r:.200}."
+        )
     return dict(zip(players, random.sample(ROLES, len(ROLES)), strict=True))
 
 
@@ -115,31 +130,43 @@ class Village:
     def heal(self) -> None:
         """The witch saves the victim; raises WrongArgument when she cannot."""
         if not self.may_heal:
-            raise WrongArgument(f"heal: on day {self.day} there is no victim, no witch, or no healing potion left.")
+            raise WrongArgument(
+                f"heal: on day {self.day} there is no victim, no witch, or no healing potion left."
+            )
         self.has_healing, self._healed, self.victim = False, True, None
 
     @property
     def may_poison(self) -> bool:
-        """Whether the witch can kill tonight: once in the game, and not in a night in which she healed."""
+        """Whether the witch can kill tonight: once in the game, and not in a night in which she
+        healed.
+        """
         return self.has_poison and not self._healed and bool(self.living("witch"))
 
     def poison(self, player: str) -> None:
         """The witch kills another player; raises WrongArgument when she cannot, or not this one."""
         if not self.may_poison or player not in self.alive or self.roles[player] == "witch":
-            raise WrongArgument(f"poison: {player!r} cannot be poisoned on day {self.day}; it takes the witch's poison, which "
-                                "she has once and not after healing, and another living player.")  # fmt: skip
+            raise WrongArgument(
+                f"poison: {player!r} cannot be poisoned on day {self.day}; it takes the witch's"
+                " poison, which she has once and not after healing, and another living player."
+            )
         self.has_poison, self.poisoned = False, player
 
     def look(self, player: str) -> Role:
-        """The role that the seer sees; raises WrongArgument for the dead, the seer, and without a seer."""
+        """The role that the seer sees; raises WrongArgument for the dead, the seer, and without a
+        seer.
+        """
         seers = self.living("seer")
         if not seers or player not in self.others(seers[0]):
-            raise WrongArgument(f"look: {player!r} cannot be looked at on day {self.day}; it takes a living seer and another "
-                                f"living player: {', '.join(self.alive)}.")  # fmt: skip
+            raise WrongArgument(
+                f"look: {player!r} cannot be looked at on day {self.day}; it takes a living seer"
+                f" and another living player: {', '.join(self.alive)}."
+            )
         return self.roles[player]
 
     def dawn(self) -> list[str]:
-        """The night is over: who died of it, in the order of the table, which gives away no cause."""
+        """The night is over: who died of it, in the order of the table, which gives away no
+        cause.
+        """
         causes: dict[str, Cause] = {}
         if self.poisoned:
             causes[self.poisoned] = "poison"
@@ -160,7 +187,9 @@ class Village:
 
     @property
     def winner(self) -> Winner | None:
-        """Who has won by now, looked at after the night and after the vote; a draw when the days are over."""
+        """Who has won by now, looked at after the night and after the vote; a draw when the days
+        are over.
+        """
         wolves, prey = len(self.living("werewolf")), len(self.prey)
         if not wolves:
             return "village"
@@ -177,9 +206,16 @@ class Village:
         """The game as it ended."""
         return Outcome(winner, self.days, dict(self.roles), tuple(self.deaths), tuple(self.ballots))
 
-    def _count(self, phase: Phase, votes: Mapping[str, str | None], candidates: Mapping[str, Sequence[str]]) -> Ballot:
-        """Votes of those who may vote, for those they may vote for; the rest are abstentions, or of no account."""
-        valid = {voter: choice if (choice := votes.get(voter)) in known else None for voter, known in candidates.items()}
+    def _count(
+        self, phase: Phase, votes: Mapping[str, str | None], candidates: Mapping[str, Sequence[str]]
+    ) -> Ballot:
+        """Votes of those who may vote, for those they may vote for; the rest are abstentions, or of
+        no account.
+        """
+        valid = {
+            voter: choice if (choice := votes.get(voter)) in known else None
+            for voter, known in candidates.items()
+        }
         ballot = Ballot(self.day, phase, valid, _leading(valid.values()))
         self.ballots.append(ballot)
         return ballot
@@ -188,4 +224,6 @@ class Village:
 def _leading(choices: Iterable[str | None]) -> str | None:
     """Who has more votes than anybody else."""
     ranked = Counter(choice for choice in choices if choice).most_common(2)
-    return None if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]) else ranked[0][0]
+    return (
+        None if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]) else ranked[0][0]
+    )

@@ -16,11 +16,22 @@ from agentkit.teams.conversing import Quiet, voice
 from agentkit.teams.task import Answer, Task, Team
 from agentkit.teams.werewolf import prompts
 from agentkit.teams.werewolf.game import MODERATOR, Game
-from agentkit.teams.werewolf.rules import MAX_DAYS, PLAYERS, Ballot, Cause, Death, Village, Winner, deal
+from agentkit.teams.werewolf.rules import (
+    MAX_DAYS,
+    PLAYERS,
+    Ballot,
+    Cause,
+    Death,
+    Village,
+    Winner,
+    deal,
+)
 
 
 def work(task: Task) -> Answer:
-    """Play a game; whatever was asked is what begins it. Stopped, it tells how far it came, if anything happened."""
+    """Play a game; whatever was asked is what begins it. Stopped, it tells how far it came, if
+    anything happened.
+    """
     village = Village(deal(PLAYERS, Random()))
     try:
         winner = _watched(task, Game(village, voice(task)))
@@ -41,9 +52,16 @@ def _watched(task: Task, game: Game) -> Winner:
             task.parent_id = last()
 
 
-def _say(task: Task, village: Village, winner: Winner | None, status: MessageStatus, end: EndReason) -> Answer:
+def _say(
+    task: Task, village: Village, winner: Winner | None, status: MessageStatus, end: EndReason
+) -> Answer:
     text = report(village, winner)
-    extra: dict[str, Any] = {"citations": [], "model": task.model.id, "winner": winner, "roles": village.roles}
+    extra: dict[str, Any] = {
+        "citations": [],
+        "model": task.model.id,
+        "winner": winner,
+        "roles": village.roles,
+    }
     extra |= {} if winner else {"end": end.to_json()}
     task.say(MODERATOR, "user", text, status=status, final=True, extra=extra)
     return Answer(text, (), end)
@@ -52,7 +70,8 @@ def _say(task: Task, village: Village, winner: Winner | None, status: MessageSta
 TEAM = Team(
     "werewolf",
     "Werewolf (six players)",
-    f"Two werewolves, two villagers, a seer and a witch play, at most {MAX_DAYS} days; you watch. Write anything to begin.",
+    f"Two werewolves, two villagers, a seer and a witch play, at most {MAX_DAYS} days; you watch."
+    " Write anything to begin.",
     (*PLAYERS, MODERATOR),
     work,
     needs_language_model=True,
@@ -67,12 +86,24 @@ _FATES: dict[Cause, str] = {
 
 
 def report(village: Village, winner: Winner | None) -> str:
-    """Markdown: the result, a table of the roles, and a line for each day; `winner` is None for a game that was stopped."""
-    result = prompts.end(village, winner) if winner else f"The game was stopped on day {village.day}; nobody has won."
+    """Markdown: the result, a table of the roles, and a line for each day; `winner` is None for a
+    game that was stopped.
+    """
+    result = (
+        prompts.end(village, winner)
+        if winner
+        else f"The game was stopped on day {village.day}; nobody has won."
+    )
     fates = {death.player: f"{_FATES[death.cause]} on day {death.day}" for death in village.deaths}
-    rows = [f"| {name} | {role} | {fates.get(name, 'alive')} |" for name, role in village.roles.items()]
-    days = [f"- **Day {day}:** {'; '.join(_day(village, day))}." for day in range(1, village.days + 1)]
-    return "\n".join([f"**{result}**", "", "| Player | Role | Fate |", "| --- | --- | --- |", *rows, "", *days])
+    rows = [
+        f"| {name} | {role} | {fates.get(name, 'alive')} |" for name, role in village.roles.items()
+    ]
+    days = [
+        f"- **Day {day}:** {'; '.join(_day(village, day))}." for day in range(1, village.days + 1)
+    ]
+    return "\n".join(
+        [f"**{result}**", "", "| Player | Role | Fate |", "| --- | --- | --- |", *rows, "", *days]
+    )
 
 
 def _day(village: Village, day: int) -> Iterator[str]:
@@ -84,7 +115,9 @@ def _day(village: Village, day: int) -> Iterator[str]:
 
 
 def _night(deaths: list[Death]) -> str:
-    lost = [f"{death.player} was {_FATES[death.cause]}" for death in deaths if death.cause != "vote"]
+    lost = [
+        f"{death.player} was {_FATES[death.cause]}" for death in deaths if death.cause != "vote"
+    ]
     return " and ".join(lost) or "nobody died in the night"
 
 
@@ -92,4 +125,7 @@ def _vote(ballot: Ballot) -> str:
     votes = [choice for choice in ballot.votes.values() if choice]
     if ballot.chosen is None:
         return f"nobody was voted out ({len(votes)} of {len(ballot.votes)} voted)"
-    return f"{ballot.chosen} was voted out with {votes.count(ballot.chosen)} of {len(ballot.votes)} votes"
+    return (
+        f"{ballot.chosen} was voted out with {votes.count(ballot.chosen)} of {len(ballot.votes)}"
+        " votes"
+    )

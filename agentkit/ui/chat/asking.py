@@ -1,4 +1,6 @@
-"""What a run asks the person, and how they answer: free text, one of several options, or the approval of what is to run."""
+"""What a run asks the person, and how they answer: free text, one of several options, or the
+approval of what is to run.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,17 @@ ICONS = {
     "edit": ":material/edit:",
     "reject": ":material/block:",
 }
-_CODE_FONT = "<style>[class*='st-key-draft-'] textarea { font-family: monospace; font-size: 0.875rem; }</style>"
+_CODE_FONT = (
+    "<style>[class*='st-key-draft-'] textarea { font-family: monospace; font-size: 0.875rem;"
+    " }</style>"
+)
 HELP = {
-    "approve_all": "Run this, and everything of this kind until the answer is there, without asking again.",
-    "always": "Run this, and never ask about this tool again, in no chat. The settings take it back.",
+    "approve_all": (
+        "Run this, and everything of this kind until the answer is there, without asking again."
+    ),
+    "always": (
+        "Run this, and never ask about this tool again, in no chat. The settings take it back."
+    ),
 }
 
 
@@ -37,7 +46,9 @@ def in_words(run: Run[Any]) -> HumanInputRequested | None:
 
 
 def draw_question(run: Run[Any], request: HumanInputRequested) -> None:
-    """The question that the run waits with; it is drawn again and again, and keeps what was typed."""
+    """The question that the run waits with; it is drawn again and again, and keeps what was
+    typed.
+    """
     with st.container(border=True, key=f"asks-{request.request_id}", gap="small"):
         who = f"**{markdown.literal(request.agent)}** asks: " if request.agent else ""
         st.markdown(f":material/contact_support: {who}{markdown.prose(request.prompt)}")
@@ -49,9 +60,13 @@ def draw_question(run: Run[Any], request: HumanInputRequested) -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.caption("Write your answer below.", width="content")
                 st.button(
-                    "Give no answer", key=_key("skip", request), type="tertiary",
-                    icon=":material/skip_next:", on_click=_give, args=(run, request, ""),
-                )  # fmt: skip
+                    "Give no answer",
+                    key=_key("skip", request),
+                    type="tertiary",
+                    icon=":material/skip_next:",
+                    on_click=_give,
+                    args=(run, request, ""),
+                )
 
 
 def _draw_approval(run: Run[Any], request: HumanInputRequested) -> None:
@@ -87,22 +102,40 @@ def _draw_edit(run: Run[Any], request: HumanInputRequested) -> None:
         st.html(_CODE_FONT)
         draw_warning(request.draft)
         label = {"json": "Arguments", "text": "Input"}.get(request.language, "Code")
-        st.text_area(label, request.draft, height=min(500, 50 + 26 * max(lines, 3)), key=_key("draft", request))
+        st.text_area(
+            label,
+            request.draft,
+            height=min(500, 50 + 26 * max(lines, 3)),
+            key=_key("draft", request),
+        )
         if problem := st.session_state.get(_key("problem", request)):
             st.error(problem, icon=":material/error:")
         with st.container(horizontal=True, gap="small"):
-            _draw_submit("Run this", ":material/play_arrow:", _key("run", request), _give_edited, run, request)
-            st.form_submit_button("Back", key=_key("back", request), on_click=_open, args=(request, ""))
+            _draw_submit(
+                "Run this",
+                ":material/play_arrow:",
+                _key("run", request),
+                _give_edited,
+                run,
+                request,
+            )
+            st.form_submit_button(
+                "Back", key=_key("back", request), on_click=_open, args=(request, "")
+            )
 
 
 def _draw_reject(run: Run[Any], request: HumanInputRequested) -> None:
     draw_runnable(request.draft, request.language, counted=True)
     with st.form(_key("reject", request), border=False):
-        st.text_input("Why not? The model is told, and can try another way.", key=_key("reason", request))
+        st.text_input(
+            "Why not? The model is told, and can try another way.", key=_key("reason", request)
+        )
         with st.container(horizontal=True, gap="small"):
             label, icon = wording.OPTIONS["reject"], ICONS["reject"]
             _draw_submit(label, icon, _key("no", request), _give_reason, run, request)
-            st.form_submit_button("Back", key=_key("back", request), on_click=_open, args=(request, ""))
+            st.form_submit_button(
+                "Back", key=_key("back", request), on_click=_open, args=(request, "")
+            )
 
 
 def _draw_submit(
@@ -113,7 +146,9 @@ def _draw_submit(
     run: Run[Any],
     request: HumanInputRequested,
 ) -> None:
-    st.form_submit_button(label, type="primary", icon=icon, key=key, on_click=give, args=(run, request))
+    st.form_submit_button(
+        label, type="primary", icon=icon, key=key, on_click=give, args=(run, request)
+    )
 
 
 def _give(run: Run[Any], request: HumanInputRequested, text: str) -> None:

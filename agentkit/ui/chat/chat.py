@@ -1,4 +1,6 @@
-"""The body of a chat: its turns, the one that is being answered, and what can be done about one that failed."""
+"""The body of a chat: its turns, the one that is being answered, and what can be done about one
+that failed.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,19 @@ from agentkit.ui.text import figures, markdown
 _KEPT = "What had been written by then is kept."
 SHOWN = 30  # messages; more come with "Earlier messages"
 _WARM = "$x$ :+1:\n\n```python\nx\n```"
-"""What the browser has the programs for only once it has been drawn: formulas, emoji, coloured code."""
+"""What the browser has the programs for only once it has been drawn: formulas, emoji, coloured
+code.
+"""
 _FOUND = "passages-found"
-_SETTINGS_HELP = frozenset({"ModelUnreachable", "ModelAuthFailed", "ModelNotFound", "ConfigError", "RateLimited"})
+_SETTINGS_HELP = frozenset(
+    {"ModelUnreachable", "ModelAuthFailed", "ModelNotFound", "ConfigError", "RateLimited"}
+)
 
 
 def current_chat() -> Chat | None:
-    """The chat in the page's address, None for a new one; raises NotFound for one that is not there."""
+    """The chat in the page's address, None for a new one; raises NotFound for one that is not
+    there.
+    """
     chat_id = st.query_params.get("chat")
     return state.workspace().ledger.chat(state.owner(), chat_id) if chat_id else None
 
@@ -49,8 +57,12 @@ def live_run(chat: Chat) -> Run[Any] | None:
     """The run that is answering in this chat."""
     run = next(iter(runs.live(state.owner(), chat_id=chat.id)), None)
     if run:
-        for _ in range(100):  # a run says the question first: wait that moment, then it is drawn in its place from the start
-            if any(isinstance(recorded.event, MessageSent) for recorded in run.events()) or run.wait(0.01):
+        for _ in range(100):
+            # a run says the question first: wait that moment, then it is drawn in its place from
+            # the start
+            if any(
+                isinstance(recorded.event, MessageSent) for recorded in run.events()
+            ) or run.wait(0.01):
                 break
     return run
 
@@ -63,7 +75,9 @@ def draw_chat(
     `asked` is what the composer answers: the page is drawn anew when the run asks something else.
     """
     ledger, owner = state.workspace().ledger, state.owner()
-    thread = [said for said in ledger.thread(owner, chat.id) if run is None or said.run_id != run.id]
+    thread = [
+        said for said in ledger.thread(owner, chat.id) if run is None or said.run_id != run.id
+    ]
     turns = stored_turns(thread)
     shown = last_turns(turns, st.session_state.get(f"shown-{chat.id}", SHOWN))
     hidden = len(turns) - len(shown)
@@ -107,10 +121,15 @@ def _first_words(shown: Sequence[Turn], run: Run[Any] | None) -> str:
 
 
 def _draw_head(chat: Chat, chosen: Question, first: str) -> None:
-    """The title, and whom the chat asks; for screen readers alone where the first question says the same in full."""
+    """The title, and whom the chat asks; for screen readers alone where the first question says the
+    same in full.
+    """
     is_said = " ".join(first.split()).startswith(chat.title.removesuffix("…"))
     with st.container(key="head-unseen" if is_said else "head"):
-        asks = f"{markdown.literal(team(chosen.team_id).title)}, over {markdown.literal(chosen.collection)}"
+        asks = (
+            f"{markdown.literal(team(chosen.team_id).title)}, over"
+            f" {markdown.literal(chosen.collection)}"
+        )
         state.page_head(markdown.literal(chat.title), asks)
 
 
@@ -120,7 +139,9 @@ def speak(chat: Chat | None, run: Run[Any] | None) -> None:
     doing = "Answering" if run else ""
     state_now = f"{wording.DOING['asks']}: {request.prompt}" if request else doing
     chat_id = chat.id if chat else ""
-    components.spoken(chat_id, state_now, "The answer has ended.", begun=composer.has_begun(chat_id))
+    components.spoken(
+        chat_id, state_now, "The answer has ended.", begun=composer.has_begun(chat_id)
+    )
 
 
 def draw_unknown(problem: str) -> None:
@@ -133,7 +154,9 @@ def _show_more(chat_id: str) -> None:
     st.session_state[key] = st.session_state.get(key, SHOWN) + SHOWN
 
 
-def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again: Question | None) -> None:
+def _draw_stored(
+    turn: Turn, took: Totals | None, labels: dict[str, str], again: Question | None
+) -> None:
     marker = source.opened(turn.answer.id) if turn.answer else None
     cited = next((citation for citation in turn.citations if citation["marker"] == marker), None)
 
@@ -149,7 +172,9 @@ def _draw_stored(turn: Turn, took: Totals | None, labels: dict[str, str], again:
         if again and (turn.status != "complete" or turn.cut):
             _draw_again(again, turn)
 
-    with st.container():  # as a live turn has it, whose place it takes: else the text goes for a frame
+    with (
+        st.container()
+    ):  # as a live turn has it, whose place it takes: else the text goes for a frame
         draw.draw_turn(turn, answer)
     if turn.answer and cited:  # after its answer also for the keyboard; the style puts it beside it
         nth = source.occurrence(turn.answer.id)
@@ -170,7 +195,9 @@ def _draw_foot(answer: Said, took: Totals | None, model: str) -> None:
 
 def _draw_unread(turn: Turn) -> None:
     """Attached files that could not be read: the answer cannot know them."""
-    if turn.status == "failed" or not (turn.question and Question.asked_by(turn.question).attachments):
+    if turn.status == "failed" or not (
+        turn.question and Question.asked_by(turn.question).attachments
+    ):
         return
     ledger, owner = state.workspace().ledger, state.owner()
     done = [event for _, event in queries.told(ledger, owner, [turn.run_id], DocumentDone)]
@@ -226,7 +253,9 @@ def _draw_result(turn: Turn) -> None:
             marked = doubts.places(turn.checks)
             st.markdown(markdown.answer(turn.answer.content, turn.answer.id, markers, marked))
             st.empty()  # in place of the last part of `_draw_text`
-    if turn.answer and turn.answer.extra.get("table"):  # with a source for every value: the markers lead there
+    if turn.answer and turn.answer.extra.get(
+        "table"
+    ):  # with a source for every value: the markers lead there
         _draw_downloads(turn.answer.id, turn.answer.extra["table"])
     elif turn.citations and turn.answer:
         source.draw_chips(turn.answer.id, turn.citations, doubts.wholly_doubtful(turn.checks))
@@ -244,16 +273,27 @@ def _draw_result(turn: Turn) -> None:
             why = markdown.literal(wording.without_names(turn.answer.extra.get("error", "")))
             st.error(f"{what} {why}", icon=":material/error:")
             if turn.answer.extra.get("error_type") in _SETTINGS_HELP:
-                st.page_link(state.PAGES / "settings.py", label="Look at the model's settings", icon=":material/tune:")
+                st.page_link(
+                    state.PAGES / "settings.py",
+                    label="Look at the model's settings",
+                    icon=":material/tune:",
+                )
         case "interrupted":
-            when = f"in the middle of this answer. {_KEPT}" if written else "before this was answered."
+            when = (
+                f"in the middle of this answer. {_KEPT}" if written else "before this was answered."
+            )
             st.warning(f"The app was closed {when}", icon=":material/warning:")
 
 
 def _draw_downloads(answer_id: str, data: Mapping[str, object]) -> None:
-    """A button for each format of the table that an answer brings; a file is made when it is asked for."""
+    """A button for each format of the table that an answer brings; a file is made when it is asked
+    for.
+    """
+
     def text() -> bytes:
-        return Table.from_json(data).to_csv().encode("utf-8-sig")  # spreadsheets take it for UTF-8 by that mark
+        return (
+            Table.from_json(data).to_csv().encode("utf-8-sig")
+        )  # spreadsheets take it for UTF-8 by that mark
 
     def columns() -> bytes:
         return Table.from_json(data).to_parquet()
@@ -269,13 +309,22 @@ def _draw_downloads(answer_id: str, data: Mapping[str, object]) -> None:
     with st.container(horizontal=True, gap="small"):
         for name, (made, mime) in formats.items():
             st.download_button(
-                name, made, file_name=f"table.{name.lower()}", mime=mime, icon=":material/download:", type="tertiary",
-                on_click="ignore", key=f"table-{name}-{answer_id}", help=f"All rows, with the source of each value ({name})",
-            )  # fmt: skip
+                name,
+                made,
+                file_name=f"table.{name.lower()}",
+                mime=mime,
+                icon=":material/download:",
+                type="tertiary",
+                on_click="ignore",
+                key=f"table-{name}-{answer_id}",
+                help=f"All rows, with the source of each value ({name})",
+            )
 
 
 def _draw_remarks(turn: Turn) -> None:
-    """What the agents want the person to know, and why their chat ended, unless they were simply done."""
+    """What the agents want the person to know, and why their chat ended, unless they were simply
+    done.
+    """
     extra = turn.answer.extra if turn.answer else {}
     for note in extra.get("notes", ()):
         text, detail = _note(note)
@@ -287,7 +336,9 @@ def _draw_remarks(turn: Turn) -> None:
     if turn.fallback:
         st.warning(markdown.literal(wording.why_words(turn.fallback)), icon=":material/cloud_off:")
     if turn.cut in wording.CUT:
-        st.warning(f"The answer is not whole: {wording.CUT[turn.cut]}.", icon=":material/content_cut:")
+        st.warning(
+            f"The answer is not whole: {wording.CUT[turn.cut]}.", icon=":material/content_cut:"
+        )
     if turn.status == "complete" and (why := _ended(extra)):
         st.caption(f":material/flag: Ended: {markdown.literal(why)}.")
 
@@ -307,36 +358,50 @@ def _ended(extra: Mapping[str, Any]) -> str:
 
 
 def _draw_no_evidence(turn: Turn) -> None:
-    """Says why there was nothing to answer from, when every search came back empty; an answer alone may not tell."""
+    """Says why there was nothing to answer from, when every search came back empty; an answer alone
+    may not tell.
+    """
     searches = queries.searches(state.workspace().ledger, state.owner(), turn.run_id)
     if not searches or any(search.hits for search in searches):
         return
     first = next((search for search in searches if search.weak), searches[0])
     if first.weak:
         found = f"{figures.count(first.weak, 'passage')} scored below {first.min_score:g}"
-        text = f"**Weak evidence only.** {found}, where this collection draws the line; none of them was used."
+        text = (
+            f"**Weak evidence only.** {found}, where this collection draws the line; none of them"
+            " was used."
+        )
         ways = "Ask in other words, or see in the retrieval lab what lies below the line."
     else:
-        text, ways = "**No passage was found.**", "Ask in other words, or choose another collection."
+        text, ways = (
+            "**No passage was found.**",
+            "Ask in other words, or choose another collection.",
+        )
     if turn.question and Question.asked_by(turn.question).scope != EVERYTHING:
         ways = f"Clear what the question is narrowed to. {ways}"
     st.info(f"{text} {ways}", icon=":material/search_off:")
     collection = _searched(turn) or first.collection
     st.page_link(
-        state.PAGES / "retrieval_lab.py", label="See this search in the retrieval lab", icon=":material/science:",
+        state.PAGES / "retrieval_lab.py",
+        label="See this search in the retrieval lab",
+        icon=":material/science:",
         query_params={"collection": collection, "q": first.query},
-    )  # fmt: skip
+    )
 
 
 def _searched(turn: Turn) -> str:
-    """The name that the collection which the question was asked of has now; empty when it is gone, or not known."""
+    """The name that the collection which the question was asked of has now; empty when it is gone,
+    or not known.
+    """
     wanted = turn.question.extra.get("collection_id") if turn.question else None
     known = state.workspace().library.collections(state.owner())
     return next((one.name for one in known if one.id == wanted), "")
 
 
 def _draw_again(chosen: Question, turn: Turn) -> None:
-    """Ask the same in place of a turn that has no whole answer; the old turn stays in the chat's tree."""
+    """Ask the same in place of a turn that has no whole answer; the old turn stays in the chat's
+    tree.
+    """
     if turn.question is None:
         return
     said = turn.question

@@ -1,4 +1,6 @@
-"""The chats in the sidebar: a new one, search, open, rename, delete; which answer, wait, or are done."""
+"""The chats in the sidebar: a new one, search, open, rename, delete; which answer, wait, or are
+done.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,9 @@ from agentkit.ui.shared import components, state
 from agentkit.ui.text import markdown
 
 Mark = Literal["", "answering", "waiting", "finished"]
-"""What stands out of a chat: an answer is on its way, it waits for the person, or one has ended that
-was not looked at since."""
+"""What stands out of a chat: an answer is on its way, it waits for the person, or one has ended
+that was not looked at since.
+"""
 
 PER_PAGE = 20
 POLL_S = 2.0
@@ -43,7 +46,8 @@ def open_chat(chat_id: str | None) -> None:
 def go_back() -> None:
     """Whoever comes from another page by *Chat* finds the chat that was open in this session.
 
-    Not on the page itself: there, the browser's way back to a new chat has no chat in its address, too.
+    Not on the page itself: there, the browser's way back to a new chat has no chat in its address,
+    too.
     """
     chat_id = st.session_state.get(_OPEN)
     if not (state.comes_from_elsewhere() and chat_id) or "chat" in st.query_params:
@@ -163,7 +167,9 @@ def _draw_row(chat: Chat, mark: Mark, *, current: bool) -> None:
 
 
 def _draw_dialog(current: str | None) -> None:
-    """What was chosen from a chat's menu; kept in the session, so that the end of an answer does not close it."""
+    """What was chosen from a chat's menu; kept in the session, so that the end of an answer does
+    not close it.
+    """
     action, chat = st.session_state.get(_DIALOG, ("", None))
     if action == "Rename":
         _rename(chat)
@@ -178,7 +184,9 @@ def _close() -> None:
 @st.dialog("Rename the chat", on_dismiss=_close)
 def _rename(chat: Chat) -> None:
     with st.form("rename", border=False):
-        title = " ".join(st.text_input("Title", value=chat.title, max_chars=120, key="chat-title").split())
+        title = " ".join(
+            st.text_input("Title", value=chat.title, max_chars=120, key="chat-title").split()
+        )
         saved = st.form_submit_button("Rename", type="primary", key="rename-chat")
     if saved and not title:
         st.error("The title is empty; type a name for this chat.")
@@ -191,8 +199,8 @@ def _rename(chat: Chat) -> None:
 @st.dialog("Delete the chat?", on_dismiss=_close)
 def _delete(chat: Chat, current: bool) -> None:
     st.markdown(
-        f"**{markdown.literal(chat.title)}** goes with its messages and the files attached to it alone. "
-        "What its calls cost stays on the Usage page. This cannot be undone."
+        f"**{markdown.literal(chat.title)}** goes with its messages and the files attached to it"
+        " alone. What its calls cost stays on the Usage page. This cannot be undone."
     )
     with st.container(horizontal=True):
         sure = st.button("Delete", key="delete-chat", type="primary", icon=":material/delete:")

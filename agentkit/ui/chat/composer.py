@@ -1,4 +1,6 @@
-"""The composer at the foot of a chat: what is asked, of whom, over which documents, with which files."""
+"""The composer at the foot of a chat: what is asked, of whom, over which documents, with which
+files.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ _LEVELS: dict[Level, str] = {
 
 
 def send(question: Question) -> None:
-    """Ask, or queue the question while the chat is still answering; a problem is kept for the page to show."""
+    """Ask, or queue the question while the chat is still answering; a problem is kept for the page
+    to show.
+    """
     chat_id = question.chat_id
     kept.put(chat_id, "not_asked", None)
     if chat_id and runs.live(state.owner(), chat_id=chat_id):
@@ -156,7 +160,10 @@ def forget_model() -> None:
 
 def collections() -> dict[str, int]:
     """The owner's collections with their number of documents."""
-    return {found.name: found.documents for found in state.workspace().library.collections(state.owner())}
+    return {
+        found.name: found.documents
+        for found in state.workspace().library.collections(state.owner())
+    }
 
 
 def draw_composer(
@@ -170,7 +177,11 @@ def draw_composer(
     While a `run` answers, what is sent is asked next, unless there is something `asked` of the
     person: then it is the answer to that.
     """
-    settings, chat_id, collection = state.workspace().settings, chat.id if chat else None, choice(chat, known).collection
+    settings, chat_id, collection = (
+        state.workspace().settings,
+        chat.id if chat else None,
+        choice(chat, known).collection,
+    )
     with st.bottom, st.container(gap="xsmall"):
         place = st.container()  # filled last: the dialog below says what stands there
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -209,9 +220,7 @@ def _does(run: Run[Any] | None, asked: HumanInputRequested | None) -> str:
     return "Ask next, after this answer" if run else "Ask your documents, or attach files"
 
 
-def _submit(
-    chat: Chat | None, run: Run[Any] | None, asked: HumanInputRequested | None
-) -> None:
+def _submit(chat: Chat | None, run: Run[Any] | None, asked: HumanInputRequested | None) -> None:
     value: Any = st.session_state["composer"]
     st.session_state[_TAKEN] = True
     if not value or not (value.text.strip() or value.files):
@@ -262,7 +271,10 @@ def has_begun(chat_id: str | None) -> bool:
 
 
 def _draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:
-    now, models = choice(chat, known), {model.id: model.label for model in state.workspace().models()}
+    now, models = (
+        choice(chat, known),
+        {model.id: model.label for model in state.workspace().models()},
+    )
     chosen = team(now.team_id)
     parts = (now.collection, chosen.title, models[now.model_id])
     label = " · ".join(map(markdown.literal, parts))
@@ -271,11 +283,19 @@ def _draw_choice(chat: Chat | None, known: Mapping[str, int]) -> None:
         st.session_state[_key("collection", chat)] = now.collection
         st.session_state[_key("team", chat)] = now.team_id
         st.session_state[_key("model", chat)] = now.model_id
-        _select("Collection", "collection", chat, names, lambda name: f"{name} ({figures.count(known.get(name, 0), 'document')})")
+        _select(
+            "Collection",
+            "collection",
+            chat,
+            names,
+            lambda name: f"{name} ({figures.count(known.get(name, 0), 'document')})",
+        )
         _draw_team(chat, now, only_offline=set(models) <= {"offline"})
         _select("Model", "model", chat, list(models), models.__getitem__)
         if now.model_id == "offline":
-            st.caption("This is no language model: it quotes the sentences that answer, word for word.")
+            st.caption(
+                "This is no language model: it quotes the sentences that answer, word for word."
+            )
         _draw_level()
 
 
@@ -285,7 +305,11 @@ def _draw_team(chat: Chat | None, now: Question, *, only_offline: bool) -> None:
     While there is `only_offline` to choose, teams that need a language model say so.
     """
     chosen = team(now.team_id)
-    kinds = [chosen.id if known.kind == chosen.kind else known.id for known in TEAMS if team(known.kind) is known]
+    kinds = [
+        chosen.id if known.kind == chosen.kind else known.id
+        for known in TEAMS
+        if team(known.kind) is known
+    ]
 
     def named(team_id: str) -> str:
         # The same whatever the chosen model is: a browser knows the chosen option by its text.
@@ -298,16 +322,25 @@ def _draw_team(chat: Chat | None, now: Question, *, only_offline: bool) -> None:
         st.session_state[_key("variant", chat)] = chosen.id
         others = [known.id for known in variants(chosen.kind)]
         st.selectbox(
-            "Who speaks next", others, format_func=lambda team_id: team(team_id).variant, key=_key("variant", chat),
-            on_change=_keep_variant, args=(chat,),
-        )  # fmt: skip
+            "Who speaks next",
+            others,
+            format_func=lambda team_id: team(team_id).variant,
+            key=_key("variant", chat),
+            on_change=_keep_variant,
+            args=(chat,),
+        )
     if now.model_id == "offline" and chosen.needs_language_model:
-        st.warning("This team needs a language model. Choose one below, or connect one first.", icon=":material/warning:")
+        st.warning(
+            "This team needs a language model. Choose one below, or connect one first.",
+            icon=":material/warning:",
+        )
         st.page_link(state.PAGES / "settings.py", label="Connect a model", icon=":material/tune:")
 
 
 def level() -> Level:
-    """How much of the steps is shown in the chat on the page; a new one is shown as it was chosen last."""
+    """How much of the steps is shown in the chat on the page; a new one is shown as it was chosen
+    last.
+    """
     chat_id = st.query_params.get("chat")
     chosen = kept.get(chat_id, "level") or kept.get(None, "level")
     return chosen if chosen in _LEVELS else "calls"
@@ -332,12 +365,16 @@ def _keep_level() -> None:
 
 
 def _select(label: str, what: str, chat: Chat | None, options: list[str], show: Any) -> None:
-    st.selectbox(label, options, format_func=show, key=_key(what, chat), on_change=_keep, args=(what, chat))
+    st.selectbox(
+        label, options, format_func=show, key=_key(what, chat), on_change=_keep, args=(what, chat)
+    )
 
 
 def _keep(what: str, chat: Chat | None) -> None:
     if chat:
-        state.workspace().ledger.update_chat(state.owner(), chat.id, **{what: st.session_state[_key(what, chat)]})
+        state.workspace().ledger.update_chat(
+            state.owner(), chat.id, **{what: st.session_state[_key(what, chat)]}
+        )
 
 
 def _keep_variant(chat: Chat | None) -> None:

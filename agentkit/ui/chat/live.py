@@ -1,4 +1,5 @@
-"""An answer that is being written: what is done for it and its text so far, looked at again and again.
+"""An answer that is being written: what is done for it and its text so far, looked at again and
+again.
 
 Pages look less often the more the process has to do.
 """
@@ -25,11 +26,15 @@ _FASTEST_S, _SLOWEST_S = 0.125, 1.0
 _BUSY, _IDLE = 0.5, 0.24
 """Shares of one core: above the first pages look half as often, below the second twice as often."""
 _LOOK_S = 2.0
-"""What a share is measured over; it is long enough for the work of changing the pace not to count much."""
+"""What a share is measured over; it is long enough for the work of changing the pace not to count
+much.
+"""
 
 
 class Pace:
-    """Doubles and halves the time between two looks by the processor time that the process takes."""
+    """Doubles and halves the time between two looks by the processor time that the process
+    takes.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -72,7 +77,9 @@ def draw_live(run: Run[Any], at_work: Team, asked: HumanInputRequested | None) -
 def _draw_live(
     run: Run[Any], at_work: Team, asked: HumanInputRequested | None, every: float
 ) -> None:
-    """The one part of the page that looks again and again; at the end the page is drawn once with what is stored."""
+    """The one part of the page that looks again and again; at the end the page is drawn once with
+    what is stored.
+    """
     if run.ended or asking.in_words(run) != asked or _PACE.seconds() != every:
         st.rerun()
     turn = live_turn(run, at_work.agents[-1])
@@ -95,7 +102,9 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
         # By its key it stays as the person left it, whatever its label says by then.
         key = f"live-{run.id}"
         with st.expander(label, key=key, type="compact", icon=icon, expanded=unfolded):
-            draw.draw_steps([step for step in turn.steps if not request or step != Asked(request)], level)
+            draw.draw_steps(
+                [step for step in turn.steps if not request or step != Asked(request)], level
+            )
     if turn.thinking:
         draw.draw_growing_thinking(turn.thinking, unfolded=not turn.text)
     _draw_text(turn, run.message_id)
@@ -103,7 +112,13 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
         _draw_said_last(turn, whole=not request.draft)
         asking.draw_question(run, request)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Stop", key=f"stop-{run.id}", icon=":material/stop_circle:", on_click=run.stop, disabled=run.stopping)
+        st.button(
+            "Stop",
+            key=f"stop-{run.id}",
+            icon=":material/stop_circle:",
+            on_click=run.stop,
+            disabled=run.stopping,
+        )
         # The label above is out of sight by then, or there is none.
         told = [label] if (unfolded or level == "answer") and not request else []
         if not run.stopping and (wait := waits(run.events(), time.time())):
@@ -113,7 +128,8 @@ def _draw_progress(run: Run[Any], turn: Turn, *, unfolded: bool) -> None:
 
 
 def _draw_text(turn: Turn, message_id: str) -> None:
-    """What is written so far, where the whole answer will stand: there it takes its place without a gap.
+    """What is written so far, where the whole answer will stand: there it takes its place without a
+    gap.
 
     What is whole is drawn by itself, so that the browser need not draw it again with each word.
     """
@@ -126,7 +142,9 @@ def _draw_text(turn: Turn, message_id: str) -> None:
             st.markdown(markdown.answer(part, message_id, turn.sources))
         if hidden:
             left_out = figures.count(hidden, "character")
-            st.caption(f":material/more_horiz: {left_out} before this are shown when the answer is there.")
+            st.caption(
+                f":material/more_horiz: {left_out} before this are shown when the answer is there."
+            )
 
 
 def _draw_said_last(turn: Turn, *, whole: bool) -> None:
@@ -142,6 +160,13 @@ def _doing(turn: Turn) -> str:
         return draw.doing(last)
     if turn.text:
         return "Writing the answer"
-    if reading := next((step for step in turn.steps if isinstance(step, DocumentProgress) and step.stage != "waiting"), None):
+    if reading := next(
+        (
+            step
+            for step in turn.steps
+            if isinstance(step, DocumentProgress) and step.stage != "waiting"
+        ),
+        None,
+    ):
         return draw.doing(reading)  # also while the model is asked about it
     return draw.doing(last) if last else wording.DOING["searches"]

@@ -1,4 +1,6 @@
-"""What the next questions of a chat look into: all of the collection, or a part that is chosen beside the composer."""
+"""What the next questions of a chat look into: all of the collection, or a part that is chosen
+beside the composer.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def draw_line(chat_id: str | None, collection: str) -> None:
 
 
 def draw_button(chat_id: str | None, collection: str) -> None:
-    """Opens the choice, a dialog: its fields look all documents up, which only they who ask for it should wait for."""
+    """Opens the choice, a dialog: its fields look all documents up, which only they who ask for it
+    should wait for.
+    """
     there = _collection(collection)
     if there is None or not there.documents:
         return
@@ -78,7 +82,10 @@ def _open(chat_id: str | None, collection: Collection) -> None:
 def _narrow(collection: Collection, chat_id: str | None) -> None:
     key = _key(chat_id, collection)
     size = figures.count(collection.documents, "document")
-    st.caption(f"Of **{markdown.literal(collection.name)}** ({size}), this chat looks only into what fits all of these.")
+    st.caption(
+        f"Of **{markdown.literal(collection.name)}** ({size}), this chat looks only into what fits"
+        " all of these."
+    )
     scope = scope_to_json(filters.draw_fields(collection, key))
     narrowed = {"scope": scope, "fields": filters.filled(key)} if scope else None
     _keep(chat_id, collection.id, narrowed)
@@ -102,7 +109,9 @@ def _clear(chat_id: str | None, collection_id: str) -> None:
 
 
 def _narrowed(chat_id: str | None) -> dict[str, Any]:
-    """What narrows a chat, by the ids of the collections: the scope, and the fields that gave it."""
+    """What narrows a chat, by the ids of the collections: the scope, and the fields that gave
+    it.
+    """
     return dict(kept.get(chat_id, "narrowed") or {})
 
 

@@ -1,4 +1,6 @@
-"""The source of a citation beside its answer: where it stands, the passage in its text, the page's picture, the original."""
+"""The source of a citation beside its answer: where it stands, the passage in its text, the page's
+picture, the original.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ from agentkit.ui.text import markdown
 Span = tuple[int, int]
 _OPEN = "open_source"
 _AS_IT_WAS = "The passage is shown as it was when the answer was written."
-_NOTES = {"deleted": f"This document was deleted. {_AS_IT_WAS}", "changed": f"This document has changed since. {_AS_IT_WAS}"}
+_NOTES = {
+    "deleted": f"This document was deleted. {_AS_IT_WAS}",
+    "changed": f"This document has changed since. {_AS_IT_WAS}",
+}
 
 
 def open_source(target: str) -> None:
@@ -53,10 +58,15 @@ def label(citation: dict[str, Any], doubtful: bool = False) -> str:
     """`[1] handbook.pdf, p. 3` for buttons, as Markdown; `[1?]` when it is doubtful."""
     where = f"p. {citation['page']}" if citation["page"] else citation["place"]
     sign = "?" if doubtful else ""
-    return markdown.literal(f"[{citation['marker']}{sign}] " + ", ".join(part for part in (citation["document"], where) if part))
+    return markdown.literal(
+        f"[{citation['marker']}{sign}] "
+        + ", ".join(part for part in (citation["document"], where) if part)
+    )
 
 
-def draw_chips(message_id: str, citations: list[dict[str, Any]], doubtful: Collection[int] = ()) -> None:
+def draw_chips(
+    message_id: str, citations: list[dict[str, Any]], doubtful: Collection[int] = ()
+) -> None:
     """One chip for each source of an answer; the open one is selected."""
     by_marker = {int(citation["marker"]): citation for citation in citations}
     key = f"sources-{message_id}"
@@ -67,10 +77,19 @@ def draw_chips(message_id: str, citations: list[dict[str, Any]], doubtful: Colle
         open_source(f"{message_id}-{marker}" if marker else "")
 
     names = {marker: label(citation, marker in doubtful) for marker, citation in by_marker.items()}
-    st.pills("Sources", list(names), format_func=names.__getitem__, key=key, on_change=chosen, label_visibility="collapsed")
+    st.pills(
+        "Sources",
+        list(names),
+        format_func=names.__getitem__,
+        key=key,
+        on_change=chosen,
+        label_visibility="collapsed",
+    )
 
 
-def draw_source(message_id: str, citation: dict[str, Any], answer: str, doubts: Sequence[str] = ()) -> None:
+def draw_source(
+    message_id: str, citation: dict[str, Any], answer: str, doubts: Sequence[str] = ()
+) -> None:
     """The panel for one citation, with what is doubtful about it, in Markdown."""
     workspace, owner = state.workspace(), state.owner()
     with st.container(border=True, key="source"):
@@ -80,7 +99,11 @@ def draw_source(message_id: str, citation: dict[str, Any], answer: str, doubts: 
             st.warning(doubt, icon=":material/help:")
         if note := _NOTES.get(place.document):
             st.info(note, icon=":material/info:")
-        parts = [(unwrapped(text), kind) for text, kind in place.parts] if citation["page"] else place.parts
+        parts = (
+            [(unwrapped(text), kind) for text, kind in place.parts]
+            if citation["page"]
+            else place.parts
+        )
         components.marked_text(parts, key=f"text-{message_id}-{citation['marker']}")
         if place.document != "deleted":
             document = workspace.library.document(owner, citation["document_id"])
@@ -102,7 +125,14 @@ def _heading(citation: dict[str, Any], place: Place) -> str:
 def _draw_head(citation: dict[str, Any], heading: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/description: **{label(citation)}**", width="stretch")
-        st.button("Close", key="close-source", icon=":material/close:", type="tertiary", on_click=open_source, args=("",))
+        st.button(
+            "Close",
+            key="close-source",
+            icon=":material/close:",
+            type="tertiary",
+            on_click=open_source,
+            args=("",),
+        )
     if heading:
         st.caption(markdown.literal(heading))
 
@@ -136,7 +166,16 @@ def _draw_page_buttons(key: str, page: int, pages: int) -> None:
 
     def button(icon: str, name: str, to: int) -> None:
         gone = not 1 <= to <= pages
-        st.button("", icon=icon, key=f"{key}-{name}", help=name, type="tertiary", disabled=gone, on_click=turn, args=(to,))
+        st.button(
+            "",
+            icon=icon,
+            key=f"{key}-{name}",
+            help=name,
+            type="tertiary",
+            disabled=gone,
+            on_click=turn,
+            args=(to,),
+        )
 
     with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center"):
         button(":material/chevron_left:", "Page before", page - 1)
@@ -162,8 +201,15 @@ def _draw_download(document: StoredDocument) -> None:
 
 
 def _marks(citation: dict[str, Any], place: Place) -> tuple[Span, ...] | None:
-    """Where on its page the passage stands, which may be merged from several chunks, and its sentences."""
-    library, owner, start, end = state.workspace().library, state.owner(), int(citation["start"]), int(citation["end"])
+    """Where on its page the passage stands, which may be merged from several chunks, and its
+    sentences.
+    """
+    library, owner, start, end = (
+        state.workspace().library,
+        state.owner(),
+        int(citation["start"]),
+        int(citation["end"]),
+    )
     try:
         if library.text(owner, citation["document_id"])[start:end] != citation["text"]:
             return None  # taken in anew since; the page is shown without a mark

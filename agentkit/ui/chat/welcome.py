@@ -19,7 +19,9 @@ from agentkit.workspace import SAMPLES
 
 
 def draw_welcome(known: Mapping[str, int]) -> None:
-    """The first useful action: documents when there are none, suggested questions over the samples, else a hint."""
+    """The first useful action: documents when there are none, suggested questions over the samples,
+    else a hint.
+    """
     progress.draw_progress()
     ingesting = bool(runs.live(state.owner(), kind="ingest"))
     if any(known.values()):
@@ -30,13 +32,21 @@ def draw_welcome(known: Mapping[str, int]) -> None:
 
 def _draw_first_steps() -> None:
     st.markdown(
-        "There are no documents yet. Load a few samples to see how it works, add documents of your own, "
-        "or attach files to a question below: those are used in that chat only."
+        "There are no documents yet. Load a few samples to see how it works, add documents of your"
+        " own, or attach files to a question below: those are used in that chat only."
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         icon = ":material/library_add:"
-        st.button("Load the sample documents", type="primary", icon=icon, key="load-samples", on_click=_load_samples)
-        st.page_link(state.PAGES / "documents.py", label="Add your documents", icon=":material/upload_file:")
+        st.button(
+            "Load the sample documents",
+            type="primary",
+            icon=icon,
+            key="load-samples",
+            on_click=_load_samples,
+        )
+        st.page_link(
+            state.PAGES / "documents.py", label="Add your documents", icon=":material/upload_file:"
+        )
     if problem := st.session_state.get("samples-problem"):
         st.error(markdown.literal(problem), icon=":material/error:")
 
@@ -53,16 +63,22 @@ def _draw_suggestions(known: Mapping[str, int], ingesting: bool) -> None:
     chosen = composer.choice(None, known)
     if chosen.collection != SAMPLES:
         name = markdown.literal(chosen.collection)
-        st.markdown(f"Ask **{name}** below. Every answer cites its sources; open one to see its place.")
+        st.markdown(
+            f"Ask **{name}** below. Every answer cites its sources; open one to see its place."
+        )
         return
     if ingesting:  # what answers may still be missing
         return
     st.markdown("Ask the sample documents, for example:")
-    with st.container(gap="xsmall"):  # buttons, not pills: a chosen pill would ask once more whenever the page is drawn anew
+    with st.container(
+        gap="xsmall"
+    ):  # buttons, not pills: a chosen pill would ask once more whenever the page is drawn anew
         scope = narrowing.chosen(None, chosen.collection)
         for text in suggested_questions(state.workspace().settings.sample_questions):
             question = replace(chosen, text=text, scope=scope)
-            st.button(markdown.literal(text), key=f"ask-{text}", on_click=composer.send, args=(question,))
+            st.button(
+                markdown.literal(text), key=f"ask-{text}", on_click=composer.send, args=(question,)
+            )
 
 
 @st.cache_data(show_spinner=False)

@@ -23,7 +23,12 @@ _KINDS = (
 
 def draw_adding(collection: str, *, empty: bool) -> None:
     """The ways to add documents to this collection, open while it is empty."""
-    with st.expander("Add documents", expanded=empty, icon=":material/upload_file:", key="add-first" if empty else "add"):
+    with st.expander(
+        "Add documents",
+        expanded=empty,
+        icon=":material/upload_file:",
+        key="add-first" if empty else "add",
+    ):
         files, folder, web = st.tabs(["Files", "A folder", "A web address"])
         with files:
             _draw_uploader(collection, "Files to add", folder=False)
@@ -42,7 +47,10 @@ def draw_samples() -> None:
         key="load-samples",
         icon=":material/library_add:",
         on_click=_load_samples,
-        help="A manual, a handbook, a price list and a few more, to try questions on. They go into a collection of their own.",
+        help=(
+            "A manual, a handbook, a price list and a few more, to try questions on. They go into a"
+            " collection of their own."
+        ),
     )
     if problem := st.session_state.get(_PROBLEM):
         st.error(markdown.literal(problem), icon=":material/error:")
@@ -52,15 +60,32 @@ def _draw_uploader(collection: str, label: str, *, folder: bool) -> None:
     limit = state.workspace().settings.max_file_mb
     kind = "folder" if folder else "files"
     key = f"upload-{kind}-{st.session_state.get(_ROUND, 0)}"
-    given: Any = st.file_uploader(label, accept_multiple_files="directory" if folder else True, max_upload_size=limit, key=key)
+    given: Any = st.file_uploader(
+        label, accept_multiple_files="directory" if folder else True, max_upload_size=limit, key=key
+    )
     st.caption(f"Up to {limit:,} MB a file: {_KINDS}. Scanned pages need text recognition first.")
-    text = f"Add {figures.count(len(given), 'document')} to {markdown.literal(collection)}" if given else "Choose documents first"
-    st.button(text, key=f"add-{kind}", type="primary", disabled=not given, on_click=_add_files, args=(collection, key))
+    text = (
+        f"Add {figures.count(len(given), 'document')} to {markdown.literal(collection)}"
+        if given
+        else "Choose documents first"
+    )
+    st.button(
+        text,
+        key=f"add-{kind}",
+        type="primary",
+        disabled=not given,
+        on_click=_add_files,
+        args=(collection, key),
+    )
 
 
 def _draw_address(collection: str) -> None:
     settings = state.workspace().settings
-    where = "public pages and, as allowed here, private ones" if settings.allow_private_urls else "public pages only"
+    where = (
+        "public pages and, as allowed here, private ones"
+        if settings.allow_private_urls
+        else "public pages only"
+    )
     with st.form("add-address", border=False):
         # The server checks the address: the browser's rule refuses hosts without a dot.
         st.text_input(
@@ -73,7 +98,9 @@ def _draw_address(collection: str) -> None:
         limits = f"up to {settings.max_file_mb:,} MB and {settings.fetch_timeout_s:g} s"
         st.caption(f"http and https, {where}, {limits}. Links in a page are not followed.")
         label = f"Add to {markdown.literal(collection)}"
-        st.form_submit_button(label, key="add-web", type="primary", on_click=_add_address, args=(collection,))
+        st.form_submit_button(
+            label, key="add-web", type="primary", on_click=_add_address, args=(collection,)
+        )
 
 
 def _load_samples() -> None:
@@ -89,7 +116,9 @@ def _add_files(collection: str, key: str) -> None:
         return workspace.ingest(state.owner(), collection, sources)
 
     _start(work)
-    st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1  # a new uploader, so that the session lets go of the files
+    st.session_state[_ROUND] = (
+        st.session_state.get(_ROUND, 0) + 1
+    )  # a new uploader, so that the session lets go of the files
 
 
 def _add_address(collection: str) -> None:
@@ -97,7 +126,9 @@ def _add_address(collection: str) -> None:
 
     def work() -> Run[Any]:
         if not url:
-            raise ConfigError("The web address is empty; paste one such as https://example.com/report.pdf.")
+            raise ConfigError(
+                "The web address is empty; paste one such as https://example.com/report.pdf."
+            )
         return state.workspace().ingest_url(state.owner(), collection, url)
 
     _start(work)

@@ -28,7 +28,9 @@ def draw_document(document: StoredDocument) -> None:
         st.info(markdown.literal(document.note), icon=":material/info:")
     _draw_original(document)
     if not document.chunks:
-        st.caption(f"It has no chunks: it is {wording.STAGES.get(document.status, document.status)}.")
+        st.caption(
+            f"It has no chunks: it is {wording.STAGES.get(document.status, document.status)}."
+        )
         return
     version = state.workspace().library.store.version(document.collection_id)
     sizes = _sizes(state.owner(), document.id, document.sha256, version.id)
@@ -42,9 +44,15 @@ def draw_document(document: StoredDocument) -> None:
 def _draw_chunks(document: StoredDocument) -> None:
     pages = ceil(document.chunks / PER_PAGE)
     place = st.container(gap="small")
-    page = st.pagination(pages, key=f"chunk-page-{document.id}", max_visible_pages=7) if pages > 1 else 1
+    page = (
+        st.pagination(pages, key=f"chunk-page-{document.id}", max_visible_pages=7)
+        if pages > 1
+        else 1
+    )
     with place:
-        for chunk in state.workspace().library.chunks(state.owner(), document.id, (page - 1) * PER_PAGE, PER_PAGE):
+        for chunk in state.workspace().library.chunks(
+            state.owner(), document.id, (page - 1) * PER_PAGE, PER_PAGE
+        ):
             with st.container(border=True, gap="xsmall", key=f"chunk-{chunk.id}"):
                 st.caption(_where(chunk))
                 st.text(chunk.text)
@@ -57,15 +65,22 @@ def _draw_original(document: StoredDocument) -> None:
         st.caption(markdown.literal(str(error)))
         return
     st.download_button(
-        "Download the original", original.read_bytes, file_name=file_name(Path(document.name).name),
-        mime=document.media_type or None, key=f"original-{document.id}", icon=":material/download:",
-        type="tertiary", on_click="ignore",
-    )  # fmt: skip
+        "Download the original",
+        original.read_bytes,
+        file_name=file_name(Path(document.name).name),
+        mime=document.media_type or None,
+        key=f"original-{document.id}",
+        icon=":material/download:",
+        type="tertiary",
+        on_click="ignore",
+    )
 
 
 def _about(document: StoredDocument) -> str:
     parts = [
-        markdown.literal(document.title) if document.title and document.title != Path(document.name).stem else "",
+        markdown.literal(document.title)
+        if document.title and document.title != Path(document.name).stem
+        else "",
         figures.count(document.pages, "page") if document.pages else "",
         figures.count(document.chunks, "chunk"),
         figures.count(document.tokens, "token"),
@@ -90,4 +105,6 @@ def _where(chunk: Chunk) -> str:
 @st.cache_data(max_entries=50, show_spinner=False)
 def _sizes(owner: str, document_id: str, content: str, version_id: str) -> list[int]:
     """Tokens of each chunk; a new content or another version is looked at anew."""
-    return [chunk.tokens for chunk in state.workspace().library.chunks(owner, document_id, 0, _MOST)]
+    return [
+        chunk.tokens for chunk in state.workspace().library.chunks(owner, document_id, 0, _MOST)
+    ]

@@ -14,9 +14,12 @@ from agentkit.ui.text import figures, markdown
 
 _CHOSEN, _NEXT = "collection", "collection-next"
 _ACTIONS = {
-    "New collection": ":material/create_new_folder:", "Rename": ":material/edit:", transfer.EXPORT: ":material/archive:",
-    transfer.IMPORT: ":material/unarchive:", "Delete": ":material/delete:",
-}  # fmt: skip
+    "New collection": ":material/create_new_folder:",
+    "Rename": ":material/edit:",
+    transfer.EXPORT: ":material/archive:",
+    transfer.IMPORT: ":material/unarchive:",
+    "Delete": ":material/delete:",
+}
 
 
 def choose(name: str) -> None:
@@ -26,7 +29,9 @@ def choose(name: str) -> None:
 
 def draw_select(known: Sequence[Collection]) -> Collection:
     """The collection to look at (there is at least one), as `?collection=` in the address."""
-    names = [one.name for one in sorted(known, key=lambda one: -one.documents)]  # the first is shown until one is chosen
+    names = [
+        one.name for one in sorted(known, key=lambda one: -one.documents)
+    ]  # the first is shown until one is chosen
     if st.session_state.get(_NEXT) in names:
         st.session_state[_CHOSEN] = st.session_state.pop(_NEXT)
     elif st.session_state.get(_CHOSEN, names[0]) not in names:
@@ -46,10 +51,14 @@ def draw_choice(known: Sequence[Collection]) -> Collection:
             dialogs.ask(st.session_state["collection-menu"], chosen)
 
         st.menu_button(
-            "Manage", list(_ACTIONS), format_func=lambda action: f"{_ACTIONS[action]} {action}", on_click=manage,
-            key="collection-menu", icon=":material/folder_managed:",
+            "Manage",
+            list(_ACTIONS),
+            format_func=lambda action: f"{_ACTIONS[action]} {action}",
+            on_click=manage,
+            key="collection-menu",
+            icon=":material/folder_managed:",
             help="Make or import a collection; rename, export or delete this one",
-        )  # fmt: skip
+        )
     _draw_dialog()
     return chosen
 
@@ -57,21 +66,30 @@ def draw_choice(known: Sequence[Collection]) -> Collection:
 def draw_size(collection: Collection) -> None:
     """How much is in it, and the way to look into what is found in it."""
     with st.container(horizontal=True, vertical_alignment="center", key="collection-size"):
-        size = f"{figures.count(collection.documents, 'document')}, {figures.count(collection.chunks, 'chunk')}"
+        size = (
+            f"{figures.count(collection.documents, 'document')},"
+            f" {figures.count(collection.chunks, 'chunk')}"
+        )
         st.caption(size, width="content")
         st.page_link(
-            state.PAGES / "retrieval_lab.py", label="Try it in the retrieval lab", icon=":material/science:",
+            state.PAGES / "retrieval_lab.py",
+            label="Try it in the retrieval lab",
+            icon=":material/science:",
             query_params={"collection": collection.name},
-        )  # fmt: skip
+        )
 
 
 def draw_import() -> None:
     """The way to a collection while there is none."""
     about = "A collection that was exported here or elsewhere, as one file"
     st.button(
-        "Import a collection", key="import-first", icon=":material/unarchive:", on_click=dialogs.ask, args=(transfer.IMPORT,),
+        "Import a collection",
+        key="import-first",
+        icon=":material/unarchive:",
+        on_click=dialogs.ask,
+        args=(transfer.IMPORT,),
         help=about,
-    )  # fmt: skip
+    )
     transfer.draw_dialog()
 
 
@@ -90,7 +108,9 @@ def _draw_dialog() -> None:
 @st.dialog("New collection", on_dismiss=dialogs.close)
 def _create() -> None:
     with st.form("create-collection", border=False):
-        name = st.text_input("Name", max_chars=120, placeholder="Contracts 2026", key="collection-name")
+        name = st.text_input(
+            "Name", max_chars=120, placeholder="Contracts 2026", key="collection-name"
+        )
         st.caption("Documents of a collection are searched together; a chat asks one collection.")
         made = st.form_submit_button("Create", type="primary", key="create")
     if made:
@@ -100,10 +120,16 @@ def _create() -> None:
 @st.dialog("Rename the collection", on_dismiss=dialogs.close)
 def _rename(collection: Collection) -> None:
     with st.form("rename-collection", border=False):
-        name = st.text_input("Name", value=collection.name, max_chars=120, key="collection-new-name")
+        name = st.text_input(
+            "Name", value=collection.name, max_chars=120, key="collection-new-name"
+        )
         saved = st.form_submit_button("Rename", type="primary", key="rename")
     if saved:
-        _named(lambda: state.workspace().library.rename_collection(state.owner(), collection.name, name))
+        _named(
+            lambda: state.workspace().library.rename_collection(
+                state.owner(), collection.name, name
+            )
+        )
 
 
 def _named(change: Callable[[], Collection]) -> None:
@@ -120,9 +146,10 @@ def _named(change: Callable[[], Collection]) -> None:
 @st.dialog("Delete the collection?", on_dismiss=dialogs.close)
 def _delete(collection: Collection) -> None:
     st.markdown(
-        f"**{markdown.literal(collection.name)}** goes with {figures.count(collection.documents, 'document')} and "
-        f"{figures.count(collection.chunks, 'chunk')}: no answer will use them any more. Chats stay, and keep the passages "
-        "they cited. This cannot be undone."
+        f"**{markdown.literal(collection.name)}** goes with"
+        f" {figures.count(collection.documents, 'document')} and"
+        f" {figures.count(collection.chunks, 'chunk')}: no answer will use them any more. Chats"
+        " stay, and keep the passages they cited. This cannot be undone."
     )
     if dialogs.confirm("delete-collection", "Delete"):
         try:

@@ -41,7 +41,10 @@ def draw_documents(collection: Collection) -> list[StoredDocument]:
     found, everything = _draw_filters(collection)
     actions = st.container(horizontal=True, vertical_alignment="center", key="document-actions")
     if not found:
-        st.info("No document fits this filter. Clear the text, or choose All.", icon=":material/filter_alt_off:")
+        st.info(
+            "No document fits this filter. Clear the text, or choose All.",
+            icon=":material/filter_alt_off:",
+        )
         chosen = []
     else:
         chosen = _draw_table(collection, found)
@@ -59,23 +62,41 @@ def _draw_filters(collection: Collection) -> tuple[Documents, Documents]:
     """The documents that the filters leave, and all those that the text leaves."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="document-filters"):
         icon, where = ":material/search:", "Name, title or source"
-        text = st.text_input("Find documents", key="document-search", placeholder=where, icon=icon, width=320)
-        everything = state.workspace().library.documents(state.owner(), collection.name, (text or "").strip())
+        text = st.text_input(
+            "Find documents", key="document-search", placeholder=where, icon=icon, width=320
+        )
+        everything = state.workspace().library.documents(
+            state.owner(), collection.name, (text or "").strip()
+        )
         if wanted := _draw_tag_filter(collection):
             everything = [one for one in everything if wanted.intersection(one.tags)]
-        sizes = {name: sum(fits(one.status) for one in everything) for name, fits in _GROUPS.items()}
-        # An option that has no documents left stays while it is chosen, so that the choice does not jump.
-        names = [name for name, size in sizes.items() if size or name in ("All", st.session_state.get("document-status"))]
+        sizes = {
+            name: sum(fits(one.status) for one in everything) for name, fits in _GROUPS.items()
+        }
+        # An option that has no documents left stays while it is chosen, so that the choice does not
+        # jump.
+        names = [
+            name
+            for name, size in sizes.items()
+            if size or name in ("All", st.session_state.get("document-status"))
+        ]
         group = st.segmented_control(
-            "Status", names, default="All", required=True, wrap=True, key="document-status",
+            "Status",
+            names,
+            default="All",
+            required=True,
+            wrap=True,
+            key="document-status",
             format_func=lambda name: f"{name} ({figures.count(sizes[name])})",
-        )  # fmt: skip
+        )
     fits = _GROUPS[group or "All"]
     return [one for one in everything if fits(one.status)], everything
 
 
 def _draw_tag_filter(collection: Collection) -> set[str]:
-    """The tags of which a document must have one; empty for all documents. It is not there while nothing has tags."""
+    """The tags of which a document must have one; empty for all documents. It is not there while
+    nothing has tags.
+    """
     known = state.workspace().library.tags(state.owner(), collection.name)
     key = f"document-tags-{collection.id}"
     st.session_state[key] = [tag for tag in st.session_state.get(key, []) if tag in known]
@@ -85,7 +106,9 @@ def _draw_tag_filter(collection: Collection) -> set[str]:
 
 
 def _draw_table(collection: Collection, found: Documents) -> list[StoredDocument]:
-    """The table. A selection is kept by document: when rows come or go, it moves with its documents."""
+    """The table. A selection is kept by document: when rows come or go, it moves with its
+    documents.
+    """
     ids = [one.id for one in found]
     chosen = _selected()
     key = f"documents-{collection.id}-{hashlib.sha256(' '.join(ids).encode()).hexdigest()[:16]}"
@@ -123,7 +146,9 @@ def _selected() -> set[str]:
     """The ids that were selected in the table as it was shown last."""
     key, ids = st.session_state.get(_SHOWN, ("", []))
     state_of: Any = st.session_state.get(key) if key else None
-    return {ids[row] for row in state_of["selection"]["rows"] if row < len(ids)} if state_of else set()
+    return (
+        {ids[row] for row in state_of["selection"]["rows"] if row < len(ids)} if state_of else set()
+    )
 
 
 def _copies(collection: Collection) -> dict[str, str]:
@@ -139,13 +164,19 @@ def table(documents: Documents, copies: Mapping[str, str]) -> pandas.DataFrame:
 
     rows = [
         {
-            "Document": one.name, "Status": wording.STAGES.get(one.status, one.status),
+            "Document": one.name,
+            "Status": wording.STAGES.get(one.status, one.status),
             "Note": _note(one, copies.get(one.id, "")),
-            "Tags": ", ".join(one.tags), "Chunks": one.chunks, "Tokens": one.tokens, "Size": one.bytes, "Time": one.seconds,
-            "Added": pandas.Timestamp(one.created_at, tz="UTC"), "Source": shown_name(one.source),
+            "Tags": ", ".join(one.tags),
+            "Chunks": one.chunks,
+            "Tokens": one.tokens,
+            "Size": one.bytes,
+            "Time": one.seconds,
+            "Added": pandas.Timestamp(one.created_at, tz="UTC"),
+            "Source": shown_name(one.source),
         }
         for one in documents
-    ]  # fmt: skip
+    ]
     return pandas.DataFrame(rows)
 
 
@@ -154,25 +185,48 @@ def _note(document: StoredDocument, same_as: str) -> str:
     return " ".join(part for part in (document.error or document.note, same) if part)
 
 
-def _draw_actions(collection: Collection, found: Documents, everything: Documents, chosen: Documents) -> None:
+def _draw_actions(
+    collection: Collection, found: Documents, everything: Documents, chosen: Documents
+) -> None:
     again = [one.id for one in chosen if one.status in _AGAIN]
     failed = [one.id for one in everything if one.status in _AGAIN]
     if chosen:
         st.caption(f"{figures.count(len(chosen))} selected", width="content")
-        st.button(_TAGS, key="tag-selected", icon=":material/label:", on_click=dialogs.ask, args=(_TAGS, list(chosen)))
+        st.button(
+            _TAGS,
+            key="tag-selected",
+            icon=":material/label:",
+            on_click=dialogs.ask,
+            args=(_TAGS, list(chosen)),
+        )
         icon, about = ":material/delete:", (_DELETE, list(chosen))
-        st.button("Delete selected", key="delete-selected", icon=icon, on_click=dialogs.ask, args=about)
+        st.button(
+            "Delete selected", key="delete-selected", icon=icon, on_click=dialogs.ask, args=about
+        )
         if again:
-            st.button("Retry selected", key="retry-selected", icon=":material/refresh:", on_click=_retry, args=(again,))
+            st.button(
+                "Retry selected",
+                key="retry-selected",
+                icon=":material/refresh:",
+                on_click=_retry,
+                args=(again,),
+            )
     if failed and len(again) < len(failed):
         label = _retry_label(one.status for one in everything)
-        st.button(label, key="retry-failed", icon=":material/refresh:", on_click=_retry, args=(failed,))
+        st.button(
+            label, key="retry-failed", icon=":material/refresh:", on_click=_retry, args=(failed,)
+        )
     if found:
         st.download_button(
-            "Export CSV", lambda: table_csv(table(found, _copies(collection))),
-            file_name=file_name(collection.name, ".csv"), mime="text/csv", key="export-documents",
-            icon=":material/download:", on_click="ignore", type="tertiary",
-        )  # fmt: skip
+            "Export CSV",
+            lambda: table_csv(table(found, _copies(collection))),
+            file_name=file_name(collection.name, ".csv"),
+            mime="text/csv",
+            key="export-documents",
+            icon=":material/download:",
+            on_click="ignore",
+            type="tertiary",
+        )
 
 
 def _retry_label(statuses: Iterable[str]) -> str:
@@ -188,7 +242,10 @@ def _delete(chosen: Documents) -> None:
     if len(chosen) > len(names):
         names.append(f"- and {figures.count(len(chosen) - len(names))} more")
     st.markdown(f"{figures.count(len(chosen), 'document')} with all chunks:\n\n" + "\n".join(names))
-    st.markdown("No answer will use them any more. Chats keep the passages they cited. This cannot be undone.")
+    st.markdown(
+        "No answer will use them any more. Chats keep the passages they cited. This cannot be"
+        " undone."
+    )
     if dialogs.confirm("delete-documents", "Delete"):
         gone = state.workspace().library.delete_documents(state.owner(), [one.id for one in chosen])
         st.toast(f"{figures.count(gone, 'document')} deleted", icon=":material/delete:")
@@ -200,14 +257,25 @@ def _delete(chosen: Documents) -> None:
 def _tag(collection: Collection, chosen: Documents) -> None:
     library, owner = state.workspace().library, state.owner()
     there = sorted({tag for one in chosen for tag in one.tags})
-    named = markdown.literal(chosen[0].name) if len(chosen) == 1 else figures.count(len(chosen), "document")
+    named = (
+        markdown.literal(chosen[0].name)
+        if len(chosen) == 1
+        else figures.count(len(chosen), "document")
+    )
     with st.form("tag-documents", border=False):
         st.markdown(f"Of **{named}**; searches can be narrowed to documents with a tag.")
         add = st.multiselect(
-            "Add", library.tags(owner, collection.name), key="tags-to-add", accept_new_options=True,
+            "Add",
+            library.tags(owner, collection.name),
+            key="tags-to-add",
+            accept_new_options=True,
             placeholder="Choose tags, or type new ones",
-        )  # fmt: skip
-        remove = st.multiselect("Remove", there, key="tags-to-remove", placeholder="Choose tags") if there else []
+        )
+        remove = (
+            st.multiselect("Remove", there, key="tags-to-remove", placeholder="Choose tags")
+            if there
+            else []
+        )
         saved = st.form_submit_button("Save", type="primary", key="save-tags")
     if saved:
         try:

@@ -1,4 +1,6 @@
-"""The progress of runs that take documents in or build an index, by document, and what came of them. It survives a refresh."""
+"""The progress of runs that take documents in or build an index, by document, and what came of
+them. It survives a refresh.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,18 @@ _NOTED = 100
 
 
 def watch(run: Run[Any]) -> None:
-    """Show the progress of this run, and what came of it, in place of what is shown of runs of its kind that have ended."""
+    """Show the progress of this run, and what came of it, in place of what is shown of runs of its
+    kind that have ended.
+    """
     live = {known.id for known in runs.live(state.owner(), kind=run.kind)}
     kept = {run_id: tally for run_id, tally in _watched(run.kind).items() if run_id in live}
     st.session_state[_key(run.kind)] = {**kept, run.id: Tally(run.size)}
 
 
 def draw_progress(kind: str = "ingest") -> None:
-    """All of a kind that is under way for this owner, whoever started it, and the summaries of what was watched to its end."""
+    """All of a kind that is under way for this owner, whoever started it, and the summaries of what
+    was watched to its end.
+    """
     live = runs.live(state.owner(), kind=kind)
     watched = _watched(kind)
     for run in live:
@@ -50,7 +56,9 @@ def draw_progress(kind: str = "ingest") -> None:
 
 @st.fragment(run_every=POLL_S)
 def _draw_live(kind: str, run_ids: list[str]) -> None:
-    """The one part of the page that looks again and again; when a run ends, the page is drawn anew."""
+    """The one part of the page that looks again and again; when a run ends, the page is drawn
+    anew.
+    """
     for run_id in run_ids:
         run = _run_of(run_id)
         if run is None:
@@ -64,7 +72,9 @@ def _draw_live(kind: str, run_ids: list[str]) -> None:
 
 
 def _draw_page_again(watched: Mapping[str, Tally]) -> None:
-    """Let the tables of the page follow: at once when the first comes, then every few seconds in which something has come."""
+    """Let the tables of the page follow: at once when the first comes, then every few seconds in
+    which something has come.
+    """
     moved, at = st.session_state.get(_DRAWN, (0, 0.0))
     if _moved(watched) != moved and (not moved or time.monotonic() - at >= _FOLLOW_S):
         st.rerun()
@@ -76,7 +86,9 @@ def _moved(watched: Mapping[str, Tally]) -> int:
 
 
 def _read_anew(tally: Tally) -> None:
-    """Draw the page once more after the end: what stands on it already may have been read before that."""
+    """Draw the page once more after the end: what stands on it already may have been read before
+    that.
+    """
     if not tally.shown_since:
         tally.shown_since = True
         st.rerun()
@@ -85,10 +97,19 @@ def _read_anew(tally: Tally) -> None:
 def _draw_run(run: Run[Any], tally: Tally) -> None:
     with st.container(border=True, key=f"ingest-{run.id}", gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{WORDS[run.kind].doing} {markdown.literal(run.title)}**", width="stretch")
+            st.markdown(
+                f"**{WORDS[run.kind].doing} {markdown.literal(run.title)}**", width="stretch"
+            )
             label = "Cancelling" if run.stopping else "Cancel"
             icon = ":material/stop_circle:"
-            st.button(label, key=f"stop-{run.id}", icon=icon, type="tertiary", on_click=run.stop, disabled=run.stopping)
+            st.button(
+                label,
+                key=f"stop-{run.id}",
+                icon=icon,
+                type="tertiary",
+                on_click=run.stop,
+                disabled=run.stopping,
+            )
         st.progress(tally.fraction, text=_so_far(tally))
         if tally.waits and (left := tally.waits[1] - time.time()) > 0:
             st.caption(f":material/hourglass_top: {wording.of_retry(tally.waits[0], left)}")
@@ -100,12 +121,16 @@ def _draw_run(run: Run[Any], tally: Tally) -> None:
 
 def _so_far(tally: Tally) -> str:
     if not (size := max(tally.size, tally.done)):
-        return "Under way"  # with nothing to count, as when an index only takes the place of another
+        return (
+            "Under way"  # with nothing to count, as when an index only takes the place of another
+        )
     parts = [f"{figures.count(tally.done)} of {figures.count(size, 'document')}"]
     if failed := tally.counts["failed"]:
         parts.append(f"{figures.count(failed)} failed")
     if tally.left_s is not None:
-        parts.append(f"about {figures.seconds(round(tally.left_s) or 1)} left".replace(".0 s", " s"))
+        parts.append(
+            f"about {figures.seconds(round(tally.left_s) or 1)} left".replace(".0 s", " s")
+        )
     return " · ".join(parts)
 
 
@@ -121,9 +146,19 @@ def _draw_summary(run: Run[Any], tally: Tally) -> None:
                 st.success(text, icon=":material/check_circle:")
             icon, about = ":material/close:", "Close this summary"
             gone = (run.kind, run.id)
-            st.button("", key=f"dismiss-{run.id}", icon=icon, help=about, type="tertiary", on_click=_forget, args=gone)
+            st.button(
+                "",
+                key=f"dismiss-{run.id}",
+                icon=icon,
+                help=about,
+                type="tertiary",
+                on_click=_forget,
+                args=gone,
+            )
         for one in tally.failed[:_LISTED]:
-            st.markdown(f"- **{markdown.literal(one.document)}**  \n  {markdown.literal(one.error)}")
+            st.markdown(
+                f"- **{markdown.literal(one.document)}**  \n  {markdown.literal(one.error)}"
+            )
         if len(tally.failed) > _LISTED:
             where = "; the table below has every reason" if run.kind == "ingest" else ""
             st.caption(f"and {figures.count(len(tally.failed) - _LISTED)} more{where}.")
@@ -134,7 +169,9 @@ def _draw_summary(run: Run[Any], tally: Tally) -> None:
 
 
 def _draw_listed(key: str, label: str, notes: Sequence[tuple[str, str]]) -> None:
-    """What is to be said of documents, by name, that came to a good end; nothing is drawn without any."""
+    """What is to be said of documents, by name, that came to a good end; nothing is drawn without
+    any.
+    """
     if notes:
         with st.expander(f"{label} ({figures.count(len(notes))})", type="compact", key=key):
             for document, note in notes[:_NOTED]:

@@ -1,4 +1,6 @@
-"""What a run that works on documents, one after the other, has told so far, counted as its events come."""
+"""What a run that works on documents, one after the other, has told so far, counted as its events
+come.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentkit.events import DocumentDone, DocumentProgress, Event, ModelReplied, RunFailed, RunStopped
+from agentkit.events import (
+    DocumentDone,
+    DocumentProgress,
+    Event,
+    ModelReplied,
+    RunFailed,
+    RunStopped,
+)
 from agentkit.runs import Run
 from agentkit.ui.text import figures, markdown
 
@@ -35,8 +44,17 @@ WORDS = {
 }
 """By kind of run."""
 _WRONG, _WRONG_S = 2, 5
-"""An estimate is taken back when it has grown to so many times what was told, and so many seconds."""
-_SHARES = {"waiting": 0.15, "parse": 0.05, "split": 0.1, "embed": 0.15, "commit": 0.95, "index": 0.97}
+"""An estimate is taken back when it has grown to so many times what was told, and so many
+seconds.
+"""
+_SHARES = {
+    "waiting": 0.15,
+    "parse": 0.05,
+    "split": 0.1,
+    "embed": 0.15,
+    "commit": 0.95,
+    "index": 0.97,
+}
 
 
 @dataclass(slots=True)
@@ -59,7 +77,9 @@ class Tally:
     updated: int = 0
     """How many of those that came to a good end were there before."""
     waits: tuple[str, float] | None = None
-    """Why the embedding model is asked again, and until when (seconds since the epoch) that is waited for."""
+    """Why the embedding model is asked again, and until when (seconds since the epoch) that is
+    waited for.
+    """
     problem: str = ""
     stopped: bool = False
     left_s: float | None = None
@@ -97,7 +117,9 @@ class Tally:
             self._count(recorded.event)
             if isinstance(recorded.event, ModelReplied):
                 seconds = recorded.event.retry_in_s
-                self.waits = None if seconds is None else (recorded.event.error_type, recorded.at + seconds)
+                self.waits = (
+                    None if seconds is None else (recorded.event.error_type, recorded.at + seconds)
+                )
         if not ended:
             self.seconds = time.time() - run.started_at
         self._estimate()
@@ -125,11 +147,15 @@ class Tally:
 
 
 def summary(title: str, tally: Tally, kind: str = "ingest") -> str:
-    """What came of a run, as one line of Markdown: how many documents were indexed, unchanged or failed, and the time."""
+    """What came of a run, as one line of Markdown: how many documents were indexed, unchanged or
+    failed, and the time.
+    """
     said = WORDS[kind]
     counts = tally.counts
     ends = Counter({said.done: counts["indexed"] - tally.updated})
-    ends.update({said.again: tally.updated, "unchanged": counts["unchanged"], "failed": counts["failed"]})
+    ends.update(
+        {said.again: tally.updated, "unchanged": counts["unchanged"], "failed": counts["failed"]}
+    )
     words = [f"{figures.count(number)} {status}" for status, number in ends.items() if number]
     rest = max(0, tally.size - ends.total())
     if tally.stopped and rest:

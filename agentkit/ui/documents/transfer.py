@@ -1,4 +1,6 @@
-"""Collections as files: exporting one, importing one, and how far that is. It goes on in the background, also after a refresh."""
+"""Collections as files: exporting one, importing one, and how far that is. It goes on in the
+background, also after a refresh.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def draw_dialog() -> None:
 
 
 def draw_transfers() -> None:
-    """All transfers that are under way for this owner, and what came of those that were watched to their end."""
+    """All transfers that are under way for this owner, and what came of those that were watched to
+    their end.
+    """
     for run in runs.live(state.owner(), kind=_KIND):
         _watched().setdefault(run.id, False)
     known = [found for run_id in _watched() if (found := _run_of(run_id))]
@@ -59,12 +63,23 @@ def arrived() -> list[str]:
 @st.dialog("Export the collection", on_dismiss=dialogs.close)
 def _export(collection: Collection) -> None:
     st.markdown(
-        f"**{markdown.literal(collection.name)}** as one file: {figures.count(collection.documents, 'document')} with originals, "
-        f"texts and tags, {figures.count(collection.chunks, 'chunk')} with vectors, and the settings of its search. "
-        "Of its index versions, the one that answers goes along."
+        f"**{markdown.literal(collection.name)}** as one file:"
+        f" {figures.count(collection.documents, 'document')} with originals, texts and tags,"
+        f" {figures.count(collection.chunks, 'chunk')} with vectors, and the settings of its"
+        " search. Of its index versions, the one that answers goes along."
     )
-    st.caption("Import the file here or elsewhere: nothing has to be read or embedded again. Chats are not in it.")
-    st.button("Export", key="export", type="primary", icon=":material/archive:", on_click=_start_export, args=(collection.name,))
+    st.caption(
+        "Import the file here or elsewhere: nothing has to be read or embedded again. Chats are not"
+        " in it."
+    )
+    st.button(
+        "Export",
+        key="export",
+        type="primary",
+        icon=":material/archive:",
+        on_click=_start_export,
+        args=(collection.name,),
+    )
     _draw_problem()
     _close_when_started()
 
@@ -73,11 +88,14 @@ def _export(collection: Collection) -> None:
 def _import() -> None:
     st.file_uploader("File", type="zip", max_upload_size=_LARGEST_MB, key="import-file")
     st.caption(
-        f"What Export wrote, up to {_LARGEST_MB:,} MB; for larger ones use `python -m agentkit collection import FILE`. "
-        "Import only files of people you trust: what stands in them is answered from."
+        f"What Export wrote, up to {_LARGEST_MB:,} MB; for larger ones use `python -m agentkit"
+        " collection import FILE`. Import only files of people you trust: what stands in them is"
+        " answered from."
     )
     st.text_input("Name", key="import-name", max_chars=120, placeholder="As in the file")
-    st.button("Import", key="import", type="primary", icon=":material/unarchive:", on_click=_start_import)
+    st.button(
+        "Import", key="import", type="primary", icon=":material/unarchive:", on_click=_start_import
+    )
     _draw_problem()
     _close_when_started()
 
@@ -93,7 +111,9 @@ def _start_import() -> None:
 def _import_upload() -> Run[Collection]:
     given: Any = st.session_state.get("import-file")
     if given is None:
-        raise ConfigError("No file is chosen; choose one that Export wrote, it ends in .agentkit.zip.")
+        raise ConfigError(
+            "No file is chosen; choose one that Export wrote, it ends in .agentkit.zip."
+        )
     workspace = state.workspace()
     [source] = uploads.to_disk([given], workspace.settings)
     name = (st.session_state.get("import-name") or "").strip()
@@ -127,30 +147,57 @@ def _draw_live(run_ids: list[str]) -> None:
         run = _run_of(run_id)
         if run is None or run.ended:
             st.rerun()
-        with st.container(horizontal=True, vertical_alignment="center", border=True, key=f"transfer-{run.id}"):
-            passed = figures.seconds(max(1, round(time.time() - run.started_at))).replace(".0 s", " s")
-            st.markdown(f":material/hourglass_top: **{markdown.literal(run.title)}** · {passed}", width="stretch")
+        with st.container(
+            horizontal=True, vertical_alignment="center", border=True, key=f"transfer-{run.id}"
+        ):
+            passed = figures.seconds(max(1, round(time.time() - run.started_at))).replace(
+                ".0 s", " s"
+            )
+            st.markdown(
+                f":material/hourglass_top: **{markdown.literal(run.title)}** · {passed}",
+                width="stretch",
+            )
             label, icon = "Cancelling" if run.stopping else "Cancel", ":material/stop_circle:"
-            st.button(label, key=f"stop-{run.id}", icon=icon, type="tertiary", on_click=run.stop, disabled=run.stopping)
+            st.button(
+                label,
+                key=f"stop-{run.id}",
+                icon=icon,
+                type="tertiary",
+                on_click=run.stop,
+                disabled=run.stopping,
+            )
 
 
 def _draw_end(run: Run[Any]) -> None:
     result, problem = _outcome(run)
-    with st.container(horizontal=True, wrap=False, vertical_alignment="center", key=f"transferred-{run.id}"):
+    with st.container(
+        horizontal=True, wrap=False, vertical_alignment="center", key=f"transferred-{run.id}"
+    ):
         if problem:
-            st.error(f"**{markdown.literal(run.title)}**: {markdown.literal(problem)}", icon=":material/error:")
+            st.error(
+                f"**{markdown.literal(run.title)}**: {markdown.literal(problem)}",
+                icon=":material/error:",
+            )
         elif isinstance(result, Collection):
             _draw_imported(result)
         else:
             _draw_exported(run, result)
         icon, about = ":material/close:", "Close this message"
-        st.button("", key=f"dismiss-{run.id}", icon=icon, help=about, type="tertiary", on_click=_forget, args=(run.id,))
+        st.button(
+            "",
+            key=f"dismiss-{run.id}",
+            icon=icon,
+            help=about,
+            type="tertiary",
+            on_click=_forget,
+            args=(run.id,),
+        )
 
 
 def _draw_imported(made: Collection) -> None:
     text = (
-        f"**{markdown.literal(made.name)}** is imported: {figures.count(made.documents, 'document')}, "
-        f"{figures.count(made.chunks, 'chunk')}."
+        f"**{markdown.literal(made.name)}** is imported:"
+        f" {figures.count(made.documents, 'document')}, {figures.count(made.chunks, 'chunk')}."
     )
     try:
         state.workspace().library.embedders.of(made.embedder)
@@ -164,7 +211,8 @@ def _draw_exported(run: Run[Any], path: Path) -> None:
     size = path.stat().st_size if path.is_file() else 0
     with st.container(gap="xsmall"):
         st.success(
-            f"**{markdown.literal(run.title)}** is done: {figures.size(size)}, kept at {markdown.literal(str(path))}",
+            f"**{markdown.literal(run.title)}** is done: {figures.size(size)}, kept at"
+            f" {markdown.literal(str(path))}",
             icon=":material/check_circle:",
         )
 
@@ -173,9 +221,15 @@ def _draw_exported(run: Run[Any], path: Path) -> None:
 
         if 0 < size <= _LARGEST_MB * 10**6:
             st.download_button(
-                "Download", content, file_name=path.name, mime="application/zip", key=f"download-{run.id}",
-                icon=":material/download:", on_click="ignore", type="primary",
-            )  # fmt: skip
+                "Download",
+                content,
+                file_name=path.name,
+                mime="application/zip",
+                key=f"download-{run.id}",
+                icon=":material/download:",
+                on_click="ignore",
+                type="primary",
+            )
 
 
 def _outcome(run: Run[Any]) -> tuple[Any, str]:
@@ -186,7 +240,8 @@ def _outcome(run: Run[Any]) -> tuple[Any, str]:
         return None, "cancelled; nothing was changed."
     except AgentkitError as error:
         return None, str(error)
-    except Exception as error:  # noqa: BLE001 (what the work raised, whatever it was; the run has logged it)
+    except Exception as error:  # noqa: BLE001
+        # What the work raised, whatever it was; the run has logged it.
         return None, f"it broke off ({type(error).__name__}: {error}); nothing was changed."
 
 

@@ -21,11 +21,12 @@ Start = Callable[[Callable[[], Run[Any]]], None]
 
 _LEAST = 16  # tokens: what is shorter says too little to be found by
 _SHOWN = 10
-_OFFERED = 500  # documents in the list; a list of all of a large collection would take its time at each drawing
+# documents in the list; a list of all of a large collection would take its time at each drawing
+_OFFERED = 500
 _MOST = 1_000_000
 _OTHERS = (
-    "More can be chosen once they are connected: embedding models of a server under Settings, model folders of this machine "
-    "in AGENTKIT_EMBEDDING_FOLDERS."
+    "More can be chosen once they are connected: embedding models of a server under Settings, model"
+    " folders of this machine in AGENTKIT_EMBEDDING_FOLDERS."
 )
 
 
@@ -39,22 +40,36 @@ class Cut:
 
     def made(self, version: IndexVersion) -> bool:
         """Whether the version is made like this."""
-        return (version.embedder, version.max_tokens, version.overlap) == (self.embedder, self.max_tokens, self.overlap)
+        return (version.embedder, version.max_tokens, version.overlap) == (
+            self.embedder,
+            self.max_tokens,
+            self.overlap,
+        )
 
 
 def described(version: IndexVersion | Cut) -> str:
     """What it is made with, in Markdown: `MODEL, up to 200 tokens, overlap 20`."""
     overlap = f"overlap {figures.count(version.overlap)}" if version.overlap else "no overlap"
-    return f"{markdown.literal(version.embedder)}, up to {figures.count(version.max_tokens, 'token')} in a chunk, {overlap}"
+    return (
+        f"{markdown.literal(version.embedder)}, up to {figures.count(version.max_tokens, 'token')}"
+        f" in a chunk, {overlap}"
+    )
 
 
-def draw_cut(collection: Collection, known: Sequence[IndexVersion], busy: bool, start: Start) -> None:
-    """Choices of model, size and overlap, a preview on a document, and the button that builds the version.
+def draw_cut(
+    collection: Collection, known: Sequence[IndexVersion], busy: bool, start: Start
+) -> None:
+    """Choices of model, size and overlap, a preview on a document, and the button that builds the
+    version.
 
-    `known` are the collection's versions, the one that answers first; while `busy` another build goes on.
+    `known` are the collection's versions, the one that answers first; while `busy` another build
+    goes on.
     """
     st.subheader("Try another cut", anchor=False)
-    st.caption("Smaller chunks cite more exactly, larger ones keep more together. Nothing is changed until you build and use it.")
+    st.caption(
+        "Smaller chunks cite more exactly, larger ones keep more together. Nothing is changed until"
+        " you build and use it."
+    )
     with st.container(border=True, key="cut"):
         cut = _draw_choices(collection, known[0])
         if cut is None:
@@ -69,18 +84,32 @@ def _draw_choices(collection: Collection, now: IndexVersion) -> Cut | None:
     names = embedders.names()
     with st.grid(3, min_column_width=200, gap="small"):
         model = st.selectbox(
-            "Embedding model", names, index=names.index(now.embedder) if now.embedder in names else 0,
-            key=f"cut-model-{collection.id}", help=_OTHERS, persist_state="session",
-        )  # fmt: skip
+            "Embedding model",
+            names,
+            index=names.index(now.embedder) if now.embedder in names else 0,
+            key=f"cut-model-{collection.id}",
+            help=_OTHERS,
+            persist_state="session",
+        )
         try:
             most = chunk_tokens(embedders.of(model))
         except AgentkitError as error:
             st.error(markdown.literal(str(error)), icon=":material/error:")
             return None
-        tokens = _number("Tokens in a chunk, at most", f"cut-tokens-{collection.id}", now.max_tokens, (_LEAST, most),
-                         f"This model takes {most:,} at most, besides title and heading.")  # fmt: skip
-        overlap = _number("Overlap in tokens", f"cut-overlap-{collection.id}", now.overlap, (0, tokens // 2),
-                          "Whole sentences of the chunk before that a chunk repeats; at most half of its size.")  # fmt: skip
+        tokens = _number(
+            "Tokens in a chunk, at most",
+            f"cut-tokens-{collection.id}",
+            now.max_tokens,
+            (_LEAST, most),
+            f"This model takes {most:,} at most, besides title and heading.",
+        )
+        overlap = _number(
+            "Overlap in tokens",
+            f"cut-overlap-{collection.id}",
+            now.overlap,
+            (0, tokens // 2),
+            "Whole sentences of the chunk before that a chunk repeats; at most half of its size.",
+        )
     return Cut(model, tokens, overlap)
 
 
@@ -88,16 +117,30 @@ def _number(label: str, key: str, value: int, limits: tuple[int, int], about: st
     """A whole number between limits that may have changed since it was chosen."""
     least, most = limits
     st.session_state[key] = max(least, min(st.session_state.get(key, value), most))
-    return int(st.number_input(label, least, most, step=1, key=key, help=about, persist_state="session"))
+    return int(
+        st.number_input(label, least, most, step=1, key=key, help=about, persist_state="session")
+    )
 
 
 def _draw_document_choice(collection: Collection) -> StoredDocument | None:
-    found = [one for one in state.workspace().library.documents(state.owner(), collection.name) if one.chunks]
+    found = [
+        one
+        for one in state.workspace().library.documents(state.owner(), collection.name)
+        if one.chunks
+    ]
     names = {one.id: one.name for one in found[:_OFFERED]}
     chosen = st.selectbox(
-        "Look at it on", list(names), format_func=names.__getitem__, key=f"cut-document-{collection.id}", persist_state="session",
-        help="Nothing is stored." if len(found) <= _OFFERED else f"The newest {_OFFERED:,} documents.",
-    )  # fmt: skip
+        "Look at it on",
+        list(names),
+        format_func=names.__getitem__,
+        key=f"cut-document-{collection.id}",
+        persist_state="session",
+        help=(
+            "Nothing is stored."
+            if len(found) <= _OFFERED
+            else f"The newest {_OFFERED:,} documents."
+        ),
+    )
     return next((one for one in found if one.id == chosen), None)
 
 
@@ -106,7 +149,10 @@ def _draw_preview(document: StoredDocument, version: IndexVersion, cut: Cut) -> 
     owner, content = state.owner(), document.sha256
     try:
         with st.spinner("Cutting the document"):
-            now, then = _now(owner, document.id, content, version.id), _then(owner, document.id, content, cut)
+            now, then = (
+                _now(owner, document.id, content, version.id),
+                _then(owner, document.id, content, cut),
+            )
     except AgentkitError as error:
         st.error(markdown.literal(str(error)), icon=":material/error:")
         return False
@@ -129,8 +175,18 @@ def _first(chunks: int) -> str:
 
 def _draw_sizes(now: Sequence[int], then: Sequence[int], most: int) -> None:
     more = len(then) - len(now)
-    change = f"{figures.count(abs(more))} {'more' if more > 0 else 'fewer'} than now" if more else "as many as now"
-    st.metric("Chunks of this document", figures.count(len(then)), change, delta_color="off", delta_arrow="off")
+    change = (
+        f"{figures.count(abs(more))} {'more' if more > 0 else 'fewer'} than now"
+        if more
+        else "as many as now"
+    )
+    st.metric(
+        "Chunks of this document",
+        figures.count(len(then)),
+        change,
+        delta_color="off",
+        delta_arrow="off",
+    )
     charts.draw_cuts(now, then, most)
 
 
@@ -143,45 +199,73 @@ def _draw_pieces(pieces: Sequence[Piece]) -> None:
             markdown.literal(piece.place),
             markdown.literal(piece.heading),
             figures.count(piece.tokens, "token"),
-            f"{figures.count(before - piece.start, 'character')} repeated" if piece.start < before else "",
+            (
+                f"{figures.count(before - piece.start, 'character')} repeated"
+                if piece.start < before
+                else ""
+            ),
         ]
         st.caption(" · ".join(part for part in parts if part))
         st.text(piece.text)
         before = piece.end
 
 
-def _draw_build(collection: Collection, cut: Cut, known: Sequence[IndexVersion], busy: bool, start: Start) -> None:
+def _draw_build(
+    collection: Collection, cut: Cut, known: Sequence[IndexVersion], busy: bool, start: Start
+) -> None:
     same = next((version for version in known if cut.made(version)), None)
     if busy:
-        st.caption(":material/hourglass_top: A version is being built. Its progress is shown above, with the way to cancel it.")
+        st.caption(
+            ":material/hourglass_top: A version is being built. Its progress is shown above, with"
+            " the way to cancel it."
+        )
     elif same is not None:
-        st.caption("This is what answers now: change the model, the size or the overlap to build another version."
-                   if same.active else "There is such a version above: go on with that one.")  # fmt: skip
+        st.caption(
+            "This is what answers now: change the model, the size or the overlap to build another"
+            " version."
+            if same.active
+            else "There is such a version above: go on with that one."
+        )
 
     def build() -> None:
         workspace, owner = state.workspace(), state.owner()
 
         def work() -> Run[Any]:
             made = workspace.library.versions.add(
-                owner, collection.name, embedder=cut.embedder, max_tokens=cut.max_tokens, overlap=cut.overlap
+                owner,
+                collection.name,
+                embedder=cut.embedder,
+                max_tokens=cut.max_tokens,
+                overlap=cut.overlap,
             )
             return workspace.build_version(owner, made.id)
 
         start(work)
 
-    st.button("Build this version", key="build-cut", type="primary", icon=":material/build:", on_click=build,
-              disabled=busy or same is not None, help="Beside the one that answers, which goes on answering.")  # fmt: skip
+    st.button(
+        "Build this version",
+        key="build-cut",
+        type="primary",
+        icon=":material/build:",
+        on_click=build,
+        disabled=busy or same is not None,
+        help="Beside the one that answers, which goes on answering.",
+    )
 
 
 @st.cache_data(max_entries=50, show_spinner=False)
 def _now(owner: str, document_id: str, content: str, version_id: str) -> list[int]:
     """Tokens of each chunk that the document has; a new content or version is looked at anew."""
-    return [chunk.tokens for chunk in state.workspace().library.chunks(owner, document_id, 0, _MOST)]
+    return [
+        chunk.tokens for chunk in state.workspace().library.chunks(owner, document_id, 0, _MOST)
+    ]
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
 def _then(owner: str, document_id: str, content: str, cut: Cut) -> list[Piece]:
     """The chunks that the document would have; a new content is cut anew."""
     versions = state.workspace().library.versions
-    found = versions.preview(owner, document_id, embedder=cut.embedder, max_tokens=cut.max_tokens, overlap=cut.overlap)
+    found = versions.preview(
+        owner, document_id, embedder=cut.embedder, max_tokens=cut.max_tokens, overlap=cut.overlap
+    )
     return list(found)

@@ -1,4 +1,6 @@
-"""Exact search in the retrieval lab: every place where a text stands, or what fits a regular expression."""
+"""Exact search in the retrieval lab: every place where a text stands, or what fits a regular
+expression.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,15 @@ def draw_exact(collection: Collection, query: str, scope: Scope) -> None:
     library, owner = state.workspace().library, state.owner()
     try:
         with st.spinner("Searching …"):
-            found = library.find(owner, collection.name, query, regex=regex, match_case=match_case, scope=scope, limit=_PLACES)
+            found = library.find(
+                owner,
+                collection.name,
+                query,
+                regex=regex,
+                match_case=match_case,
+                scope=scope,
+                limit=_PLACES,
+            )
         rows = [
             _place(match, text)
             for document_id, matches in groupby(found, key=lambda match: match.document_id)
@@ -44,7 +54,11 @@ def draw_exact(collection: Collection, query: str, scope: Scope) -> None:
         st.info(_exact_advice(regex, match_case, scope), icon=":material/search_off:")
         return
     documents = figures.count(len({match.document_id for match in found}), "document")
-    most = f"The first {_PLACES} places" if len(found) == _PLACES else f"**{figures.count(len(found), 'place')}**"
+    most = (
+        f"The first {_PLACES} places"
+        if len(found) == _PLACES
+        else f"**{figures.count(len(found), 'place')}**"
+    )
     st.markdown(f"{most}, in {documents}")
     st.table(rows, border="horizontal", alt="Places that were found")
 
@@ -57,11 +71,16 @@ def _exact_advice(regex: bool, match_case: bool, scope: Scope) -> str:
         ways.append("clear the filters")
     if regex:
         ways.append("check the regular expression")
-    return f"This text stands nowhere in the collection. {parts.advice([*ways, 'search for passages instead'])}"
+    return (
+        "This text stands nowhere in the collection."
+        f" {parts.advice([*ways, 'search for passages instead'])}"
+    )
 
 
 def _place(match: Match, text: str) -> dict[str, str]:
-    """A row of the table, in Markdown; what was found is marked among what stands around it in its paragraph."""
+    """A row of the table, in Markdown; what was found is marked among what stands around it in its
+    paragraph.
+    """
     where = f"p. {match.page}" if match.page else match.place
     name = ", ".join(part for part in (match.document, where) if part)
     before = text[max(0, match.start - _AROUND) : match.start].rpartition("\n\n")[2]
@@ -76,4 +95,8 @@ def _place(match: Match, text: str) -> dict[str, str]:
 
 def _literal(text: str) -> str:
     """As `markdown.literal`, with one blank for the white space at either end."""
-    return (" " if text[:1].isspace() else "") + markdown.literal(text) + (" " if text[-1:].isspace() else "")
+    return (
+        (" " if text[:1].isspace() else "")
+        + markdown.literal(text)
+        + (" " if text[-1:].isspace() else "")
+    )

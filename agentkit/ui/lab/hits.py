@@ -1,4 +1,6 @@
-"""What searches of the retrieval lab found: the time of every stage, the passages with all scores, two searches compared."""
+"""What searches of the retrieval lab found: the time of every stage, the passages with all scores,
+two searches compared.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,12 @@ class Found:
     event: Retrieved
 
 
-def draw_found(query: str, scope: Scope, found: Sequence[Found], columns: Sequence[DeltaGenerator]) -> None:
-    """Summaries at the foot of the sides' columns; below them the passages, long lists by the page."""
+def draw_found(
+    query: str, scope: Scope, found: Sequence[Found], columns: Sequence[DeltaGenerator]
+) -> None:
+    """Summaries at the foot of the sides' columns; below them the passages, long lists by the
+    page.
+    """
     for one in found:
         with columns["AB".index(one.side.letter)]:
             _draw_summary(one, scope)
@@ -76,13 +82,25 @@ def draw_found(query: str, scope: Scope, found: Sequence[Found], columns: Sequen
 
 def _draw_summary(found: Found, scope: Scope) -> None:
     event = found.event
-    left_out = [f"{figures.count(event.left_out[what])} {why}" for what, why in _LEFT_OUT.items() if event.left_out.get(what)]
+    left_out = [
+        f"{figures.count(event.left_out[what])} {why}"
+        for what, why in _LEFT_OUT.items()
+        if event.left_out.get(what)
+    ]
     with st.container(gap="xsmall"):
         if event.fallback:
-            st.warning(markdown.literal(wording.why_words(event.fallback)), icon=":material/cloud_off:")
-        st.markdown(f"**{figures.count(len(found.hits), 'passage')}** in {figures.milliseconds(event.seconds)}")
+            st.warning(
+                markdown.literal(wording.why_words(event.fallback)), icon=":material/cloud_off:"
+            )
+        st.markdown(
+            f"**{figures.count(len(found.hits), 'passage')}** in"
+            f" {figures.milliseconds(event.seconds)}"
+        )
         st.caption(
-            " · ".join(f"{stage.replace('_', ' ')} {figures.milliseconds(seconds)}" for stage, seconds in event.timings.items())
+            " · ".join(
+                f"{stage.replace('_', ' ')} {figures.milliseconds(seconds)}"
+                for stage, seconds in event.timings.items()
+            )
         )
         if left_out:
             st.caption(f"Left out: {', '.join(left_out)}")
@@ -105,17 +123,27 @@ def _advice(found: Found, scope: Scope) -> str:
 def _draw_hit(query: str, side: Side, hit: Hit, others: Sequence[Hit] | None) -> None:
     with st.container(border=True, gap="xsmall", key=f"hit-{side.letter}-{hit.rank}"):
         moved = f" {_moved(shift(hit, others))}" if others is not None else ""
-        st.markdown(f"**{hit.rank}** · **{markdown.literal(source_line(replace(hit, heading='')))}** · {hit.score:.3f}{moved}")
+        st.markdown(
+            f"**{hit.rank}** · **{markdown.literal(source_line(replace(hit, heading='')))}** ·"
+            f" {hit.score:.3f}{moved}"
+        )
         if hit.heading:
             st.caption(markdown.literal(hit.heading))
         st.caption(_scores(hit))
-        components.marked_text(mark_words(_as_read(hit), query), key=f"text-{side.letter}-{hit.rank}")
+        components.marked_text(
+            mark_words(_as_read(hit), query), key=f"text-{side.letter}-{hit.rank}"
+        )
         if hit.also_in:
-            st.caption(f":material/content_copy: Nearly the same in {', '.join(map(markdown.literal, hit.also_in))}")
+            st.caption(
+                ":material/content_copy: Nearly the same in"
+                f" {', '.join(map(markdown.literal, hit.also_in))}"
+            )
 
 
 def _as_read(hit: Hit) -> str:
-    """The passage, the lines of a page joined to paragraphs: where they broke on paper means nothing here."""
+    """The passage, the lines of a page joined to paragraphs: where they broke on paper means
+    nothing here.
+    """
     return passage.unwrapped(hit.text) if hit.page else hit.text
 
 
@@ -125,7 +153,10 @@ def _scores(hit: Hit) -> str:
     for name, word in _SCORES.items():
         if name in hit.scores:
             rank = hit.scores.get(f"{name}_rank")
-            parts.append(f"{word} {hit.scores[name]:.3f}" + (f" (rank {int(rank):,})" if rank is not None else ""))
+            parts.append(
+                f"{word} {hit.scores[name]:.3f}"
+                + (f" (rank {int(rank):,})" if rank is not None else "")
+            )
     if len(hit.chunk_ids) > 1:
         parts.append(f"{figures.count(len(hit.chunk_ids))} chunks merged")
     return " · ".join(parts)
@@ -136,24 +167,36 @@ def _draw_table(found: Found) -> None:
         score = st.column_config.NumberColumn(format="%.3f")
         about = {name: score for name in ("Score", "Cosine", "BM25", "Fused", "Reranked")}
         st.dataframe(
-            table(found.hits), hide_index=True, key=f"scores-{found.side.letter}", column_config=about,
+            table(found.hits),
+            hide_index=True,
+            key=f"scores-{found.side.letter}",
+            column_config=about,
             alt=f"Scores of the {figures.count(len(found.hits), 'passage')} by stage",
-        )  # fmt: skip
+        )
 
 
 def table(hits: Sequence[Hit]) -> pandas.DataFrame:
-    """The hits with the score and rank of every stage, one a row; stages without a part in any of them are left out."""
+    """The hits with the score and rank of every stage, one a row; stages without a part in any of
+    them are left out.
+    """
     import pandas
 
     rows = [
         {
-            "Rank": hit.rank, "Document": hit.document, "Page": hit.page, "Heading": hit.heading, "Score": hit.score,
-            "Cosine": hit.scores.get("dense"), "Cosine rank": hit.scores.get("dense_rank"),
-            "BM25": hit.scores.get("lexical"), "BM25 rank": hit.scores.get("lexical_rank"),
-            "Fused": hit.scores.get("fused"), "Reranked": hit.scores.get("rerank"),
+            "Rank": hit.rank,
+            "Document": hit.document,
+            "Page": hit.page,
+            "Heading": hit.heading,
+            "Score": hit.score,
+            "Cosine": hit.scores.get("dense"),
+            "Cosine rank": hit.scores.get("dense_rank"),
+            "BM25": hit.scores.get("lexical"),
+            "BM25 rank": hit.scores.get("lexical_rank"),
+            "Fused": hit.scores.get("fused"),
+            "Reranked": hit.scores.get("rerank"),
         }
         for hit in hits
-    ]  # fmt: skip
+    ]
     return pandas.DataFrame(rows).dropna(axis="columns", how="all")
 
 
@@ -166,16 +209,25 @@ def same_place(one: Hit, other: Hit) -> bool:
 
 
 def shift(hit: Hit, others: Sequence[Hit]) -> int | None:
-    """How many ranks higher the hit stands here than among the others; None when it is not among them."""
+    """How many ranks higher the hit stands here than among the others; None when it is not among
+    them.
+    """
     return next((other.rank - hit.rank for other in others if same_place(hit, other)), None)
 
 
 def _overlap(one: Found, other: Found) -> str:
     shared = sum(shift(hit, other.hits) is not None for hit in one.hits)
     letters = f"{one.side.letter} are also among those of {other.side.letter}"
-    text = f":material/join_inner: {shared:,} of {figures.count(len(one.hits), 'passage')} of {letters}."
+    text = (
+        f":material/join_inner: {shared:,} of {figures.count(len(one.hits), 'passage')} of"
+        f" {letters}."
+    )
     same = (one.side.options, one.side.version_id) == (other.side.options, other.side.version_id)
-    return f"{text} Both sides search alike: change something under “Settings {other.side.letter}”." if same else text
+    return (
+        f"{text} Both sides search alike: change something under “Settings {other.side.letter}”."
+        if same
+        else text
+    )
 
 
 def _moved(ranks: int | None) -> str:
@@ -198,11 +250,15 @@ def mark_words(text: str, query: str) -> list[Part]:
 
 
 def _spans(match: re.Match[str], wanted: set[str], pairs: set[str]) -> list[tuple[int, int]]:
-    """Where in this run of letters the query's words stand; in scripts without spaces, pairs of its characters."""
+    """Where in this run of letters the query's words stand; in scripts without spaces, pairs of its
+    characters.
+    """
     word, at = match.group(), match.start()
     if word >= _UNSPACED:
         hit = [
-            n for n in range(len(word)) if word[n : n + 2] in pairs or (n and word[n - 1 : n + 1] in pairs) or word[n] in pairs
+            n
+            for n in range(len(word))
+            if word[n : n + 2] in pairs or (n and word[n - 1 : n + 1] in pairs) or word[n] in pairs
         ]
         return [(at + n, at + n + 1) for n in hit]
     return [match.span()] if wanted.intersection(stems(word) or words(word)) else []

@@ -1,4 +1,6 @@
-"""How a collection is cut and embedded: what answers now, the versions beside it, and the way from one to another."""
+"""How a collection is cut and embedded: what answers now, the versions beside it, and the way from
+one to another.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def draw_index(collection: Collection) -> None:
         return
     _draw_model_problem(now.version)
     _draw_now(now)
-    with st.container(key="index-progress", gap="small"):  # each part has its place, also while it is empty
+    with st.container(
+        key="index-progress", gap="small"
+    ):  # each part has its place, also while it is empty
         for kind in (_BUILD, _SWITCH):
             progress.draw_progress(kind)
         if problem := st.session_state.pop(_PROBLEM, ""):
@@ -46,8 +50,13 @@ def draw_index(collection: Collection) -> None:
         if now.documents:
             draw_cut(collection, [status.version for status in (now, *beside)], busy, start)
         else:
-            st.info("The collection is empty. Once it has documents, you see here how they are cut.", icon=":material/info:")
-            st.page_link(state.PAGES / "documents.py", label="Add documents", icon=":material/upload_file:")
+            st.info(
+                "The collection is empty. Once it has documents, you see here how they are cut.",
+                icon=":material/info:",
+            )
+            st.page_link(
+                state.PAGES / "documents.py", label="Add documents", icon=":material/upload_file:"
+            )
     _draw_dialog()
 
 
@@ -65,9 +74,10 @@ def _draw_model_problem(version: IndexVersion) -> None:
             state.workspace().library.versions.check_model(version)
     except AgentkitError as error:
         st.warning(
-            f"**Only lexical search works.** {markdown.literal(str(error))}\n\n"
-            "To leave this model, choose another one, or another size, under “Try another cut”, build that version and "
-            "use it: the documents are embedded anew from the database, nothing has to be given again.",
+            f"**Only lexical search works.** {markdown.literal(str(error))}\n\nTo leave this model,"
+            " choose another one, or another size, under “Try another cut”, build that version and"
+            " use it: the documents are embedded anew from the database, nothing has to be given"
+            " again.",
             icon=":material/warning:",
         )
 
@@ -82,10 +92,15 @@ def _draw_now(status: VersionStatus) -> None:
         st.markdown(f":material/check_circle: **{markdown.literal(version.embedder)}**")
         with st.grid(5, min_column_width=130, gap="small"):
             st.metric(
-                "Tokens in a chunk", f"≤ {figures.count(version.max_tokens)}", help="At most; title and heading come on top."
+                "Tokens in a chunk",
+                f"≤ {figures.count(version.max_tokens)}",
+                help="At most; title and heading come on top.",
             )
-            st.metric("Overlap", figures.count(version.overlap, "token") if version.overlap else "none",
-                      help="Tokens that a chunk repeats of the one before, at most.")  # fmt: skip
+            st.metric(
+                "Overlap",
+                figures.count(version.overlap, "token") if version.overlap else "none",
+                help="Tokens that a chunk repeats of the one before, at most.",
+            )
             st.metric("Numbers in a vector", figures.count(version.dimension))
             st.metric("Documents", figures.count(status.documents))
             st.metric("Chunks", figures.count(status.chunks))
@@ -110,9 +125,13 @@ def _draw_search(version: IndexVersion) -> None:
 
 def _how(index: IndexFigures) -> str:
     if index.kind == "exact":
-        return f"Search: {figures.count(index.vectors, 'vector')} compared one by one, which is exact"
+        return (
+            f"Search: {figures.count(index.vectors, 'vector')} compared one by one, which is exact"
+        )
     measured = (
-        f"recall {index.recall:.3f}, measured on {figures.count(index.sample)} queries" if index.sample else "recall not measured"
+        f"recall {index.recall:.3f}, measured on {figures.count(index.sample)} queries"
+        if index.sample
+        else "recall not measured"
     )
     return f"Search: an hnsw graph, {measured}, ef {figures.count(index.ef)}"
 
@@ -125,15 +144,31 @@ def _draw_beside(found: list[VersionStatus], busy: bool) -> None:
         return
     st.subheader("Versions beside it", anchor=False)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption("They answer nothing until you use them. Compare first: choose one as the version there.", width="content")
+        st.caption(
+            "They answer nothing until you use them. Compare first: choose one as the version"
+            " there.",
+            width="content",
+        )
         for view, icon in ((lab.TRY, ":material/search:"), (lab.MEASURE, ":material/straighten:")):
-            st.button(view, key=f"go-{view}", icon=icon, type="tertiary", on_click=lab.open_view, args=(view,))
+            st.button(
+                view,
+                key=f"go-{view}",
+                icon=icon,
+                type="tertiary",
+                on_click=lab.open_view,
+                args=(view,),
+            )
     for status in found:
         with st.container(border=True, gap="xsmall", key=f"version-{status.version.id}"):
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 st.markdown(f"**{described(status.version)}**", width="stretch")
-                icon, colour = (":material/check:", "green") if not status.missing else (":material/pending:", "gray")
-                st.badge(_state(status), icon=icon, color=colour)  # type: ignore[arg-type]  # two of its colours
+                icon, colour = (
+                    (":material/check:", "green")
+                    if not status.missing
+                    else (":material/pending:", "gray")
+                )
+                # Two of its colours.
+                st.badge(_state(status), icon=icon, color=colour)  # type: ignore[arg-type]
             st.caption(_about(status))
             with st.container(horizontal=True):
                 _draw_actions(status, busy)
@@ -144,12 +179,30 @@ def _draw_actions(status: VersionStatus, busy: bool) -> None:
     wait = "Wait until what goes on has ended, or cancel it." if busy else None
     if status.missing:
         label = "Go on building" if status.documents else "Build"
-        st.button(label, key=f"build-{version.id}", icon=":material/build:", on_click=_build, args=(version.id,), disabled=busy,
-                  help=wait or "What answers now goes on answering meanwhile.")  # fmt: skip
-    for label, icon, name in (("Use this version", ":material/swap_horiz:", _USE), ("Discard", ":material/delete:", _DISCARD)):
+        st.button(
+            label,
+            key=f"build-{version.id}",
+            icon=":material/build:",
+            on_click=_build,
+            args=(version.id,),
+            disabled=busy,
+            help=wait or "What answers now goes on answering meanwhile.",
+        )
+    for label, icon, name in (
+        ("Use this version", ":material/swap_horiz:", _USE),
+        ("Discard", ":material/delete:", _DISCARD),
+    ):
         usual = "secondary" if name == _USE else "tertiary"
-        st.button(label, key=f"{name.split()[0].lower()}-{version.id}", icon=icon, type=usual, on_click=dialogs.ask,  # type: ignore[arg-type]
-                  args=(name, status), disabled=busy or (name == _USE and not status.documents), help=wait)  # fmt: skip
+        st.button(
+            label,
+            key=f"{name.split()[0].lower()}-{version.id}",
+            icon=icon,
+            type=usual,  # type: ignore[arg-type]
+            on_click=dialogs.ask,
+            args=(name, status),
+            disabled=busy or (name == _USE and not status.documents),
+            help=wait,
+        )
 
 
 def _state(status: VersionStatus) -> str:
@@ -157,7 +210,10 @@ def _state(status: VersionStatus) -> str:
         return "complete"
     if not status.documents:
         return "not built yet"
-    return f"{figures.count(status.documents)} of {figures.count(status.documents + status.missing, 'document')}"
+    return (
+        f"{figures.count(status.documents)} of"
+        f" {figures.count(status.documents + status.missing, 'document')}"
+    )
 
 
 def _about(status: VersionStatus) -> str:
@@ -188,10 +244,15 @@ def _draw_dialog() -> None:
 
 @st.dialog("Use this version?", on_dismiss=dialogs.close)
 def _use(status: VersionStatus) -> None:
-    first = f"{figures.count(status.missing, 'document')} still missing in it will be built first. " if status.missing else ""
+    first = (
+        f"{figures.count(status.missing, 'document')} still missing in it will be built first. "
+        if status.missing
+        else ""
+    )
     st.markdown(
-        f"**{described(status.version)}**\n\n{first}Then chats, agents and the command line answer from it. "
-        "The one that answers now stays beside it, so that you can go back; nothing has to be given again."
+        f"**{described(status.version)}**\n\n{first}Then chats, agents and the command line answer"
+        " from it. The one that answers now stays beside it, so that you can go back; nothing has"
+        " to be given again."
     )
     if dialogs.confirm("use-version", "Use it", ":material/swap_horiz:", "Leave it"):
         start(lambda: state.workspace().promote_version(state.owner(), status.version.id))
@@ -202,8 +263,9 @@ def _use(status: VersionStatus) -> None:
 @st.dialog("Discard this version?", on_dismiss=dialogs.close)
 def _discard(status: VersionStatus) -> None:
     st.markdown(
-        f"**{described(status.version)}** goes with {figures.count(status.chunks, 'chunk')} and their vectors. "
-        "No answer and no document is touched; it can be built again, which takes its time."
+        f"**{described(status.version)}** goes with {figures.count(status.chunks, 'chunk')} and"
+        " their vectors. No answer and no document is touched; it can be built again, which takes"
+        " its time."
     )
     if dialogs.confirm("discard-version", "Discard"):
         try:

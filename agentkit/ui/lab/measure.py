@@ -1,4 +1,6 @@
-"""Measuring the search of a collection with a question set: choose the set, choose settings, run, and compare what it scored."""
+"""Measuring the search of a collection with a question set: choose the set, choose settings, run,
+and compare what it scored.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +37,15 @@ class Trial:
 
 
 def draw_measure(collection: Collection) -> None:
-    """The view for this collection: question sets, a run with one or two settings, and what they scored."""
+    """The view for this collection: question sets, a run with one or two settings, and what they
+    scored.
+    """
     known = state.workspace().library.questions.sets(state.owner())
     if not known:
         st.markdown(
-            "There are no question sets yet. A question set names, for each question, the documents that answer it; "
-            "then every change of the settings can be measured. Begin with one of these:"
+            "There are no question sets yet. A question set names, for each question, the documents"
+            " that answer it; then every change of the settings can be measured. Begin with one of"
+            " these:"
         )
     chosen = questions.draw_choice(known, collection) if known else None
     new_sets.draw_adding(collection, first=not known)
@@ -65,26 +70,41 @@ def _draw_trials(collection: Collection, chosen: QuestionSet) -> None:
     sides = "AB" if two else "A"
     columns = st.columns(2, gap="large") if two else [st.container()]
     trials = [
-        _draw_side(column, f"measure-{collection.id}-{letter}", f"Settings {letter}" if two else "Settings", of_chats, listed)
+        _draw_side(
+            column,
+            f"measure-{collection.id}-{letter}",
+            f"Settings {letter}" if two else "Settings",
+            of_chats,
+            listed,
+        )
         for letter, column in zip(sides, columns, strict=True)
     ]
     live = runs.live(state.owner(), kind=KIND)
     asked = figures.count(chosen.questions, "question")
     st.button(
-        f"Measure with {asked}", key="measure", type="primary", icon=":material/play_arrow:", disabled=bool(live),
-        on_click=_begin, args=(collection, chosen, trials),
-    )  # fmt: skip
+        f"Measure with {asked}",
+        key="measure",
+        type="primary",
+        icon=":material/play_arrow:",
+        disabled=bool(live),
+        on_click=_begin,
+        args=(collection, chosen, trials),
+    )
     if live:
         _draw_live([run.id for run in live])
 
 
-def _draw_side(column: Any, key: str, name: str, of_chats: SearchOptions, listed: Sequence[VersionStatus]) -> Trial:
+def _draw_side(
+    column: Any, key: str, name: str, of_chats: SearchOptions, listed: Sequence[VersionStatus]
+) -> Trial:
     with column:
         with st.popover(name, icon=":material/tune:", key=f"{key}-popover"):
             options = parts.draw_options(key, of_chats)
             version_id = parts.draw_version(f"{key}-version", listed)
         st.caption(markdown.literal(parts.in_words(options)))
-        st.caption("As in chats." if options == of_chats and not version_id else "Other than in chats.")
+        st.caption(
+            "As in chats." if options == of_chats and not version_id else "Other than in chats."
+        )
     return Trial(options, version_id or "")
 
 
@@ -94,13 +114,25 @@ def _begin(collection: Collection, chosen: QuestionSet, trials: Sequence[Trial])
 
     def work() -> list[Measurement]:
         return [
-            measure(workspace.library, owner, chosen.id, collection.name, trial.options, trial.version_id) for trial in trials
+            measure(
+                workspace.library,
+                owner,
+                chosen.id,
+                collection.name,
+                trial.options,
+                trial.version_id,
+            )
+            for trial in trials
         ]
 
     run = runs.start(
-        work, kind=KIND, title=f"{chosen.name} on {collection.name}", owner=owner, ledger=workspace.ledger,
+        work,
+        kind=KIND,
+        title=f"{chosen.name} on {collection.name}",
+        owner=owner,
+        ledger=workspace.ledger,
         size=chosen.questions * len(trials),
-    )  # fmt: skip
+    )
     results.compare_newest()
     st.session_state[_WATCHED] = run.id
 
@@ -117,13 +149,22 @@ def _draw_live(run_ids: list[str]) -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"**Measuring {markdown.literal(run.title)}**", width="stretch")
                 label, icon = ("Cancelling" if run.stopping else "Cancel"), ":material/stop_circle:"
-                st.button(label, key=f"stop-{run.id}", icon=icon, type="tertiary", on_click=run.stop, disabled=run.stopping)
+                st.button(
+                    label,
+                    key=f"stop-{run.id}",
+                    icon=icon,
+                    type="tertiary",
+                    on_click=run.stop,
+                    disabled=run.stopping,
+                )
             text = f"{figures.count(done)} of {figures.count(run.size, 'question')}"
             st.progress(min(1.0, done / max(1, run.size)), text=text)
 
 
 def _draw_ends() -> None:
-    """What came of the run that was begun here last, when it failed or was cancelled; results speak for themselves."""
+    """What came of the run that was begun here last, when it failed or was cancelled; results speak
+    for themselves.
+    """
     run = _run_of(st.session_state.get(_WATCHED, ""))
     if run is None or not run.ended:
         return
@@ -134,7 +175,10 @@ def _draw_ends() -> None:
     except AgentkitError as error:
         st.error(markdown.literal(str(error)), icon=":material/error:")
     except Exception as error:  # noqa: BLE001 (the log has it; the page must not break)
-        st.error(f"The measurement broke off ({markdown.literal(str(error))}). Try it again.", icon=":material/error:")
+        st.error(
+            f"The measurement broke off ({markdown.literal(str(error))}). Try it again.",
+            icon=":material/error:",
+        )
 
 
 def _run_of(run_id: str) -> Run[Any] | None:

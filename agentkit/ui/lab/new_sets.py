@@ -1,4 +1,6 @@
-"""New question sets in the lab: empty, from a file, with a data set in BEIR's layout, or for the samples."""
+"""New question sets in the lab: empty, from a file, with a data set in BEIR's layout, or for the
+samples.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def draw_adding(collection: Collection, *, first: bool) -> None:
     label, key = "Add a question set", "add-first-set" if first else "add-set"
     with st.expander(label, expanded=first, icon=":material/add_circle:", key=key):
         names = ["New", "From a file", "A BEIR data set", "The samples"]
-        new, file, dataset, samples = st.tabs(names, default=names[-1] if first and collection.name == SAMPLES else None)
+        new, file, dataset, samples = st.tabs(
+            names, default=names[-1] if first and collection.name == SAMPLES else None
+        )
         with new:
             _draw_new(collection)
         with file:
@@ -41,7 +45,9 @@ def draw_adding(collection: Collection, *, first: bool) -> None:
 
 def _draw_new(collection: Collection) -> None:
     with st.form("new-set", border=False):
-        st.text_input("Name", max_chars=120, placeholder="What people ask the help desk", key="new-set-name")
+        st.text_input(
+            "Name", max_chars=120, placeholder="What people ask the help desk", key="new-set-name"
+        )
         st.form_submit_button(
             f"Create for {markdown.literal(collection.name)}",
             type="primary",
@@ -52,17 +58,28 @@ def _draw_new(collection: Collection) -> None:
 
 
 def _create(collection: Collection) -> None:
-    _made(lambda: state.workspace().library.questions.create(state.owner(), st.session_state["new-set-name"], collection.name))
+    _made(
+        lambda: state.workspace().library.questions.create(
+            state.owner(), st.session_state["new-set-name"], collection.name
+        )
+    )
 
 
 def _draw_file(collection: Collection) -> None:
     number = st.session_state.get(_ROUND, 0)
     st.caption(
-        "CSV with the columns question and expected, documents between `|` and grades as `name=2`; or JSON lines with question "
-        "and expected."
+        "CSV with the columns question and expected, documents between `|` and grades as `name=2`;"
+        " or JSON lines with question and expected."
     )
-    given = st.file_uploader("CSV or JSON lines", type=["csv", "jsonl", "ndjson"], key=f"set-file-{number}", max_upload_size=20)
-    st.text_input("Name", max_chars=120, key="file-set-name", placeholder="By default the name of the file")
+    given = st.file_uploader(
+        "CSV or JSON lines",
+        type=["csv", "jsonl", "ndjson"],
+        key=f"set-file-{number}",
+        max_upload_size=20,
+    )
+    st.text_input(
+        "Name", max_chars=120, key="file-set-name", placeholder="By default the name of the file"
+    )
     st.button(
         "Import",
         key="import-set",
@@ -78,7 +95,9 @@ def _import(collection: Collection, key: str) -> None:
         file = st.session_state[key]
         questions = read_questions(file.name, file.getvalue())
         name = st.session_state["file-set-name"].strip() or Path(file.name).stem
-        return state.workspace().library.questions.create(state.owner(), name, collection.name, questions)
+        return state.workspace().library.questions.create(
+            state.owner(), name, collection.name, questions
+        )
 
     _made(made)
 
@@ -88,11 +107,18 @@ def draw_first() -> None:
     progress.draw_progress()
     if runs.live(state.owner(), kind="ingest"):
         return
-    st.markdown("There is nothing to search yet. Add documents, or load the samples, and try here what is found in them.")
+    st.markdown(
+        "There is nothing to search yet. Add documents, or load the samples, and try here what is"
+        " found in them."
+    )
     with st.container(horizontal=True, vertical_alignment="center"):
         adding.draw_samples()
-        st.page_link(state.PAGES / "documents.py", label="Add documents", icon=":material/description:")
-    with st.expander("Load a data set to measure with", icon=":material/dataset:", key="add-dataset"):
+        st.page_link(
+            state.PAGES / "documents.py", label="Add documents", icon=":material/description:"
+        )
+    with st.expander(
+        "Load a data set to measure with", icon=":material/dataset:", key="add-dataset"
+    ):
         _draw_dataset()
         _draw_problem()
 
@@ -105,14 +131,30 @@ def _draw_problem() -> None:
 def _draw_dataset() -> None:
     number = st.session_state.get(_ROUND, 0)
     st.caption(
-        "A folder or .zip with corpus.jsonl, queries.jsonl and qrels.tsv (or qrels/test.tsv). Its documents become a new "
-        "collection, its questions a set of the same name."
+        "A folder or .zip with corpus.jsonl, queries.jsonl and qrels.tsv (or qrels/test.tsv). Its"
+        " documents become a new collection, its questions a set of the same name."
     )
-    st.text_input("Folder or .zip on the computer that serves this app", key="dataset-path", placeholder="/data/beir/scifact")
+    st.text_input(
+        "Folder or .zip on the computer that serves this app",
+        key="dataset-path",
+        placeholder="/data/beir/scifact",
+    )
     st.file_uploader("Or a .zip to upload", type=["zip"], key=f"dataset-file-{number}")
-    st.text_input("Name", max_chars=120, key="dataset-name", placeholder="By default the name of the folder or file")
+    st.text_input(
+        "Name",
+        max_chars=120,
+        key="dataset-name",
+        placeholder="By default the name of the folder or file",
+    )
     icon, key = ":material/library_add:", f"dataset-file-{number}"
-    st.button("Load the data set", key="load-dataset", type="primary", icon=icon, on_click=_load, args=(key,))
+    st.button(
+        "Load the data set",
+        key="load-dataset",
+        type="primary",
+        icon=icon,
+        on_click=_load,
+        args=(key,),
+    )
 
 
 def _load(key: str) -> None:
@@ -122,10 +164,14 @@ def _load(key: str) -> None:
     uploaded, path = st.session_state.get(key), st.session_state["dataset-path"].strip()
     try:
         if not uploaded and not path:
-            raise ConfigError("There is no data set yet; give the path of a folder, or upload a .zip.")
+            raise ConfigError(
+                "There is no data set yet; give the path of a folder, or upload a .zip."
+            )
         given = uploads.to_disk([uploaded], workspace.settings)[0] if uploaded else None
         source, called = (given.path, Path(given.name)) if given else (Path(path), Path(path))
-        name = st.session_state["dataset-name"].strip() or (called.name if source.is_dir() else called.stem)
+        name = st.session_state["dataset-name"].strip() or (
+            called.name if source.is_dir() else called.stem
+        )
         size = Dataset(source).size()
     except AgentkitError as error:
         st.session_state[_PROBLEM] = str(error)
@@ -138,7 +184,16 @@ def _load(key: str) -> None:
             if uploaded:
                 source.unlink(missing_ok=True)
 
-    progress.watch(runs.start(work, kind="ingest", title=f"the data set {name}", owner=owner, ledger=workspace.ledger, size=size))
+    progress.watch(
+        runs.start(
+            work,
+            kind="ingest",
+            title=f"the data set {name}",
+            owner=owner,
+            ledger=workspace.ledger,
+            size=size,
+        )
+    )
     lab_questions.choose(name)
     collections.choose(name)
     st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1
@@ -147,7 +202,13 @@ def _load(key: str) -> None:
 def _draw_samples() -> None:
     st.caption("Questions about the sample documents, with the document that answers each.")
     icon = ":material/library_add:"
-    st.button("Make a set of the sample questions", key="sample-set", type="primary", icon=icon, on_click=_make_samples)
+    st.button(
+        "Make a set of the sample questions",
+        key="sample-set",
+        type="primary",
+        icon=icon,
+        on_click=_make_samples,
+    )
 
 
 def _make_samples() -> None:
@@ -156,7 +217,9 @@ def _make_samples() -> None:
     def made() -> QuestionSet:
         path = workspace.settings.sample_questions
         if not path.is_file():
-            raise ConfigError(f"There are no sample questions at {path}; install from the project's folder.")
+            raise ConfigError(
+                f"There are no sample questions at {path}; install from the project's folder."
+            )
         questions = sample_questions(path.read_text(encoding="utf-8"))
         made = workspace.library.questions.create(owner, "Sample questions", SAMPLES, questions)
         if not any(one.name == SAMPLES for one in workspace.library.collections(owner)):

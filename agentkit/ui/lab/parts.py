@@ -1,4 +1,6 @@
-"""What the views of the retrieval lab share: the collection, the settings of a search, and the index version."""
+"""What the views of the retrieval lab share: the collection, the settings of a search, and the
+index version.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +20,29 @@ TRY, MEASURE, INDEX = "Try a query", "Measure", "Index"
 MODE_NAMES = {"hybrid": "Meaning and words", "dense": "Meaning", "lexical": "Words"}
 _VIEW = "view"
 _ABOUT_WEAK = (
-    "Passages with a lower final score are left out; 0 keeps all. With *Meaning and words*, 0.25 is a good value to begin with: "
-    "most questions that the documents do not answer then find nothing. Measure it on your own questions."
+    "Passages with a lower final score are left out; 0 keeps all. With *Meaning and words*, 0.25 is"
+    " a good value to begin with: most questions that the documents do not answer then find"
+    " nothing. Measure it on your own questions."
 )
 _ABOUT_MODES = (
-    "*Meaning* compares embeddings (dense search), *Words* the words themselves (BM25, lexical search); together they are "
-    "fused (hybrid search)."
+    "*Meaning* compares embeddings (dense search), *Words* the words themselves (BM25, lexical"
+    " search); together they are fused (hybrid search)."
 )
 
 
 def draw_views() -> str:
-    """Which view is open, `TRY`, `MEASURE` or `INDEX`, as `?view=` in the address; only that one is to be drawn."""
+    """Which view is open, `TRY`, `MEASURE` or `INDEX`, as `?view=` in the address; only that one is
+    to be drawn.
+    """
     views = [TRY, MEASURE, INDEX]
     return st.segmented_control(
-        "View", views, default=TRY, required=True, key=_VIEW, bind="query-params", label_visibility="collapsed"
+        "View",
+        views,
+        default=TRY,
+        required=True,
+        key=_VIEW,
+        bind="query-params",
+        label_visibility="collapsed",
     )
 
 
@@ -44,43 +55,75 @@ def open_view(name: str) -> None:
 
 
 def draw_options(key: str, options: SearchOptions) -> SearchOptions:
-    """The settings of a search to choose, at first these; `key` begins the keys of the widgets, which keep what is chosen."""
+    """The settings of a search to choose, at first these; `key` begins the keys of the widgets,
+    which keep what is chosen.
+    """
     rerankers = state.workspace().library.rerankers.names()
     for name, value in dataclasses.asdict(options).items():
         st.session_state.setdefault(f"{key}-{name}", value)
     mode = st.segmented_control(
-        "Search by", MODES, format_func=MODE_NAMES.__getitem__, required=True, key=f"{key}-mode", help=_ABOUT_MODES, wrap=True,
+        "Search by",
+        MODES,
+        format_func=MODE_NAMES.__getitem__,
+        required=True,
+        key=f"{key}-mode",
+        help=_ABOUT_MODES,
+        wrap=True,
         persist_state="session",
-    )  # fmt: skip
+    )
     with st.grid(2, min_column_width=130):
         top_k = _number(key, "top_k", "Passages", "How many passages are given at most.")
-        depth = _number(key, "depth", "Candidates", "How many chunks each stage looks at, at least; more are slower.")
+        depth = _number(
+            key,
+            "depth",
+            "Candidates",
+            "How many chunks each stage looks at, at least; more are slower.",
+        )
         collapse = _slider(
-            key, "collapse", "Near-duplicates from", "Passages as alike as this (cosine) are shown once; 1 keeps all."
+            key,
+            "collapse",
+            "Near-duplicates from",
+            "Passages as alike as this (cosine) are shown once; 1 keeps all.",
         )
         diversity = _slider(
-            key, "diversity", "Diversity", "How much passages must differ from better ones (MMR); 0 is not at all."
+            key,
+            "diversity",
+            "Diversity",
+            "How much passages must differ from better ones (MMR); 0 is not at all.",
         )
         min_score = _slider(key, "min_score", "Weak below", _ABOUT_WEAK)
     merge = st.toggle(
-        "Merge neighbours", key=f"{key}-merge", help="Chunks that follow each other become one passage.",
+        "Merge neighbours",
+        key=f"{key}-merge",
+        help="Chunks that follow each other become one passage.",
         persist_state="session",
-    )  # fmt: skip
+    )
     reranker, rerank_depth = _draw_reranker(key, rerankers, options)
     return SearchOptions(
-        mode=mode or options.mode, top_k=top_k, depth=depth, merge=merge, collapse=collapse, diversity=diversity,
-        reranker=reranker, rerank_depth=rerank_depth, min_score=min_score,
-    )  # fmt: skip
+        mode=mode or options.mode,
+        top_k=top_k,
+        depth=depth,
+        merge=merge,
+        collapse=collapse,
+        diversity=diversity,
+        reranker=reranker,
+        rerank_depth=rerank_depth,
+        min_score=min_score,
+    )
 
 
 def set_options(key: str, options: SearchOptions) -> None:
-    """Let the widgets that `draw_options` drew under this key show these settings, from the next drawing on."""
+    """Let the widgets that `draw_options` drew under this key show these settings, from the next
+    drawing on.
+    """
     for name, value in dataclasses.asdict(options).items():
         st.session_state[f"{key}-{name}"] = value
 
 
 def in_words(options: SearchOptions) -> str:
-    """The settings in one line of plain text: the mode, the number of passages, and what is switched on."""
+    """The settings in one line of plain text: the mode, the number of passages, and what is
+    switched on.
+    """
     return " · ".join(on for on, _ in _by_setting(options) if on)
 
 
@@ -97,7 +140,10 @@ def _by_setting(options: SearchOptions) -> list[tuple[str, str]]:
         (figures.count(options.top_k, "passage"), ""),
         (f"of {figures.count(options.depth, 'candidate')}", ""),
         ("neighbours merged" if options.merge else "", "neighbours apart"),
-        (f"near-duplicates from {options.collapse:g}" if options.collapse < 1 else "", "near-duplicates kept"),
+        (
+            f"near-duplicates from {options.collapse:g}" if options.collapse < 1 else "",
+            "near-duplicates kept",
+        ),
         (f"diversity {options.diversity:g}" if options.diversity else "", "no diversity"),
         (reranked if options.reranker else "", "not reranked"),
         (f"weak below {options.min_score:g}" if options.min_score else "", "weak kept"),
@@ -105,41 +151,73 @@ def _by_setting(options: SearchOptions) -> list[tuple[str, str]]:
 
 
 def _draw_reranker(key: str, names: Sequence[str], options: SearchOptions) -> tuple[str, int]:
-    """Which reranker, and how much it reads; one that is chosen stays in the list when it is no longer to be had."""
+    """Which reranker, and how much it reads; one that is chosen stays in the list when it is no
+    longer to be had.
+    """
     chosen = st.session_state[f"{key}-reranker"]
     if not names and not chosen:
         st.caption("Reranker: none is installed.")
         return "", options.rerank_depth
     offered = dict.fromkeys(["", *names, chosen])
-    about = "A model that reads the question with each of the best passages once more: more exact, and slower."
+    about = (
+        "A model that reads the question with each of the best passages once more: more exact, and"
+        " slower."
+    )
     reranker = st.selectbox(
-        "Reranker", list(offered), format_func=lambda name: name or "None", key=f"{key}-reranker", help=about,
+        "Reranker",
+        list(offered),
+        format_func=lambda name: name or "None",
+        key=f"{key}-reranker",
+        help=about,
         persist_state="session",
-    )  # fmt: skip
+    )
     if not reranker:
         return "", options.rerank_depth
-    return reranker, _number(key, "rerank_depth", "Passages it reads", "How many of the best candidates the reranker reads.")
+    return reranker, _number(
+        key,
+        "rerank_depth",
+        "Passages it reads",
+        "How many of the best candidates the reranker reads.",
+    )
 
 
 def _number(key: str, name: str, label: str, about: str) -> int:
     low, high = LIMITS[name]
     return int(
         st.number_input(
-            label, min_value=int(low), max_value=int(high), step=1, key=f"{key}-{name}", help=about, persist_state="session"
+            label,
+            min_value=int(low),
+            max_value=int(high),
+            step=1,
+            key=f"{key}-{name}",
+            help=about,
+            persist_state="session",
         )
     )
 
 
 def _slider(key: str, name: str, label: str, about: str) -> float:
     low, high = LIMITS[name]
-    return float(st.slider(label, float(low), float(high), step=0.01, key=f"{key}-{name}", help=about, persist_state="session"))
+    return float(
+        st.slider(
+            label,
+            float(low),
+            float(high),
+            step=0.01,
+            key=f"{key}-{name}",
+            help=about,
+            persist_state="session",
+        )
+    )
 
 
 # Index versions
 
 
 def draw_version(key: str, listed: Sequence[VersionStatus]) -> str | None:
-    """The id of the index version to search, None for the one that answers; asked for only where there are several."""
+    """The id of the index version to search, None for the one that answers; asked for only where
+    there are several.
+    """
     if len(listed) < 2:
         return None
     names = {one.version.id: _version_name(one) for one in listed}
@@ -147,7 +225,14 @@ def draw_version(key: str, listed: Sequence[VersionStatus]) -> str | None:
     if st.session_state.get(key) not in names:
         st.session_state[key] = answering
     about = "How the documents are cut and embedded. Versions are built and promoted under Index."
-    chosen = st.selectbox("Version", list(names), format_func=names.__getitem__, key=key, help=about, persist_state="session")
+    chosen = st.selectbox(
+        "Version",
+        list(names),
+        format_func=names.__getitem__,
+        key=key,
+        help=about,
+        persist_state="session",
+    )
     return None if chosen == answering else chosen
 
 

@@ -1,4 +1,6 @@
-"""One query tried: what `retrieve()` finds with these settings or with others beside them, stage by stage; or its exact text."""
+"""One query tried: what `retrieve()` finds with these settings or with others beside them, stage by
+stage; or its exact text.
+"""
 
 from __future__ import annotations
 
@@ -32,19 +34,30 @@ PASSAGES, EXACT = "Passages", "Exact text"
 
 
 def draw_try(collection: Collection) -> None:
-    """The view for this collection: a query as `?q=` in the address, settings, and what is found."""
+    """The view for this collection: a query as `?q=` in the address, settings, and what is
+    found.
+    """
     if not collection.documents:
-        st.markdown("This collection is empty. Add documents to it, and try here what is found in them.")
+        st.markdown(
+            "This collection is empty. Add documents to it, and try here what is found in them."
+        )
         st.page_link(PAGES / "documents.py", label="Add documents", icon=":material/description:")
         return
     query = _draw_query()
     with st.container(horizontal=True, vertical_alignment="center", key="lab-row"):
         how = st.segmented_control(
-            "Find", [PASSAGES, EXACT], default=PASSAGES, required=True, key="find", bind="query-params",
+            "Find",
+            [PASSAGES, EXACT],
+            default=PASSAGES,
+            required=True,
+            key="find",
+            bind="query-params",
             label_visibility="collapsed",
-        )  # fmt: skip
+        )
         scope = filters.draw_filters(collection)
-        comparing = how == PASSAGES and st.toggle("Compare with other settings", key="compare", persist_state="session")
+        comparing = how == PASSAGES and st.toggle(
+            "Compare with other settings", key="compare", persist_state="session"
+        )
     if how == EXACT:
         exact.draw_exact(collection, query, scope)
     else:
@@ -56,7 +69,9 @@ def _draw_query() -> str:
         left, right = st.columns([6, 1], vertical_alignment="bottom")
         with left:
             icon, example = ":material/search:", "What a person might ask, or words of the text"
-            query = st.text_input("Query", key="q", icon=icon, placeholder=example, bind="query-params")
+            query = st.text_input(
+                "Query", key="q", icon=icon, placeholder=example, bind="query-params"
+            )
         with right:
             st.form_submit_button("Search", type="primary", key="search", width="stretch")
     return (query or "").strip()
@@ -74,14 +89,19 @@ def _draw_passages(collection: Collection, query: str, scope: Scope, comparing: 
         if not query:
             _draw_examples(collection)
             return
-        found = [_search(collection, query, scope, side, column) for side, column in zip(sides, columns, strict=True)]
+        found = [
+            _search(collection, query, scope, side, column)
+            for side, column in zip(sides, columns, strict=True)
+        ]
     except AgentkitError as error:
         st.error(markdown.literal(str(error)), icon=":material/error:")
         return
     lab_hits.draw_found(query, scope, [one for one in found if one], columns)
 
 
-def _draw_side(collection: Collection, letter: str, listed: Sequence[VersionStatus], *, alone: bool) -> Side:
+def _draw_side(
+    collection: Collection, letter: str, listed: Sequence[VersionStatus], *, alone: bool
+) -> Side:
     """The settings of one side, and the way to make them those of the chats."""
     of_chats = state.workspace().library.options(state.owner(), collection.name)
     key = f"try-{collection.id}-{letter}"
@@ -92,20 +112,33 @@ def _draw_side(collection: Collection, letter: str, listed: Sequence[VersionStat
             version_id = parts.draw_version(f"{key}-version", listed)
             same = options == of_chats
             st.button(
-                "Back to the collection's settings", key=f"{key}-reset", icon=":material/undo:",
-                disabled=same and version_id is None, on_click=_reset, args=(key, of_chats),
-            )  # fmt: skip
+                "Back to the collection's settings",
+                key=f"{key}-reset",
+                icon=":material/undo:",
+                disabled=same and version_id is None,
+                on_click=_reset,
+                args=(key, of_chats),
+            )
         st.button(
-            "Use these settings in chat", key=f"{key}-adopt", icon=":material/forum:", disabled=same, on_click=_adopt,
-            args=(collection, options), type="tertiary",
-            help="Chats search this collection like this already." if same else "Chats search this collection like this then.",
-        )  # fmt: skip
+            "Use these settings in chat",
+            key=f"{key}-adopt",
+            icon=":material/forum:",
+            disabled=same,
+            on_click=_adopt,
+            args=(collection, options),
+            type="tertiary",
+            help="Chats search this collection like this already."
+            if same
+            else "Chats search this collection like this then.",
+        )
     with st.container(gap="xsmall"):
         st.caption(markdown.literal(parts.in_words(options)))
         if same:
             st.caption(":material/check: Chats search like this.")
         if version_id:
-            st.caption(":material/info: Chats use the version that answers; promote this one under Index.")
+            st.caption(
+                ":material/info: Chats use the version that answers; promote this one under Index."
+            )
     return Side(letter, options, version_id)
 
 
@@ -120,23 +153,39 @@ def _adopt(collection: Collection, options: SearchOptions) -> None:
     except AgentkitError as error:
         st.toast(markdown.literal(str(error)), icon=":material/error:")
         return
-    st.toast(f"Chats search {markdown.literal(collection.name)} with these settings from now on", icon=":material/check:")
+    st.toast(
+        f"Chats search {markdown.literal(collection.name)} with these settings from now on",
+        icon=":material/check:",
+    )
 
 
-def _search(collection: Collection, query: str, scope: Scope, side: Side, place: DeltaGenerator) -> Found | None:
+def _search(
+    collection: Collection, query: str, scope: Scope, side: Side, place: DeltaGenerator
+) -> Found | None:
     """What this side finds; an error is shown at its place."""
     heard: list[Event] = []
     with place:
         try:
             workspace = state.workspace()
-            with st.spinner("Searching …"), bus.listening(heard.append), workspace.counted(state.owner(), parts.AGENT):
+            with (
+                st.spinner("Searching …"),
+                bus.listening(heard.append),
+                workspace.counted(state.owner(), parts.AGENT),
+            ):
                 hits = workspace.library.retrieve(
-                    state.owner(), collection.name, query, options=side.options, scope=scope, version_id=side.version_id
+                    state.owner(),
+                    collection.name,
+                    query,
+                    options=side.options,
+                    scope=scope,
+                    version_id=side.version_id,
                 )
         except AgentkitError as error:
             st.error(markdown.literal(str(error)), icon=":material/error:")
             return None
-    return Found(side, hits, next(event for event in reversed(heard) if isinstance(event, Retrieved)))
+    return Found(
+        side, hits, next(event for event in reversed(heard) if isinstance(event, Retrieved))
+    )
 
 
 def _draw_examples(collection: Collection) -> None:
@@ -144,18 +193,26 @@ def _draw_examples(collection: Collection) -> None:
     with st.container(gap="xsmall"):
         for number, example in enumerate(_examples(collection)):
             st.button(
-                markdown.literal(example), key=f"example-{number}", icon=":material/search:", type="tertiary",
-                on_click=_ask, args=(example,),
-            )  # fmt: skip
+                markdown.literal(example),
+                key=f"example-{number}",
+                icon=":material/search:",
+                type="tertiary",
+                on_click=_ask,
+                args=(example,),
+            )
 
 
 def _examples(collection: Collection) -> list[str]:
     """Questions about the samples; of other collections, what their documents are called."""
     workspace = state.workspace()
-    if collection.name == SAMPLES and (questions := welcome.suggested_questions(workspace.settings.sample_questions)):
+    if collection.name == SAMPLES and (
+        questions := welcome.suggested_questions(workspace.settings.sample_questions)
+    ):
         return questions[:3]
     documents = workspace.library.documents(state.owner(), collection.name)
-    titles = (one.title or re.sub(r"[-_]+", " ", Path(one.name).stem) for one in documents if one.chunks)
+    titles = (
+        one.title or re.sub(r"[-_]+", " ", Path(one.name).stem) for one in documents if one.chunks
+    )
     return list(dict.fromkeys(titles))[:3]
 
 

@@ -41,7 +41,9 @@ def choose(name: str) -> None:
 
 
 def draw_choice(known: Sequence[QuestionSet], collection: Collection) -> QuestionSet:
-    """The set to look at (there is at least one), as `?set=` in the address, and what can be done with it."""
+    """The set to look at (there is at least one), as `?set=` in the address, and what can be done
+    with it.
+    """
     names = [one.name for one in sorted(known, key=lambda one: one.collection != collection.name)]
     if st.session_state.get(_NEXT) in names:
         st.session_state[_CHOSEN] = st.session_state.pop(_NEXT)
@@ -55,9 +57,14 @@ def draw_choice(known: Sequence[QuestionSet], collection: Collection) -> Questio
             dialogs.ask(st.session_state["question-set-menu"], chosen)
 
         st.menu_button(
-            "Manage", list(_ACTIONS), format_func=lambda action: f"{_ACTIONS[action]} {action}", on_click=manage,
-            key="question-set-menu", icon=":material/quiz:", help="Rename or delete this question set",
-        )  # fmt: skip
+            "Manage",
+            list(_ACTIONS),
+            format_func=lambda action: f"{_ACTIONS[action]} {action}",
+            on_click=manage,
+            key="question-set-menu",
+            icon=":material/quiz:",
+            help="Rename or delete this question set",
+        )
     _draw_origin(chosen, collection)
     match dialogs.asked():
         case (str(action), QuestionSet() as subject) if action == _RENAME:
@@ -73,11 +80,18 @@ def _draw_origin(chosen: QuestionSet, collection: Collection) -> None:
         made_for += f", made for the collection {markdown.literal(chosen.collection)}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"{made_for}.", width="content")
-        there = any(one.name == chosen.collection for one in state.workspace().library.collections(state.owner()))
+        there = any(
+            one.name == chosen.collection
+            for one in state.workspace().library.collections(state.owner())
+        )
         if there and chosen.collection != collection.name:
             label = f"Look at {markdown.literal(chosen.collection)}"
             st.button(
-                label, key="question-set-collection", type="tertiary", on_click=collections.choose, args=(chosen.collection,)
+                label,
+                key="question-set-collection",
+                type="tertiary",
+                on_click=collections.choose,
+                args=(chosen.collection,),
             )
 
 
@@ -99,8 +113,9 @@ def _rename(chosen: QuestionSet) -> None:
 @st.dialog("Delete the question set?", on_dismiss=dialogs.close)
 def _delete(chosen: QuestionSet) -> None:
     st.markdown(
-        f"**{markdown.literal(chosen.name)}** goes with {figures.count(chosen.questions, 'question')} and all its measurements. "
-        "Documents stay. This cannot be undone."
+        f"**{markdown.literal(chosen.name)}** goes with"
+        f" {figures.count(chosen.questions, 'question')} and all its measurements. Documents stay."
+        " This cannot be undone."
     )
     if dialogs.confirm("delete-set", "Delete"):
         try:
@@ -117,7 +132,9 @@ def draw_editor(collection: Collection, chosen: QuestionSet) -> None:
     library, owner = state.workspace().library, state.owner()
     questions = library.questions.questions(owner, chosen.id)
     label = f"Questions ({figures.count(len(questions))})"
-    with st.expander(label, expanded=not questions, icon=":material/edit_note:", key=f"questions-of-{chosen.id}"):
+    with st.expander(
+        label, expanded=not questions, icon=":material/edit_note:", key=f"questions-of-{chosen.id}"
+    ):
         _draw_table(collection, chosen, questions)
         if questions:
             _draw_exports(chosen, questions)
@@ -125,8 +142,9 @@ def draw_editor(collection: Collection, chosen: QuestionSet) -> None:
         some = ", ".join(markdown.literal(name) for name in unknown[:_NAMED])
         more = f" and {figures.count(len(unknown) - _NAMED)} more" if len(unknown) > _NAMED else ""
         st.warning(
-            f"{figures.count(len(unknown), 'expected document')} not in {markdown.literal(collection.name)}: {some}{more}. "
-            "They count as not found; correct the names, or choose the collection that the set was made for.",
+            f"{figures.count(len(unknown), 'expected document')} not in"
+            f" {markdown.literal(collection.name)}: {some}{more}. They count as not found; correct"
+            " the names, or choose the collection that the set was made for.",
             icon=":material/warning:",
         )
 
@@ -146,15 +164,26 @@ def _draw_table(collection: Collection, chosen: QuestionSet, questions: Sequence
         column_config={
             "question": columns.TextColumn("Question", width="large", required=True),
             "expected": columns.MultiselectColumn(
-                "Expected documents", width="large", options=names[:_OFFERED], accept_new_options=True,
-                help="Documents that answer it, by name. One that answers better than others gets a grade, as in `name=2`.",
+                "Expected documents",
+                width="large",
+                options=names[:_OFFERED],
+                accept_new_options=True,
+                help=(
+                    "Documents that answer it, by name. One that answers better than others gets a"
+                    " grade, as in `name=2`."
+                ),
             ),
         },
-    )  # fmt: skip
-    st.caption("Add a row at the end; select rows at the left to delete them. Rows can be pasted from a spreadsheet.")
+    )
+    st.caption(
+        "Add a row at the end; select rows at the left to delete them. Rows can be pasted from a"
+        " spreadsheet."
+    )
     if st.button("Save the questions", key="save-questions", icon=":material/save:"):
         try:
-            state.workspace().library.questions.replace_questions(state.owner(), chosen.id, questions_of(edited))
+            state.workspace().library.questions.replace_questions(
+                state.owner(), chosen.id, questions_of(edited)
+            )
         except AgentkitError as error:
             st.error(markdown.literal(str(error)), icon=":material/error:")
             return
@@ -166,27 +195,46 @@ def _draw_exports(chosen: QuestionSet, questions: Sequence[Question]) -> None:
     with st.container(horizontal=True):
         for ending, kind, write in (("csv", "CSV", to_csv), ("jsonl", "JSON lines", to_json_lines)):
             st.download_button(
-                f"Export {kind}", partial(write, questions), file_name=file_name(chosen.name, f".{ending}"),
-                mime="text/csv" if ending == "csv" else "application/jsonl", key=f"export-set-{ending}",
-                icon=":material/download:", on_click="ignore", type="tertiary",
-            )  # fmt: skip
+                f"Export {kind}",
+                partial(write, questions),
+                file_name=file_name(chosen.name, f".{ending}"),
+                mime="text/csv" if ending == "csv" else "application/jsonl",
+                key=f"export-set-{ending}",
+                icon=":material/download:",
+                on_click="ignore",
+                type="tertiary",
+            )
 
 
 def table(questions: Sequence[Question]) -> pandas.DataFrame:
-    """The questions as the editor shows them: `question` and `expected`, a list of what `question_files.written` makes."""
+    """The questions as the editor shows them: `question` and `expected`, a list of what
+    `question_files.written` makes.
+    """
     import pandas
 
     return pandas.DataFrame(
-        {"question": [one.text for one in questions], "expected": [entries(one) for one in questions]}, dtype=object
+        {
+            "question": [one.text for one in questions],
+            "expected": [entries(one) for one in questions],
+        },
+        dtype=object,
     )
 
 
 def questions_of(frame: pandas.DataFrame) -> list[Question]:
-    """The questions of the editor's table, empty rows left out; raises ConfigError that names the row."""
+    """The questions of the editor's table, empty rows left out; raises ConfigError that names the
+    row.
+    """
     found: list[Question] = []
-    for number, (text, expected) in enumerate(zip(frame.question, frame.expected, strict=True), start=1):
+    for number, (text, expected) in enumerate(
+        zip(frame.question, frame.expected, strict=True), start=1
+    ):
         asked = text if isinstance(text, str) else ""  # a cell that nobody filled is None or NaN
-        names = [] if expected is None or isinstance(expected, float) else [str(name) for name in expected]
+        names = (
+            []
+            if expected is None or isinstance(expected, float)
+            else [str(name) for name in expected]
+        )
         if asked.strip() or names:
             try:
                 found.append(question_of(asked, names))

@@ -1,4 +1,6 @@
-"""What a question set scored: every measurement in a table, two of them compared, and what became of each question."""
+"""What a question set scored: every measurement in a table, two of them compared, and what became
+of each question.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,22 @@ if TYPE_CHECKING:
     import pandas
 
 _NAMES = {
-    "ndcg_10": "nDCG@10", "recall_1": "Recall@1", "recall_5": "Recall@5", "recall_10": "Recall@10", "recall_100": "Recall@100",
-    "mrr_10": "MRR@10", "hit_rate": "Hit rate",
-}  # fmt: skip
+    "ndcg_10": "nDCG@10",
+    "recall_1": "Recall@1",
+    "recall_5": "Recall@5",
+    "recall_10": "Recall@10",
+    "recall_100": "Recall@100",
+    "mrr_10": "MRR@10",
+    "hit_rate": "Hit rate",
+}
 _ABOUT = {
-    "ndcg_10": "How good the order of the first 10 documents is, by grade; 1 is the best there can be.",
+    "ndcg_10": (
+        "How good the order of the first 10 documents is, by grade; 1 is the best there can be."
+    ),
     "recall_10": "Share of the expected documents that are among the first 10.",
-    "recall_100": "Share of the expected documents that are among the documents of the first 100 passages.",
+    "recall_100": (
+        "Share of the expected documents that are among the documents of the first 100 passages."
+    ),
     "mrr_10": "One divided by the rank of the first expected document; 0 beyond rank 10.",
     "hit_rate": "Share of the questions for which a chat gets a passage of an expected document.",
 }
@@ -42,7 +53,9 @@ def compare_newest() -> None:
 
 
 def draw_results(chosen: QuestionSet) -> None:
-    """All that the set scored so far, newest first, and the comparison of two; nothing while there is none."""
+    """All that the set scored so far, newest first, and the comparison of two; nothing while there
+    is none.
+    """
     history = state.workspace().library.questions.history(state.owner(), chosen.id)
     if not history:
         if chosen.questions:
@@ -56,7 +69,9 @@ def draw_results(chosen: QuestionSet) -> None:
     _draw_questions(chosen, base, other)
 
 
-def _draw_pair(history: Sequence[Measurement], numbers: dict[str, int]) -> tuple[Measurement | None, Measurement]:
+def _draw_pair(
+    history: Sequence[Measurement], numbers: dict[str, int]
+) -> tuple[Measurement | None, Measurement]:
     """The measurement to look at, and the baseline that it is compared with, if there are two."""
     known = {one.id: one for one in history}
     if len(history) == 1:
@@ -73,8 +88,12 @@ def _draw_pair(history: Sequence[Measurement], numbers: dict[str, int]) -> tuple
         if st.session_state.get(key) not in known:
             st.session_state.pop(key, None)
     with st.container(horizontal=True, key="measurement-pair"):
-        base = st.selectbox("Baseline", list(known), index=1, format_func=label, key=_BASE, width=420)
-        other = st.selectbox("Compared with it", list(known), index=0, format_func=label, key=_OTHER, width=420)
+        base = st.selectbox(
+            "Baseline", list(known), index=1, format_func=label, key=_BASE, width=420
+        )
+        other = st.selectbox(
+            "Compared with it", list(known), index=0, format_func=label, key=_OTHER, width=420
+        )
     return (known[base] if base != other else None), known[other]
 
 
@@ -108,13 +127,28 @@ def _draw_figures(base: Measurement | None, other: Measurement) -> None:
             arrow: Literal["auto", "off"] = "off" if change in ("+0.000", "-0.000") else "auto"
             colour: Literal["normal", "off"] = "off" if arrow == "off" else "normal"
             value, about = f"{other.figures[name]:.3f}", _ABOUT[name]
-            st.metric(_NAMES[name], value, change, delta_color=colour, delta_arrow=arrow, help=about)
-        slower = f"{(other.figures['p50_s'] - base.figures['p50_s']) * 1_000:+,.0f} ms" if base else None
+            st.metric(
+                _NAMES[name], value, change, delta_color=colour, delta_arrow=arrow, help=about
+            )
+        slower = (
+            f"{(other.figures['p50_s'] - base.figures['p50_s']) * 1_000:+,.0f} ms" if base else None
+        )
         about = "Median time of a search with these settings."
-        st.metric("Median time", f"{other.figures['p50_s'] * 1_000:,.0f} ms", slower, delta_color="inverse", help=about)
+        st.metric(
+            "Median time",
+            f"{other.figures['p50_s'] * 1_000:,.0f} ms",
+            slower,
+            delta_color="inverse",
+            help=about,
+        )
 
 
-def _draw_table(chosen: QuestionSet, history: Sequence[Measurement], numbers: dict[str, int], base: Measurement | None) -> None:
+def _draw_table(
+    chosen: QuestionSet,
+    history: Sequence[Measurement],
+    numbers: dict[str, int],
+    base: Measurement | None,
+) -> None:
     frame = table(history, numbers, base)
     columns = st.column_config
     st.dataframe(
@@ -137,22 +171,33 @@ def _draw_table(chosen: QuestionSet, history: Sequence[Measurement], numbers: di
     _draw_export("measurements", f"{chosen.name} measurements", frame)
 
 
-def table(history: Sequence[Measurement], numbers: dict[str, int], base: Measurement | None) -> pandas.DataFrame:
+def table(
+    history: Sequence[Measurement], numbers: dict[str, int], base: Measurement | None
+) -> pandas.DataFrame:
     """The measurements as a table for people; times are aware, in UTC."""
     import pandas
 
     versions = _versions({one.collection for one in history})
     rows = [
         {
-            "No.": numbers[one.id], "Settings": parts.in_words(one.options), "nDCG@10": one.figures["ndcg_10"],
-            "Change": one.figures["ndcg_10"] - base.figures["ndcg_10"] if base and one.id != base.id else None,
+            "No.": numbers[one.id],
+            "Settings": parts.in_words(one.options),
+            "nDCG@10": one.figures["ndcg_10"],
+            "Change": (
+                one.figures["ndcg_10"] - base.figures["ndcg_10"]
+                if base and one.id != base.id
+                else None
+            ),
             **{name: one.figures[key] for key, name in _NAMES.items() if key != "ndcg_10"},
-            "Median ms": one.figures["p50_s"] * 1_000, "95 % ms": one.figures["p95_s"] * 1_000,
-            "Collection": one.collection, "Version": versions.get(one.version_id, "removed since"),
-            "Questions": int(one.figures["questions"]), "Measured": pandas.Timestamp(one.created_at, tz="UTC"),
+            "Median ms": one.figures["p50_s"] * 1_000,
+            "95 % ms": one.figures["p95_s"] * 1_000,
+            "Collection": one.collection,
+            "Version": versions.get(one.version_id, "removed since"),
+            "Questions": int(one.figures["questions"]),
+            "Measured": pandas.Timestamp(one.created_at, tz="UTC"),
         }
         for one in history
-    ]  # fmt: skip
+    ]
     return pandas.DataFrame(rows)
 
 
@@ -165,44 +210,80 @@ def _draw_questions(chosen: QuestionSet, base: Measurement | None, other: Measur
     label = "Question by question"
     if base:
         counts = Counter(frame["Change"])
-        label += ": " + ", ".join(f"{figures.count(counts[change])} {change}" for change in _CHANGES)
+        label += ": " + ", ".join(
+            f"{figures.count(counts[change])} {change}" for change in _CHANGES
+        )
     with st.expander(label, icon=":material/list:", key=f"by-question-{chosen.id}"):
         if base and len(frame) < max(len(before), len(now)):
-            st.caption(f"The set was changed in between: {figures.count(len(frame), 'question')} in both are compared.")
+            st.caption(
+                f"The set was changed in between: {figures.count(len(frame), 'question')} in both"
+                " are compared."
+            )
         if base:
             names = ["all", *_CHANGES]
-            show = st.segmented_control("Show", names, default="all", required=True, key="by-question-show", wrap=True)
+            show = st.segmented_control(
+                "Show", names, default="all", required=True, key="by-question-show", wrap=True
+            )
             frame = frame if show == "all" else frame[frame["Change"] == show]
         st.dataframe(
-            frame, hide_index=True, placeholder="not found", key="by-question", alt="Ranks of the expected documents by question",
+            frame,
+            hide_index=True,
+            placeholder="not found",
+            key="by-question",
+            alt="Ranks of the expected documents by question",
             column_config={
                 "Question": st.column_config.TextColumn(width="large"),
                 "Expected documents": st.column_config.TextColumn(width="medium"),
-                **{name: st.column_config.NumberColumn(format="%.3f") for name in frame.columns if name.startswith("nDCG")},
+                **{
+                    name: st.column_config.NumberColumn(format="%.3f")
+                    for name in frame.columns
+                    if name.startswith("nDCG")
+                },
             },
-        )  # fmt: skip
+        )
         st.caption("The rank is that of the first expected document, by its best passage.")
         _draw_export("by-question", f"{chosen.name} by question", frame)
 
 
-def by_question(before: Sequence[QuestionResult], now: Sequence[QuestionResult]) -> pandas.DataFrame:
-    """A row for each question of `now`, or, when there is a `before`, for each that is in both, with what changed."""
+def by_question(
+    before: Sequence[QuestionResult], now: Sequence[QuestionResult]
+) -> pandas.DataFrame:
+    """A row for each question of `now`, or, when there is a `before`, for each that is in both,
+    with what changed.
+    """
     import pandas
 
     if not before:
-        rows = [{**_asked(one), "Rank": one.best_rank, "nDCG@10": one.ndcg_10, "Hit": one.hit} for one in now]
+        rows = [
+            {**_asked(one), "Rank": one.best_rank, "nDCG@10": one.ndcg_10, "Hit": one.hit}
+            for one in now
+        ]
         return pandas.DataFrame(rows).astype({"Rank": "Int64"})
     old = {one.question: one for one in before}
     pairs = [(old[one.question], one) for one in now if one.question in old]
-    columns = ["Question", "Expected documents", "Change", "Rank before", "Rank after", "nDCG@10 before", "nDCG@10 after"]
+    columns = [
+        "Question",
+        "Expected documents",
+        "Change",
+        "Rank before",
+        "Rank after",
+        "nDCG@10 before",
+        "nDCG@10 after",
+    ]
     rows = [
         {
-            **_asked(after), "Change": _change(earlier, after), "Rank before": earlier.best_rank, "Rank after": after.best_rank,
-            "nDCG@10 before": earlier.ndcg_10, "nDCG@10 after": after.ndcg_10,
+            **_asked(after),
+            "Change": _change(earlier, after),
+            "Rank before": earlier.best_rank,
+            "Rank after": after.best_rank,
+            "nDCG@10 before": earlier.ndcg_10,
+            "nDCG@10 after": after.ndcg_10,
         }
         for earlier, after in pairs
-    ]  # fmt: skip
-    return pandas.DataFrame(rows, columns=columns).astype({"Rank before": "Int64", "Rank after": "Int64"})
+    ]
+    return pandas.DataFrame(rows, columns=columns).astype(
+        {"Rank before": "Int64", "Rank after": "Int64"}
+    )
 
 
 def _asked(result: QuestionResult) -> dict[str, str]:
@@ -210,9 +291,12 @@ def _asked(result: QuestionResult) -> dict[str, str]:
 
 
 def _change(before: QuestionResult, after: QuestionResult) -> str:
-    """By nDCG, and where that is the same by the rank of the first expected document, which may be beyond 10."""
+    """By nDCG, and where that is the same by the rank of the first expected document, which may be
+    beyond 10.
+    """
     old, new = (
-        (round(one.ndcg_10, 9), -(one.best_rank if one.best_rank is not None else float("inf"))) for one in (before, after)
+        (round(one.ndcg_10, 9), -(one.best_rank if one.best_rank is not None else float("inf")))
+        for one in (before, after)
     )
     return "same" if new == old else "better" if new > old else "worse"
 
@@ -226,14 +310,21 @@ def _versions(collections: set[str]) -> dict[str, str]:
         except AgentkitError:
             continue
         for one in listed:
-            found[one.version.id] = f"{one.version.embedder}, {figures.count(one.version.max_tokens)} tokens" + (
-                f", overlap {figures.count(one.version.overlap)}" if one.version.overlap else ""
+            found[one.version.id] = (
+                f"{one.version.embedder}, {figures.count(one.version.max_tokens)} tokens"
+                + (f", overlap {figures.count(one.version.overlap)}" if one.version.overlap else "")
             )
     return found
 
 
 def _draw_export(key: str, name: str, frame: pandas.DataFrame) -> None:
     st.download_button(
-        "Export CSV", lambda: table_csv(frame), file_name=file_name(name, ".csv"), mime="text/csv", key=f"export-{key}",
-        icon=":material/download:", on_click="ignore", type="tertiary",
-    )  # fmt: skip
+        "Export CSV",
+        lambda: table_csv(frame),
+        file_name=file_name(name, ".csv"),
+        mime="text/csv",
+        key=f"export-{key}",
+        icon=":material/download:",
+        on_click="ignore",
+        type="tertiary",
+    )

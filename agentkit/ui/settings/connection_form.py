@@ -33,16 +33,24 @@ def edit(connection: Connection, known: Sequence[Connection]) -> None:
     """Ask for a connection; a new one may not have the name of one that is known."""
     new = not connection.name
     kind = st.segmented_control(
-        "Kind of server", list(_KINDS), format_func=_KINDS.__getitem__, key="connection-kind",
-        default=connection.kind, required=True,
+        "Kind of server",
+        list(_KINDS),
+        format_func=_KINDS.__getitem__,
+        key="connection-kind",
+        default=connection.kind,
+        required=True,
         help="OpenAI itself, Ollama, vLLM, llama.cpp, LM Studio and most others, also Azure's "
         "addresses that end in /openai/v1, are OpenAI-compatible.",
-    )  # fmt: skip
+    )
     with st.form("connection", border=False):
         name = st.text_input(
-            "Name", key="connection-name", value=connection.name, max_chars=60,
-            placeholder="Our server", disabled=not new,
-        )  # fmt: skip
+            "Name",
+            key="connection-name",
+            value=connection.name,
+            max_chars=60,
+            placeholder="Our server",
+            disabled=not new,
+        )
         filled = _azure_fields(connection) if kind == "azure" else _fields(connection)
         _draw_sizes(connection)
         saved = st.form_submit_button("Save", type="primary", key="save-connection")
@@ -63,9 +71,11 @@ Filled = tuple[Connection, str, bool]
 
 def _fields(connection: Connection) -> Filled:
     address = st.text_input(
-        "Address", key="connection-address", value=connection.base_url,
+        "Address",
+        key="connection-address",
+        value=connection.base_url,
         placeholder="https://api.openai.com/v1",
-    )  # fmt: skip
+    )
     key, forget = _key_fields(connection)
     about = "Empty: the first that the server lists."
     models = _names("Models", "models", connection.models, about, "gpt-5-mini")
@@ -81,14 +91,19 @@ def _fields(connection: Connection) -> Filled:
 
 def _azure_fields(connection: Connection) -> Filled:
     endpoint = st.text_input(
-        "Endpoint", key="connection-address", value=connection.base_url,
+        "Endpoint",
+        key="connection-address",
+        value=connection.base_url,
         placeholder="https://our-name.openai.azure.com",
         help="The target address of a deployment, as Azure's portal shows it, works as well.",
-    )  # fmt: skip
+    )
     version = st.text_input(
-        "API version", key="connection-api-version", value=connection.api_version,
-        placeholder="2024-10-21", help="Empty when the address names it.",
-    )  # fmt: skip
+        "API version",
+        key="connection-api-version",
+        value=connection.api_version,
+        placeholder="2024-10-21",
+        help="Empty when the address names it.",
+    )
     key, forget = _key_fields(connection)
     about = "As they are called in Azure's portal, which need not be the names of their models."
     models = _names("Deployments", "models", connection.models, about, "our-gpt-5-mini")
@@ -116,9 +131,12 @@ def _names(
     label: str, key: str, names: Sequence[str], about: str, example: str | None = None
 ) -> tuple[str, ...]:
     text = st.text_area(
-        f"{label}, one a line", key=f"connection-{key}", value="\n".join(names),
-        placeholder=example, help=about,
-    )  # fmt: skip
+        f"{label}, one a line",
+        key=f"connection-{key}",
+        value="\n".join(names),
+        placeholder=example,
+        help=about,
+    )
     return tuple(text.splitlines())
 
 
@@ -147,12 +165,20 @@ def _save(connection: Connection, name: str, filled: Filled) -> None:
         stored = save_connection(
             state.workspace().settings,
             Connection(
-                name, given.base_url, key or kept, given.models, "saved", given.embedding_models,
-                given.reranker_models, given.kind, given.api_version,
-                connection.contexts, connection.dimensions,
+                name,
+                given.base_url,
+                key or kept,
+                given.models,
+                "saved",
+                given.embedding_models,
+                given.reranker_models,
+                given.kind,
+                given.api_version,
+                connection.contexts,
+                connection.dimensions,
             ),
             key_entered=bool(key),
-        )  # fmt: skip
+        )
     except AgentkitError as error:
         st.error(markdown.literal(str(error)), icon=":material/error:")
         return

@@ -29,7 +29,9 @@ def begin(connection: Connection) -> None:
         keep_found(settings, found.found_of(connection))
         return found
 
-    with state.workspace().counted(state.owner(), TESTER, "test"):  # the run hears what is heard here
+    with state.workspace().counted(
+        state.owner(), TESTER, "test"
+    ):  # the run hears what is heard here
         run = runs.start(work, kind=KIND, title=connection.name, owner=state.owner())
     st.session_state[_key(connection.name)] = run
 
@@ -66,9 +68,13 @@ def _draw_waiting(name: str, address: str, run: Run[Probe]) -> None:
         st.markdown(f":material/hourglass_top: {text}", width="stretch")
         label = "Cancelling" if run.stopping else "Cancel"
         st.button(
-            label, key=f"cancel-{name}", icon=":material/stop_circle:", type="tertiary",
-            on_click=run.stop, disabled=run.stopping,
-        )  # fmt: skip
+            label,
+            key=f"cancel-{name}",
+            icon=":material/stop_circle:",
+            type="tertiary",
+            on_click=run.stop,
+            disabled=run.stopping,
+        )
 
 
 def draw_probe(result: Probe) -> None:

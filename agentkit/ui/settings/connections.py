@@ -32,15 +32,20 @@ def draw_connections() -> None:
     with st.container(border=True, gap="xsmall"):
         st.markdown(":material/offline_bolt: **Offline**")
         st.caption(
-            "Always there, free, on this machine. It is no language model: it quotes the sentences of your documents that answer."
+            "Always there, free, on this machine. It is no language model: it quotes the sentences"
+            " of your documents that answer."
         )
     for connection in known:
         _draw_connection(connection)
     with st.container(horizontal=True):
         st.button(
-            "Add a connection", key="add-connection", icon=":material/add:", type="primary",
-            on_click=dialogs.ask, args=("Edit", Connection("", "")),
-        )  # fmt: skip
+            "Add a connection",
+            key="add-connection",
+            icon=":material/add:",
+            type="primary",
+            on_click=dialogs.ask,
+            args=("Edit", Connection("", "")),
+        )
         if st.button("Find local servers", key="find-servers", icon=":material/radar:"):
             with st.spinner("Asking the usual ports of this machine"):
                 st.session_state[_FOUND] = discover()
@@ -58,9 +63,12 @@ def _draw_connection(connection: Connection) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f":material/dns: **{markdown.literal(name)}**", width="stretch")
             st.button(
-                "Test", key=f"test-{name}", icon=":material/network_check:",
-                on_click=connection_test.begin, args=(connection,),
-            )  # fmt: skip
+                "Test",
+                key=f"test-{name}",
+                icon=":material/network_check:",
+                on_click=connection_test.begin,
+                args=(connection,),
+            )
             if connection.source == "saved":
                 icon, about = ":material/more_horiz:", f"Edit or delete {markdown.literal(name)}"
                 menu = f"menu-{name}"
@@ -103,14 +111,17 @@ def _draw_found(known: Sequence[Connection]) -> None:
         return
     if not found:
         st.info(
-            "No model server answers on this machine. Start Ollama, LM Studio, vLLM or llama.cpp and look again, "
-            "or add a connection by its address.",
+            "No model server answers on this machine. Start Ollama, LM Studio, vLLM or llama.cpp"
+            " and look again, or add a connection by its address.",
             icon=":material/search_off:",
         )
     addresses = {connection.base_url for connection in known}
     for connection in found:
         with st.container(horizontal=True, vertical_alignment="center", border=True):
-            where = f"{markdown.literal(without_login(connection.base_url))}, {figures.count(len(connection.models), 'model')}"
+            where = (
+                f"{markdown.literal(without_login(connection.base_url))},"
+                f" {figures.count(len(connection.models), 'model')}"
+            )
             st.markdown(f"**{markdown.literal(connection.name)}** at {where}", width="stretch")
             if connection.base_url in addresses:
                 st.caption("in the list already", width="content")

@@ -30,10 +30,14 @@ def draw_default() -> None:
         return labels[model_id] if model_id else f"The first in this list: {first.label}"
 
     st.selectbox(
-        "Model of new chats", ["", *labels], format_func=shown, key=_KEY, on_change=_choose,
+        "Model of new chats",
+        ["", *labels],
+        format_func=shown,
+        key=_KEY,
+        on_change=_choose,
         disabled=given is not None,
         help="Each chat can have another one, chosen below its question.",
-    )  # fmt: skip
+    )
     if given:
         st.caption(f"Set by {markdown.literal(given)}, which wins over a choice here.")
     if chosen and chosen not in labels:

@@ -18,7 +18,9 @@ _PACKAGES = ("streamlit", "duckdb", "torch", "hnswlib", "tantivy", "openai", "py
 
 
 def draw_tools() -> None:
-    """A row for each tool of one's own: whether it runs unasked, with a button that takes that back."""
+    """A row for each tool of one's own: whether it runs unasked, with a button that takes that
+    back.
+    """
     settings = state.workspace().settings
     allowed = AllowedTools(settings.data)
     try:
@@ -39,7 +41,11 @@ def draw_tools() -> None:
 
 def _draw_tool(name: str, effects: str | None, allowed: AllowedTools | None) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        told = "runs without asking: it changes nothing" if effects == "none" else "asks before it runs"
+        told = (
+            "runs without asking: it changes nothing"
+            if effects == "none"
+            else "asks before it runs"
+        )
         if allowed is not None:
             told = "runs without asking: you always allow it"
         elif effects is None:
@@ -55,8 +61,9 @@ def draw_store() -> None:
     workspace = state.workspace()
     st.markdown(f"Data folder: **{markdown.literal(str(workspace.settings.data.resolve()))}**")
     st.caption(
-        f"Database {figures.size(workspace.database.bytes())} · embedder {markdown.literal(workspace.library.embedder.name)} · "
-        "the folder is chosen with the environment variable AGENTKIT\\_DATA"
+        f"Database {figures.size(workspace.database.bytes())} · embedder"
+        f" {markdown.literal(workspace.library.embedder.name)} · the folder is chosen with the"
+        " environment variable AGENTKIT\\_DATA"
     )
     with st.spinner("Checking the store"):
         try:
@@ -65,14 +72,22 @@ def draw_store() -> None:
             st.error(markdown.literal(str(error)), icon=":material/error:")
             return
     if not problems:
-        st.success("The database, the indexes and the originals agree.", icon=":material/check_circle:")
+        st.success(
+            "The database, the indexes and the originals agree.", icon=":material/check_circle:"
+        )
     for problem in problems:
-        st.error(f"{markdown.literal(problem.what)} **{markdown.literal(problem.advice)}**", icon=":material/error:")
+        st.error(
+            f"{markdown.literal(problem.what)} **{markdown.literal(problem.advice)}**",
+            icon=":material/error:",
+        )
 
 
 def draw_versions() -> None:
     """What is installed."""
-    found = [f"Python {platform.python_version()}", *(f"{name} {_version(name)}" for name in _PACKAGES)]
+    found = [
+        f"Python {platform.python_version()}",
+        *(f"{name} {_version(name)}" for name in _PACKAGES),
+    ]
     st.caption(" · ".join(found))
 
 

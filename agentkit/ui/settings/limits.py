@@ -46,17 +46,23 @@ LIMITS = {
         "Most tokens for a question", "tokens", "50,000", "The next call beyond it is not made."
     ),
     "run_dollars": Limit(
-        "Most money for a question", "US dollars", "0.50", "The next call beyond it is not made.",
+        "Most money for a question",
+        "US dollars",
+        "0.50",
+        "The next call beyond it is not made.",
         whole=False,
     ),
     "chat_tokens": Limit(
         "Most tokens in a chat", "tokens", "500,000", "A chat that reaches it answers no more."
     ),
     "chat_dollars": Limit(
-        "Most money in a chat", "US dollars", "5", "A chat that reaches it answers no more.",
+        "Most money in a chat",
+        "US dollars",
+        "5",
+        "A chat that reaches it answers no more.",
         whole=False,
     ),
-}  # fmt: skip
+}
 """By the name of the setting."""
 _DIALOG = "Limit"
 _GROUPED = re.compile(r"\d{1,3}([,\u202f\u00a0 _]\d{3})+(\.\d+)?")
@@ -97,9 +103,14 @@ def _draw_limit(name: str, limit: Limit, settings: Settings, given: str | None) 
         st.markdown(text, width="stretch")
         if not given:
             st.button(
-                "Change", key=f"change-{name}", type="tertiary", icon=":material/edit:",
-                help=f"Change: {limit.title.lower()}", on_click=dialogs.ask, args=(_DIALOG, name),
-            )  # fmt: skip
+                "Change",
+                key=f"change-{name}",
+                type="tertiary",
+                icon=":material/edit:",
+                help=f"Change: {limit.title.lower()}",
+                on_click=dialogs.ask,
+                args=(_DIALOG, name),
+            )
 
 
 def _draw_private_addresses(settings: Settings) -> None:
@@ -127,9 +138,10 @@ def _change(name: str, limit: Limit) -> None:
     with st.form("limit", border=False):
         text = st.text_input(
             limit.title if limit.unit in limit.title else f"{limit.title}, in {limit.unit}",
-            key="limit-value", value=written(value),
+            key="limit-value",
+            value=written(value),
             placeholder="no limit" if default is None else written(default),
-        )  # fmt: skip
+        )
         usual = in_force(default, limit.unit)
         empty = " Leave it empty for no limit." if default is None else ""
         st.caption(

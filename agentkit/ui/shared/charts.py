@@ -1,4 +1,6 @@
-"""The charts: with titles, units and a text for those who do not see them; the theme gives colours for light and dark."""
+"""The charts: with titles, units and a text for those who do not see them; the theme gives colours
+for light and dark.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
 
 HEIGHT = 300
 _BIN = 16
-_LEAST_BIN, _BARS = 8, 16  # tokens, and how many bars of a kind a histogram that compares has at most
+_LEAST_BIN, _BARS = (
+    8,
+    16,
+)  # tokens, and how many bars of a kind a histogram that compares has at most
 
 
 def draw_chunk_sizes(sizes: Sequence[int], most: int) -> None:
@@ -96,18 +101,28 @@ def _ordinal() -> altair.Axis:
 
 
 def draw_tokens(days: pandas.DataFrame) -> None:
-    """Tokens in and out by day, stacked; `days` has day (ISO text), prompt_tokens, completion_tokens."""
+    """Tokens in and out by day, stacked; `days` has day (ISO text), prompt_tokens,
+    completion_tokens.
+    """
     import altair as alt
 
     names = {"prompt_tokens": "Tokens in", "completion_tokens": "Tokens out"}
-    long = days[["day", *names]].rename(columns=names).melt("day", var_name="kind", value_name="tokens")
+    long = (
+        days[["day", *names]]
+        .rename(columns=names)
+        .melt("day", var_name="kind", value_name="tokens")
+    )
     chart = (
         alt.Chart(_labelled(long.assign(order=long.kind.eq("Tokens out"))), title="Tokens by day")
         .mark_bar()
         .encode(
             _days(days.day),
-            alt.Y("tokens:Q", title="Tokens", axis=alt.Axis(labelExpr="format(datum.value, '~s')")),  # 0, not 0k
-            alt.Color("kind:N", title=None, sort=list(names.values()), legend=alt.Legend(orient="bottom")),
+            alt.Y(
+                "tokens:Q", title="Tokens", axis=alt.Axis(labelExpr="format(datum.value, '~s')")
+            ),  # 0, not 0k
+            alt.Color(
+                "kind:N", title=None, sort=list(names.values()), legend=alt.Legend(orient="bottom")
+            ),
             alt.Order("order:O"),
             tooltip=[_tip("day", "Day"), _tip("kind", "Kind"), _tip("tokens", "Tokens", ",")],
         )
@@ -134,11 +149,18 @@ def draw_cost(days: pandas.DataFrame) -> None:
 
 
 def draw_latency(days: pandas.DataFrame) -> None:
-    """Seconds of a call by day; `days` has day (ISO text), p50_s, p95_s, both empty on days without calls."""
+    """Seconds of a call by day; `days` has day (ISO text), p50_s, p95_s, both empty on days without
+    calls.
+    """
     import altair as alt
 
     names = {"p50_s": "Median", "p95_s": "95 % within"}
-    long = days[["day", *names]].rename(columns=names).melt("day", var_name="kind", value_name="seconds").dropna()
+    long = (
+        days[["day", *names]]
+        .rename(columns=names)
+        .melt("day", var_name="kind", value_name="seconds")
+        .dropna()
+    )
     kinds = list(names.values())
     chart = (
         alt.Chart(_labelled(long), title="Time of a call by day")
@@ -146,26 +168,43 @@ def draw_latency(days: pandas.DataFrame) -> None:
         .encode(
             _days(days.day),
             alt.Y("seconds:Q", title="Seconds"),
-            alt.Color("kind:N", title=None, sort=kinds, legend=alt.Legend(orient="bottom", labelLimit=240, symbolType="stroke")),
+            alt.Color(
+                "kind:N",
+                title=None,
+                sort=kinds,
+                legend=alt.Legend(orient="bottom", labelLimit=240, symbolType="stroke"),
+            ),
             alt.StrokeDash("kind:N", title=None, sort=kinds),
             tooltip=[_tip("day", "Day"), _tip("kind", "Kind"), _tip("seconds", "Seconds", ".2f")],
         )
     )
     highest = figures.seconds(float(days.p95_s.max()))
-    text = f"Lines of the time of a call by day, {_span(days)}: median and 95th percentile, at most {highest}."
+    text = (
+        f"Lines of the time of a call by day, {_span(days)}: median and 95th percentile, at most"
+        f" {highest}."
+    )
     _draw(chart, text, "latency-by-day")
 
 
 def _draw(chart: altair.Chart, alt_text: str, key: str) -> None:
-    ink = "#bdb6a8" if st.context.theme.type == "dark" else "#57524a"  # Streamlit's own grey is too pale on our paper
+    ink = (
+        "#bdb6a8" if st.context.theme.type == "dark" else "#57524a"
+    )  # Streamlit's own grey is too pale on our paper
     words = {"labelColor": ink, "titleColor": ink}
-    room = {"left": 5, "top": 5, "right": 24, "bottom": 5}  # the label of the last day is wider than its bar
+    room = {
+        "left": 5,
+        "top": 5,
+        "right": 24,
+        "bottom": 5,
+    }  # the label of the last day is wider than its bar
     drawn = chart.properties(height=HEIGHT, padding=room).configure(axis=words, legend=words)
     st.altair_chart(drawn, width="stretch", alt=alt_text, key=key)
 
 
 def _days(days: Iterable[str]) -> Any:
-    """The axis of all these days. They are categories: as times, the browser would move them by its zone."""
+    """The axis of all these days. They are categories: as times, the browser would move them by its
+    zone.
+    """
     import altair as alt
 
     scale = alt.Scale(domain=_labels(days))
@@ -184,7 +223,11 @@ def _spread(sizes: Sequence[int]) -> str:
 def _tip(field: str, title: str, number: str = "") -> Any:
     import altair as alt
 
-    return alt.Tooltip(field, title=title, format=number) if number else alt.Tooltip(field, title=title)
+    return (
+        alt.Tooltip(field, title=title, format=number)
+        if number
+        else alt.Tooltip(field, title=title)
+    )
 
 
 def _labelled(rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -193,7 +236,11 @@ def _labelled(rows: pandas.DataFrame) -> pandas.DataFrame:
 
 def _labels(days: Iterable[str]) -> list[str]:
     found = [date.fromisoformat(day) for day in days]
-    return [f"{day.day} {day:%b}" if day.year == date.today().year else f"{day.day} {day:%b %Y}" for day in found]  # noqa: DTZ011
+    this_year = date.today().year  # noqa: DTZ011
+    return [
+        f"{day.day} {day:%b}" if day.year == this_year else f"{day.day} {day:%b %Y}"
+        for day in found
+    ]
 
 
 def _span(days: pandas.DataFrame) -> str:

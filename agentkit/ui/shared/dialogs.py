@@ -1,4 +1,6 @@
-"""Which dialog is open. It is kept in the session, so that an ingest that ends meanwhile does not close it."""
+"""Which dialog is open. It is kept in the session, so that an ingest that ends meanwhile does not
+close it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def close() -> None:
 
 
 def confirm(key: str, label: str, icon: str = ":material/delete:", other: str = "Keep") -> bool:
-    """The two buttons under a question, `label` to do it and `other` to leave it; True when it is to be done."""
+    """The two buttons under a question, `label` to do it and `other` to leave it; True when it is
+    to be done.
+    """
     with st.container(horizontal=True):
         sure = st.button(label, key=key, type="primary", icon=icon)
         st.button(other, key=f"{key}-not", on_click=close)

@@ -1,4 +1,6 @@
-"""Narrowing a search, in the retrieval lab and in chats: by document, file type, tag, day and page."""
+"""Narrowing a search, in the retrieval lab and in chats: by document, file type, tag, day and
+page.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ _WRITTEN = "filters-in-address"
 
 
 def draw_filters(collection: Collection) -> Scope:
-    """What of the collection is searched, chosen in a popover whose label counts the filters in force.
+    """What of the collection is searched, chosen in a popover whose label counts the filters in
+    force.
 
     The filters stand in the address, under their names; what makes no sense there is left out.
     """
@@ -32,7 +35,11 @@ def draw_filters(collection: Collection) -> Scope:
     values = {name: st.session_state.get(f"{key}-{name}") for name in _CLEARED}
     active = sum(bool(value) for value in values.values())
     with st.container(horizontal=True, vertical_alignment="center", width="content"):
-        with st.popover(f"Filters ({active})" if active else "Filters", icon=":material/filter_alt:", key=f"{key}-popover"):
+        with st.popover(
+            f"Filters ({active})" if active else "Filters",
+            icon=":material/filter_alt:",
+            key=f"{key}-popover",
+        ):
             scope = draw_fields(collection, key)
         if active:
             st.button(
@@ -48,7 +55,9 @@ def draw_filters(collection: Collection) -> Scope:
 
 
 def _read_address(key: str) -> None:
-    """Take the filters of an address that was opened; one that was written here is known already."""
+    """Take the filters of an address that was opened; one that was written here is known
+    already.
+    """
     given = _in_address()
     if given and given != st.session_state.get(_WRITTEN):
         fill(key, {name: value for name, values in given.items() if (value := _read(name, values))})
@@ -85,8 +94,15 @@ def _read(name: str, values: Sequence[str]) -> object:
 
 
 _CLEARED: dict[str, Any] = {
-    "documents": [], "part": "", "types": [], "tags": [], "from": None, "to": None, "first": None, "last": None,
-}  # fmt: skip
+    "documents": [],
+    "part": "",
+    "types": [],
+    "tags": [],
+    "from": None,
+    "to": None,
+    "first": None,
+    "last": None,
+}
 """The fields of the filters, and what stands in each when it does not narrow."""
 
 
@@ -117,7 +133,10 @@ def fill(key: str, given: Mapping[str, Any]) -> None:
 
 def in_words(scope: Scope) -> str:
     """What is searched, in Markdown: `tea.md and 2 more, tag budget`; empty for everything."""
-    days = [(scope.added_from, "from"), (scope.added_before and scope.added_before - timedelta(days=1), "to")]
+    days = [
+        (scope.added_from, "from"),
+        (scope.added_before and scope.added_before - timedelta(days=1), "to"),
+    ]
     parts = [
         _names(scope.document_ids) if scope.document_ids is not None else "",
         " or ".join(map(_type_name, scope.media_types)),
@@ -130,7 +149,9 @@ def in_words(scope: Scope) -> str:
 
 
 def _names(ids: Sequence[str]) -> str:
-    """The first of these documents by its name, in Markdown, and how many more; only their number when it is gone."""
+    """The first of these documents by its name, in Markdown, and how many more; only their number
+    when it is gone.
+    """
     try:
         first = state.workspace().library.document(state.owner(), ids[0]).name if ids else ""
     except NotFound:
@@ -141,21 +162,40 @@ def _names(ids: Sequence[str]) -> str:
 
 
 def draw_fields(collection: Collection, key: str) -> Scope:
-    """The fields of the filters for this collection; `key` begins the keys of the widgets, which keep what is chosen."""
+    """The fields of the filters for this collection; `key` begins the keys of the widgets, which
+    keep what is chosen.
+    """
     library, owner = state.workspace().library, state.owner()
     ids = _draw_documents(collection, key)
-    types = _several("File types", f"{key}-types", library.media_types(owner, collection.name), _type_name)
-    tags = _several("Tags", f"{key}-tags", library.tags(owner, collection.name), str, "with any of them")
+    types = _several(
+        "File types", f"{key}-types", library.media_types(owner, collection.name), _type_name
+    )
+    tags = _several(
+        "Tags", f"{key}-tags", library.tags(owner, collection.name), str, "with any of them"
+    )
     with st.grid(2, min_column_width=130):
         since = _day("Added from", f"{key}-from")
         until = _day("Added to", f"{key}-to")
-        first = st.number_input("From page", min_value=1, value=None, step=1, key=f"{key}-first", persist_state="session")
-        last = st.number_input("To page", min_value=1, value=None, step=1, key=f"{key}-last", persist_state="session")
+        first = st.number_input(
+            "From page",
+            min_value=1,
+            value=None,
+            step=1,
+            key=f"{key}-first",
+            persist_state="session",
+        )
+        last = st.number_input(
+            "To page", min_value=1, value=None, step=1, key=f"{key}-last", persist_state="session"
+        )
     return Scope(
-        document_ids=ids, media_types=tuple(types), tags=tuple(tags), first_page=first, last_page=last,
+        document_ids=ids,
+        media_types=tuple(types),
+        tags=tuple(tags),
+        first_page=first,
+        last_page=last,
         added_from=times.begin(since) if since else None,
         added_before=times.begin(until + timedelta(days=1)) if until else None,
-    )  # fmt: skip
+    )
 
 
 def _draw_documents(collection: Collection, key: str) -> list[str] | None:
@@ -163,17 +203,40 @@ def _draw_documents(collection: Collection, key: str) -> list[str] | None:
     library, owner = state.workspace().library, state.owner()
     if collection.documents > _LISTED:
         about = "Only documents whose name, title or source contains this."
-        part = st.text_input("Documents", key=f"{key}-part", placeholder="All documents", help=about, persist_state="session")
-        return [one.id for one in library.documents(owner, collection.name, part.strip())] if part and part.strip() else None
+        part = st.text_input(
+            "Documents",
+            key=f"{key}-part",
+            placeholder="All documents",
+            help=about,
+            persist_state="session",
+        )
+        return (
+            [one.id for one in library.documents(owner, collection.name, part.strip())]
+            if part and part.strip()
+            else None
+        )
     names = {one.id: one.name for one in library.documents(owner, collection.name)}
     return _several("Documents", f"{key}-documents", list(names), names.__getitem__) or None
 
 
-def _several(label: str, key: str, options: Sequence[str], name: Callable[[str], str], about: str | None = None) -> list[str]:
+def _several(
+    label: str,
+    key: str,
+    options: Sequence[str],
+    name: Callable[[str], str],
+    about: str | None = None,
+) -> list[str]:
     """Some of the options; what is no longer there is no longer chosen."""
     st.session_state[key] = [one for one in st.session_state.get(key, ()) if one in options]
     return st.multiselect(
-        label, options, format_func=name, key=key, placeholder="All", help=about, disabled=not options, persist_state="session"
+        label,
+        options,
+        format_func=name,
+        key=key,
+        placeholder="All",
+        help=about,
+        disabled=not options,
+        persist_state="session",
     )
 
 
@@ -182,5 +245,7 @@ def _day(label: str, key: str) -> date | None:
 
 
 def _type_name(media_type: str) -> str:
-    ending = next((ending for ending, known in FORMATS.items() if known.media_type == media_type), "")
+    ending = next(
+        (ending for ending, known in FORMATS.items() if known.media_type == media_type), ""
+    )
     return ending[1:].upper() or media_type

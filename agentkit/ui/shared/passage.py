@@ -1,4 +1,6 @@
-"""Where a citation stands: its passage in the text around it, the sentence that the answer leans on, its page in the picture."""
+"""Where a citation stands: its passage in the text around it, the sentence that the answer leans
+on, its page in the picture.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from agentkit.retrieval import Library
 from agentkit.ui.shared.components import Part
 
 AROUND = 700  # characters of context on either side
-_ENOUGH = 0.5  # share of the answer's words that a sentence must have to count as the one it leans on
+_ENOUGH = (
+    0.5  # share of the answer's words that a sentence must have to count as the one it leans on
+)
 _FEW = 3  # words; a sentence with fewer in common is not one that the answer repeats
 _WORD = re.compile(r"\w+")
 _MARKER = re.compile(r"\[\d+(?:\s*,\s*\d+)*\]")
@@ -26,15 +30,20 @@ class Place:
 
     parts: list[Part]
     document: Literal["as cited", "changed", "deleted"] = "as cited"
-    """What became of the document; if it is not as cited, the passage is the citation's own copy, without text around."""
+    """What became of the document; if it is not as cited, the passage is the citation's own copy,
+    without text around.
+    """
     sentences: tuple[tuple[int, int], ...] = ()
-    """Spans of the marked sentences in the document's text; none when the document is not as cited."""
+    """Spans of the marked sentences in the document's text; none when the document is not as
+    cited.
+    """
 
 
 def find_place(
     library: Library, owner: str, citation: dict[str, Any], answer: str, nth: int | None = None
 ) -> Place:
-    """The passage within its document; from the citation's own copy when the document no longer has it.
+    """The passage within its document; from the citation's own copy when the document no longer has
+    it.
 
     Marked is what the answer says at the citation's marker: wherever it stands, or at its `nth`
     occurrence, counted from 0.
@@ -46,7 +55,11 @@ def find_place(
         text = library.text(owner, citation["document_id"])
     except NotFound:
         return Place(marked, "deleted")
-    start = int(citation["start"]) if text[citation["start"] : citation["end"]] == passage else text.find(passage)
+    start = (
+        int(citation["start"])
+        if text[citation["start"] : citation["end"]] == passage
+        else text.find(passage)
+    )
     if start < 0:
         return Place(marked, "changed")
     parts = [*_before(text, start), *marked, *_after(text, start + len(passage))]
@@ -72,7 +85,9 @@ def leaning(answer: str, marker: int, nth: int | None = None) -> str:
         places = [places[nth]]
     clean = "".join([*pieces, answer[at:]])
     return " ".join(
-        clean[start:end] for start, end in sentences(clean) if bisect_right(places, end) > bisect_right(places, start)
+        clean[start:end]
+        for start, end in sentences(clean)
+        if bisect_right(places, end) > bisect_right(places, start)
     )
 
 
@@ -88,7 +103,9 @@ def mark(passage: str, found: Iterable[tuple[int, int]]) -> list[Part]:
 
 
 def heading_at(library: Library, owner: str, document_id: str, at: int) -> str:
-    """The heading under which a character of a document's text stands; raises NotFound when it is gone."""
+    """The heading under which a character of a document's text stands; raises NotFound when it is
+    gone.
+    """
 
     def begins(number: int) -> int:
         (chunk,) = library.chunks(owner, document_id, number, 1)
@@ -99,8 +116,11 @@ def heading_at(library: Library, owner: str, document_id: str, at: int) -> str:
     return library.chunks(owner, document_id, number, 1)[0].heading if count else ""
 
 
-def page_span(library: Library, owner: str, document_id: str, page: int, span: tuple[int, int]) -> tuple[int, int]:
-    """Where a passage that begins on this page stands in the text of the page; raises NotFound when the document is gone.
+def page_span(
+    library: Library, owner: str, document_id: str, page: int, span: tuple[int, int]
+) -> tuple[int, int]:
+    """Where a passage that begins on this page stands in the text of the page; raises NotFound when
+    the document is gone.
 
     `span` is the passage's in the document's text.
     """
@@ -109,7 +129,8 @@ def page_span(library: Library, owner: str, document_id: str, page: int, span: t
         (chunk,) = library.chunks(owner, document_id, number, 1)
         return chunk.page or 0
 
-    # Pages ascend; the passage may be of another index version, or of none, which is why no chunk leads to the page.
+    # Pages ascend; the passage may be of another index version, or of none, which is why no chunk
+    # leads to the page.
     first = bisect_left(range(library.document(owner, document_id).chunks), page, key=page_of)
     (top,) = library.chunks(owner, document_id, first, 1)
     before = library.text(owner, document_id)[: top.start].rstrip()
@@ -118,7 +139,9 @@ def page_span(library: Library, owner: str, document_id: str, page: int, span: t
 
 
 def unwrapped(text: str) -> str:
-    """The lines of a page joined to paragraphs: where they broke on paper means nothing on a screen."""
+    """The lines of a page joined to paragraphs: where they broke on paper means nothing on a
+    screen.
+    """
     return re.sub(r"(?<!\n)\n(?!\n)", " ", text)
 
 
@@ -130,7 +153,14 @@ def quoted(passage: str, said: str) -> list[tuple[int, int]]:
     scored = []
     for start, end in sentences(passage):
         words = set(_WORD.findall(passage[start:end].lower()))
-        scored.append((len(words & wanted) / max(1, len(words)), len(words & wanted) / len(wanted), start, end))
+        scored.append(
+            (
+                len(words & wanted) / max(1, len(words)),
+                len(words & wanted) / len(wanted),
+                start,
+                end,
+            )
+        )
     few = min(_FEW, len(wanted)) / len(wanted)  # a heading of a word or two is no sentence
     whole = [(start, end) for own, share, start, end in scored if own >= 0.9 and share >= few]
     if whole:

@@ -15,7 +15,9 @@ PAGES = SHIPPED / "pages"
 """Where the pages are; links to them name them as `PAGES / "chat.py"`."""
 
 drawn = threading.Event()
-"""Set once somebody has seen a page: until then nothing heavy is loaded that would keep the page waiting."""
+"""Set once somebody has seen a page: until then nothing heavy is loaded that would keep the page
+waiting.
+"""
 
 _PAGE, _ELSEWHERE = "page", "comes-from-elsewhere"
 _lock = threading.Lock()
@@ -37,7 +39,9 @@ def open_with(opener: Callable[[Settings], Workspace]) -> None:
 
 
 def use(other: Workspace) -> None:
-    """Serve pages from this workspace, closing the one served so far; for tests and for embedding the app."""
+    """Serve pages from this workspace, closing the one served so far; for tests and for embedding
+    the app.
+    """
     close()
     with _lock:
         _opened.append(other)

@@ -1,4 +1,6 @@
-"""What stands around the pages: warm-up and shutdown, the health check, and errors that nobody expected."""
+"""What stands around the pages: warm-up and shutdown, the health check, and errors that nobody
+expected.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ FIRST_PAGE_S = 5.0  # a server that nobody looks at warms up all the same
 async def lifespan(app: object) -> AsyncIterator[None]:
     """Load the heavy libraries in the background from the start; close the workspace at the end."""
     if _is_open():
-        log.warning("AGENTKIT_OPEN is set: whoever reaches this server can read and delete everything.")
+        log.warning(
+            "AGENTKIT_OPEN is set: whoever reaches this server can read and delete everything."
+        )
     threading.Thread(target=_warm, name="agentkit-warm-up", daemon=True).start()
     yield
     await run_in_threadpool(state.close)
@@ -66,7 +70,8 @@ def show_error(error: Exception) -> bool:
     number = uuid.uuid4().hex[:8]
     log.error("error %s", number, exc_info=error)
     st.error(
-        f"Something went wrong that should not have. Reload the page; if it stays, look for error {number} in the log.",
+        "Something went wrong that should not have. Reload the page; if it stays, look for error"
+        f" {number} in the log.",
         icon=":material/error:",
     )
     return True

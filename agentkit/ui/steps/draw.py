@@ -1,4 +1,6 @@
-"""How what happens in a run looks: `draw(step)` for live and for stored runs alike, and a whole turn of a chat."""
+"""How what happens in a run looks: `draw(step)` for live and for stored runs alike, and a whole
+turn of a chat.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ PERSON, AGENT = ":material/person:", ":material/auto_stories:"
 
 
 def draw(step: Step, level: Level = "calls") -> None:
-    """One step as one small line, tools and code to unfold, an inner message as a quotation; what is no step draws nothing."""
+    """One step as one small line, tools and code to unfold, an inner message as a quotation; what
+    is no step draws nothing.
+    """
     kind_of(step).draw(step, level)
 
 
@@ -29,13 +33,17 @@ def describe(step: Step) -> str:
 
 
 def doing(step: Step) -> str:
-    """What is going on while this is the latest step, in a few words that do not change at every tick."""
+    """What is going on while this is the latest step, in a few words that do not change at every
+    tick.
+    """
     return kind_of(step).doing(step)
 
 
 def draw_steps(steps: Sequence[Step], level: Level = "calls") -> None:
     """All steps of a turn that this level shows."""
-    shown = [step for step in steps if level == "everything" or not kind_of(step).is_small_print(step)]
+    shown = [
+        step for step in steps if level == "everything" or not kind_of(step).is_small_print(step)
+    ]
     with st.container(border=True, gap="xsmall"):
         if not shown:
             st.caption("Nothing was done yet.")
@@ -46,7 +54,9 @@ def draw_steps(steps: Sequence[Step], level: Level = "calls") -> None:
 def draw_turn(turn: Turn, answer: Callable[[], None]) -> None:
     """A question, and below it whatever `answer` draws as the agents' side."""
     if turn.question:
-        with st.chat_message("You", avatar=PERSON):  # by another name than "user": its grey ground fits no theme
+        with st.chat_message(
+            "You", avatar=PERSON
+        ):  # by another name than "user": its grey ground fits no theme
             st.markdown(markdown.prose(turn.question.content))
             _draw_asked_with(turn.question)
     with st.chat_message("assistant", avatar=AGENT):
@@ -80,7 +90,10 @@ def _draw_asked_with(said: Said) -> None:
     if gone := said.extra.get("missing"):
         listed = ", ".join(markdown.literal(name) for name in gone)
         verb = "is" if len(gone) == 1 else "are"
-        st.warning(f"{listed} {verb} no longer there: the answer does not know what it said. "
-                   "Attach it once more if it matters.", icon=":material/attach_file_off:")
+        st.warning(
+            f"{listed} {verb} no longer there: the answer does not know what it said. "
+            "Attach it once more if it matters.",
+            icon=":material/attach_file_off:",
+        )
     if within := filters.in_words(asked.scope):
         st.caption(f":material/filter_alt: Only: {within}")

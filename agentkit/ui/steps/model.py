@@ -151,7 +151,9 @@ def _end(event: ModelReplied) -> str:
 
 
 def _draw_fields(parsed: ReplyParsed) -> None:
-    """What an agent keeps to itself, or tells only the program: fields that the others do not hear."""
+    """What an agent keeps to itself, or tells only the program: fields that the others do not
+    hear.
+    """
     fields = parsed.fields if isinstance(parsed.fields, dict) else {}
     words = {name: _in_words(value) for name, value in fields.items()}
     heard = parsed.content

@@ -1,4 +1,6 @@
-"""How a plan looks: its steps as a list, each with its state, and to unfold what it asked for and what came of it."""
+"""How a plan looks: its steps as a list, each with its state, and to unfold what it asked for and
+what came of it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ from agentkit.ui.steps.step import Level, Planned, Steps
 from agentkit.ui.steps.tools import draw_result
 from agentkit.ui.text import figures, markdown
 
-_THOUGHT, _SHOWN = 100, 300  # characters of what a step is for, and of arguments with the evidence put in
+_THOUGHT, _SHOWN = (
+    100,
+    300,
+)  # characters of what a step is for, and of arguments with the evidence put in
 _MOST_IN_PICTURE = 20  # steps
 _ICONS = {
     "waiting": ":material/schedule:",
@@ -81,7 +86,10 @@ def draw_plan(planned: Planned) -> None:
     how_far = "" if done == len(steps) else f", {done} of them done"
     who = markdown.literal(planned.made.agent or "The team")
     with st.container(gap="xsmall"):
-        st.markdown(f":material/checklist: :small[**{who}** planned {figures.count(len(steps), 'step')}{how_far}]")
+        st.markdown(
+            f":material/checklist: :small[**{who}** planned"
+            f" {figures.count(len(steps), 'step')}{how_far}]"
+        )
         if any(step["needs"] for step in steps) and len(steps) <= _MOST_IN_PICTURE:
             st.graphviz_chart(graph(steps, dark=st.context.theme.type == "dark"), width="content")
         for number, step in enumerate(steps):
@@ -89,14 +97,18 @@ def draw_plan(planned: Planned) -> None:
 
 
 def graph(steps: Sequence[dict[str, Any]], *, dark: bool) -> str:
-    """Which step waits for which, in Graphviz's language; the list below the picture says the same in words."""
+    """Which step waits for which, in Graphviz's language; the list below the picture says the same
+    in words.
+    """
     ink = "#bdb6a8" if dark else "#57524a"
     nodes = [f'"{step["label"]}";' for step in steps]
     edges = [f'"{need}" -> "{step["label"]}";' for step in steps for need in step["needs"]]
     return (
         "digraph { rankdir=LR; bgcolor=transparent; nodesep=0.12; ranksep=0.25; pad=0.02; "
-        'node [shape=box, style=rounded, width=0.45, height=0.28, margin="0.06,0.02", fontname="sans-serif", fontsize=10, '
-        f'color="{ink}", fontcolor="{ink}"]; edge [color="{ink}", arrowsize=0.5]; {" ".join([*nodes, *edges])} }}'
+        'node [shape=box, style=rounded, width=0.45, height=0.28, margin="0.06,0.02",'
+        ' fontname="sans-serif", fontsize=10, '
+        f'color="{ink}", fontcolor="{ink}"]; edge [color="{ink}", arrowsize=0.5];'
+        f" {' '.join([*nodes, *edges])} }}"
     )
 
 
@@ -104,7 +116,10 @@ def _draw_step(planned: Planned, step: dict[str, Any], key: str) -> None:
     """One step; by its key it stays as the person left it, whatever its label says by then."""
     state, done = planned.state(step), planned.done.get(step["label"])
     told = _told(state, done, [need for need in step["needs"] if need not in planned.done])
-    label = f"{markdown.literal(step['label'])} {markdown.literal(_short(step['thought']) or step['tool'])} · {told}"
+    label = (
+        f"{markdown.literal(step['label'])}"
+        f" {markdown.literal(_short(step['thought']) or step['tool'])} · {told}"
+    )
     with st.expander(label, type="compact", icon=_ICONS[state], key=key):
         st.code(f"{step['tool']}[{step['arguments']}]", language=None, wrap_lines=True)
         if done:

@@ -1,4 +1,6 @@
-"""Which class tells which kind of step, by the type of the event or of what several make together."""
+"""Which class tells which kind of step, by the type of the event or of what several make
+together.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A chat as it is read: turns of a question, what was done for it, and the answer. Stored and live ones look the same."""
+"""A chat as it is read: turns of a question, what was done for it, and the answer. Stored and live
+ones look the same.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ class Turn:
 
     @property
     def status(self) -> str:
-        """`complete`, `stopped`, `failed`, or `interrupted` when the process ended before the answer."""
+        """`complete`, `stopped`, `failed`, or `interrupted` when the process ended before the
+        answer.
+        """
         return self.answer.status if self.answer else "interrupted"
 
     @property
@@ -69,7 +73,11 @@ class Turn:
     def fallback(self) -> Fallback | None:
         """Why passages were looked up by words alone; None when none were."""
         told = self.answer.extra.get("fallback") if self.answer else None
-        return Fallback(told["wanted"], told["embedder"], told["error"], told["error_type"]) if told else None
+        return (
+            Fallback(told["wanted"], told["embedder"], told["error"], told["error_type"])
+            if told
+            else None
+        )
 
     @property
     def thought(self) -> Thinking | None:
@@ -83,7 +91,9 @@ class Turn:
 
     @property
     def checks(self) -> list[dict[str, Any]]:
-        """What came of checking its markers, each as `Checked.to_json` made it; empty for what older versions stored."""
+        """What came of checking its markers, each as `Checked.to_json` made it; empty for what
+        older versions stored.
+        """
         return list(self.answer.extra.get("checks", [])) if self.answer else []
 
 
@@ -139,7 +149,8 @@ def _span(passage: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def waits(heard: Iterable[Recorded], now: float) -> str:
-    """What the run's model calls wait for at `now`, in words: a next attempt, or a word; empty where there is none.
+    """What the run's model calls wait for at `now`, in words: a next attempt, or a word; empty
+    where there is none.
 
     While any of them gets words, none is missed. Calls for vectors count, too.
     """
@@ -165,9 +176,11 @@ def waits(heard: Iterable[Recorded], now: float) -> str:
 
 
 def lately(text: str) -> tuple[int, str]:
-    """The end of a text that is still being written, and how many characters are left out before it.
+    """The end of a text that is still being written, and how many characters are left out before
+    it.
 
-    It begins with a line where one begins nearby, and at the same place for a while as the text grows: a browser draws it
+    It begins with a line where one begins nearby, and at the same place for a while as the text
+        grows: a browser draws it
     anew several times a second.
     """
     if len(text) <= LIVE:
@@ -179,12 +192,18 @@ def lately(text: str) -> tuple[int, str]:
 
 
 def steps(events: Iterable[Recorded]) -> list[Step]:
-    """The events worth showing above an answer: each thing once, in its latest state, calls with what they returned.
+    """The events worth showing above an answer: each thing once, in its latest state, calls with
+    what they returned.
 
-    Left out is what only repeats: the question and the answer among the agents, and messages that hand on a result.
+    Left out is what only repeats: the question and the answer among the agents, and messages that
+    hand on a result.
     """
     heard = list(events)
-    outer = {without_ending(said.content) for said in (recorded.event for recorded in heard) if _is_outer(said)}
+    outer = {
+        without_ending(said.content)
+        for said in (recorded.event for recorded in heard)
+        if _is_outer(said)
+    }
     made = Steps(outer)
     for recorded in heard:
         kind_of(recorded.event).enter(recorded.event, recorded.seq, made)

@@ -66,7 +66,11 @@ RETRIES = {
     "ModelUnreachable": "The server could not answer",
 }
 """Why a call is tried again, by the kind of error."""
-DOING = {"asks": "Waiting for you", "searches": "Looking up passages", "retries": "Waiting for the next try"}
+DOING = {
+    "asks": "Waiting for you",
+    "searches": "Looking up passages",
+    "retries": "Waiting for the next try",
+}
 """What goes on, where several places say it."""
 NOBODY = "The team"
 """What a call is under that no agent made."""
@@ -74,10 +78,14 @@ _CHOOSER = "speaker_selection_agent"  # AutoGen's name
 _CALLED = {"": NOBODY, _CHOOSER: "Choice of the speaker"}
 """What agents are called whose names are for programs."""
 _LIMITS = {
-    True: "The limit of {limit} was reached: with the next call{of_whom}, the {scope} would take at "
-    "least {used}.",
-    False: "The {scope} has nearly used up the limit of {limit}: {used} with the call that is made "
-    "now.",
+    True: (
+        "The limit of {limit} was reached: with the next call{of_whom}, the {scope} would take at "
+        "least {used}."
+    ),
+    False: (
+        "The {scope} has nearly used up the limit of {limit}: {used} with the call that is made "
+        "now."
+    ),
 }
 """What is told of a limit, by whether it was reached."""
 _ENDS: dict[EndKind, str] = {

@@ -35,13 +35,19 @@ def dollars(value: float) -> str:
     if value >= 0.01:
         return f"${value:.4f}"
     digits = 1 - math.floor(math.log10(value))  # two that are not 0
-    return "$" + f"{value:.{digits}f}".rstrip("0") if digits <= _MOST_DIGITS else "under $0.000000001"
+    return (
+        "$" + f"{value:.{digits}f}".rstrip("0") if digits <= _MOST_DIGITS else "under $0.000000001"
+    )
 
 
 def cost(totals: Totals) -> str:
     """What the calls cost, in words that never show an unknown price as nothing."""
     if totals.unpriced:
-        return f"{dollars(totals.cost)} and {count(totals.unpriced, 'call')} of unknown price" if totals.cost else "price unknown"
+        return (
+            f"{dollars(totals.cost)} and {count(totals.unpriced, 'call')} of unknown price"
+            if totals.cost
+            else "price unknown"
+        )
     return dollars(totals.cost) if totals.cost else _free(totals)
 
 
@@ -63,7 +69,9 @@ def briefly(totals: Totals, model: str) -> str:
 
 
 def took(totals: Totals, model: str) -> list[str]:
-    """All that is known of what an answer took: model, tokens in and out, cost, seconds, time to the first word."""
+    """All that is known of what an answer took: model, tokens in and out, cost, seconds, time to
+    the first word.
+    """
     about = "about " if totals.estimated else ""
     parts = [
         model,

@@ -23,8 +23,12 @@ def named(language: str) -> str:
 
 
 def draw_text(text: str, language: str | None = None) -> None:
-    """A text as it stands; a long one scrolls in itself, so that what is below it stays in reach."""
-    is_long = text.count("\n") > 11 or len(text) > 800  # more than its 300 pixels hold on a wide screen
+    """A text as it stands; a long one scrolls in itself, so that what is below it stays in
+    reach.
+    """
+    is_long = (
+        text.count("\n") > 11 or len(text) > 800
+    )  # more than its 300 pixels hold on a wide screen
     st.code(text, language=language, wrap_lines=True, height=300 if is_long else "content")
 
 
@@ -41,7 +45,8 @@ def draw_warning(text: str) -> None:
     """How many characters in it are not seen, if there are any."""
     if unseen := reveal(text).unseen:
         st.warning(
-            f"This contains {figures.count(unseen, 'invisible character')}. Such characters can make code look like"
-            " something else than what runs. Where it is not edited they are shown by their numbers, like ⟨U+202E⟩.",
+            f"This contains {figures.count(unseen, 'invisible character')}. Such characters can"
+            " make code look like something else than what runs. Where it is not edited they are"
+            " shown by their numbers, like ⟨U+202E⟩.",
             icon=":material/visibility_off:",
         )

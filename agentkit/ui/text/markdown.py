@@ -110,10 +110,7 @@ def finished(text: str) -> tuple[str, str]:
         return "", text
     lines = text.split("\n")
     fenced = {
-        line
-        for kind, start, end in _blocks(text)
-        if kind == "fence"
-        for line in range(start, end)
+        line for kind, start, end in _blocks(text) if kind == "fence" for line in range(start, end)
     }
     for cut in range(len(lines) - 2, 0, -1):
         if not lines[cut].strip() and cut not in fenced:

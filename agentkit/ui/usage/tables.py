@@ -22,12 +22,21 @@ if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
 
 LATEST = 200
-_TABLES: dict[str, Group] = {"By model": "model", "By agent": "agent", "By chat": "chat", "By day": "day"}
+_TABLES: dict[str, Group] = {
+    "By model": "model",
+    "By agent": "agent",
+    "By chat": "chat",
+    "By day": "day",
+}
 
 
 def draw_tables(calls: CallFilter) -> None:
     """The sums by model, agent, chat or day, and the latest calls."""
-    for name, tab in zip([*_TABLES, "Calls"], st.tabs([*_TABLES, "Calls"], key="usage-tables", on_change="rerun"), strict=True):
+    for name, tab in zip(
+        [*_TABLES, "Calls"],
+        st.tabs([*_TABLES, "Calls"], key="usage-tables", on_change="rerun"),
+        strict=True,
+    ):
         if tab.open:
             with tab:
                 if name in _TABLES:
@@ -79,7 +88,12 @@ def _draw_chat_link(frame: pandas.DataFrame, keys: list[str], rows: list[int]) -
         st.caption("These calls belong to no chat, or to one that was deleted.")
     else:
         label = f"Open {markdown.literal(str(frame.title.iloc[row]))}"
-        st.page_link(PAGES / "chat.py", label=label, icon=":material/forum:", query_params={"chat": keys[row]})
+        st.page_link(
+            PAGES / "chat.py",
+            label=label,
+            icon=":material/forum:",
+            query_params={"chat": keys[row]},
+        )
 
 
 def _is_there(chat_id: str) -> bool:
@@ -96,7 +110,9 @@ def _draw_calls(calls: CallFilter) -> None:
     frame["agent"] = [agent and wording.called(agent) for agent in frame.agent]
     frame["tokens_in"] = frame.input_tokens + frame.cache_read_tokens + frame.cache_write_tokens
     frame["tokens_out"] = frame.output_tokens + frame.reasoning_tokens
-    frame["first_word"] = ["" if seconds != seconds else f"{seconds:.2f} s" for seconds in frame.first_token_s]  # NaN: no stream
+    frame["first_word"] = [
+        "" if seconds != seconds else f"{seconds:.2f} s" for seconds in frame.first_token_s
+    ]  # NaN: no stream
     columns = st.column_config
     st.dataframe(
         _with_dollars(frame, "unknown"),
@@ -105,32 +121,64 @@ def _draw_calls(calls: CallFilter) -> None:
         key="usage-calls",
         alt="The latest calls, newest first",
         column_order=[
-            "finished_at", "model", "agent", "purpose", "status", "tokens_in", "tokens_out", "cost", "seconds", "first_word",
-            "chat", "error",
+            "finished_at",
+            "model",
+            "agent",
+            "purpose",
+            "status",
+            "tokens_in",
+            "tokens_out",
+            "cost",
+            "seconds",
+            "first_word",
+            "chat",
+            "error",
         ],
         column_config={
-            "finished_at": columns.DatetimeColumn("Time", format="localized", timezone=times.zone()),
-            "model": "Model", "agent": "Agent", "purpose": "Purpose", "status": "Status", "chat": "Chat", "error": "Error",
+            "finished_at": columns.DatetimeColumn(
+                "Time", format="localized", timezone=times.zone()
+            ),
+            "model": "Model",
+            "agent": "Agent",
+            "purpose": "Purpose",
+            "status": "Status",
+            "chat": "Chat",
+            "error": "Error",
             "tokens_in": columns.NumberColumn("Tokens in", format="localized"),
             "tokens_out": columns.NumberColumn("Tokens out", format="localized"),
             "cost": columns.NumberColumn("Cost"),
             "seconds": columns.NumberColumn("Seconds", format="%.2f s"),
             "first_word": columns.TextColumn("First word", alignment="right"),
         },
-    )  # fmt: skip
+    )
     if len(frame) == LATEST:
         st.caption(f"The latest {figures.count(LATEST)}; the export has all.")
 
 
 def _readable(frame: pandas.DataFrame) -> pandas.DataFrame:
-    """What people read of the sums; an unknown cost is none, and the calls of unknown price are counted beside."""
-    return frame[[
-        "title", "calls", "failed", "cached", "prompt_tokens", "completion_tokens", "cost", "unpriced", "p50_s", "p95_s",
-    ]]  # fmt: skip
+    """What people read of the sums; an unknown cost is none, and the calls of unknown price are
+    counted beside.
+    """
+    return frame[
+        [
+            "title",
+            "calls",
+            "failed",
+            "cached",
+            "prompt_tokens",
+            "completion_tokens",
+            "cost",
+            "unpriced",
+            "p50_s",
+            "p95_s",
+        ]
+    ]
 
 
 def _with_dollars(frame: pandas.DataFrame, unknown: str = "") -> Styler:
-    """The table with costs in as many digits as they need; they stay numbers, so that they sort as numbers."""
+    """The table with costs in as many digits as they need; they stay numbers, so that they sort as
+    numbers.
+    """
     written: Any = figures.dollars
     return frame.style.format(written, na_rep=unknown, subset=["cost"])
 
@@ -141,11 +189,15 @@ def _columns(title: str) -> dict[str, Any]:
         "title": columns.TextColumn(title, width="medium"),
         "calls": columns.NumberColumn("Calls", format="localized"),
         "failed": columns.NumberColumn("Failed", format="localized"),
-        "cached": columns.NumberColumn("Cached", format="localized", help="Answered out of a cache, which costs nothing."),
+        "cached": columns.NumberColumn(
+            "Cached", format="localized", help="Answered out of a cache, which costs nothing."
+        ),
         "prompt_tokens": columns.NumberColumn("Tokens in", format="localized"),
         "completion_tokens": columns.NumberColumn("Tokens out", format="localized"),
         "cost": columns.NumberColumn("Cost", help="What is known of it, in US dollars."),
-        "unpriced": columns.NumberColumn("Unknown price", format="localized", help="Calls whose cost is not known."),
+        "unpriced": columns.NumberColumn(
+            "Unknown price", format="localized", help="Calls whose cost is not known."
+        ),
         "p50_s": columns.NumberColumn("Median time", format="%.2f s"),
         "p95_s": columns.NumberColumn("95 % within", format="%.2f s"),
     }

@@ -16,7 +16,11 @@ LONG = "The invoice of March names Berlin and 1,200 euros. "
 
 def talking(params: Any) -> Any:
     """A reply; to a request for a summary a summary."""
-    return "They spoke of invoices." if "You shorten" in str(params["messages"][0]["content"]) else LONG
+    return (
+        "They spoke of invoices."
+        if "You shorten" in str(params["messages"][0]["content"])
+        else LONG
+    )
 
 
 def agent(face: Face, name: str, replies: Any = talking, /, **config: Any) -> CompressibleAgent:
@@ -25,7 +29,11 @@ def agent(face: Face, name: str, replies: Any = talking, /, **config: Any) -> Co
         CompressibleAgent(
             name,
             "Be short.",
-            llm_config={"config_list": [{"model": scripted_model(replies)}], "cache_seed": None, "max_retries": 0},
+            llm_config={
+                "config_list": [{"model": scripted_model(replies)}],
+                "cache_seed": None,
+                "max_retries": 0,
+            },
             max_consecutive_auto_reply=30,
             compress_config={"trigger_count": 400, **config} if config else False,
         )
@@ -47,7 +55,10 @@ def chat_with_summaries(face: Face) -> Any:
 
 @case("CompressibleAgent.generate_reply")
 def chat_in_a_group(face: Face) -> Any:
-    people = [agent(face, "bob", mode="COMPRESS"), agent(face, "cara", mode="COMPRESS", broadcast=False)]
+    people = [
+        agent(face, "bob", mode="COMPRESS"),
+        agent(face, "cara", mode="COMPRESS", broadcast=False),
+    ]
     chat = GroupChat(list(people), [], max_round=20, speaker_selection_method="round_robin")
     return face.chat(face.agent("ann"), face.add(GroupChatManager(chat, llm_config=False)))
 
@@ -71,7 +82,9 @@ def shorten_and_fail(face: Face) -> Any:
     verdicts = []
     for name, replies in (("bob", talking), ("bea", [ModelUnreachable("no server")])):
         bob = agent(face, name, replies, mode="COMPRESS", **{"async": True})
-        bob.chat_messages[ann] = [{"role": "user", "content": f"{n} {LONG}", "name": "ann"} for n in range(40)]
+        bob.chat_messages[ann] = [
+            {"role": "user", "content": f"{n} {LONG}", "name": "ann"} for n in range(40)
+        ]
         verdicts.append(face.call(bob, "on_oai_token_limit", sender=ann))
     return verdicts
 

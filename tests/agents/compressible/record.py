@@ -1,4 +1,6 @@
-"""Write what pyautogen gives: `<a Python with pyautogen 0.2.34> -m tests.agents.compressible.record`, from the project's root."""
+"""Write what pyautogen gives: `<a Python with pyautogen 0.2.34> -m
+tests.agents.compressible.record`, from the project's root.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +46,19 @@ def main() -> int:
     ):
         lend_tokenizer(folder)
         given = {name: play(name, ORACLE) for name in sorted(SCENARIOS)}
-    lines = [f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in given.items()]
-    FILE.write_text(f'{{"origin": {json.dumps(ORIGIN)}, "scenarios": {{\n' + ",\n".join(lines) + "\n}}\n", encoding="utf-8")
-    same = [name for name, (_, better, expected) in SCENARIOS.items() if better and given[name] == expected]
+    lines = [
+        f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
+        for name, value in given.items()
+    ]
+    FILE.write_text(
+        f'{{"origin": {json.dumps(ORIGIN)}, "scenarios": {{\n' + ",\n".join(lines) + "\n}}\n",
+        encoding="utf-8",
+    )
+    same = [
+        name
+        for name, (_, better, expected) in SCENARIOS.items()
+        if better and given[name] == expected
+    ]
     sys.stderr.write("".join(f"{name}: ours is no better\n" for name in same))
     return 1 if same else 0
 

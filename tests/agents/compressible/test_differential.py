@@ -1,4 +1,6 @@
-"""CompressibleAgent does what pyautogen 0.2.34's did when it was recorded, except where ours is better on purpose."""
+"""CompressibleAgent does what pyautogen 0.2.34's did when it was recorded, except where ours is
+better on purpose.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ import pytest
 from tests.agents.compressible.scenarios import OURS, SCENARIOS, play
 from tests.conversation.cast import hearing
 
-RECORDED = json.loads(Path(__file__).with_name("recorded.json").read_text(encoding="utf-8"))["scenarios"]
+RECORDED = json.loads(Path(__file__).with_name("recorded.json").read_text(encoding="utf-8"))[
+    "scenarios"
+]
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

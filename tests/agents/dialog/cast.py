@@ -1,4 +1,6 @@
-"""Who plays in the tests of dialog agents: scripted models, listeners, and a parser for a discussion."""
+"""Who plays in the tests of dialog agents: scripted models, listeners, and a parser for a
+discussion.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,15 @@ def thinker(name: str, replies: Replies, **options: Any) -> tuple[DictDialogAgen
 
 
 def discussion() -> MarkdownJsonDictParser:
-    """The parser of the design note: a thought to remember, words to say, and a sign for the program."""
+    """The parser of the design note: a thought to remember, words to say, and a sign for the
+    program.
+    """
     return MarkdownJsonDictParser(
-        content_hint={"thought": "what you think", "speak": "what you say", "end_discussion": "true/false"},
+        content_hint={
+            "thought": "what you think",
+            "speak": "what you say",
+            "end_discussion": "true/false",
+        },
         required_keys=["thought", "speak", "end_discussion"],
         keys_to_memory=["speak", "thought"],
         keys_to_content="speak",
@@ -48,7 +56,9 @@ def fenced(text: str) -> str:
 
 def turn(thought: str, speak: str, end: bool = False) -> str:
     """A reply that the parser of a discussion can read."""
-    return fenced(f'{{"thought": "{thought}", "speak": "{speak}", "end_discussion": {str(end).lower()}}}')
+    return fenced(
+        f'{{"thought": "{thought}", "speak": "{speak}", "end_discussion": {str(end).lower()}}}'
+    )
 
 
 def asked_last(client: ScriptedClient) -> list[tuple[str, str]]:

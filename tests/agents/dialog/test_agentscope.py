@@ -1,4 +1,6 @@
-"""What AgentScope's scripts begin with and what they do with models: init, wrappers of their own, streams, people."""
+"""What AgentScope's scripts begin with and what they do with models: init, wrappers of their own,
+streams, people.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,14 @@ import pytest
 import agentkit.agentscope as agentscope
 from agentkit import runs
 from agentkit.agents.dialog import wrappers
-from agentkit.agentscope import AgentBase, DialogAgent, ModelResponse, ModelWrapperBase, Msg, UserAgent
+from agentkit.agentscope import (
+    AgentBase,
+    DialogAgent,
+    ModelResponse,
+    ModelWrapperBase,
+    Msg,
+    UserAgent,
+)
 from agentkit.core import bus
 from agentkit.core.io import IOStream
 from agentkit.errors import AgentkitError, BadModelReply, ConfigError, WrongArgument, WrongType
@@ -31,15 +40,34 @@ X = Msg("user", "hi", "user")
 
 def test_init_takes_all_arguments_of_agentscope_and_gives_the_agents(tmp_path: Path) -> None:
     configs = [
-        {"class": "DialogAgent", "args": {"name": "Ann", "sys_prompt": "You are Ann.", "model_config_name": "mine"}},
+        {
+            "class": "DialogAgent",
+            "args": {"name": "Ann", "sys_prompt": "You are Ann.", "model_config_name": "mine"},
+        },
         {"class": "UserAgent", "args": {"name": "Me"}},
     ]
-    model = {"config_name": "mine", "model_type": "openai_chat", "model_name": "gpt-4o", "api_key": "k"}
+    model = {
+        "config_name": "mine",
+        "model_type": "openai_chat",
+        "model_name": "gpt-4o",
+        "api_key": "k",
+    }
     ann, me = agentscope.init(
-        model_configs=[model], project="A project", name="main", disable_saving=True, save_dir="./runs", save_log=False,
-        save_code=False, save_api_invoke=True, cache_dir=str(tmp_path), use_monitor=False, logger_level="DEBUG",
-        runtime_id="1", agent_configs=configs, studio_url=None,
-    )  # fmt: skip
+        model_configs=[model],
+        project="A project",
+        name="main",
+        disable_saving=True,
+        save_dir="./runs",
+        save_log=False,
+        save_code=False,
+        save_api_invoke=True,
+        cache_dir=str(tmp_path),
+        use_monitor=False,
+        logger_level="DEBUG",
+        runtime_id="1",
+        agent_configs=configs,
+        studio_url=None,
+    )
     assert (ann.name, ann.sys_prompt, type(me)) == ("Ann", "You are Ann.", UserAgent)
     file = tmp_path / "agents.json"
     file.write_text(json.dumps(configs), "utf-8")
@@ -47,7 +75,9 @@ def test_init_takes_all_arguments_of_agentscope_and_gives_the_agents(tmp_path: P
     assert agentscope.init([model]) == []
 
 
-@pytest.mark.parametrize("asked", [{"studio_url": "http://127.0.0.1:5000"}, {"save_api_invoke": True}])
+@pytest.mark.parametrize(
+    "asked", [{"studio_url": "http://127.0.0.1:5000"}, {"save_api_invoke": True}]
+)
 def test_what_has_no_effect_though_it_was_asked_for_is_told(asked: dict[str, Any]) -> None:
     with pytest.warns(UserWarning, match="has no effect here"):
         agentscope.init(**asked)
@@ -94,7 +124,9 @@ class Parrot(ModelWrapperBase):
         self.mark = mark
 
     def format(self, *args: Msg | Sequence[Msg] | None) -> str:
-        return "|".join(f"{message['role']}={message['content']}" for message in super().format(*args))
+        return "|".join(
+            f"{message['role']}={message['content']}" for message in super().format(*args)
+        )
 
     def __call__(self, prompt: str, **kwargs: Any) -> ModelResponse:
         return ModelResponse(text=f"{prompt}{self.mark}")
@@ -121,7 +153,11 @@ def test_a_wrapper_that_streams_is_heard_word_by_word() -> None:
     agentscope.init({"config_name": "t", "model_type": "talker", "model_name": "x", "stream": True})
     model = DialogAgent("Ann", "You are Ann.", "t").model
     assert model is not None
-    assert list(model("hi").stream or ()) == [(False, "Good"), (False, "Good day"), (True, "Good day to you.")]
+    assert list(model("hi").stream or ()) == [
+        (False, "Good"),
+        (False, "Good day"),
+        (True, "Good day to you."),
+    ]
 
 
 def test_wrapper_classes_are_checked_as_in_agentscope() -> None:
@@ -180,7 +216,15 @@ class Speaker(AgentBase):
 def streaming() -> Iterator[OpenAIServer]:
     with OpenAIServer(lambda body: Answer("Good day to you.")) as server:
         args = {"base_url": server.base_url}
-        agentscope.init({"config_name": "s", "model_type": "openai_chat", "api_key": "k", "client_args": args, "stream": True})
+        agentscope.init(
+            {
+                "config_name": "s",
+                "model_type": "openai_chat",
+                "api_key": "k",
+                "client_args": args,
+                "stream": True,
+            }
+        )
         yield server
 
 
@@ -193,7 +237,9 @@ def test_an_agent_that_speaks_a_stream_is_heard(streaming: OpenAIServer) -> None
     assert streaming.chats[0]["stream"] is True
     assert console.text.count("Good day to you.") == 1
     assert "Ann (to everyone):" in console.text
-    assert [event.content for event in heard if isinstance(event, MessageSent)] == ["Good day to you."]
+    assert [event.content for event in heard if isinstance(event, MessageSent)] == [
+        "Good day to you."
+    ]
 
 
 def test_a_stream_gives_the_text_so_far_and_whether_it_is_the_last(streaming: OpenAIServer) -> None:
@@ -201,8 +247,11 @@ def test_a_stream_gives_the_text_so_far_and_whether_it_is_the_last(streaming: Op
     assert model is not None
     response = model("hi")
     assert list(response.stream or ()) == [
-        (False, "Good"), (False, "Good day"), (False, "Good day to"), (True, "Good day to you."),
-    ]  # fmt: skip
+        (False, "Good"),
+        (False, "Good day"),
+        (False, "Good day to"),
+        (True, "Good day to you."),
+    ]
     assert response.text == "Good day to you."
     assert model("hi").text == "Good day to you."
     assert model("hi", stream=False).stream is None
@@ -267,7 +316,10 @@ def test_a_person_has_so_long(is_async: bool) -> None:
         said: Msg = asyncio.run(user.a_call(timeout=0.05)) if is_async else user(timeout=0.05)
         return said
 
-    with IOStream.set_default(away), pytest.raises(TimeoutError, match=r"Me was asked .*no answer in 0.05 s") as caught:
+    with (
+        IOStream.set_default(away),
+        pytest.raises(TimeoutError, match=r"Me was asked .*no answer in 0.05 s") as caught,
+    ):
         ask()
     assert isinstance(caught.value, AgentkitError)
     away.back.set()

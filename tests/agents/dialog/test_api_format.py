@@ -1,4 +1,6 @@
-"""Over a real local HTTP server: the API holds the model to the form where it can, and words do where it cannot."""
+"""Over a real local HTTP server: the API holds the model to the form where it can, and words do
+where it cannot.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class Vote(BaseModel):
     sure: bool = False
 
 
-def agent_at(server: OpenAIServer, parser: ParserBase, model: str = "test-model") -> DictDialogAgent:
+def agent_at(
+    server: OpenAIServer, parser: ParserBase, model: str = "test-model"
+) -> DictDialogAgent:
     config = {
         "config_list": [{"model": model, "base_url": server.base_url, "api_key": "key"}],
         "cache_seed": None,
@@ -43,7 +47,9 @@ def agent_at(server: OpenAIServer, parser: ParserBase, model: str = "test-model"
 
 
 def voting() -> MarkdownJsonDictParser:
-    return MarkdownJsonDictParser(Vote, keys_to_memory=True, keys_to_content="vote", keys_to_metadata=["sure"])
+    return MarkdownJsonDictParser(
+        Vote, keys_to_memory=True, keys_to_content="vote", keys_to_metadata=["sure"]
+    )
 
 
 def vote(agent: DictDialogAgent) -> Msg:
@@ -58,9 +64,15 @@ def refusing(*words: str) -> Callable[[dict[str, Any]], Answer]:
     def answer(body: dict[str, Any]) -> Answer:
         for word in words:
             if word in body:
-                return Answer(status=400, error={"message": f"Unrecognized request argument supplied: {word}"})
+                return Answer(
+                    status=400, error={"message": f"Unrecognized request argument supplied: {word}"}
+                )
         if body.get("tool_choice"):
-            call = {"id": "1", "type": "function", "function": {"name": "answer", "arguments": '{"thought": "t", "vote": "Bob"}'}}
+            call = {
+                "id": "1",
+                "type": "function",
+                "function": {"name": "answer", "arguments": '{"thought": "t", "vote": "Bob"}'},
+            }
             return Answer(tool_calls=[call])
         return Answer(fenced('{"thought": "t", "vote": "Bob"}'))
 
@@ -80,7 +92,9 @@ def test_the_schema_goes_to_the_api() -> None:
 
 def test_a_dict_of_hints_asks_for_some_json_object() -> None:
     with OpenAIServer(lambda body: Answer('{"vote": "Bob"}')) as server:
-        said = vote(agent_at(server, MarkdownJsonDictParser({"vote": "a name"}, keys_to_content="vote")))
+        said = vote(
+            agent_at(server, MarkdownJsonDictParser({"vote": "a name"}, keys_to_content="vote"))
+        )
         [asked] = server.chats
     assert (said.content, asked["response_format"]) == ("Bob", {"type": "json_object"})
 
@@ -89,7 +103,10 @@ def test_tags_are_only_told_in_words() -> None:
     with OpenAIServer(lambda body: Answer("<vote>Bob</vote>")) as server:
         said = vote(
             agent_at(
-                server, RegexTaggedContentParser(format_instruction="Reply with <vote>a name</vote>", keys_to_content="vote")
+                server,
+                RegexTaggedContentParser(
+                    format_instruction="Reply with <vote>a name</vote>", keys_to_content="vote"
+                ),
             )
         )
         [asked] = server.chats
@@ -102,12 +119,29 @@ def test_a_server_that_knows_no_schema_is_asked_by_a_forced_tool(is_async: bool)
     with OpenAIServer(refusing("response_format")) as server, hearing() as heard:
         for _ in range(2):
             agent = agent_at(server, voting())
-            said = asyncio.run(agent.a_call(Msg("user", "Vote.", "user"))) if is_async else agent(Msg("user", "Vote.", "user"))
+            said = (
+                asyncio.run(agent.a_call(Msg("user", "Vote.", "user")))
+                if is_async
+                else agent(Msg("user", "Vote.", "user"))
+            )
             assert said.content == "Bob"
         first, second, third = server.chats
     assert "response_format" in first
-    assert second["tool_choice"]["function"]["name"] == third["tool_choice"]["function"]["name"] == "answer"
-    assert len([event for event in heard if isinstance(event, Noted) and "takes no response_format" in event.text]) == 1
+    assert (
+        second["tool_choice"]["function"]["name"]
+        == third["tool_choice"]["function"]["name"]
+        == "answer"
+    )
+    assert (
+        len(
+            [
+                event
+                for event in heard
+                if isinstance(event, Noted) and "takes no response_format" in event.text
+            ]
+        )
+        == 1
+    )
 
 
 def test_a_server_that_knows_neither_is_told_in_words() -> None:
@@ -122,21 +156,27 @@ def test_a_server_that_knows_neither_is_told_in_words() -> None:
 def test_tools_of_its_own_are_not_replaced() -> None:
     with OpenAIServer(refusing("response_format")) as server:
         agent = agent_at(server, voting())
-        register_function(lambda: "now", caller=agent, executor=agent, name="clock", description="The time.")
+        register_function(
+            lambda: "now", caller=agent, executor=agent, name="clock", description="The time."
+        )
         assert vote(agent).content == "Bob"
         assert [tool["function"]["name"] for tool in server.chats[-1]["tools"]] == ["clock"]
         assert "tool_choice" not in server.chats[-1]
 
 
 def test_another_error_is_no_refusal() -> None:
-    with OpenAIServer(lambda body: Answer(status=400, error={"message": "the model is asleep"})) as server:
+    with OpenAIServer(
+        lambda body: Answer(status=400, error={"message": "the model is asleep"})
+    ) as server:
         with pytest.raises(Exception, match="the model is asleep"):
             vote(agent_at(server, voting()))
         assert len(server.chats) == 1
 
 
 def test_replies_that_do_not_fit_are_asked_for_again_over_http() -> None:
-    replies = iter(["I vote for Bob!", '{"vote": 7}', '{"thought": "t", "vote": "Bob", "sure": "true"}'])
+    replies = iter(
+        ["I vote for Bob!", '{"vote": 7}', '{"thought": "t", "vote": "Bob", "sure": "true"}']
+    )
     with OpenAIServer(lambda body: Answer(next(replies))) as server:
         said = vote(agent_at(server, voting()))
         asked = server.chats

@@ -1,4 +1,6 @@
-"""AgentBase, DialogAgent and the callable model: the call style, agents of one's own, configurations by name."""
+"""AgentBase, DialogAgent and the callable model: the call style, agents of one's own,
+configurations by name.
+"""
 
 from __future__ import annotations
 
@@ -46,15 +48,29 @@ class Counter(AgentBase):
         assert self.memory is not None
         assert self.model is not None
         self.memory.add(x)
-        prompt = self.model.format(Msg("system", self.sys_prompt, "system"), self.memory.get_memory(), "Reply with a number.")
-        found = self.model(prompt, parse_func=lambda response: ModelResponse(parsed=int(response.text or "")), max_retries=1)
+        prompt = self.model.format(
+            Msg("system", self.sys_prompt, "system"),
+            self.memory.get_memory(),
+            "Reply with a number.",
+        )
+        found = self.model(
+            prompt,
+            parse_func=lambda response: ModelResponse(parsed=int(response.text or "")),
+            max_retries=1,
+        )
         return Msg(self.name, str(found.parsed + 1), "assistant")
 
 
 def test_the_model_as_a_callable_asks_again_with_what_was_wrong() -> None:
     config, client = says(["many", "41"])
-    assert Counter("Cid", "You count.", llm_config=config)(Msg("user", "How many?", "user")).content == "42"
-    assert asked_last(client)[:2] == [("system", "You count."), ("user", "How many?\n\nsystem: Reply with a number.")]
+    assert (
+        Counter("Cid", "You count.", llm_config=config)(Msg("user", "How many?", "user")).content
+        == "42"
+    )
+    assert asked_last(client)[:2] == [
+        ("system", "You count."),
+        ("user", "How many?\n\nsystem: Reply with a number."),
+    ]
     assert "invalid literal for int()" in asked_last(client)[3][1]
 
 
@@ -62,9 +78,13 @@ def test_the_model_as_a_callable_raises_or_has_a_fault_handler() -> None:
     agent = AgentBase("Ann", llm_config=says(lambda request: "many")[0])
     assert agent.model is not None
     with pytest.raises(ResponseParsingError, match="after 2 tries") as raised:
-        agent.model("How many?", parse_func=lambda response: int(response.text or ""), max_retries=1)
+        agent.model(
+            "How many?", parse_func=lambda response: int(response.text or ""), max_retries=1
+        )
     assert raised.value.raw_response == "many"
-    handled = agent.model("How many?", lambda response: int(response.text or ""), lambda response: 7, 0)
+    handled = agent.model(
+        "How many?", lambda response: int(response.text or ""), lambda response: 7, 0
+    )
     assert (handled.parsed, handled.text) == (7, "many")
     assert agent.model("How many?").text == "many"
     assert asyncio.run(agent.model.a_call("How many?")).text == "many"
@@ -76,7 +96,11 @@ def test_a_dialog_agent_remembers_what_was_said() -> None:
     with hearing():
         ann([Msg("user", "a", "user"), Msg("Bob", "b", "assistant")])
         ann()
-    assert asked_last(client) == [("system", "You are Ann."), ("user", "a\n\nBob: b"), ("assistant", "one")]
+    assert asked_last(client) == [
+        ("system", "You are Ann."),
+        ("user", "a\n\nBob: b"),
+        ("assistant", "one"),
+    ]
 
 
 def test_without_memory_only_what_is_given_counts() -> None:
@@ -119,8 +143,12 @@ def test_an_empty_reply_is_an_error_and_is_not_remembered() -> None:
 def test_tools_without_an_end_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base, "CALLS", 3)
     call = {"id": "1", "type": "function", "function": {"name": "again", "arguments": "{}"}}
-    ann = DialogAgent("Ann", None, llm_config=says(lambda request: {"content": None, "tool_calls": [call]})[0])
-    agentkit.register_function(lambda: "more", caller=ann, executor=ann, name="again", description="More.")
+    ann = DialogAgent(
+        "Ann", None, llm_config=says(lambda request: {"content": None, "tool_calls": [call]})[0]
+    )
+    agentkit.register_function(
+        lambda: "more", caller=ann, executor=ann, name="again", description="More."
+    )
     with hearing(), pytest.raises(BadModelReply, match="still calls tools after 3 rounds"):
         ann(Msg("user", "a", "user"))
 
@@ -133,7 +161,10 @@ def test_speaking_is_shown_and_told_once() -> None:
         host.speak("Night falls.")
         host.speak(said)
         host.speak(said)
-    assert [event.content for event in heard if isinstance(event, MessageSent)] == ["Night falls.", "Good morning."]
+    assert [event.content for event in heard if isinstance(event, MessageSent)] == [
+        "Night falls.",
+        "Good morning.",
+    ]
     assert console.text.count("Good morning.") == 1
 
 
@@ -153,17 +184,39 @@ def _no_configs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_no_configs")
 def test_models_by_the_name_of_their_configuration(tmp_path: Path) -> None:
-    init({"config_name": "mine", "model_type": "openai_chat", "model_name": "gpt-4o", "api_key": "k",
-          "client_args": {"base_url": "http://localhost:1/v1"}, "generate_args": {"temperature": 0}})  # fmt: skip
+    init(
+        {
+            "config_name": "mine",
+            "model_type": "openai_chat",
+            "model_name": "gpt-4o",
+            "api_key": "k",
+            "client_args": {"base_url": "http://localhost:1/v1"},
+            "generate_args": {"temperature": 0},
+        }
+    )
     file = tmp_path / "models.json"
     file.write_text(
-        json.dumps([{"config_name": "local", "model_type": "ollama_chat", "model_name": "qwen", "host": "http://h:1"}])
+        json.dumps(
+            [
+                {
+                    "config_name": "local",
+                    "model_type": "ollama_chat",
+                    "model_name": "qwen",
+                    "host": "http://h:1",
+                }
+            ]
+        )
     )
     init(model_configs=str(file))
     mine, local = (DialogAgent("a", "You are a.", name).llm_config for name in ("mine", "local"))
-    assert mine == {"config_list": [{"model": "gpt-4o", "base_url": "http://localhost:1/v1", "api_key": "k"}], "cache_seed": None,
-                    "temperature": 0}  # fmt: skip
-    assert local["config_list"] == [{"model": "qwen", "base_url": "http://h:1/v1", "api_key": "ollama"}]  # type: ignore[index]
+    assert mine == {
+        "config_list": [{"model": "gpt-4o", "base_url": "http://localhost:1/v1", "api_key": "k"}],
+        "cache_seed": None,
+        "temperature": 0,
+    }
+    assert local["config_list"] == [  # type: ignore[index]
+        {"model": "qwen", "base_url": "http://h:1/v1", "api_key": "ollama"}
+    ]
     assert DialogAgent("a", "mine").llm_config == mine
 
 
@@ -184,9 +237,16 @@ def test_configurations_that_are_none(config: Any, problem: str) -> None:
 
 @pytest.mark.usefixtures("_no_configs")
 def test_a_configuration_of_another_kind_stops_nobody_who_does_not_use_it() -> None:
-    init([{"config_name": "x", "model_type": "magic"}, {"config_name": "mine", "model_name": "gpt-4o", "api_key": "k"}])
+    init(
+        [
+            {"config_name": "x", "model_type": "magic"},
+            {"config_name": "mine", "model_name": "gpt-4o", "api_key": "k"},
+        ]
+    )
     assert DialogAgent("a", "You are a.", "mine").llm_config
-    with pytest.raises(ConfigError, match="'x' has the model_type 'magic'; known are openai_chat, ollama_chat"):
+    with pytest.raises(
+        ConfigError, match="'x' has the model_type 'magic'; known are openai_chat, ollama_chat"
+    ):
         DialogAgent("a", "You are a.", "x")
     init({"config_name": "x", "model_name": "gpt-4o", "api_key": "k"})
     assert DialogAgent("a", "You are a.", "x").llm_config

@@ -1,4 +1,6 @@
-"""DictDialogAgent: thinking, saying, remembering and signalling apart; retries; tools; chats and groups."""
+"""DictDialogAgent: thinking, saying, remembering and signalling apart; retries; tools; chats and
+groups.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,12 @@ from tests.agents.dialog.cast import asked_last, discussion, fenced, hearing, sa
 @pytest.mark.parametrize("is_async", [False, True])
 def test_the_loop_of_the_design_note(is_async: bool) -> None:
     agent, client = thinker(
-        "assistant", [turn("hm", "hello"), turn("enough", "bye", end=True), fenced('{"thought": "t", "vote": "player1"}')]
+        "assistant",
+        [
+            turn("hm", "hello"),
+            turn("enough", "bye", end=True),
+            fenced('{"thought": "t", "vote": "player1"}'),
+        ],
     )
     x: Msg = Msg("user", "Discuss.", "user")
     said = []
@@ -46,11 +53,19 @@ def test_the_loop_of_the_design_note(is_async: bool) -> None:
         )
     )
     vote = agent(Msg("user", "Vote.", "user"))
-    assert (vote.content, vote.metadata, vote.name, vote.role) == ("player1", None, "assistant", "assistant")
+    assert (vote.content, vote.metadata, vote.name, vote.role) == (
+        "player1",
+        None,
+        "assistant",
+        "assistant",
+    )
     assert [message.content for message in agent.memory.get_memory()] == [  # type: ignore[union-attr]
-        "Discuss.", '{"speak": "hello", "thought": "hm"}', '{"speak": "bye", "thought": "enough"}', "Vote.",
+        "Discuss.",
+        '{"speak": "hello", "thought": "hm"}',
+        '{"speak": "bye", "thought": "enough"}',
+        "Vote.",
         '{"thought": "t", "vote": "player1"}',
-    ]  # fmt: skip
+    ]
     assert "player1 or player2" in asked_last(client)[-1][1]
     assert "end_discussion" not in asked_last(client)[-1][1]
 
@@ -69,7 +84,9 @@ def test_the_model_knows_its_role_its_thoughts_and_the_form() -> None:
 
 
 def test_each_try_is_an_event_and_the_model_is_told_what_was_wrong() -> None:
-    agent, client = thinker("Ann", ["I would rather talk.", fenced('{"thought": "t"}'), turn("t", "fine")])
+    agent, client = thinker(
+        "Ann", ["I would rather talk.", fenced('{"thought": "t"}'), turn("t", "fine")]
+    )
     with hearing() as heard:
         assert agent(Msg("user", "Speak.", "user")).content == "fine"
     tries = [event for event in heard if isinstance(event, ReplyParsed)]
@@ -84,12 +101,17 @@ def test_each_try_is_an_event_and_the_model_is_told_what_was_wrong() -> None:
     assert tries[1].error in last[3][1]
     assert discussion().format_instruction in last[3][1]
     assert len(client.requests) == 3
-    assert [message.content for message in agent.memory.get_memory()] == ["Speak.", '{"speak": "fine", "thought": "t"}']  # type: ignore[union-attr]
+    assert [message.content for message in agent.memory.get_memory()] == [  # type: ignore[union-attr]
+        "Speak.",
+        '{"speak": "fine", "thought": "t"}',
+    ]
 
 
 def test_after_the_last_try_the_error_has_the_whole_reply() -> None:
     agent, client = thinker("Ann", lambda request: "No JSON today.", max_retries=1)
-    with pytest.raises(ResponseParsingError, match="Ann: the model's reply could not be read after 2 tries") as raised:
+    with pytest.raises(
+        ResponseParsingError, match="Ann: the model's reply could not be read after 2 tries"
+    ) as raised:
         agent(Msg("user", "Speak.", "user"))
     assert raised.value.raw_response == "No JSON today."
     assert len(client.requests) == 2
@@ -112,11 +134,18 @@ def test_the_fault_handler_decides_what_counts() -> None:
     with hearing() as heard:
         said = agent(Msg("user", "Speak.", "user"))
     assert (said.content, said.metadata) == ("(nothing: prose)", {})
-    assert [event.text for event in heard if isinstance(event, Noted)] == ["no reply could be read after 1 try"]
+    assert [event.text for event in heard if isinstance(event, Noted)] == [
+        "no reply could be read after 1 try"
+    ]
 
 
 def test_a_fault_handler_may_give_a_response() -> None:
-    agent, _ = thinker("Ann", ["prose"], max_retries=0, fault_handler=lambda response: ModelResponse(parsed={"speak": "hm"}))
+    agent, _ = thinker(
+        "Ann",
+        ["prose"],
+        max_retries=0,
+        fault_handler=lambda response: ModelResponse(parsed={"speak": "hm"}),
+    )
     assert agent().content == "hm"
 
 
@@ -125,7 +154,12 @@ def test_what_others_are_told_has_no_thoughts() -> None:
     with hearing() as heard:
         agent(Msg("user", "Speak.", "user"))
     [said] = [event for event in heard if isinstance(event, MessageSent)]
-    assert (said.sender, said.recipient, said.content, said.extra["inner"]) == ("Ann", "everyone", "hello", True)
+    assert (said.sender, said.recipient, said.content, said.extra["inner"]) == (
+        "Ann",
+        "everyone",
+        "hello",
+        True,
+    )
     assert said.extra["metadata"] == {"end_discussion": False}
     assert "secret" not in str(said)
 
@@ -140,8 +174,11 @@ def test_in_a_chat_of_two(is_async: bool) -> None:
         else:
             ann.initiate_chat(bob, message="Begin.", max_turns=2)
     assert [message["content"] for message in bob.chat_messages[ann]] == [
-        "Begin.", '{"speak": "uno", "thought": "b1"}', "one", '{"speak": "dos", "thought": "b2"}',
-    ]  # fmt: skip
+        "Begin.",
+        '{"speak": "uno", "thought": "b1"}',
+        "one",
+        '{"speak": "dos", "thought": "b2"}',
+    ]
     assert [message["content"] for message in ann.chat_messages[bob]] == [
         "Begin.",
         "uno",
@@ -151,7 +188,11 @@ def test_in_a_chat_of_two(is_async: bool) -> None:
     assert ann.last_message(bob)["metadata"] == {"end_discussion": True}  # type: ignore[index]
     assert "a1" not in str(bob_heard.requests)
     assert "b1" not in str(ann_heard.requests)
-    assert all("metadata" not in message for request in ann_heard.requests for message in request["messages"])
+    assert all(
+        "metadata" not in message
+        for request in ann_heard.requests
+        for message in request["messages"]
+    )
 
 
 def test_in_a_group_chat_metadata_reaches_the_program() -> None:
@@ -161,7 +202,11 @@ def test_in_a_group_chat_metadata_reaches_the_program() -> None:
     group = GroupChat([user, ann, bob], [], max_round=3, speaker_selection_method="round_robin")
     with hearing():
         user.initiate_chat(GroupChatManager(group), message="Discuss.")
-    assert [message["content"] for message in group.messages] == ["Discuss.", "I say one", "I say two"]
+    assert [message["content"] for message in group.messages] == [
+        "Discuss.",
+        "I say one",
+        "I say two",
+    ]
     assert group.messages[-1]["metadata"] == {"end_discussion": True}
     assert "a1" not in str(heard.requests)
 
@@ -185,9 +230,19 @@ def test_it_calls_tools_before_it_replies(is_async: bool) -> None:
 
     register_function(double, caller=ann, executor=ann, description="Twice the number.")
     with hearing():
-        said = asyncio.run(ann.a_call(Msg("user", "Twice 21?", "user"))) if is_async else ann(Msg("user", "Twice 21?", "user"))
+        said = (
+            asyncio.run(ann.a_call(Msg("user", "Twice 21?", "user")))
+            if is_async
+            else ann(Msg("user", "Twice 21?", "user"))
+        )
     assert said.content == "It is 42."
-    assert [role for role, _ in asked_last(client)] == ["system", "user", "assistant", "tool", "user"]
+    assert [role for role, _ in asked_last(client)] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "user",
+    ]
     assert asked_last(client)[3][1] == "42"
 
 
@@ -200,7 +255,9 @@ def test_other_parsers_say_what_they_parsed() -> None:
 
 def test_nothing_to_say_or_to_remember() -> None:
     agent, _ = thinker("Ann", [fenced('{"vote": "Bob"}')])
-    agent.set_parser(MarkdownJsonDictParser(keys_to_memory=False, keys_to_content=False, keys_to_metadata=True))
+    agent.set_parser(
+        MarkdownJsonDictParser(keys_to_memory=False, keys_to_content=False, keys_to_metadata=True)
+    )
     vote = agent(Msg("user", "Vote.", "user"))
     assert (vote.content, vote.metadata) == ("", {"vote": "Bob"})
     assert agent.memory.size() == 1  # type: ignore[union-attr]

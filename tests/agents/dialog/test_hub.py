@@ -27,12 +27,23 @@ def heard_by(agent: AgentBase) -> list[str]:
 @pytest.mark.parametrize("is_async", [False, True])
 def test_in_a_hub_all_hear_all(is_async: bool) -> None:
     ann, bob, cid = talker("Ann", "one"), talker("Bob", "two"), talker("Cid")
-    with hearing() as events, msghub([ann, bob, cid], announcement=Msg("Host", "Begin.", "assistant")):
+    with (
+        hearing() as events,
+        msghub([ann, bob, cid], announcement=Msg("Host", "Begin.", "assistant")),
+    ):
         for agent in (ann, bob):
             asyncio.run(agent.a_call()) if is_async else agent()
     assert heard_by(ann) == heard_by(bob) == heard_by(cid) == ["Begin.", "one", "two"]
-    told = [(event.sender, event.recipient, event.content) for event in events if isinstance(event, MessageSent)]
-    assert told == [("Host", "everyone", "Begin."), ("Ann", "Bob, Cid", "one"), ("Bob", "Ann, Cid", "two")]
+    told = [
+        (event.sender, event.recipient, event.content)
+        for event in events
+        if isinstance(event, MessageSent)
+    ]
+    assert told == [
+        ("Host", "everyone", "Begin."),
+        ("Ann", "Bob, Cid", "one"),
+        ("Bob", "Ann, Cid", "two"),
+    ]
 
 
 def test_after_a_hub_nobody_hears() -> None:
@@ -57,8 +68,9 @@ def test_joining_and_leaving() -> None:
         ann()
     assert (heard_by(bob), heard_by(cid)) == (["one", "two"], ["two", "three"])
     assert [(event.agent, event.text) for event in events if isinstance(event, Noted)] == [
-        ("Cid", "is in the hub already"), ("Bob", "is not in the hub, so it cannot leave it"),
-    ]  # fmt: skip
+        ("Cid", "is in the hub already"),
+        ("Bob", "is not in the hub, so it cannot leave it"),
+    ]
 
 
 def test_a_hub_in_a_hub_gives_the_outer_one_back() -> None:
@@ -99,7 +111,11 @@ def test_the_audience_by_hand() -> None:
         ann()
         ann.rm_audience(bob)
         ann()
-    assert (heard_by(bob), heard_by(cid), heard_by(ann)) == (["one"], ["one", "two"], ["one", "two"])
+    assert (heard_by(bob), heard_by(cid), heard_by(ann)) == (
+        ["one"],
+        ["one", "two"],
+        ["one", "two"],
+    )
 
 
 def test_a_pipeline_hands_on() -> None:
@@ -108,7 +124,9 @@ def test_a_pipeline_hands_on() -> None:
 
     ann, bob = talker("Ann", "one", "three"), talker("Bob", "two", "four")
     with hearing():
-        assert sequential_pipeline([ann, bob, shout], Msg("user", "Begin.", "user")).content == "TWO"
+        assert (
+            sequential_pipeline([ann, bob, shout], Msg("user", "Begin.", "user")).content == "TWO"
+        )
         pipeline = SequentialPipeline([ann, bob])
         assert pipeline.participants == [ann, bob]
         assert pipeline(None).content == "four"

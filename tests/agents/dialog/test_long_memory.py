@@ -1,4 +1,6 @@
-"""Dialog agents below a limit: called, in chats and groups, with tools, by compression and by message transforms."""
+"""Dialog agents below a limit: called, in chats and groups, with tools, by compression and by
+message transforms.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,12 @@ from agentkit.agentscope import AgentBase
 from agentkit.conversation.compression import SlidingWindow
 from agentkit.conversation.compression.meter import Meter
 from agentkit.conversation.compression.model_summary import INSTRUCTION
-from agentkit.conversation.transforms import MessageHistoryLimiter, MessageTokenLimiter, MessageTransform, TransformMessages
+from agentkit.conversation.transforms import (
+    MessageHistoryLimiter,
+    MessageTokenLimiter,
+    MessageTransform,
+    TransformMessages,
+)
 from agentkit.events import Compressed
 from agentkit.llm.calls.scripted import ScriptedClient
 from agentkit.llm.model import Model
@@ -37,7 +44,9 @@ FIRST = f"The first question. {LONG}"
 
 
 class Mind:
-    """A model: it summarises when it is asked to, calls a tool before each answer if it has one, and thinks secretly."""
+    """A model: it summarises when it is asked to, calls a tool before each answer if it has one,
+    and thinks secretly.
+    """
 
     def __init__(self, name: str, *, is_plain: bool = False) -> None:
         self.name = name
@@ -57,14 +66,24 @@ class Mind:
         number = len(self.asked)
         if request.get("tools") and not any(message["role"] == "tool" for message in messages[-2:]):
             call = {"name": "look", "arguments": '{"place": "Berlin"}'}
-            return {"content": None, "tool_calls": [{"id": f"c{number}", "type": "function", "function": call}]}
-        return f"Words {number}: {LONG}" if self.is_plain else turn(f"secret {number} of {self.name}", f"Words {number}: {LONG}")
+            return {
+                "content": None,
+                "tool_calls": [{"id": f"c{number}", "type": "function", "function": call}],
+            }
+        return (
+            f"Words {number}: {LONG}"
+            if self.is_plain
+            else turn(f"secret {number} of {self.name}", f"Words {number}: {LONG}")
+        )
 
     @property
     def sizes(self) -> list[int]:
         """Tokens of its requests."""
         meter = Meter("scripted")
-        return [meter.fixed(request["messages"], {"tools": request.get("tools") or []}) for request in self.asked]
+        return [
+            meter.fixed(request["messages"], {"tools": request.get("tools") or []})
+            for request in self.asked
+        ]
 
 
 def look(place: str) -> str:
@@ -72,7 +91,9 @@ def look(place: str) -> str:
     return f"{place}: {LONG}"
 
 
-def member(name: str = "Ann", *, by: str = "compression", broadcast: bool = False) -> tuple[DictDialogAgent, Mind]:
+def member(
+    name: str = "Ann", *, by: str = "compression", broadcast: bool = False
+) -> tuple[DictDialogAgent, Mind]:
     """An agent whose history is kept short in this way."""
     mind = Mind(name)
     agent, _ = thinker(name, mind, max_consecutive_auto_reply=100)
@@ -114,7 +135,9 @@ def in_a_group(agent: AgentBase, tools: bool, is_async: bool) -> None:
     user = plain("user", default_auto_reply=f"And then? {LONG}", max_consecutive_auto_reply=TURNS)
     if tools:
         register_function(look, caller=agent, executor=user, description="Look.")
-    group = GroupChat([user, agent], [], max_round=2 * TURNS, speaker_selection_method="round_robin")
+    group = GroupChat(
+        [user, agent], [], max_round=2 * TURNS, speaker_selection_method="round_robin"
+    )
     if is_async:
         asyncio.run(user.a_initiate_chat(GroupChatManager(group), message=FIRST))
     else:
@@ -125,7 +148,9 @@ def in_a_group(agent: AgentBase, tools: bool, is_async: bool) -> None:
 @pytest.mark.parametrize("tools", [False, True])
 @pytest.mark.parametrize("place", [in_calls, in_a_chat, in_a_group], ids=["calls", "chat", "group"])
 @pytest.mark.parametrize("by", ["compression", "a transform", "a limiter"])
-def test_no_request_exceeds_the_limit_and_the_role_and_the_form_survive(by: str, place: Any, tools: bool, is_async: bool) -> None:
+def test_no_request_exceeds_the_limit_and_the_role_and_the_form_survive(
+    by: str, place: Any, tools: bool, is_async: bool
+) -> None:
     agent, mind = member(by=by)
     with hearing() as events:
         place(agent, tools, is_async)
@@ -156,7 +181,9 @@ def test_a_summary_is_kept_and_gone_on_with(place: Any, tools: bool, remembers: 
     agent, mind = member()
     if not remembers:
         hint = {"thought": "what you think", "speak": "what you say"}
-        agent.set_parser(MarkdownJsonDictParser(content_hint=hint, keys_to_content="speak", keys_to_memory=False))
+        agent.set_parser(
+            MarkdownJsonDictParser(content_hint=hint, keys_to_content="speak", keys_to_memory=False)
+        )
     with hearing():
         place(agent, tools, is_async=False)
     assert 1 + remembers <= len(mind.summaries) < 0.7 * TURNS
@@ -173,7 +200,10 @@ def test_in_a_hub_what_the_others_say_counts_too() -> None:
             bob()
     for each in (mind, other):
         assert max(each.sizes) <= LIMIT
-        assert all(f"Summary {number} " in given for number, given in enumerate(each.summaries[1:], start=1))
+        assert all(
+            f"Summary {number} " in given
+            for number, given in enumerate(each.summaries[1:], start=1)
+        )
     assert "of Ann" not in str([memory_of(bob), other.asked, other.summaries])
     assert "of Bob" not in str([memory_of(ann), mind.asked, mind.summaries])
 
@@ -182,7 +212,10 @@ def test_in_a_hub_what_the_others_say_counts_too() -> None:
 def test_what_is_remembered_beside_a_chat_is_shortened_with_it(by: str) -> None:
     agent, mind = member(by=by)
     agent.observe(
-        [Msg("Host", FIRST, "assistant"), *(Msg("Host", f"Rule {number}: {LONG}", "assistant") for number in range(20))]
+        [
+            Msg("Host", FIRST, "assistant"),
+            *(Msg("Host", f"Rule {number}: {LONG}", "assistant") for number in range(20)),
+        ]
     )
     before = memory_of(agent)
     with hearing():
@@ -190,7 +223,10 @@ def test_what_is_remembered_beside_a_chat_is_shortened_with_it(by: str) -> None:
     assert max(mind.sizes) <= LIMIT
     assert memory_of(agent) == before
     if by != "a limiter":
-        assert all("Host: The first question." in request["messages"][1]["content"] for request in mind.asked)
+        assert all(
+            "Host: The first question." in request["messages"][1]["content"]
+            for request in mind.asked
+        )
 
 
 # Thoughts stay with the agent
@@ -202,17 +238,29 @@ def test_nobody_hears_the_thoughts_in_a_summary(broadcast: bool) -> None:
     user = plain("user", default_auto_reply=f"And then? {LONG}", max_consecutive_auto_reply=TURNS)
     with hearing():
         result = user.initiate_chat(
-            agent, message=FIRST, summary_method="reflection_with_llm", summary_args={"summary_role": "user"}
+            agent,
+            message=FIRST,
+            summary_method="reflection_with_llm",
+            summary_args={"summary_role": "user"},
         )
     assert any("secret" in str(request["messages"]) for request in mind.asked[:-1])
-    assert "secret" not in str([user.chat_messages, result.chat_history, agent.chat_messages_for_summary(user), mind.asked[-1]])
+    assert "secret" not in str(
+        [
+            user.chat_messages,
+            result.chat_history,
+            agent.chat_messages_for_summary(user),
+            mind.asked[-1],
+        ]
+    )
     assert len(agent.chat_messages[user]) == 2 * TURNS + 2
     assert "secret 1" in agent.chat_messages[user][1]["content"]
 
 
 def test_in_a_group_nobody_gets_a_summary_with_thoughts() -> None:
     members = [member(name, broadcast=True) for name in ("Ann", "Bob")]
-    listener = plain("listener", default_auto_reply=f"I see. {LONG}", max_consecutive_auto_reply=100)
+    listener = plain(
+        "listener", default_auto_reply=f"I see. {LONG}", max_consecutive_auto_reply=100
+    )
     agents: list[Agent] = [listener, *(agent for agent, _ in members)]
     group = GroupChat(agents, [], max_round=2 * TURNS, speaker_selection_method="round_robin")
     manager = GroupChatManager(group)
@@ -225,7 +273,9 @@ def test_in_a_group_nobody_gets_a_summary_with_thoughts() -> None:
 
 def test_an_agent_without_thoughts_has_a_shorter_history_and_shares_it() -> None:
     mind = Mind("Ann", is_plain=True)
-    agent = DialogAgent("Ann", "You are Ann.", llm_config=says(mind)[0], max_consecutive_auto_reply=100)
+    agent = DialogAgent(
+        "Ann", "You are Ann.", llm_config=says(mind)[0], max_consecutive_auto_reply=100
+    )
     Compression(trigger=LIMIT, broadcast=True).add_to_agent(agent)
     user = plain("user", default_auto_reply=f"And then? {LONG}", max_consecutive_auto_reply=TURNS)
     with hearing():
@@ -265,7 +315,9 @@ def test_a_second_try_fits_into_a_small_window() -> None:
     replies = ["prose " * 5_000, turn("t", "fine")]
     client = ScriptedClient(replies)
     model = Model("small", "Small", client, "scripted", "small", context_window=2_000)
-    agent = DictDialogAgent("Ann", "You are Ann.", llm_config={"config_list": [{"model": model}], "cache_seed": None})
+    agent = DictDialogAgent(
+        "Ann", "You are Ann.", llm_config={"config_list": [{"model": model}], "cache_seed": None}
+    )
     agent.set_parser(discussion())
     with hearing():
         assert agent(Msg("user", "Hi.", "user")).content == "fine"
@@ -276,19 +328,34 @@ def test_a_second_try_fits_into_a_small_window() -> None:
 
 @pytest.mark.parametrize("is_async", [False, True])
 def test_later_calls_know_what_the_tools_gave(is_async: bool) -> None:
-    call = {"id": "1", "type": "function", "function": {"name": "look", "arguments": '{"place": "Bonn"}'}}
-    config, client = says([{"content": None, "tool_calls": [call]}, "It is small.", "As I said.", "Who?"])
+    call = {
+        "id": "1",
+        "type": "function",
+        "function": {"name": "look", "arguments": '{"place": "Bonn"}'},
+    }
+    config, client = says(
+        [{"content": None, "tool_calls": [call]}, "It is small.", "As I said.", "Who?"]
+    )
     agent = DialogAgent("Ann", "You are Ann.", llm_config=config)
     register_function(look, caller=agent, executor=agent, description="Look.")
 
     def ask(text: str) -> None:
-        asyncio.run(agent.a_call(Msg("user", text, "user"))) if is_async else agent(Msg("user", text, "user"))
+        asyncio.run(agent.a_call(Msg("user", text, "user"))) if is_async else agent(
+            Msg("user", text, "user")
+        )
 
     with hearing():
         ask("What is Bonn like?")
         ask("How large?")
     sent = client.requests[-1]["messages"]
-    assert [message["role"] for message in sent] == ["system", "user", "assistant", "tool", "assistant", "user"]
+    assert [message["role"] for message in sent] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+    ]
     assert sent[3]["content"] == look("Bonn")
     assert memory_of(agent) == ["What is Bonn like?", "It is small.", "How large?", "As I said."]
     assert agent.memory is not None
@@ -304,7 +371,9 @@ def test_transforms_see_single_messages_and_the_model_one_of_several_in_a_row() 
     agent.observe([Msg("Bob", text, "assistant") for text in ("a", "b", "c")])
     with hearing():
         agent()
-        TransformMessages(transforms=[MessageHistoryLimiter(max_messages=2)], verbose=False).add_to_agent(agent)
+        TransformMessages(
+            transforms=[MessageHistoryLimiter(max_messages=2)], verbose=False
+        ).add_to_agent(agent)
         agent([Msg("Bob", text, "assistant") for text in ("d", "e", "f")])
     assert client.requests[0]["messages"][1]["content"] == "Bob: a\n\nBob: b\n\nBob: c"
     assert asked_last(client) == [("system", "You are Ann."), ("user", "Bob: e\n\nBob: f")]
@@ -318,5 +387,8 @@ def test_messages_of_a_chat_stay_apart_behind_what_is_remembered() -> None:
         user.send("Hello.", agent)
         user.send("Are you there?", agent, request_reply=True)
     assert asked_last(client) == [
-        ("system", "You are Ann."), ("user", "Host: Be kind.\n\nHost: Be brief."), ("user", "Hello."), ("user", "Are you there?"),
-    ]  # fmt: skip
+        ("system", "You are Ann."),
+        ("user", "Host: Be kind.\n\nHost: Be brief."),
+        ("user", "Hello."),
+        ("user", "Are you there?"),
+    ]

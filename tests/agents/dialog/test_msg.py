@@ -19,8 +19,18 @@ from tests.agents.dialog.cast import hearing
 
 def test_a_message_is_its_dict() -> None:
     made = Msg("Ann", "hello", "assistant", metadata={"end": True})
-    assert (made.name, made.content, made.role, made.metadata) == ("Ann", "hello", "assistant", {"end": True})
-    assert (made["name"], made["content"], made["role"], made["metadata"]) == ("Ann", "hello", "assistant", {"end": True})
+    assert (made.name, made.content, made.role, made.metadata) == (
+        "Ann",
+        "hello",
+        "assistant",
+        {"end": True},
+    )
+    assert (made["name"], made["content"], made["role"], made["metadata"]) == (
+        "Ann",
+        "hello",
+        "assistant",
+        {"end": True},
+    )
     assert made.id != Msg("Ann", "hello", "assistant").id
     assert len(made.timestamp) == len("2025-12-31 23:59:59")
     made.content, made.metadata = "bye", None
@@ -30,10 +40,15 @@ def test_a_message_is_its_dict() -> None:
 @pytest.mark.parametrize(
     ("content", "kept"),
     [
-        (None, ""), ("", ""), ({"größe": 1}, '{"größe": 1}'), (True, "true"), ([1, 2], "[1, 2]"), ([], ""),
+        (None, ""),
+        ("", ""),
+        ({"größe": 1}, '{"größe": 1}'),
+        (True, "true"),
+        ([1, 2], "[1, 2]"),
+        ([], ""),
         ([{"type": "text", "text": "a"}], [{"type": "text", "text": "a"}]),
     ],
-)  # fmt: skip
+)
 def test_content_is_what_a_model_can_read(content: Any, kept: Any) -> None:
     assert Msg("a", content, "user").content == kept
 
@@ -41,9 +56,15 @@ def test_content_is_what_a_model_can_read(content: Any, kept: Any) -> None:
 def test_texts_and_parts() -> None:
     made = Msg("a", "look", "user", url=["u1", "u2"])
     assert made.get_text_content() == "look"
-    assert [part["image_url"]["url"] for part in made.get_content_blocks("image_url")] == ["u1", "u2"]
+    assert [part["image_url"]["url"] for part in made.get_content_blocks("image_url")] == [
+        "u1",
+        "u2",
+    ]
     assert Msg("a", "look", "user").get_content_blocks() == [{"type": "text", "text": "look"}]
-    assert Msg("a", [{"type": "image_url", "image_url": {"url": "u"}}], "user").get_text_content() is None
+    assert (
+        Msg("a", [{"type": "image_url", "image_url": {"url": "u"}}], "user").get_text_content()
+        is None
+    )
 
 
 def test_wrong_messages_are_told() -> None:
@@ -56,7 +77,13 @@ def test_wrong_messages_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    "copied", [copy.deepcopy, copy.copy, lambda one: pickle.loads(pickle.dumps(one)), lambda one: Msg.from_dict(one.to_dict())]
+    "copied",
+    [
+        copy.deepcopy,
+        copy.copy,
+        lambda one: pickle.loads(pickle.dumps(one)),
+        lambda one: Msg.from_dict(one.to_dict()),
+    ],
 )
 def test_copies_are_the_same_message(copied: Any) -> None:
     made = Msg("a", "b", "user", metadata=[1])
@@ -70,7 +97,12 @@ def test_it_goes_through_chats_as_any_message() -> None:
     ann, bob = (ConversableAgent(name, human_input_mode="NEVER") for name in ("Ann", "Bob"))
     with hearing():
         ann.send(Msg("Ann", "hello", "assistant", metadata={"k": 1}), bob)
-    assert bob.last_message(ann) == {"content": "hello", "name": "Ann", "role": "user", "metadata": {"k": 1}}
+    assert bob.last_message(ann) == {
+        "content": "hello",
+        "name": "Ann",
+        "role": "user",
+        "metadata": {"k": 1},
+    }
 
 
 def filled(*texts: str) -> TemporaryMemory:

@@ -1,4 +1,6 @@
-"""What must not get out (thoughts, by summaries, calls, streams), and replies that no well-behaved model gives."""
+"""What must not get out (thoughts, by summaries, calls, streams), and replies that no well-behaved
+model gives.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ def test_a_summary_and_what_is_carried_over_have_no_thoughts() -> None:
 def test_a_model_that_reflects_on_the_chat_reads_no_thoughts() -> None:
     ann, client = thinker("Ann", [turn("secret", "hello"), "They greeted."])
     with hearing():
-        result = plain("user").initiate_chat(ann, message="Hi.", max_turns=1, summary_method="reflection_with_llm")
+        result = plain("user").initiate_chat(
+            ann, message="Hi.", max_turns=1, summary_method="reflection_with_llm"
+        )
     assert result.summary == "They greeted."
     assert "hello" in str(client.requests[-1])
     assert "secret" not in str(client.requests[-1])
@@ -74,7 +78,9 @@ def test_a_model_that_reflects_on_the_chat_reads_no_thoughts() -> None:
 def test_a_nested_chat_answers_with_what_was_said() -> None:
     ann, _ = thinker("Ann", [turn("secret", "hello")])
     outer = plain("outer")
-    outer.register_nested_chats([{"recipient": ann, "max_turns": 1, "message": "Ask."}], trigger=lambda sender: True)
+    outer.register_nested_chats(
+        [{"recipient": ann, "max_turns": 1, "message": "Ask."}], trigger=lambda sender: True
+    )
     with hearing():
         assert plain("user").initiate_chat(outer, message="Hi.", max_turns=1).summary == "hello"
 
@@ -93,7 +99,12 @@ def test_the_last_message_is_what_the_other_knows_and_the_history_can_be_copied(
 
 
 @pytest.mark.parametrize(
-    ("beside", "heard"), [(turn("secret", "one moment"), "one moment"), (fenced('{"thought": "secret"'), ""), (None, "")]
+    ("beside", "heard"),
+    [
+        (turn("secret", "one moment"), "one moment"),
+        (fenced('{"thought": "secret"'), ""),
+        (None, ""),
+    ],
 )
 def test_what_stands_beside_a_call_is_filtered_too(beside: str | None, heard: str | None) -> None:
     ann, _ = thinker("Ann", [{"content": beside, "tool_calls": [CALL]}, turn("t", "It is 42.")])
@@ -110,11 +121,15 @@ def test_what_stands_beside_a_call_is_filtered_too(beside: str | None, heard: st
 
 
 def test_in_a_call_the_agent_knows_what_it_thought_beside_its_calls() -> None:
-    ann, client = thinker("Ann", [{"content": turn("secret", "wait"), "tool_calls": [CALL]}, turn("t", "It is 42.")])
+    ann, client = thinker(
+        "Ann", [{"content": turn("secret", "wait"), "tool_calls": [CALL]}, turn("t", "It is 42.")]
+    )
     register_function(double, caller=ann, executor=ann, description="Twice the number.")
     with hearing():
         assert ann(Msg("user", "Twice 21?", "user")).content == "It is 42."
-    called = next(message for message in client.requests[-1]["messages"] if message.get("tool_calls"))
+    called = next(
+        message for message in client.requests[-1]["messages"] if message.get("tool_calls")
+    )
     assert "secret" in called["content"]
 
 
@@ -160,7 +175,10 @@ def test_who_is_named_twice_takes_part_once() -> None:
 
 
 def test_a_long_memory_takes_linear_time_and_forgets_what_it_knew() -> None:
-    memory, messages = TemporaryMemory(), [Msg("Ann", str(number), "user") for number in range(20_000)]
+    memory, messages = (
+        TemporaryMemory(),
+        [Msg("Ann", str(number), "user") for number in range(20_000)],
+    )
     with processor_time(5):
         for message in messages:
             memory.add(message)
@@ -181,7 +199,11 @@ def test_a_long_memory_takes_linear_time_and_forgets_what_it_knew() -> None:
 @pytest.mark.parametrize("is_old", [False, True])
 def test_a_call_that_nobody_offered_is_read_as_a_reply(content: str | None, is_old: bool) -> None:
     function = {"name": "answer", "arguments": '{"thought": "t", "speak": "hi"}'}
-    calls = {"function_call": function} if is_old else {"tool_calls": [{"id": "1", "type": "function", "function": function}]}
+    calls = (
+        {"function_call": function}
+        if is_old
+        else {"tool_calls": [{"id": "1", "type": "function", "function": function}]}
+    )
     ann, client = thinker("Ann", [{"content": content, **calls}, turn("t", "fine")])
     with hearing():
         assert ann(Msg("user", "Hi.", "user")).content == "fine"
@@ -189,11 +211,19 @@ def test_a_call_that_nobody_offered_is_read_as_a_reply(content: str | None, is_o
 
 
 def test_the_result_of_an_old_style_function_is_not_what_the_agent_says() -> None:
-    ann, client = thinker("Ann", [{"content": None, "function_call": CALL["function"]}, turn("t", "It is 42.")])
+    ann, client = thinker(
+        "Ann", [{"content": None, "function_call": CALL["function"]}, turn("t", "It is 42.")]
+    )
     ann.register_function({"double": double})
     with hearing():
         assert ann(Msg("user", "Twice 21?", "user")).content == "It is 42."
-    assert [message["role"] for message in client.requests[-1]["messages"]] == ["system", "user", "assistant", "function", "user"]
+    assert [message["role"] for message in client.requests[-1]["messages"]] == [
+        "system",
+        "user",
+        "assistant",
+        "function",
+        "user",
+    ]
 
 
 def test_of_a_very_long_reply_the_model_sees_both_ends() -> None:
@@ -217,7 +247,8 @@ class Node(BaseModel):
 def test_small_mistakes_are_mended_in_every_depth_of_a_recursive_class() -> None:
     parser = MarkdownJsonDictParser(content_hint=Node)
     parsed = parser.parse(
-        '{"Name": "a", "kids": [{"NAME": "b", "kids": [{"Name": "c"}]}], "up": {"NAME": "d", "Big": "True"}}'
+        '{"Name": "a", "kids": [{"NAME": "b", "kids": [{"Name": "c"}]}], "up": {"NAME": "d", "Big":'
+        ' "True"}}'
     ).parsed
     assert parsed["kids"][0]["kids"][0]["name"] == "c"
     assert (parsed["up"]["name"], parsed["up"]["big"]) == ("d", True)
@@ -228,12 +259,18 @@ def test_definitions_that_all_refer_to_one_another_take_no_time() -> None:
     fields = {name.lower(): {"$ref": f"#/$defs/{name}"} for name in names}
     definitions = {name: {"type": "object", "properties": fields} for name in names}
     with processor_time(5):
-        parser = MarkdownJsonDictParser(json_schema={"type": "object", "properties": fields, "$defs": definitions})
+        parser = MarkdownJsonDictParser(
+            json_schema={"type": "object", "properties": fields, "$defs": definitions}
+        )
         assert parser.parse('{"T3": {"T4": {}}}').parsed == {"t3": {"t4": {}}}
 
 
 @pytest.mark.parametrize(
-    "schema", [{"$ref": "#"}, {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}]
+    "schema",
+    [
+        {"$ref": "#"},
+        {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}},
+    ],
 )
 def test_a_schema_that_refers_to_itself_without_end(schema: dict[str, Any]) -> None:
     with pytest.raises(JsonParsingError, match="its schema refers to itself without end"):
@@ -242,7 +279,9 @@ def test_a_schema_that_refers_to_itself_without_end(schema: dict[str, Any]) -> N
 
 def test_deep_nesting_under_a_recursive_schema_is_told_to_the_model() -> None:
     ann, client = thinker("Ann", ['{"k":' * 900 + "{}" + "}" * 900, '{"k": {}}'])
-    ann.set_parser(MarkdownJsonDictParser(json_schema={"type": "object", "properties": {"k": {"$ref": "#"}}}))
+    ann.set_parser(
+        MarkdownJsonDictParser(json_schema={"type": "object", "properties": {"k": {"$ref": "#"}}})
+    )
     with hearing():
         assert ann(Msg("user", "Go.", "user")).content == '{"k": {}}'
     assert "nested too deeply" in client.requests[-1]["messages"][-1]["content"]
@@ -273,19 +312,29 @@ def extracted(fields: str, reply: dict[str, Any]) -> tuple[dict[str, tuple[Any, 
     model = scripted_model(lambda request: json.dumps(reply))
     (row,) = extract(from_text(fields), [INVOICE], model).rows
     assert isinstance(model.client, ScriptedClient)
-    return {name: (cell.value, not cell.unverified) for name, cell in row.cells.items()}, len(model.client.requests)
+    return {name: (cell.value, not cell.unverified) for name, cell in row.cells.items()}, len(
+        model.client.requests
+    )
 
 
 @pytest.mark.parametrize(
     ("value", "verified"),
-    [("Miller & Sons", True), ("miller and sons", False), ("Miller", True), ("Sons, Miller", True), ("Evil Corp", False)],
+    [
+        ("Miller & Sons", True),
+        ("miller and sons", False),
+        ("Miller", True),
+        ("Sons, Miller", True),
+        ("Evil Corp", False),
+    ],
 )
 def test_a_quote_verifies_the_text_that_it_holds_and_no_other(value: str, verified: bool) -> None:
     found, _ = extracted("vendor", {"vendor": {"value": value, "quote": "Vendor: Miller & Sons"}})
     assert found == {"vendor": (value, verified)}
 
 
-@pytest.mark.parametrize(("value", "verified"), [(["red", "blue"], True), (["red", "green"], False)])
+@pytest.mark.parametrize(
+    ("value", "verified"), [(["red", "blue"], True), (["red", "green"], False)]
+)
 def test_a_quote_verifies_a_list_when_it_holds_all_of_it(value: list[str], verified: bool) -> None:
     found, _ = extracted("tags (list)", {"tags": {"value": value, "quote": "Tags: red, blue"}})
     assert found == {"tags": (value, verified)}
@@ -293,22 +342,43 @@ def test_a_quote_verifies_a_list_when_it_holds_all_of_it(value: list[str], verif
 
 def test_numbers_in_texts_and_remarks_are_no_reason_to_ask_again() -> None:
     total = {"value": "1,250.00", "quote": "Total: 1,250.00 EUR"}
-    assert extracted("total (integer)", {"Total": total, "notes": "Fine."}) == ({"total": (1250, True)}, 1)
-    assert extracted("total (number)", {"total": {**total, "value": "10 to 15 EUR"}}) == ({"total": (None, True)}, 3)
+    assert extracted("total (integer)", {"Total": total, "notes": "Fine."}) == (
+        {"total": (1250, True)},
+        1,
+    )
+    assert extracted("total (number)", {"total": {**total, "value": "10 to 15 EUR"}}) == (
+        {"total": (None, True)},
+        3,
+    )
 
 
 @pytest.mark.parametrize("method", ["all", "reflection_with_llm"])
 def test_a_chat_within_a_reply_is_not_told_thoughts(method: str) -> None:
-    ann, client = thinker("Ann", lambda request: turn("a secret", "Words."), max_consecutive_auto_reply=3)
+    ann, client = thinker(
+        "Ann", lambda request: turn("a secret", "Words."), max_consecutive_auto_reply=3
+    )
     inner = plain("Inner", default_auto_reply="Noted.")
     with hearing():
-        plain("User", default_auto_reply="Go on.", max_consecutive_auto_reply=3).initiate_chat(ann, message="Begin.")
+        plain("User", default_auto_reply="Go on.", max_consecutive_auto_reply=3).initiate_chat(
+            ann, message="Begin."
+        )
         ann.register_nested_chats(
-            [{"recipient": inner, "message": "Note this.", "max_turns": 1, "carryover_config": {"summary_method": method}}],
+            [
+                {
+                    "recipient": inner,
+                    "message": "Note this.",
+                    "max_turns": 1,
+                    "carryover_config": {"summary_method": method},
+                }
+            ],
             trigger=lambda sender: True,
         )
         user = next(iter(ann.chat_messages))
         ann.generate_reply(sender=user)
-    given = asked_last(client)[:-1] if method == "reflection_with_llm" else [("user", inner.chat_messages[ann][0]["content"])]
+    given = (
+        asked_last(client)[:-1]
+        if method == "reflection_with_llm"
+        else [("user", inner.chat_messages[ann][0]["content"])]
+    )
     assert "Words." in str(given)
     assert "a secret" not in str(given)

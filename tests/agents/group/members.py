@@ -16,7 +16,13 @@ class Member(ConversableAgent):
     """Says its lines one after the other, then always `<name> speaks`."""
 
     def __init__(self, name: str, lines: Iterable[Any] = (), **kwargs: Any) -> None:
-        super().__init__(name, human_input_mode="NEVER", llm_config=False, default_auto_reply=f"{name} speaks", **kwargs)
+        super().__init__(
+            name,
+            human_input_mode="NEVER",
+            llm_config=False,
+            default_auto_reply=f"{name} speaks",
+            **kwargs,
+        )
         self.lines = list(lines)
         self.register_reply([Agent, None], Member.say, position=2)
 
@@ -35,14 +41,20 @@ def members(names: str, **lines: list[Any]) -> list[Any]:
     return [Member(name, lines.get(name, ())) for name in names]
 
 
-def group(agents: list[Any], manager: dict[str, Any] | None = None, **settings: Any) -> GroupChatManager:
+def group(
+    agents: list[Any], manager: dict[str, Any] | None = None, **settings: Any
+) -> GroupChatManager:
     """A silent manager of these agents, who speak in turn unless told otherwise."""
     chat = GroupChat(agents, [], **{"speaker_selection_method": "round_robin", **settings})
     return GroupChatManager(chat, **{"llm_config": False, "silent": True, **(manager or {})})
 
 
 def chat_with(
-    manager: GroupChatManager, message: Any = "go", sender: Any = None, face: str = "sync", **kwargs: Any
+    manager: GroupChatManager,
+    message: Any = "go",
+    sender: Any = None,
+    face: str = "sync",
+    **kwargs: Any,
 ) -> ChatResult:
     """The first member, or the sender, begins a chat by one of the faces."""
     sender = manager.groupchat.agents[0] if sender is None else sender

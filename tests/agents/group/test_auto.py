@@ -1,4 +1,6 @@
-"""A model chooses the next speaker; wrong answers are corrected, and when none is right the next in turn speaks."""
+"""A model chooses the next speaker; wrong answers are corrected, and when none is right the next in
+turn speaks.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def _chat(
 ) -> tuple[GroupChatManager, list[Any], list[Event]]:
     config, client = _config(*answers)
     manager = group(
-        members(names), speaker_selection_method="auto", **{"select_speaker_auto_llm_config": config, "max_round": 2, **settings}
+        members(names),
+        speaker_selection_method="auto",
+        **{"select_speaker_auto_llm_config": config, "max_round": 2, **settings},
     )
     heard: list[Event] = []
     with bus.listening(heard.append):
@@ -50,7 +54,10 @@ def test_the_model_sees_the_roles_the_transcript_and_the_question(face: str) -> 
     ]
     assert asked[0][0]["content"] == manager.groupchat.select_speaker_msg()
     assert asked[0][-1]["content"] == manager.groupchat.select_speaker_prompt()
-    assert [event.method for event in heard if isinstance(event, SpeakerSelected)] == ["auto", "auto"]
+    assert [event.method for event in heard if isinstance(event, SpeakerSelected)] == [
+        "auto",
+        "auto",
+    ]
 
 
 @pytest.mark.parametrize("face", FACES)
@@ -63,13 +70,20 @@ def test_the_model_sees_the_roles_the_transcript_and_the_question(face: str) -> 
         (["nobody", "a or b", "?"], ["none", "several"], "ab"),
     ],
 )
-def test_wrong_answers_are_corrected(answers: list[str], corrections: list[str], order: str, face: str) -> None:
+def test_wrong_answers_are_corrected(
+    answers: list[str], corrections: list[str], order: str, face: str
+) -> None:
     manager, asked, _ = _chat(
-        *answers, face=face, select_speaker_auto_multiple_template="several", select_speaker_auto_none_template="none"
+        *answers,
+        face=face,
+        select_speaker_auto_multiple_template="several",
+        select_speaker_auto_none_template="none",
     )
     assert speakers(manager) == order
     assert len(asked) == len(answers)
-    assert [message["content"] for message in asked[-1] if message["content"] in ("several", "none")] == corrections
+    assert [
+        message["content"] for message in asked[-1] if message["content"] in ("several", "none")
+    ] == corrections
 
 
 @pytest.mark.parametrize("retries", [0, 4])
@@ -77,8 +91,12 @@ def test_so_many_retries(retries: int) -> None:
     manager, asked, heard = _chat(*["?"] * 9, max_retries_for_selecting_speaker=retries)
     assert len(asked) == retries + 1
     assert speakers(manager) == "ab"
-    assert [event.method for event in heard if isinstance(event, SpeakerSelected)] == ["round_robin"]
-    assert any(isinstance(event, Noted) and f"no answer of {retries + 1}" in event.text for event in heard)
+    assert [event.method for event in heard if isinstance(event, SpeakerSelected)] == [
+        "round_robin"
+    ]
+    assert any(
+        isinstance(event, Noted) and f"no answer of {retries + 1}" in event.text for event in heard
+    )
 
 
 def test_only_those_who_may_speak_can_be_named() -> None:
@@ -96,7 +114,10 @@ def test_nothing_is_asked_when_only_one_may_speak() -> None:
 
 def test_the_role_of_the_questions() -> None:
     _, asked, _ = _chat("?", "b", role_for_select_speaker_messages="user")
-    assert [message["role"] for message in asked[1] if message.get("name") == "checking_agent"] == ["user", "user"]
+    assert [message["role"] for message in asked[1] if message.get("name") == "checking_agent"] == [
+        "user",
+        "user",
+    ]
 
 
 def test_without_a_prompt_the_last_message_is_not_said_twice() -> None:
@@ -109,13 +130,18 @@ def test_without_a_prompt_the_last_message_is_not_said_twice() -> None:
 def test_messages_are_transformed_for_the_model() -> None:
     transform = TransformMessages(transforms=[MessageHistoryLimiter(max_messages=2)])
     _, asked, _ = _chat("b", "c", "a", max_round=4, select_speaker_transform_messages=transform)
-    assert [len([m for m in messages if m.get("role") != "system" or m.get("name")]) for messages in asked] == [2, 2, 2]
+    assert [
+        len([m for m in messages if m.get("role") != "system" or m.get("name")])
+        for messages in asked
+    ] == [2, 2, 2]
 
 
 @pytest.mark.parametrize("face", FACES)
 def test_the_managers_own_model_chooses_and_counts(face: str) -> None:
     config, client = _config("c")
-    manager = group(members("abc"), {"llm_config": config}, speaker_selection_method="auto", max_round=2)
+    manager = group(
+        members("abc"), {"llm_config": config}, speaker_selection_method="auto", max_round=2
+    )
     result = chat_with(manager, face=face)
     assert speakers(manager) == "ac"
     assert len(client.requests) == 1
@@ -149,7 +175,13 @@ class NamesB:
 
     @staticmethod
     def get_usage(response: Any) -> dict[str, Any]:
-        return {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2, "cost": 0.0, "model": response.model}
+        return {
+            "prompt_tokens": 1,
+            "completion_tokens": 1,
+            "total_tokens": 2,
+            "cost": 0.0,
+            "model": response.model,
+        }
 
 
 CUSTOM = {"config_list": [{"model": "m", "model_client_cls": "NamesB"}], "cache_seed": None}
@@ -173,7 +205,9 @@ def test_a_custom_client_chooses(classes: Any, own: bool) -> None:
 
 def test_a_client_registered_with_the_manager_chooses() -> None:
     """The oracle forgets it."""
-    manager = group(members("abc"), {"llm_config": CUSTOM}, speaker_selection_method="auto", max_round=2)
+    manager = group(
+        members("abc"), {"llm_config": CUSTOM}, speaker_selection_method="auto", max_round=2
+    )
     manager.register_model_client(NamesB)
     chat_with(manager)
     assert speakers(manager) == "ab"
@@ -183,7 +217,10 @@ def test_without_a_manager_the_model_chooses_too() -> None:
     config, _ = _config("nobody", "c")
     a, b, c = agents = members("abc")
     chat = group(
-        agents, speaker_selection_method="auto", select_speaker_auto_llm_config=config, max_retries_for_selecting_speaker=0
+        agents,
+        speaker_selection_method="auto",
+        select_speaker_auto_llm_config=config,
+        max_retries_for_selecting_speaker=0,
     ).groupchat
     chat.messages.append({"role": "user", "name": "a", "content": "Who is next?"})
     assert chat.select_speaker(a, None) is b  # nobody was named, so the next in turn
@@ -195,7 +232,10 @@ def test_attempts_are_printed_when_wanted() -> None:
     with IOStream.set_default(console):
         _chat("b or c", "b", select_speaker_auto_verbose=True)
     attempts = [line for line in console.printed if "attempt" in line]
-    assert [line.partition("attempt ")[2] for line in attempts] == ["1 of 3: names b, c", "2 of 3: names b"]
+    assert [line.partition("attempt ")[2] for line in attempts] == [
+        "1 of 3: names b, c",
+        "2 of 3: names b",
+    ]
     console = Console()
     with IOStream.set_default(console):
         _chat("b or c", "b")
@@ -206,7 +246,9 @@ def test_attempts_are_printed_when_wanted() -> None:
 def test_a_script_may_ask_the_model_itself(face: str) -> None:
     config, client = _config("c", "nobody", "nobody", "nobody")
     a, b, c = agents = members("abc")
-    chat = group(agents, speaker_selection_method="auto", select_speaker_auto_llm_config=config).groupchat
+    chat = group(
+        agents, speaker_selection_method="auto", select_speaker_auto_llm_config=config
+    ).groupchat
 
     def asked(*args: Any) -> Any:
         if face == "async":

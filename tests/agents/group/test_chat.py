@@ -36,10 +36,22 @@ def test_groups_within_groups() -> None:
     ("message", "stored"),
     [
         ({"content": "x", "role": "user"}, {"content": "x", "role": "user", "name": "a"}),
-        ({"content": "x", "role": "user", "name": "q"}, {"content": "x", "role": "user", "name": "a"}),
-        ({"content": "x", "role": "function", "name": "f"}, {"content": "x", "role": "function", "name": "f"}),
-        ({"content": None, "tool_calls": [{"id": "1"}]}, {"content": "", "tool_calls": [{"id": "1"}], "name": "a"}),
-        ({"content": [{"type": "text", "text": "p"}, {"type": "image_url"}]}, {"content": "p\n<image_url>", "name": "a"}),
+        (
+            {"content": "x", "role": "user", "name": "q"},
+            {"content": "x", "role": "user", "name": "a"},
+        ),
+        (
+            {"content": "x", "role": "function", "name": "f"},
+            {"content": "x", "role": "function", "name": "f"},
+        ),
+        (
+            {"content": None, "tool_calls": [{"id": "1"}]},
+            {"content": "", "tool_calls": [{"id": "1"}], "name": "a"},
+        ),
+        (
+            {"content": [{"type": "text", "text": "p"}, {"type": "image_url"}]},
+            {"content": "p\n<image_url>", "name": "a"},
+        ),
     ],
 )
 def test_the_transcript_is_text_with_names(message: dict[str, Any], stored: dict[str, Any]) -> None:
@@ -85,7 +97,10 @@ def test_texts_about_the_agents() -> None:
     assert chat.select_speaker_msg() == "a: adds\nb: You {subtract}. of ['a', 'b']"
     assert chat.select_speaker_msg([a]) == "a: adds of ['a']"
     assert chat.select_speaker_prompt([b]) == "one of ['b'], not {x}"
-    assert chat.introductions_msg() == f"{GroupChat.DEFAULT_INTRO_MSG}\n\na: adds\nb: You {{subtract}}."
+    assert (
+        chat.introductions_msg()
+        == f"{GroupChat.DEFAULT_INTRO_MSG}\n\na: adds\nb: You {{subtract}}."
+    )
     chat.select_speaker_prompt_template = None
     assert chat.select_speaker_prompt() is None
 

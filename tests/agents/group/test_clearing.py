@@ -65,7 +65,10 @@ def _chat(content: str, enabled: bool = True, **extra: Any) -> Any:
 
 
 def _texts(manager: Any, name: str) -> list[str]:
-    return [message["content"] for message in manager.groupchat.agent_by_name(name).chat_messages[manager]]
+    return [
+        message["content"]
+        for message in manager.groupchat.agent_by_name(name).chat_messages[manager]
+    ]
 
 
 def test_all_forget() -> None:
@@ -77,22 +80,35 @@ def test_all_forget() -> None:
 
 def test_one_forgets() -> None:
     manager = _chat("CLEAR HISTORY b")
-    assert [text for _, text in said(manager)] == _texts(manager, "a") == ["go", "b speaks", "", "a speaks"]
+    assert (
+        [text for _, text in said(manager)]
+        == _texts(manager, "a")
+        == ["go", "b speaks", "", "a speaks"]
+    )
     assert _texts(manager, "b") == ["", "a speaks"]
 
 
 def test_some_messages_stay() -> None:
     manager = _chat("CLEAR HISTORY 1")
-    assert [text for _, text in said(manager)] == _texts(manager, "a") == ["b speaks", "", "a speaks"]
+    assert (
+        [text for _, text in said(manager)] == _texts(manager, "a") == ["b speaks", "", "a speaks"]
+    )
 
 
 def test_more_than_there_are_may_stay() -> None:
     """The oracle raises IndexError."""
-    assert [text for _, text in said(_chat("CLEAR HISTORY 99"))] == ["go", "b speaks", "", "a speaks"]
+    assert [text for _, text in said(_chat("CLEAR HISTORY 99"))] == [
+        "go",
+        "b speaks",
+        "",
+        "a speaks",
+    ]
 
 
 def test_a_call_stays_with_its_answer() -> None:
-    manager = _chat("CLEAR HISTORY", tool_responses=[{"role": "tool", "tool_call_id": "1", "content": "r"}])
+    manager = _chat(
+        "CLEAR HISTORY", tool_responses=[{"role": "tool", "tool_call_id": "1", "content": "r"}]
+    )
     assert [text for _, text in said(manager)] == ["b speaks", "", "a speaks"]
 
 

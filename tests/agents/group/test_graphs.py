@@ -25,7 +25,11 @@ def test_loops() -> None:
 
 def test_what_is_not_forbidden_is_allowed() -> None:
     a, b, c = members("abc")
-    assert invert_disallowed_to_allowed({a: [b], b: [a, b, c]}, [a, b, c]) == {a: [a, c], b: [], c: [a, b, c]}
+    assert invert_disallowed_to_allowed({a: [b], b: [a, b, c]}, [a, b, c]) == {
+        a: [a, c],
+        b: [],
+        c: [a, b, c],
+    }
 
 
 def test_what_is_no_graph_is_refused() -> None:

@@ -1,4 +1,6 @@
-"""GroupChatManager: handing on what is said, and when a group chat ends; every test in both faces gives the same."""
+"""GroupChatManager: handing on what is said, and when a group chat ends; every test in both faces
+gives the same.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def test_everybody_hears_everything(face: str) -> None:
     for agent in agents:
         own = [("assistant" if name == agent.name else "user", name, text) for name, text in words]
         assert _heard(agent, manager) == own
-        mirrored = [("user" if name == agent.name else "assistant", name, text) for name, text in words]
+        mirrored = [
+            ("user" if name == agent.name else "assistant", name, text) for name, text in words
+        ]
         assert _heard(manager, agent) == mirrored
     assert result.chat_history == a.chat_messages[manager]
     assert result.summary == "a speaks"
@@ -59,7 +63,10 @@ def test_everybody_hears_everything(face: str) -> None:
 
 def test_content_is_handed_on_as_it_is(face: str) -> None:
     """The oracle makes a text of it: pictures are lost, and None becomes 'None'."""
-    picture = [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "data:,"}}]
+    picture = [
+        {"type": "text", "text": "look"},
+        {"type": "image_url", "image_url": {"url": "data:,"}},
+    ]
     manager = group(members("ab"), max_round=1)
     chat_with(manager, {"content": picture}, face=face)
     listener: Any = manager.groupchat.agents[1]
@@ -79,7 +86,9 @@ def test_content_is_handed_on_as_it_is(face: str) -> None:
         ({}, {"speaker_selection_method": lambda last, chat: None}, "a", "no eligible speaker: "),
     ],
 )
-def test_every_end_has_its_reason(lines: dict[str, Any], settings: dict[str, Any], order: str, reason: str, face: str) -> None:
+def test_every_end_has_its_reason(
+    lines: dict[str, Any], settings: dict[str, Any], order: str, reason: str, face: str
+) -> None:
     heard: list[Event] = []
     manager = group(members("abc", **lines), **settings)
     with bus.listening(heard.append):
@@ -87,11 +96,17 @@ def test_every_end_has_its_reason(lines: dict[str, Any], settings: dict[str, Any
     assert speakers(manager) == order
     assert result.stop_reason.startswith(reason)
     assert [event.reason for event in heard if isinstance(event, ChatEnded)] == [result.stop_reason]
-    assert any(isinstance(event, Noted) and event.text.startswith(f"group chat over: {reason}") for event in heard)
+    assert any(
+        isinstance(event, Noted) and event.text.startswith(f"group chat over: {reason}")
+        for event in heard
+    )
 
 
 def test_the_managers_own_idea_of_a_termination_message(face: str) -> None:
-    manager = group(members("abc", c=["stop"]), {"is_termination_msg": lambda message: message["content"] == "stop"})
+    manager = group(
+        members("abc", c=["stop"]),
+        {"is_termination_msg": lambda message: message["content"] == "stop"},
+    )
     assert chat_with(manager, face=face).stop_reason == "c sent a termination message"
 
 
@@ -158,7 +173,13 @@ def test_a_group_within_a_group_replies_with_its_last_words(face: str) -> None:
     inner = group(members("xy", y=["result", "TERMINATE"]), {"name": "inner"}, max_round=3)
     outer = group([*members("a"), inner, *members("b")], {"name": "outer"}, max_round=5)
     chat_with(outer, face=face)
-    assert said(outer) == [("a", "go"), ("inner", "result"), ("b", "b speaks"), ("a", "a speaks"), ("inner", "x speaks")]
+    assert said(outer) == [
+        ("a", "go"),
+        ("inner", "result"),
+        ("b", "b speaks"),
+        ("a", "a speaks"),
+        ("inner", "x speaks"),
+    ]
     assert said(inner)[0] == ("outer", "go")
     assert speakers(inner) == "outerxy" * 2
 
@@ -169,7 +190,12 @@ def _first(last_speaker: Any, chat: GroupChat) -> Any:
 
 def test_an_inner_group_that_says_nothing_ends_the_outer_chat(face: str) -> None:
     """Also when it had something to say in its turn before."""
-    inner = group(members("xy", x=["once", "TERMINATE", None]), {"name": "inner"}, max_round=3, speaker_selection_method=_first)
+    inner = group(
+        members("xy", x=["once", "TERMINATE", None]),
+        {"name": "inner"},
+        max_round=3,
+        speaker_selection_method=_first,
+    )
     outer = group([*members("a"), inner])
     assert chat_with(outer, face=face).stop_reason == "x gave no reply"
 
@@ -226,7 +252,11 @@ def test_run_chat_itself(face: str) -> None:
     manager = group(agents, max_round=2)
     other = GroupChat(agents, [], max_round=3, speaker_selection_method="round_robin")
     asked = [{"content": "hey", "role": "user", "name": "a"}]
-    verdict = manager.run_chat if face == "sync" else lambda *args, **kwargs: asyncio.run(manager.a_run_chat(*args, **kwargs))
+    verdict = (
+        manager.run_chat
+        if face == "sync"
+        else lambda *args, **kwargs: asyncio.run(manager.a_run_chat(*args, **kwargs))
+    )
     assert verdict(asked, a, other) == (True, None)
     assert [message["name"] for message in other.messages] == ["a", "b", "a"]
     assert verdict(messages=asked, sender=a) == (True, None)
@@ -241,7 +271,9 @@ def test_overrides_of_members_are_honoured(face: str) -> None:
         def generate_reply(self, messages: Any = None, sender: Any = None, **kwargs: Any) -> Any:
             return "LOUD"
 
-        async def a_generate_reply(self, messages: Any = None, sender: Any = None, **kwargs: Any) -> Any:
+        async def a_generate_reply(
+            self, messages: Any = None, sender: Any = None, **kwargs: Any
+        ) -> Any:
             return "LOUD"
 
     manager = group([*members("a"), Loud("b")], max_round=2)
@@ -264,7 +296,9 @@ def test_ten_thousand_rounds(face: str) -> None:
     for agent in agents:
         agent.update_max_consecutive_auto_reply(20_000)
     depths: list[int] = []
-    agents[1].register_reply([Agent, None], _looking(lambda agent: depths.append(len(inspect.stack(0)))))
+    agents[1].register_reply(
+        [Agent, None], _looking(lambda agent: depths.append(len(inspect.stack(0))))
+    )
     manager = group(agents, max_round=300)
     chat_with(manager, face=face)
     assert len(set(depths)) == 1
@@ -278,16 +312,30 @@ def test_ten_thousand_rounds(face: str) -> None:
 def test_arguments_and_defaults_are_those_of_autogen(face: str) -> None:
     parameters = inspect.signature(GroupChatManager).parameters
     assert list(parameters) == [
-        "groupchat", "name", "max_consecutive_auto_reply", "human_input_mode", "system_message", "silent", "kwargs",
-    ]  # fmt: skip
+        "groupchat",
+        "name",
+        "max_consecutive_auto_reply",
+        "human_input_mode",
+        "system_message",
+        "silent",
+        "kwargs",
+    ]
     manager = GroupChatManager(GroupChat(members("ab"), []))
-    assert (manager.name, manager.human_input_mode, manager.system_message) == ("chat_manager", "NEVER", "Group chat manager.")
+    assert (manager.name, manager.human_input_mode, manager.system_message) == (
+        "chat_manager",
+        "NEVER",
+        "Group chat manager.",
+    )
     assert manager.max_consecutive_auto_reply() == 2**63 - 1
     assert manager.last_speaker is None
-    faces = {"sync": (manager.run_chat, manager.resume), "async": (manager.a_run_chat, manager.a_resume)}[face]
+    faces = {
+        "sync": (manager.run_chat, manager.resume),
+        "async": (manager.a_run_chat, manager.a_resume),
+    }[face]
     assert [list(inspect.signature(each).parameters) for each in faces] == [
-        ["messages", "sender", "config"], ["messages", "remove_termination_string", "silent"],
-    ]  # fmt: skip
+        ["messages", "sender", "config"],
+        ["messages", "remove_termination_string", "silent"],
+    ]
 
 
 def test_another_agent_may_lead_a_group_by_the_managers_reply_function(face: str) -> None:
@@ -295,7 +343,9 @@ def test_another_agent_may_lead_a_group_by_the_managers_reply_function(face: str
     chat = GroupChat([a, b], [], max_round=4, speaker_selection_method="round_robin")
     leader, asker = cast.agent("leader"), cast.agent("asker")
     for run in (GroupChatManager.run_chat, GroupChatManager.a_run_chat):
-        leader.register_reply(Agent, run, config=chat, reset_config=GroupChat.reset, ignore_async_in_sync_chat=True)
+        leader.register_reply(
+            Agent, run, config=chat, reset_config=GroupChat.reset, ignore_async_in_sync_chat=True
+        )
     result = cast.call(face == "async", asker, "initiate_chat", leader, message="hi", silent=True)
     assert [message["content"] for message in chat.messages] == ["hi", "one", "two", "three"]
     assert result.stop_reason == "max_round reached (4)"

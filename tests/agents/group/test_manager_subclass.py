@@ -16,7 +16,9 @@ class Counting(GroupChatManager):
         self.given: list[Any] = []
         self.replace_reply_func(GroupChatManager.run_chat, Counting.run_chat)
 
-    def run_chat(self, messages: Any = None, sender: Any = None, config: Any = None) -> tuple[bool, Any]:
+    def run_chat(
+        self, messages: Any = None, sender: Any = None, config: Any = None
+    ) -> tuple[bool, Any]:
         """Reply function: the stock one, noting its config."""
         self.given.append(config)
         final, reply = super().run_chat(messages, sender, config)

@@ -24,7 +24,10 @@ NAMES = ["Writer", "Writer_2", "c", "c++"]
         ("c++ or c", {"c++": 1, "c": 1}),
         ("", {}),
         (None, {}),
-        ([{"type": "text", "text": "Writer"}, {"type": "image_url", "image_url": {}}], {"Writer": 1}),
+        (
+            [{"type": "text", "text": "Writer"}, {"type": "image_url", "image_url": {}}],
+            {"Writer": 1},
+        ),
     ],
 )
 def test_finds_names_as_words(text: object, found: dict[str, int]) -> None:

@@ -23,9 +23,15 @@ EARLIER: list[dict[str, Any]] = [
 ]
 
 
-def _resume(manager: GroupChatManager, messages: Any, face: str = "sync", **kwargs: Any) -> tuple[Any, Stored]:
+def _resume(
+    manager: GroupChatManager, messages: Any, face: str = "sync", **kwargs: Any
+) -> tuple[Any, Stored]:
     kwargs = {"silent": True, **kwargs}
-    return asyncio.run(manager.a_resume(messages, **kwargs)) if face == "async" else manager.resume(messages, **kwargs)
+    return (
+        asyncio.run(manager.a_resume(messages, **kwargs))
+        if face == "async"
+        else manager.resume(messages, **kwargs)
+    )
 
 
 @pytest.mark.parametrize("face", FACES)
@@ -56,13 +62,19 @@ def test_everybody_knows_what_was_said_and_the_chat_goes_on(form: Any, face: str
     ],
 )
 def test_the_termination_string_is_removed_from_the_last_message(remove: Any, content: str) -> None:
-    assert _resume(group(members("abc")), EARLIER, remove_termination_string=remove)[1]["content"] == content
+    assert (
+        _resume(group(members("abc")), EARLIER, remove_termination_string=remove)[1]["content"]
+        == content
+    )
     assert EARLIER[2]["content"] == "TERMINATE from c TERMINATE"
 
 
 def test_a_call_without_a_text_is_left_alone() -> None:
     call = {"content": None, "role": "assistant", "name": "b", "tool_calls": [{"id": "1"}]}
-    assert _resume(group(members("ab")), [EARLIER[0], call], remove_termination_string=str.lower)[1] == call
+    assert (
+        _resume(group(members("ab")), [EARLIER[0], call], remove_termination_string=str.lower)[1]
+        == call
+    )
 
 
 def test_a_chat_survives_as_text() -> None:
@@ -106,7 +118,9 @@ def test_a_message_without_a_name_is_the_managers() -> None:
     ],
 )
 @pytest.mark.parametrize("face", FACES)
-def test_messages_that_cannot_be(messages: Any, error: type[Exception], told: str, face: str) -> None:
+def test_messages_that_cannot_be(
+    messages: Any, error: type[Exception], told: str, face: str
+) -> None:
     manager = group(members("abc"), max_round=2)
     chat_with(manager)
     with pytest.raises(error, match=told):
@@ -124,7 +138,9 @@ def test_wrong_ways_to_remove_and_to_read() -> None:
 
 def test_what_is_printed() -> None:
     console = Console()
-    manager = group(members("abc"), {"is_termination_msg": lambda message: "TERMINATE" in message["content"]})
+    manager = group(
+        members("abc"), {"is_termination_msg": lambda message: "TERMINATE" in message["content"]}
+    )
     with IOStream.set_default(console):
         _resume(manager, EARLIER, silent=False)
         loud = list(console.printed)

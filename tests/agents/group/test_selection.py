@@ -1,4 +1,6 @@
-"""How the next speaker is chosen without a model: in turn, by chance, by a person, by a callable, by the call to be answered."""
+"""How the next speaker is chosen without a model: in turn, by chance, by a person, by a callable,
+by the call to be answered.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def test_in_turn(face: str) -> None:
 
 @pytest.mark.parametrize("face", FACES)
 def test_by_chance_without_repeating(face: str) -> None:
-    manager = group(members("abc"), speaker_selection_method="random", allow_repeat_speaker=False, max_round=30)
+    manager = group(
+        members("abc"), speaker_selection_method="random", allow_repeat_speaker=False, max_round=30
+    )
     chat_with(manager, face=face)
     order = speakers(manager)
     assert len(order) == 30
@@ -108,7 +112,12 @@ def test_a_callable_chooses(method: Callable[..., Any], order: str, face: str) -
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"), [("b", "not 'b'"), (3, "not 3"), (Member("z"), r"'z', which is not in the group \['a', 'b', 'c'\]")]
+    ("answer", "told"),
+    [
+        ("b", "not 'b'"),
+        (3, "not 3"),
+        (Member("z"), r"'z', which is not in the group \['a', 'b', 'c'\]"),
+    ],
 )
 def test_a_callable_that_answers_wrongly(answer: Any, told: str) -> None:
     manager = group(members("abc"), speaker_selection_method=lambda last, chat: answer)
@@ -132,7 +141,9 @@ def _call(*names: str) -> dict[str, Any]:
 def _group_with_functions(**functions: list[str]) -> Any:
     agents: list[Any] = members("abcd")
     for agent in agents:
-        agent.register_function({name: lambda name=name: f"{name} done" for name in functions.get(agent.name, [])})
+        agent.register_function(
+            {name: lambda name=name: f"{name} done" for name in functions.get(agent.name, [])}
+        )
     return agents
 
 
@@ -174,7 +185,12 @@ def test_without_the_filter_a_call_is_a_message_like_others() -> None:
 def test_a_call_keeps_to_the_transitions_where_it_can(allowed: str, speaker: str) -> None:
     agents = _group_with_functions(b=["f"], c=["f"])
     graph = {agents[0]: [agent for agent in agents if agent.name == allowed]}
-    manager = group(agents, allowed_or_disallowed_speaker_transitions=graph, speaker_transitions_type="allowed", max_round=2)
+    manager = group(
+        agents,
+        allowed_or_disallowed_speaker_transitions=graph,
+        speaker_transitions_type="allowed",
+        max_round=2,
+    )
     chat_with(manager, _call("f"))
     assert speakers(manager) == f"a{speaker}"
 

@@ -11,7 +11,11 @@ from agentkit.agents.group import GroupChat, GroupChatManager
 from agentkit.errors import WrongArgument, WrongType
 from tests.agents.group.members import members
 
-TEMPLATES = ("select_speaker_message_template", "select_speaker_auto_multiple_template", "select_speaker_auto_none_template")
+TEMPLATES = (
+    "select_speaker_message_template",
+    "select_speaker_auto_multiple_template",
+    "select_speaker_auto_none_template",
+)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +49,9 @@ def test_a_template_that_cannot_be_filled_is_refused_at_once(template: str) -> N
         GroupChat(members("ab"), [], select_speaker_message_template=template)
 
 
-@pytest.mark.parametrize(("agents", "error"), [(None, WrongType), (["x"], WrongArgument), ("ab", WrongType)])
+@pytest.mark.parametrize(
+    ("agents", "error"), [(None, WrongType), (["x"], WrongArgument), ("ab", WrongType)]
+)
 def test_wrong_agents(agents: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="agents"):
         GroupChat(agents, [])
@@ -62,22 +68,59 @@ def test_the_errors_are_those_of_autogen() -> None:
 
 
 def test_names_and_defaults_are_those_of_autogen() -> None:
-    defaults = {item.name: item.default for item in dataclasses.fields(GroupChat) if not item.name.endswith("_template")}
+    defaults = {
+        item.name: item.default
+        for item in dataclasses.fields(GroupChat)
+        if not item.name.endswith("_template")
+    }
     assert list(defaults.values())[2:-1] == [
-        10, "Admin", True, "auto", 2, None, None, None, False, False, None, False, None, None, "system",
-    ]  # fmt: skip
+        10,
+        "Admin",
+        True,
+        "auto",
+        2,
+        None,
+        None,
+        None,
+        False,
+        False,
+        None,
+        False,
+        None,
+        None,
+        "system",
+    ]
     assert list(defaults)[2:] == [
-        "max_round", "admin_name", "func_call_filter", "speaker_selection_method", "max_retries_for_selecting_speaker",
-        "allow_repeat_speaker", "allowed_or_disallowed_speaker_transitions", "speaker_transitions_type", "enable_clear_history",
-        "send_introductions", "select_speaker_transform_messages", "select_speaker_auto_verbose",
-        "select_speaker_auto_model_client_cls", "select_speaker_auto_llm_config", "role_for_select_speaker_messages",
+        "max_round",
+        "admin_name",
+        "func_call_filter",
+        "speaker_selection_method",
+        "max_retries_for_selecting_speaker",
+        "allow_repeat_speaker",
+        "allowed_or_disallowed_speaker_transitions",
+        "speaker_transitions_type",
+        "enable_clear_history",
+        "send_introductions",
+        "select_speaker_transform_messages",
+        "select_speaker_auto_verbose",
+        "select_speaker_auto_model_client_cls",
+        "select_speaker_auto_llm_config",
+        "role_for_select_speaker_messages",
         "allowed_speaker_transitions_dict",
-    ]  # fmt: skip
+    ]
 
 
 def test_forms_that_count_the_same() -> None:
-    chat = GroupChat(members("ab"), [], speaker_selection_method="Round_Robin", select_speaker_prompt_template="")  # type: ignore[arg-type]
-    assert (chat.speaker_selection_method, chat.select_speaker_prompt_template) == ("round_robin", None)
+    chat = GroupChat(
+        members("ab"),
+        [],
+        speaker_selection_method="Round_Robin",  # type: ignore[arg-type]
+        select_speaker_prompt_template="",
+    )
+    assert (chat.speaker_selection_method, chat.select_speaker_prompt_template) == (
+        "round_robin",
+        None,
+    )
     assert chat.allow_repeat_speaker is True
 
 
@@ -87,7 +130,8 @@ def test_a_manager_needs_a_group_chat_and_no_functions() -> None:
     for key in ("tools", "functions"):
         with pytest.raises(WrongArgument, match="calls no functions"):
             GroupChatManager(
-                GroupChat(members("ab"), []), llm_config={"config_list": [{"model": "m", "api_key": "k"}], key: [{}]}
+                GroupChat(members("ab"), []),
+                llm_config={"config_list": [{"model": "m", "api_key": "k"}], key: [{}]},
             )
 
 

@@ -14,7 +14,8 @@ from tests.agents.group.members import chat_with, group, members, speakers
 
 def _letters(chat: GroupChat) -> dict[str, str]:
     return {
-        agent.name: "".join(sorted(each.name for each in after)) for agent, after in chat.allowed_speaker_transitions_dict.items()
+        agent.name: "".join(sorted(each.name for each in after))
+        for agent, after in chat.allowed_speaker_transitions_dict.items()
     }
 
 
@@ -40,9 +41,19 @@ def test_allowed_and_disallowed() -> None:
     agents = members("abc")
     graph: Any = {agents[0]: [agents[1]], agents[1]: []}
     kinds: Any = {"allowed_or_disallowed_speaker_transitions": graph}
-    assert _letters(GroupChat(agents, [], speaker_transitions_type="allowed", **kinds)) == {"a": "b", "b": ""}
-    assert _letters(GroupChat(agents, [], speaker_transitions_type="disallowed", **kinds)) == {"a": "ac", "b": "abc", "c": "abc"}
-    assert _letters(GroupChat(agents, [], speaker_transitions_type="ALLOWED", **kinds)) == {"a": "b", "b": ""}  # type: ignore[arg-type]
+    assert _letters(GroupChat(agents, [], speaker_transitions_type="allowed", **kinds)) == {
+        "a": "b",
+        "b": "",
+    }
+    assert _letters(GroupChat(agents, [], speaker_transitions_type="disallowed", **kinds)) == {
+        "a": "ac",
+        "b": "abc",
+        "c": "abc",
+    }
+    assert _letters(GroupChat(agents, [], speaker_transitions_type="ALLOWED", **kinds)) == {  # type: ignore[arg-type]
+        "a": "b",
+        "b": "",
+    }
 
 
 @pytest.mark.parametrize(
@@ -50,9 +61,19 @@ def test_allowed_and_disallowed() -> None:
     [
         ({"graph": {"a": ["b"]}}, "needs speaker_transitions_type"),
         ({"speaker_transitions_type": "x"}, "not 'x'"),
-        ({"graph": {"a": ["b"]}, "speaker_transitions_type": "allowed", "allow_repeat_speaker": True}, "exclude each other"),
+        (
+            {
+                "graph": {"a": ["b"]},
+                "speaker_transitions_type": "allowed",
+                "allow_repeat_speaker": True,
+            },
+            "exclude each other",
+        ),
         ({"graph": {"z": ["a"]}, "speaker_transitions_type": "allowed"}, "key 'z'"),
-        ({"graph": {"a": "b"}, "speaker_transitions_type": "allowed"}, "'a' must be a list of agents"),
+        (
+            {"graph": {"a": "b"}, "speaker_transitions_type": "allowed"},
+            "'a' must be a list of agents",
+        ),
         ({"graph": ["a"], "speaker_transitions_type": "disallowed"}, "must be a dict"),
         ({"allow_repeat_speaker": "a"}, "bool or a list"),
         ({"allow_repeat_speaker": ["z"]}, "names 'z'"),
@@ -70,13 +91,23 @@ def test_what_cannot_be_is_refused(settings: dict[str, Any], told: str) -> None:
     if isinstance(settings.get("allow_repeat_speaker"), list):
         settings["allow_repeat_speaker"] = agents_in(settings["allow_repeat_speaker"])
     with pytest.raises(WrongArgument, match=told):
-        GroupChat([by_name["a"], by_name["b"]], [], allowed_or_disallowed_speaker_transitions=graph, **settings)
+        GroupChat(
+            [by_name["a"], by_name["b"]],
+            [],
+            allowed_or_disallowed_speaker_transitions=graph,
+            **settings,
+        )
 
 
 def test_a_stranger_who_may_follow_is_warned_of() -> None:
     a, b, z = members("abz")
     with pytest.warns(UserWarning, match=r"of 'a' names \['z'\]"):
-        GroupChat([a, b], [], allowed_or_disallowed_speaker_transitions={a: [z, b]}, speaker_transitions_type="allowed")
+        GroupChat(
+            [a, b],
+            [],
+            allowed_or_disallowed_speaker_transitions={a: [z, b]},
+            speaker_transitions_type="allowed",
+        )
 
 
 @pytest.mark.parametrize("method", ["round_robin", "random", "auto"])
@@ -115,10 +146,20 @@ def test_agents_that_no_transition_leads_to_or_from_are_warned_of(kind: Any) -> 
     a, b, c = agents = members("abc")
     graph = {a: [b]} if kind == "allowed" else {a: [a, c], b: [c], c: agents}
     with pytest.warns(UserWarning, match=r"^No transition leads to or from \['c'\]\.$"):
-        GroupChat(agents, [], allowed_or_disallowed_speaker_transitions=graph, speaker_transitions_type=kind)
+        GroupChat(
+            agents,
+            [],
+            allowed_or_disallowed_speaker_transitions=graph,
+            speaker_transitions_type=kind,
+        )
 
 
 def test_a_follower_that_stands_there_twice_is_warned_of() -> None:
     a, b = members("ab")
     with pytest.warns(UserWarning, match=r"The transitions of 'a' name \['b'\] more than once"):
-        GroupChat([a, b], [], allowed_or_disallowed_speaker_transitions={a: [b, b]}, speaker_transitions_type="allowed")
+        GroupChat(
+            [a, b],
+            [],
+            allowed_or_disallowed_speaker_transitions={a: [b, b]},
+            speaker_transitions_type="allowed",
+        )

@@ -1,4 +1,6 @@
-"""What the tests of the retrieval agents share: proxies over our database with vectors of words, and their prompts."""
+"""What the tests of the retrieval agents share: proxies over our database with vectors of words,
+and their prompts.
+"""
 
 from __future__ import annotations
 
@@ -36,14 +38,25 @@ def database(*contents: str, name: str = "autogen-docs") -> DuckDBVectorDB:
     if contents:
         made.create_collection(name)
         made.insert_docs(
-            [{"id": str(n), "content": text, "metadata": {"source": f"s{n}"}} for n, text in enumerate(contents, 1)], name
+            [
+                {"id": str(n), "content": text, "metadata": {"source": f"s{n}"}}
+                for n, text in enumerate(contents, 1)
+            ],
+            name,
         )
     return made
 
 
-def proxy(*contents: str, kind: type[RetrieveUserProxyAgent] = RetrieveUserProxyAgent, **config: Any) -> RetrieveUserProxyAgent:
+def proxy(
+    *contents: str, kind: type[RetrieveUserProxyAgent] = RetrieveUserProxyAgent, **config: Any
+) -> RetrieveUserProxyAgent:
     """A proxy that asks nobody, counts words and has a short prompt."""
-    chosen = {"vector_db": database(*contents), "custom_token_count_function": words, "customized_prompt": PROMPT, **config}
+    chosen = {
+        "vector_db": database(*contents),
+        "custom_token_count_function": words,
+        "customized_prompt": PROMPT,
+        **config,
+    }
     return kind("rag", "NEVER", code_execution_config=False, retrieve_config=chosen)
 
 

@@ -1,4 +1,6 @@
-"""RetrieveUserProxyAgent over our own database: the loop for other passages, events, overriding, what is refused."""
+"""RetrieveUserProxyAgent over our own database: the loop for other passages, events, overriding,
+what is refused.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agentkit import AssistantAgent, GroupChat, GroupChatManager, RetrieveUserProxyAgent, UserProxyAgent
+from agentkit import (
+    AssistantAgent,
+    GroupChat,
+    GroupChatManager,
+    RetrieveUserProxyAgent,
+    UserProxyAgent,
+)
 from agentkit.agents.retrieve_chat import PROMPT_CODE, PROMPT_DEFAULT, PROMPT_QA
 from agentkit.agents.retrieve_chat.vectordb import default_embedding_function
 from agentkit.errors import ConfigError, WrongArgument, WrongType
@@ -23,11 +31,28 @@ from tests.agents.retrieve_chat.desk import assistant, database, embed, proxy, w
 from tests.conversation.cast import CALL_ADD, agent, call, hearing, said, speaker
 
 BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-TEA = ("green tea is grown in China", "black tea is fermented", "coffee comes from Ethiopia", "milk comes from cows")
+TEA = (
+    "green tea is grown in China",
+    "black tea is fermented",
+    "coffee comes from Ethiopia",
+    "milk comes from cows",
+)
 
 
-def ask(is_async: bool, user: RetrieveUserProxyAgent, other: Any, problem: str = "tea", n_results: int = 1, **more: Any) -> Any:
-    settings = {"message": user.message_generator, "problem": problem, "n_results": n_results, **more}
+def ask(
+    is_async: bool,
+    user: RetrieveUserProxyAgent,
+    other: Any,
+    problem: str = "tea",
+    n_results: int = 1,
+    **more: Any,
+) -> Any:
+    settings = {
+        "message": user.message_generator,
+        "problem": problem,
+        "n_results": n_results,
+        **more,
+    }
     return call(is_async, user, "initiate_chat", other, **settings)
 
 
@@ -61,7 +86,12 @@ def test_an_event_loop_goes_on_while_the_first_passages_are_looked_up() -> None:
 
     async def chat() -> None:
         user = proxy(*TEA, kind=Waiting)
-        talk = user.a_initiate_chat(assistant("It is fermented."), message=user.message_generator, problem="tea", silent=True)
+        talk = user.a_initiate_chat(
+            assistant("It is fermented."),
+            message=user.message_generator,
+            problem="tea",
+            silent=True,
+        )
         task = asyncio.create_task(talk)
         assert await asyncio.to_thread(looking.wait, 10)
         gone_on.set()
@@ -73,13 +103,17 @@ def test_an_event_loop_goes_on_while_the_first_passages_are_looked_up() -> None:
 @BOTH
 def test_when_there_are_no_more_passages_it_says_so_once_and_ends(is_async: bool) -> None:
     user = proxy("only this")
-    stubborn = speaker("stubborn", *["UPDATE CONTEXT"] * 9, is_termination_msg=lambda message: False)
+    stubborn = speaker(
+        "stubborn", *["UPDATE CONTEXT"] * 9, is_termination_msg=lambda message: False
+    )
     with hearing() as events:
         result = ask(is_async, user, stubborn)
     assert said(user, stubborn) == ["TERMINATE", "UPDATE CONTEXT"]
     assert sum("no more context" in event.text for event in events if isinstance(event, Noted)) == 1
     assert result.stop_reason == "rag has no further passages"
-    assert [event.reason for event in events if isinstance(event, ChatEnded)] == [result.stop_reason]
+    assert [event.reason for event in events if isinstance(event, ChatEnded)] == [
+        result.stop_reason
+    ]
 
 
 @BOTH
@@ -119,7 +153,9 @@ def test_a_chat_that_began_without_the_generator_looks_up_its_first_message(is_a
     user, helper = proxy(*TEA), assistant("UPDATE CONTEXT", "From Ethiopia.")
     with hearing() as events:
         result = call(is_async, user, "initiate_chat", helper, message="where coffee comes from")
-    assert [event.query for event in events if isinstance(event, Retrieved)] == ["where coffee comes from"]
+    assert [event.query for event in events if isinstance(event, Retrieved)] == [
+        "where coffee comes from"
+    ]
     assert "coffee comes from Ethiopia" in result.chat_history[0]["content"]
 
 
@@ -130,19 +166,40 @@ def test_a_call_is_answered_though_it_lacks_the_prefix(is_async: bool) -> None:
     helper = assistant({"content": "let me see", "tool_calls": [CALL_ADD]}, "answer: 3")
     with hearing():
         result = ask(is_async, user, helper)
-    assert [message.get("role") for message in result.chat_history] == ["assistant", "assistant", "tool", "user"]
+    assert [message.get("role") for message in result.chat_history] == [
+        "assistant",
+        "assistant",
+        "tool",
+        "user",
+    ]
     assert result.summary == "answer: 3"
 
 
 @BOTH
 def test_in_a_group(is_async: bool) -> None:
-    user, helper, listener = proxy(*TEA), assistant("UPDATE CONTEXT", "It is fermented."), speaker("listener", "noted")
-    group = GroupChat([user, helper, listener], [], max_round=5, speaker_selection_method=lambda last, chat: (
-        helper if last is user else user if len(chat.messages) == 2 else listener))  # fmt: skip
+    user, helper, listener = (
+        proxy(*TEA),
+        assistant("UPDATE CONTEXT", "It is fermented."),
+        speaker("listener", "noted"),
+    )
+    group = GroupChat(
+        [user, helper, listener],
+        [],
+        max_round=5,
+        speaker_selection_method=lambda last, chat: (
+            helper if last is user else user if len(chat.messages) == 2 else listener
+        ),
+    )
     manager = GroupChatManager(group, llm_config=False)
     with hearing() as events:
         ask(is_async, user, manager)
-    assert [message["name"] for message in group.messages] == ["rag", "assistant", "rag", "assistant", "listener"]
+    assert [message["name"] for message in group.messages] == [
+        "rag",
+        "assistant",
+        "rag",
+        "assistant",
+        "listener",
+    ]
     assert group.messages[0]["content"] != group.messages[2]["content"]
     assert sum(isinstance(event, Retrieved) for event in events) == 2
 
@@ -151,16 +208,23 @@ def test_a_string_that_must_occur() -> None:
     user = proxy(*TEA)
     text = user.message_generator(user, None, {"problem": "tea", "search_string": "fermented"})
     assert text == "Q tea C black tea is fermented\n"
-    user.message_generator(user, None, {"problem": "comes from", "n_results": 1, "search_string": "comes"})
+    user.message_generator(
+        user, None, {"problem": "comes from", "n_results": 1, "search_string": "comes"}
+    )
     more = user._generate_retrieve_user_reply([{"content": "UPDATE CONTEXT", "role": "user"}])[1]
     assert "comes from" in str(more)
-    assert user._generate_retrieve_user_reply([{"content": "UPDATE CONTEXT", "role": "user"}]) == (True, "TERMINATE")
+    assert user._generate_retrieve_user_reply([{"content": "UPDATE CONTEXT", "role": "user"}]) == (
+        True,
+        "TERMINATE",
+    )
 
 
 @BOTH
 def test_an_async_retrieve_docs_of_ones_own(is_async: bool) -> None:
     class Mine(RetrieveUserProxyAgent):
-        async def retrieve_docs(self, problem: str, n_results: int = 20, search_string: str = "") -> None:  # type: ignore[override]
+        async def retrieve_docs(  # type: ignore[override]
+            self, problem: str, n_results: int = 20, search_string: str = ""
+        ) -> None:
             self._results = [[({"id": "1", "content": f"about {problem}"}, 0.5)]]
 
     user, helper = proxy(kind=Mine), assistant("done")
@@ -172,17 +236,36 @@ def test_an_async_retrieve_docs_of_ones_own(is_async: bool) -> None:
 
 def test_a_query_of_ones_own_in_the_form_of_chroma() -> None:
     class Mine(RetrieveUserProxyAgent):
-        def query_vector_db(self, query_texts: list[str], n_results: int = 10, search_string: str = "", **kwargs: Any) -> Any:
-            return {"ids": [["a", "b"]], "documents": [[f"{query_texts[0]} {n_results}", "more"]], "metadatas": None}
+        def query_vector_db(
+            self,
+            query_texts: list[str],
+            n_results: int = 10,
+            search_string: str = "",
+            **kwargs: Any,
+        ) -> Any:
+            return {
+                "ids": [["a", "b"]],
+                "documents": [[f"{query_texts[0]} {n_results}", "more"]],
+                "metadatas": None,
+            }
 
     user = proxy(kind=Mine, vector_db=None)
-    assert user.message_generator(user, None, {"problem": "tea", "n_results": 2}) == "Q tea C tea 2\nmore\n"
+    assert (
+        user.message_generator(user, None, {"problem": "tea", "n_results": 2})
+        == "Q tea C tea 2\nmore\n"
+    )
     assert user._results[0][1] == ({"id": "b", "content": "more", "metadata": None}, 0.0)
 
 
 def test_results_that_are_none_are_refused() -> None:
     class Mine(RetrieveUserProxyAgent):
-        def query_vector_db(self, query_texts: list[str], n_results: int = 10, search_string: str = "", **kwargs: Any) -> Any:
+        def query_vector_db(
+            self,
+            query_texts: list[str],
+            n_results: int = 10,
+            search_string: str = "",
+            **kwargs: Any,
+        ) -> Any:
             return None
 
     with pytest.raises(WrongType, match="does query_vector_db or retrieve_docs return or set it"):
@@ -192,7 +275,9 @@ def test_results_that_are_none_are_refused() -> None:
 def test_the_default_database_is_ours_and_needs_nothing(tmp_path: Path) -> None:
     (tmp_path / "tea.md").write_text("# Tea\n\nGreen tea is grown in China.\n", encoding="utf-8")
     config = {"docs_path": str(tmp_path), "embedding_function": embed, "collection_name": "teas"}
-    user = RetrieveUserProxyAgent("rag", "NEVER", code_execution_config=False, retrieve_config=config)
+    user = RetrieveUserProxyAgent(
+        "rag", "NEVER", code_execution_config=False, retrieve_config=config
+    )
     text = user.message_generator(user, None, {"problem": "Where is tea grown?"})
     assert user._database().type == "duckdb"
     assert "Green tea is grown in China." in text
@@ -210,7 +295,9 @@ def test_a_file_of_its_own_is_there_the_next_time(tmp_path: Path) -> None:
     first.retrieve_docs("tea")
     first._database().close()  # type: ignore[attr-defined]  # ours has one
     later = proxy(vector_db="duckdb", **config)
-    assert later.message_generator(later, None, {"problem": "tea"}) == "Green tea is grown in China.\n"
+    assert (
+        later.message_generator(later, None, {"problem": "tea"}) == "Green tea is grown in China.\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -222,12 +309,18 @@ def test_a_file_of_its_own_is_there_the_next_time(tmp_path: Path) -> None:
         ({"chunk_mode": "pages"}, WrongArgument, "must be one of multi_lines, one_line"),
         ({"chunk_token_size": 0}, WrongArgument, "must be 1 or more"),
         ({"customized_prompt": "{else}"}, WrongArgument, "placeholder"),
-        ({"customized_prompt": 'JSON: {"a": 1} {input_context}'}, WrongArgument, "write other braces twice"),
+        (
+            {"customized_prompt": 'JSON: {"a": 1} {input_context}'},
+            WrongArgument,
+            "write other braces twice",
+        ),
         ({"recursive": "yes"}, WrongType, "must be True or False"),
         ({"custom_token_count_function": 5}, WrongType, "callable"),
     ],
 )
-def test_settings_that_cannot_be(config: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_settings_that_cannot_be(
+    config: dict[str, Any], error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
         proxy(**config)
 
@@ -259,12 +352,19 @@ def test_chroma_by_its_name_and_by_a_client(given: str, tmp_path: Path) -> None:
         (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
     chosen: dict[str, Any] = {"vector_db": "chroma", "db_config": {"path": str(tmp_path / "db")}}
     if given == "client":
-        chosen = {"vector_db": None, "client": chromadb.EphemeralClient(chromadb.Settings(anonymized_telemetry=False))}
+        chosen = {
+            "vector_db": None,
+            "client": chromadb.EphemeralClient(chromadb.Settings(anonymized_telemetry=False)),
+        }
     user = proxy(
         **chosen,
-        docs_path=str(tmp_path), embedding_function=embed, custom_text_types=["txt"],
-    )  # fmt: skip
-    text = user.message_generator(user, None, {"problem": "fermented tea", "search_string": "black"})
+        docs_path=str(tmp_path),
+        embedding_function=embed,
+        custom_text_types=["txt"],
+    )
+    text = user.message_generator(
+        user, None, {"problem": "fermented tea", "search_string": "black"}
+    )
     assert text == "Q fermented tea C black tea is fermented\n"
     stored = [str(one["id"]) for one in user._database().get_docs_by_ids(None, "autogen-docs")]
     assert (stored == ["doc_0", "doc_1"]) is (given == "client")
@@ -278,7 +378,9 @@ def test_without_its_package_a_database_says_how_to_get_it(monkeypatch: pytest.M
         proxy(vector_db="chroma")
 
 
-def test_another_embedding_model_is_loaded_when_it_is_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_another_embedding_model_is_loaded_when_it_is_needed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     class Model:
         def __init__(self, name: str) -> None:
             loaded.append(name)
@@ -288,7 +390,10 @@ def test_another_embedding_model_is_loaded_when_it_is_needed(monkeypatch: pytest
 
     loaded: list[str] = []
     (tmp_path / "a.txt").write_text("tea", encoding="utf-8")
-    for name, module in (("a-model", SimpleNamespace(SentenceTransformer=Model)), ("no-model", None)):
+    for name, module in (
+        ("a-model", SimpleNamespace(SentenceTransformer=Model)),
+        ("no-model", None),
+    ):
         monkeypatch.setitem(sys.modules, "sentence_transformers", module)
         user = proxy(vector_db="duckdb", embedding_model=name, docs_path=str(tmp_path / "a.txt"))
         if module is None:
@@ -303,7 +408,9 @@ def test_another_embedding_model_is_loaded_when_it_is_needed(monkeypatch: pytest
 def test_a_client_is_used_without_saying_which_database_it_is_of() -> None:
     chromadb = pytest.importorskip("chromadb")
     client = chromadb.EphemeralClient(chromadb.Settings(anonymized_telemetry=False))
-    user = RetrieveUserProxyAgent(code_execution_config=False, retrieve_config={"client": client, "embedding_function": embed})
+    user = RetrieveUserProxyAgent(
+        code_execution_config=False, retrieve_config={"client": client, "embedding_function": embed}
+    )
     database: Any = user._database()
     assert (database.type, database.client is client) == ("chroma", True)
 
@@ -311,7 +418,9 @@ def test_a_client_is_used_without_saying_which_database_it_is_of() -> None:
 @pytest.mark.parametrize("model", ["all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"])
 def test_the_packaged_model_is_used_by_its_short_and_its_full_name(model: str) -> None:
     config = {"embedding_model": model, "collection_name": "teas"}
-    user = RetrieveUserProxyAgent("rag", "NEVER", code_execution_config=False, retrieve_config=config)
+    user = RetrieveUserProxyAgent(
+        "rag", "NEVER", code_execution_config=False, retrieve_config=config
+    )
     assert user._database().embedding_function is default_embedding_function()
 
 
@@ -325,12 +434,22 @@ def test_the_prompts_do_not_ask_for_other_passages_themselves(prompt: str) -> No
 
 @BOTH
 @pytest.mark.parametrize("task", ["qa", "default", "code"])
-def test_the_offline_model_answers_from_the_passages_or_asks_for_others(is_async: bool, task: str) -> None:
+def test_the_offline_model_answers_from_the_passages_or_asks_for_others(
+    is_async: bool, task: str
+) -> None:
     user = proxy(
-        "The museum opens at nine in the morning.", "Tickets for the museum cost twelve euros.", task=task, customized_prompt=None
+        "The museum opens at nine in the morning.",
+        "Tickets for the museum cost twelve euros.",
+        task=task,
+        customized_prompt=None,
     )
     helper = AssistantAgent(
-        "helper", "You help.", {"config_list": [{"model_client_cls": "ExtractiveClient", "model": "x"}], "cache_seed": None}
+        "helper",
+        "You help.",
+        {
+            "config_list": [{"model_client_cls": "ExtractiveClient", "model": "x"}],
+            "cache_seed": None,
+        },
     )
     helper.register_model_client(lambda_client())
     with hearing() as events:
@@ -368,7 +487,9 @@ def test_a_passage_that_does_not_fit_is_noted() -> None:
 
 
 def test_it_is_a_user_proxy_with_the_defaults_of_the_document() -> None:
-    user = RetrieveUserProxyAgent(retrieve_config={"vector_db": database(), "custom_token_count_function": words})
+    user = RetrieveUserProxyAgent(
+        retrieve_config={"vector_db": database(), "custom_token_count_function": words}
+    )
     assert isinstance(user, UserProxyAgent)
     assert (user.name, user.human_input_mode) == ("RetrieveChatAgent", "ALWAYS")
     config = user._config
@@ -380,8 +501,16 @@ def test_it_is_a_user_proxy_with_the_defaults_of_the_document() -> None:
         False,
     )
     assert (config.chunk_tokens, config.context_tokens, config.may_exist) == (3200, 6400.0, True)
-    assert (config.chunk_mode, config.must_break_at_empty_line, config.recursive) == ("multi_lines", True, True)
-    assert (config.collection_name, config.distance_threshold, config.embedding_model) == ("autogen-docs", -1, "all-MiniLM-L6-v2")
+    assert (config.chunk_mode, config.must_break_at_empty_line, config.recursive) == (
+        "multi_lines",
+        True,
+        True,
+    )
+    assert (config.collection_name, config.distance_threshold, config.embedding_model) == (
+        "autogen-docs",
+        -1,
+        "all-MiniLM-L6-v2",
+    )
 
 
 def test_a_subclass_reads_and_sets_the_attributes_that_autogen_has() -> None:
@@ -389,20 +518,40 @@ def test_a_subclass_reads_and_sets_the_attributes_that_autogen_has() -> None:
     read = {
         name: getattr(user, f"_{name}")
         for name in (
-            "chunk_token_size", "max_tokens", "recursive", "embedding_model", "client", "context_max_tokens", "new_docs",
-            "get_or_create", "distance_threshold",
+            "chunk_token_size",
+            "max_tokens",
+            "recursive",
+            "embedding_model",
+            "client",
+            "context_max_tokens",
+            "new_docs",
+            "get_or_create",
+            "distance_threshold",
         )
-    }  # fmt: skip
+    }
     assert read == {
-        "chunk_token_size": 3200, "max_tokens": 8000, "recursive": True, "embedding_model": "all-MiniLM-L6-v2", "client": None,
-        "context_max_tokens": 6400.0, "new_docs": True, "get_or_create": True, "distance_threshold": -1,
-    }  # fmt: skip
+        "chunk_token_size": 3200,
+        "max_tokens": 8000,
+        "recursive": True,
+        "embedding_model": "all-MiniLM-L6-v2",
+        "client": None,
+        "context_max_tokens": 6400.0,
+        "new_docs": True,
+        "get_or_create": True,
+        "distance_threshold": -1,
+    }
     user._max_tokens, user._chunk_token_size = 1000, 7
     assert (user._context_max_tokens, user._config.chunk_tokens) == (800.0, 7)
 
 
 @pytest.mark.parametrize(
-    ("model", "tokens"), [("gpt-5", 400_000), ("o3", 200_000), ("claude-sonnet-4-20250514", 200_000), ("nobody-knows-it", 4_000)]
+    ("model", "tokens"),
+    [
+        ("gpt-5", 400_000),
+        ("o3", 200_000),
+        ("claude-sonnet-4-20250514", 200_000),
+        ("nobody-knows-it", 4_000),
+    ],
 )
 def test_the_window_is_that_which_the_package_knows(model: str, tokens: int) -> None:
     user = proxy(*TEA, model=model)
@@ -447,7 +596,9 @@ def test_a_chat_without_passages_says_so_in_its_result(
 
 @BOTH
 @pytest.mark.parametrize("words", ["UPDATE  CONTEXT", "update_context", "Please UPDATE\nCONTEXT."])
-def test_the_words_for_other_passages_may_be_written_in_other_ways(words: str, is_async: bool) -> None:
+def test_the_words_for_other_passages_may_be_written_in_other_ways(
+    words: str, is_async: bool
+) -> None:
     user, helper = proxy(*TEA), assistant(words, "It is fermented.")
     with hearing() as events:
         result = ask(is_async, user, helper)
@@ -458,5 +609,8 @@ def test_the_words_for_other_passages_may_be_written_in_other_ways(words: str, i
 def test_a_split_function_that_gives_a_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("some words")
     user = proxy(docs_path=str(tmp_path), custom_text_split_function=lambda text: text)
-    with pytest.raises(WrongType, match="custom_text_split_function must return a list of chunks, not the text 'some words'"):
+    with pytest.raises(
+        WrongType,
+        match="custom_text_split_function must return a list of chunks, not the text 'some words'",
+    ):
         user.retrieve_docs("words")

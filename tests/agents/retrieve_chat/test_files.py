@@ -1,4 +1,6 @@
-"""Which files are read and how they are cut: properties of chunks, folders, addresses, files that cannot be read."""
+"""Which files are read and how they are cut: properties of chunks, folders, addresses, files that
+cannot be read.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,10 @@ from agentkit.llm.tokens.windows import count_token
 from tests.conversation.cast import hearing
 
 TEXTS = st.text(alphabet=st.sampled_from("ab é\n\n "), max_size=300)
-PAGE = b"<html><head><title>Tea</title></head><body><h1>Kinds</h1><p>Green <b>tea</b>.</p><ul><li>Oolong</li></ul></body></html>"
+PAGE = (
+    b"<html><head><title>Tea</title></head><body><h1>Kinds</h1><p>Green"
+    b" <b>tea</b>.</p><ul><li>Oolong</li></ul></body></html>"
+)
 
 
 @given(TEXTS, st.integers(1, 40), st.booleans(), st.sampled_from(["multi_lines", "one_line"]))
@@ -48,7 +53,11 @@ def test_overlapping_chunks_hold_every_line(text: str, most: int, overlap: int) 
 
 def test_chunks_begin_with_the_last_lines_of_the_one_before() -> None:
     text = "one one\ntwo two\nthree three\nfour four"
-    assert split_text_to_chunks(text, 6, overlap=1) == ["one one\ntwo two", "two two\nthree three", "three three\nfour four"]
+    assert split_text_to_chunks(text, 6, overlap=1) == [
+        "one one\ntwo two",
+        "two two\nthree three",
+        "three three\nfour four",
+    ]
 
 
 def test_chunks_break_at_an_empty_line_if_they_must() -> None:
@@ -77,7 +86,8 @@ def test_a_folder_gives_its_files_by_name_each_once_and_no_hidden_ones(tmp_path:
         (tmp_path / name).write_text("x", encoding="utf-8")
     (tmp_path / "again.txt").symlink_to(tmp_path / "a.md")
     names = [
-        str(Path(str(file)).relative_to(tmp_path)) for file in get_files_from_dir([tmp_path, str(tmp_path), tmp_path / "a.md"])
+        str(Path(str(file)).relative_to(tmp_path))
+        for file in get_files_from_dir([tmp_path, str(tmp_path), tmp_path / "a.md"])
     ]
     assert names == ["a.md", "b.TXT", "sub/c.pdf"]
 

@@ -27,10 +27,14 @@ def test_equal_chunks_are_one_document_and_ids_are_those_of_autogen(tmp_path: Pa
     made = database()
     filling.fill(made, settings(tmp_path))
     assert held(made) == {"1095ffa7": "apples are red\n\nbananas are yellow"}
-    assert (made.get_docs_by_ids(None, "docs")[0]["metadata"] or {}) == {"source": str(tmp_path / "a.txt")}
+    assert (made.get_docs_by_ids(None, "docs")[0]["metadata"] or {}) == {
+        "source": str(tmp_path / "a.txt")
+    }
 
 
-def test_two_contents_with_one_short_id_are_both_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_contents_with_one_short_id_are_both_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(filling, "_ID_LENGTH", 1)  # 16 short ids for 40 texts
     for number in range(40):
         (tmp_path / f"{number}.txt").write_text(f"text {number}", encoding="utf-8")

@@ -1,4 +1,5 @@
-"""What is played on lagent 0.2.4 (the oracle) and on agentkit: cases that give JSON, and where ours is better on purpose.
+"""What is played on lagent 0.2.4 (the oracle) and on agentkit: cases that give JSON, and where ours
+is better on purpose.
 
 This file runs in the oracle's environment too: standard library only.
 """
@@ -103,7 +104,12 @@ class Library:
             def run(self, text: str, times: int = 3) -> str:
                 return text * times
 
-        return {"Bold": Bold, "Calculator": Calculator, "Plain": Plain, "Ordered": Ordered} | _odd_actions(self)
+        return {
+            "Bold": Bold,
+            "Calculator": Calculator,
+            "Plain": Plain,
+            "Ordered": Ordered,
+        } | _odd_actions(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Library) and other.package == self.package
@@ -126,18 +132,30 @@ class Library:
 
         class Scripted:
             def chat(self, messages: Any, **options: Any) -> str:
-                asked.append("text" if isinstance(messages, str) else [each["role"] for each in messages])
+                asked.append(
+                    "text" if isinstance(messages, str) else [each["role"] for each in messages]
+                )
                 return queue.pop(0)
 
         rewoo = self.ReWOO(Scripted(), self.executor(), self.ReWOOProtocol(*PROMPTS), max_turn)
         given = rewoo.chat(message)
-        return {"asked": asked, "response": given.response, "steps": given.inner_steps, "state": int(given.state)} | {
-            "actions": [plain(each) for each in given.actions]
-        }
+        return {
+            "asked": asked,
+            "response": given.response,
+            "steps": given.inner_steps,
+            "state": int(given.state),
+        } | {"actions": [plain(each) for each in given.actions]}
 
 
-PROMPTS = ("plan with {tool_description}", "[{thought}: {action_resp}]", "{question}|{worker_log}|{question}", "wrong: {err_msg}")
-PLAN = 'Plan: be bold\n#E1 = Bold[{"text": "a"}]\nPlan: add\n#E2 = Calculator.add[{"a": 1, "b": 2}]\n'
+PROMPTS = (
+    "plan with {tool_description}",
+    "[{thought}: {action_resp}]",
+    "{question}|{worker_log}|{question}",
+    "wrong: {err_msg}",
+)
+PLAN = (
+    'Plan: be bold\n#E1 = Bold[{"text": "a"}]\nPlan: add\n#E2 = Calculator.add[{"a": 1, "b": 2}]\n'
+)
 
 
 def plain(value: Any) -> Any:
@@ -149,11 +167,17 @@ def plain(value: Any) -> Any:
 
 def signature(function: Any) -> list[str]:
     """The parameters' names, without keyword-only ones."""
-    return [p.name for p in inspect.signature(function).parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    return [
+        p.name
+        for p in inspect.signature(function).parameters.values()
+        if p.kind is not p.KEYWORD_ONLY
+    ]
 
 
 def told(description: Any) -> Any:
-    """A description without the instruction how to write the input, whose wording is each one's own."""
+    """A description without the instruction how to write the input, whose wording is each one's
+    own.
+    """
     if isinstance(description, list):
         return [told(each) for each in description]
     kept = {key: value for key, value in description.items() if key != "parameter_description"}
@@ -171,9 +195,11 @@ CASES: dict[str, Case] = {
     "codes_agent": lambda lib: {each.name: int(each) for each in lib.AgentStatusCode},
     "action_return_fields": lambda lib: plain(lib.ActionReturn()),
     "agent_return_fields": lambda lib: plain(lib.AgentReturn()),
-    "format_result": lambda lib: lib.ActionReturn(
-        result=[{"type": "text", "content": "a"}, {"type": "image", "content": "p.png"}]
-    ).format_result(),
+    "format_result": (
+        lambda lib: lib.ActionReturn(
+            result=[{"type": "text", "content": "a"}, {"type": "image", "content": "p.png"}]
+        ).format_result()
+    ),
     "format_result_of_nothing": lambda lib: lib.ActionReturn().format_result(),
     "signature_rewoo": lambda lib: signature(lib.ReWOO),
     "signature_chat": lambda lib: signature(lib.ReWOO.chat),
@@ -194,10 +220,19 @@ CASES: dict[str, Case] = {
     "actions_info": lambda lib: told(lib.executor().get_actions_info()),
     "names": lambda lib: lib.executor().action_names(),
     "names_with_finish": lambda lib: lib.executor(finish_in_action=True).action_names(),
-    "valid": lambda lib: [lib.executor().is_valid(name) for name in ("Bold", "Calculator", "Calculator.add", "Nope")],
-    "members": lambda lib: [(a.name, a.enable, a.is_toolkit) for a in lib.executor().actions.values()],
+    "valid": lambda lib: [
+        lib.executor().is_valid(name) for name in ("Bold", "Calculator", "Calculator.add", "Nope")
+    ],
+    "members": lambda lib: [
+        (a.name, a.enable, a.is_toolkit) for a in lib.executor().actions.values()
+    ],
     "special_actions": lambda lib: [
-        (a.name, a.enable) for a in (lib.executor().invalid_action, lib.executor().no_action, lib.executor().finish_action)
+        (a.name, a.enable)
+        for a in (
+            lib.executor().invalid_action,
+            lib.executor().no_action,
+            lib.executor().finish_action,
+        )
     ],
     "add_and_delete": lambda lib: _add_and_delete(lib),
     "disabled": lambda lib: _disabled(lib),
@@ -230,22 +265,38 @@ CASES: dict[str, Case] = {
     "call_emoji": lambda lib: lib.returned("Bold", '{"text": "\\ud83d\\ude00"}')["result"],
     "format_planner": lambda lib: _planner(lib),
     "format_planner_again": lambda lib: _planner(lib, "no plan"),
-    "format_solver": lambda lib: lib.ReWOOProtocol(*PROMPTS).format_solver("q", ["t", "u"], _two_returns(lib)),
+    "format_solver": (
+        lambda lib: lib.ReWOOProtocol(*PROMPTS).format_solver("q", ["t", "u"], _two_returns(lib))
+    ),
     "format_solver_of_nothing": lambda lib: lib.ReWOOProtocol(*PROMPTS).format_solver("q", [], []),
-    "format_solver_failed": lambda lib: lib.ReWOOProtocol(*PROMPTS).format_solver(
-        "q", ["t"], [lib.ActionReturn(errmsg="no", state=lib.ActionStatusCode.API_ERROR)]
+    "format_solver_failed": (
+        lambda lib: lib.ReWOOProtocol(*PROMPTS).format_solver(
+            "q", ["t"], [lib.ActionReturn(errmsg="no", state=lib.ActionStatusCode.API_ERROR)]
+        )
     ),
     "parse": lambda lib: lib.ReWOOProtocol().parse_worker(PLAN),
-    "parse_spaces": lambda lib: lib.ReWOOProtocol().parse_worker("Plan:  a \n#E1 =  Search [ x ] \n"),
+    "parse_spaces": (
+        lambda lib: lib.ReWOOProtocol().parse_worker("Plan:  a \n#E1 =  Search [ x ] \n")
+    ),
     "parse_fenced": lambda lib: lib.ReWOOProtocol().parse_worker(f"Here:\n```\n{PLAN}```\n"),
-    "parse_count": lambda lib: _raises(lambda: lib.ReWOOProtocol().parse_worker("Plan: a\nPlan: b\n#E1 = S[x]"), Exception),
+    "parse_count": lambda lib: _raises(
+        lambda: lib.ReWOOProtocol().parse_worker("Plan: a\nPlan: b\n#E1 = S[x]"), Exception
+    ),
     "parse_bracket": lambda lib: lib.ReWOOProtocol().parse_worker("Plan: a\n#E1 = S[a[0] b]")[2],
-    "parse_lines": lambda lib: _or_raises(lambda: lib.ReWOOProtocol().parse_worker("Plan: a\n#E1 = S[a\nb]")[2]),
-    "parse_nothing": lambda lib: _or_raises(lambda: lib.ReWOOProtocol().parse_worker("I do not know.")),
+    "parse_lines": lambda lib: _or_raises(
+        lambda: lib.ReWOOProtocol().parse_worker("Plan: a\n#E1 = S[a\nb]")[2]
+    ),
+    "parse_nothing": lambda lib: _or_raises(
+        lambda: lib.ReWOOProtocol().parse_worker("I do not know.")
+    ),
     "chat": lambda lib: lib.chat([PLAN, "42"])["response"],
     "chat_steps": lambda lib: lib.chat([PLAN, "42"])["steps"],
-    "chat_of_a_dict": lambda lib: lib.chat([PLAN, "42"], {"role": "user", "content": "why?"})["steps"][-1],
-    "chat_of_a_list": lambda lib: lib.chat([PLAN, "42"], [{"role": "user", "content": "why?"}])["steps"][-1],
+    "chat_of_a_dict": lambda lib: lib.chat([PLAN, "42"], {"role": "user", "content": "why?"})[
+        "steps"
+    ][-1],
+    "chat_of_a_list": lambda lib: lib.chat([PLAN, "42"], [{"role": "user", "content": "why?"}])[
+        "steps"
+    ][-1],
     "chat_of_a_number": lambda lib: _raises(lambda: lib.chat([PLAN, "42"], 3), TypeError),
     "chat_asked": lambda lib: lib.chat([PLAN, "42"])["asked"],
     "chat_second_plan": lambda lib: lib.chat(["Plan: a", PLAN, "42"])["asked"][1],
@@ -256,45 +307,81 @@ CASES: dict[str, Case] = {
     "chat_forward": lambda lib: _or_raises(lambda: lib.chat([FORWARD, PLAN, "4"])["response"]),
     "chat_out_of_order": lambda lib: lib.chat([OUT_OF_ORDER, "4"])["steps"][1],
     "chat_evidence_with_label": lambda lib: lib.chat([LABELLED, "4"])["steps"][1]["content"],
-    "chat_failed_step": lambda lib: lib.chat(['Plan: a\n#E1 = Broken[{"x": 1}]\nPlan: b\n#E2 = Plain[got #E1]', "4"])["steps"][1],
-}  # fmt: skip
+    "chat_failed_step": lambda lib: lib.chat(
+        ['Plan: a\n#E1 = Broken[{"x": 1}]\nPlan: b\n#E2 = Plain[got #E1]', "4"]
+    )["steps"][1],
+}
 
 RESULT = [{"type": "text", "content": "**x**"}]
 BETTER: dict[str, tuple[str, Any]] = {
     "chat_second_plan": (
-        "many chat templates take no system message but the first", ["system", "user", "assistant", "user"],
+        "many chat templates take no system message but the first",
+        ["system", "user", "assistant", "user"],
     ),
     "call_plain_text": (
         "a plain text is taken where only one parameter can be meant",
-        {"args": {"text": "x"}, "url": None, "type": "Bold", "result": RESULT, "errmsg": False, "state": 0, "thought": None}
+        {
+            "args": {"text": "x"},
+            "url": None,
+            "type": "Bold",
+            "result": RESULT,
+            "errmsg": False,
+            "state": 0,
+            "thought": None,
+        }
         | {"valid": 0},
     ),
     "call_invalid": (
         "the message tells what is wrong, and not the input again",
-        "There is no action 'Nope'; the actions are Bold, Calculator.add, Calculator.divide, Plain, Ordered, Broken, Label.",
+        (
+            "There is no action 'Nope'; the actions are Bold, Calculator.add, Calculator.divide,"
+            " Plain, Ordered, Broken, Label."
+        ),
     ),
-    "call_wrong_type": ("arguments are checked against the annotations before the action begins", -1001),
+    "call_wrong_type": (
+        "arguments are checked against the annotations before the action begins",
+        -1001,
+    ),
     "call_no_tool": ("only described methods can be called", -1002),
     "call_emoji": ("no character is lost", [{"type": "text", "content": "**😀**"}]),
-    "format_solver_failed": ("a failure is told as one", ["q|[t: [failed: no]]|q", "[t: [failed: no]]"]),
+    "format_solver_failed": (
+        "a failure is told as one",
+        ["q|[t: [failed: no]]|q", "[t: [failed: no]]"],
+    ),
     "parse_bracket": ("brackets nest", ["a[0] b"]),
     "parse_lines": ("arguments may have several lines", ["a\nb"]),
     "parse_nothing": ("no plan is an error that the planner is told", "raises"),
-    "chat_asked": ("the solver is asked with messages, not with a bare text", [["system", "user"], ["user"]]),
-    "chat_actions": ("actions are filled", [[{"type": "text", "content": "**a**"}], [{"type": "text", "content": "3"}]]),
+    "chat_asked": (
+        "the solver is asked with messages, not with a bare text",
+        [["system", "user"], ["user"]],
+    ),
+    "chat_actions": (
+        "actions are filled",
+        [[{"type": "text", "content": "**a**"}], [{"type": "text", "content": "3"}]],
+    ),
     "chat_e10": ("#E10 is not #E1 and a 0", True),
     "chat_forward": ("a wrong plan goes back to the planner", "4"),
     "chat_out_of_order": (
         "labels are bound by name",
-        {"role": "system", "content": '[b: {"text": "b", "times": 3}][a: {"text": "a", "times": 3}]'
-         '[c: {"text": "{\\"text\\": \\"b\\", \\"times\\": 3}", "times": 3}]'},
+        {
+            "role": "system",
+            "content": (
+                '[b: {"text": "b", "times": 3}][a: {"text": "a", "times": 3}]'
+                '[c: {"text": "{\\"text\\": \\"b\\", \\"times\\": 3}", "times": 3}]'
+            ),
+        },
     ),
     "chat_evidence_with_label": ("evidence is put in once", "[a: one][b: #E1][c: #E1 one]"),
     "chat_failed_step": (
         "the failure of a step is seen by those who need it",
-        {"role": "system", "content": '[a: [failed: out of order]][b: {"text": "got [failed: out of order]", "times": 3}]'},
+        {
+            "role": "system",
+            "content": (
+                '[a: [failed: out of order]][b: {"text": "got [failed: out of order]", "times": 3}]'
+            ),
+        },
     ),
-}  # fmt: skip
+}
 
 
 def _odd_actions(library: Library) -> dict[str, Any]:
@@ -323,7 +410,12 @@ def _add_and_delete(lib: Library) -> list[Any]:
 
 def _disabled(lib: Library) -> list[Any]:
     executor = lib.ActionExecutor([lib.actions()["Plain"](enable=False)])
-    return [executor.action_names(), executor.action_names(False), executor.get_actions_info(), executor.is_valid("Plain")]
+    return [
+        executor.action_names(),
+        executor.action_names(False),
+        executor.get_actions_info(),
+        executor.is_valid("Plain"),
+    ]
 
 
 def _raises(function: Callable[[], Any], kind: type[Exception]) -> bool:

@@ -1,4 +1,5 @@
-"""Play the cases on the oracle and write what it gave: `<oracle's python> -m tests.agents.rewoo.record_oracle`.
+"""Play the cases on the oracle and write what it gave: `<oracle's python> -m
+tests.agents.rewoo.record_oracle`.
 
 Run it from the project's root with an environment that has lagent 0.2.4.
 """
@@ -31,8 +32,14 @@ def main() -> int:
                 found[name] = plain(case(Library("lagent")))
             except Exception as error:  # noqa: BLE001 (that it raises is what it gives)
                 found[name] = f"raises {type(error).__name__}"
-    lines = [f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in sorted(found.items())]
-    FILE.write_text(f'{{"origin": {json.dumps(ORIGIN)}, "cases": {{\n' + ",\n".join(lines) + "\n}}\n", encoding="utf-8")
+    lines = [
+        f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
+        for name, value in sorted(found.items())
+    ]
+    FILE.write_text(
+        f'{{"origin": {json.dumps(ORIGIN)}, "cases": {{\n' + ",\n".join(lines) + "\n}}\n",
+        encoding="utf-8",
+    )
     return 0
 
 

@@ -1,4 +1,6 @@
-"""Actions and their inputs, beyond what the oracle does: plain functions, async ones, wrong values, hostile texts."""
+"""Actions and their inputs, beyond what the oracle does: plain functions, async ones, wrong values,
+hostile texts.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentkit.agents.rewoo import ActionExecutor, ActionStatusCode, BaseAction, FunctionAction, JsonParser, tool_api
+from agentkit.agents.rewoo import (
+    ActionExecutor,
+    ActionStatusCode,
+    BaseAction,
+    FunctionAction,
+    JsonParser,
+    tool_api,
+)
 from agentkit.agents.rewoo.describing import describe
 from agentkit.errors import Stopped, WrongArgument, WrongType
 
@@ -81,7 +90,10 @@ def test_wrong_inputs_are_told(command: Any, told: str) -> None:
 
 def test_a_list_may_come_as_its_text() -> None:
     executor = ActionExecutor([total])
-    assert [executor("total", each).format_result() for each in ("[1, 2]", [1, 2], {"numbers": "[1, 2]"})] == ["3"] * 3
+    assert [
+        executor("total", each).format_result()
+        for each in ("[1, 2]", [1, 2], {"numbers": "[1, 2]"})
+    ] == ["3"] * 3
 
 
 def test_async_actions_work_also_inside_a_loop() -> None:
@@ -110,7 +122,10 @@ def test_an_error_of_the_action_is_told_and_a_stop_goes_through() -> None:
         raise Stopped("stopped by the user")
 
     executor = ActionExecutor([bad, stopped])
-    assert (executor("bad", "x").state, executor("bad", "x").errmsg) == (ActionStatusCode.API_ERROR, "inside")
+    assert (executor("bad", "x").state, executor("bad", "x").errmsg) == (
+        ActionStatusCode.API_ERROR,
+        "inside",
+    )
     with pytest.raises(Stopped):
         executor("stopped", "x")
 
@@ -149,12 +164,16 @@ def test_subclasses_keep_the_apis() -> None:
 
 def test_a_description_that_requires_what_it_does_not_list_is_refused() -> None:
     with pytest.raises(WrongArgument, match="requires"):
-        BaseAction({"name": "x", "description": "", "parameters": [], "required": ["y"]}, JsonParser)
+        BaseAction(
+            {"name": "x", "description": "", "parameters": [], "required": ["y"]}, JsonParser
+        )
 
 
 @given(st.text(min_size=1).filter(str.strip))
 def test_evidence_reaches_the_action_as_it_is(text: str) -> None:
-    """Whatever a document says: it is one text, unless it is exactly a JSON object of the action's own arguments."""
+    """Whatever a document says: it is one text, unless it is exactly a JSON object of the action's
+    own arguments.
+    """
     executor = ActionExecutor([later])
     returned = executor("later", executor.as_inputs("later", text))
     assert returned.args == {"text": text}
@@ -163,7 +182,9 @@ def test_evidence_reaches_the_action_as_it_is(text: str) -> None:
 def test_evidence_that_is_the_arguments_is_taken_as_such() -> None:
     executor = ActionExecutor([search])
     assert executor.as_inputs("search", '{"query": "x", "top_k": 1}') == {"query": "x", "top_k": 1}
-    assert executor.as_inputs("search", '{"query": "x", "other": 1}') == {"query": '{"query": "x", "other": 1}'}
+    assert executor.as_inputs("search", '{"query": "x", "other": 1}') == {
+        "query": '{"query": "x", "other": 1}'
+    }
 
 
 GOOGLE = """Weigh it.
@@ -232,10 +253,29 @@ def test_a_docstring_in_no_style_is_the_description() -> None:
         assert describe(odd)["description"] == text
 
 
-@given(st.lists(st.sampled_from(["Args:", "\n", "    ", "x (int): y", ":param x: y", "Returns\n-------\n", ":", "@param a"])))
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "Args:",
+                "\n",
+                "    ",
+                "x (int): y",
+                ":param x: y",
+                "Returns\n-------\n",
+                ":",
+                "@param a",
+            ]
+        )
+    )
+)
 def test_no_docstring_breaks_the_description(pieces: list[str]) -> None:
     def odd(x: int) -> int:
         return x
 
     odd.__doc__ = "".join(pieces)
-    assert describe(odd, returns_named_value=True)["required"] == describe(odd, explode_return=True)["required"] == ["x"]
+    assert (
+        describe(odd, returns_named_value=True)["required"]
+        == describe(odd, explode_return=True)["required"]
+        == ["x"]
+    )

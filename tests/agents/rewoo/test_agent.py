@@ -1,4 +1,6 @@
-"""ReWOOAgent: plans in chats, in groups and in nested chats, by both faces; what plans can use; changed plans; stops."""
+"""ReWOOAgent: plans in chats, in groups and in nested chats, by both faces; what plans can use;
+changed plans; stops.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def told(client: ScriptedClient, request: int) -> list[tuple[str, str]]:
 
 
 def ask(is_async: bool, agent: ConversableAgent, question: str = "Who is tall?") -> Any:
-    return cast.call(is_async, agent, "generate_reply", messages=[{"role": "user", "content": question}])
+    return cast.call(
+        is_async, agent, "generate_reply", messages=[{"role": "user", "content": question}]
+    )
 
 
 # Chats
@@ -55,11 +59,20 @@ def test_in_a_chat(is_async: bool) -> None:
     with hearing() as events:
         chat = cast.chat(is_async, cast.agent("ann"), agent, "Who is tall?", max_turns=1)
     assert chat.summary == "Both are tall."
-    assert [event.label for event in events if isinstance(event, StepDone)] in (["#E1", "#E2"], ["#E2", "#E1"])
-    assert [event.agent for event in events if isinstance(event, ModelReplied)] == ["fox (planner)", "fox (solver)"]
+    assert [event.label for event in events if isinstance(event, StepDone)] in (
+        ["#E1", "#E2"],
+        ["#E2", "#E1"],
+    )
+    assert [event.agent for event in events if isinstance(event, ModelReplied)] == [
+        "fox (planner)",
+        "fox (solver)",
+    ]
     assert "Bob is tall" in told(client, 1)[-1][1]
     assert agent.last_return is not None
-    assert [action.format_result() for action in agent.last_return.actions] == ["Ann is tall", "Bob is tall"]
+    assert [action.format_result() for action in agent.last_return.actions] == [
+        "Ann is tall",
+        "Bob is tall",
+    ]
     assert chat.cost["usage_excluding_cached_inference"]["scripted"]["prompt_tokens"] > 0
 
 
@@ -78,7 +91,11 @@ def test_earlier_turns_and_the_role_are_told(is_async: bool) -> None:
 
 @pytest.mark.parametrize(
     ("role", "last"),
-    [(None, "plan and nothing else."), ("", "plan and nothing else."), ([{"type": "text", "text": "Be brief."}], "Be brief.")],
+    [
+        (None, "plan and nothing else."),
+        ("", "plan and nothing else."),
+        ([{"type": "text", "text": "Be brief."}], "Be brief."),
+    ],
 )
 def test_any_system_message(role: Any, last: str) -> None:
     agent, client = planner(PLAN, "Both.", system_message=role)
@@ -90,7 +107,12 @@ def test_any_system_message(role: Any, last: str) -> None:
 def test_a_compressed_history_is_what_is_planned_from() -> None:
     agent, client = planner(PLAN, "Both.")
     Compression(SlidingWindow(), trigger=200, keep_last=1, limit=400).add_to_agent(agent)
-    agent.generate_reply(messages=[{"role": "user", "content": f"Number {number}. " + "A word. " * 20} for number in range(9)])
+    agent.generate_reply(
+        messages=[
+            {"role": "user", "content": f"Number {number}. " + "A word. " * 20}
+            for number in range(9)
+        ]
+    )
     told_of = " ".join(text for _, text in told(client, 0)[1:])
     assert "Number 8." in told_of
     assert "Number 4." not in told_of
@@ -99,7 +121,10 @@ def test_a_compressed_history_is_what_is_planned_from() -> None:
 def test_long_histories_are_cut_and_the_question_never() -> None:
     agent, client = planner(PLAN, "Both.")
     history = [{"role": "user", "content": f"{number} " + "x" * 3_000} for number in range(10)]
-    history += [{"role": "user", "content": "begin" + "y" * 9_000 + "end"}, {"role": "user", "content": "z" * 20_000}]
+    history += [
+        {"role": "user", "content": "begin" + "y" * 9_000 + "end"},
+        {"role": "user", "content": "z" * 20_000},
+    ]
     agent.generate_reply(messages=history)
     asked = told(client, 0)[1:]
     assert asked[-1] == ("user", "z" * 20_000)
@@ -113,8 +138,14 @@ def test_in_a_group_chat(is_async: bool) -> None:
     agent, client = planner(PLAN, "Both are tall.")
     host = speaker("host", "Who is tall?", "TERMINATE")
     group = GroupChat([host, agent], [], speaker_selection_method="round_robin", max_round=4)
-    chat = cast.chat(is_async, speaker("ann"), GroupChatManager(group, llm_config=False), "Let us talk.")
-    assert [message["content"] for message in group.messages][:3] == ["Let us talk.", "Who is tall?", "Both are tall."]
+    chat = cast.chat(
+        is_async, speaker("ann"), GroupChatManager(group, llm_config=False), "Let us talk."
+    )
+    assert [message["content"] for message in group.messages][:3] == [
+        "Let us talk.",
+        "Who is tall?",
+        "Both are tall.",
+    ]
     assert chat.stop_reason
     assert ("user", "ann: Let us talk.") in told(client, 0)
     assert agent.description.startswith("Plans the steps")
@@ -125,7 +156,10 @@ def test_in_a_nested_chat(is_async: bool) -> None:
     agent, _ = planner(PLAN, "Both are tall.")
     outer = cast.agent("outer")
     outer.register_nested_chats([{"recipient": agent, "max_turns": 1}], lambda sender: True)
-    assert cast.chat(is_async, cast.agent("ann"), outer, "Who?", max_turns=1).summary == "Both are tall."
+    assert (
+        cast.chat(is_async, cast.agent("ann"), outer, "Who?", max_turns=1).summary
+        == "Both are tall."
+    )
 
 
 def test_a_person_is_asked_and_a_chat_ends_as_with_others() -> None:
@@ -151,7 +185,10 @@ def test_registered_functions(is_async: bool) -> None:
     register_function(weigh, caller=agent, executor=agent, description="Weighs somebody.")
     ask(is_async, agent)
     assert agent.last_return is not None
-    assert [action.format_result() for action in agent.last_return.actions] == ["Ann: 70 lb", "Bob: 70 kg"]
+    assert [action.format_result() for action in agent.last_return.actions] == [
+        "Ann: 70 lb",
+        "Bob: 70 kg",
+    ]
     system = told(client, 0)[0][1]
     assert "Weighs somebody." in system
     assert "kg or lb" in system
@@ -198,8 +235,16 @@ def test_an_executor_counts_as_it_is_at_each_reply() -> None:
 
 @BOTH
 def test_agents_as_workers(is_async: bool) -> None:
-    plan = "Plan: ask\n#E1 = Mr_Lee[How tall is Ann?]\nPlan: ask again\n#E2 = Mr_Lee[And is #E1 much?]"
-    lee, client = cast.modelled("Mr Lee", "2 m", "Yes. TERMINATE", system_message="You measure.", description="Measures people.")
+    plan = (
+        "Plan: ask\n#E1 = Mr_Lee[How tall is Ann?]\nPlan: ask again\n#E2 = Mr_Lee[And is #E1 much?]"
+    )
+    lee, client = cast.modelled(
+        "Mr Lee",
+        "2 m",
+        "Yes. TERMINATE",
+        system_message="You measure.",
+        description="Measures people.",
+    )
     agent, planning = planner(plan, "Ann is tall.", workers=[lee])
     with hearing() as events:
         assert ask(is_async, agent) == "Ann is tall."
@@ -212,7 +257,11 @@ def test_agents_as_workers(is_async: bool) -> None:
 
 @BOTH
 def test_a_worker_uses_its_own_functions(is_async: bool) -> None:
-    call = {"id": "1", "type": "function", "function": {"name": "weigh", "arguments": '{"name": "Ann"}'}}
+    call = {
+        "id": "1",
+        "type": "function",
+        "function": {"name": "weigh", "arguments": '{"name": "Ann"}'},
+    }
     lee, _ = cast.modelled("lee", {"content": None, "tool_calls": [call]}, "Ann weighs 70 kg.")
     register_function(weigh, caller=lee, executor=lee, description="Weighs.")
     agent, planning = planner("Plan: ask\n#E1 = lee[Ann?]", "70 kg.", workers=[lee])
@@ -224,17 +273,22 @@ def test_a_worker_uses_its_own_functions(is_async: bool) -> None:
 def test_a_group_as_a_worker(is_async: bool) -> None:
     members: list[Any] = [speaker("one", "I say 1."), speaker("two", "I say 2. TERMINATE")]
     group = GroupChat(members, [], speaker_selection_method="round_robin")
-    manager = GroupChatManager(group, name="panel", is_termination_msg=lambda message: "TERMINATE" in message["content"])
+    manager = GroupChatManager(
+        group, name="panel", is_termination_msg=lambda message: "TERMINATE" in message["content"]
+    )
     agent, planning = planner("Plan: ask\n#E1 = panel[Which number?]", "2.", workers=[manager])
     ask(is_async, agent)
     assert "I say 2." in told(planning, 1)[-1][1]
 
 
 @pytest.mark.parametrize(
-    ("line", "problem"), [(None, "lee gave no answer: lee gave no reply"), (RuntimeError("broken"), "broken")]
+    ("line", "problem"),
+    [(None, "lee gave no answer: lee gave no reply"), (RuntimeError("broken"), "broken")],
 )
 def test_a_worker_that_fails_is_evidence(line: Any, problem: str) -> None:
-    agent, planning = planner("Plan: ask\n#E1 = lee[Ann?]", "Unknown.", workers=[speaker("lee", line)])
+    agent, planning = planner(
+        "Plan: ask\n#E1 = lee[Ann?]", "Unknown.", workers=[speaker("lee", line)]
+    )
     assert ask(False, agent) == "Unknown."
     assert f"[failed: {problem}]" in told(planning, 1)[-1][1]
 
@@ -242,7 +296,9 @@ def test_a_worker_that_fails_is_evidence(line: Any, problem: str) -> None:
 def test_a_worker_answers_one_question_at_a_time() -> None:
     inside, most = [0], [0]
 
-    def count(recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> tuple[bool, str]:
+    def count(
+        recipient: Any, messages: Any = None, sender: Any = None, config: Any = None
+    ) -> tuple[bool, str]:
         inside[0] += 1
         most[0] = max(most[0], inside[0])
         stopping.current().wait(0.01)
@@ -255,7 +311,9 @@ def test_a_worker_answers_one_question_at_a_time() -> None:
     agent, _ = planner(plan, "Done.", workers=[lee])
     ask(False, agent)
     assert agent.last_return is not None
-    assert [action.format_result() for action in agent.last_return.actions] == [f"about {number}" for number in range(1, 6)]
+    assert [action.format_result() for action in agent.last_return.actions] == [
+        f"about {number}" for number in range(1, 6)
+    ]
     assert most == [1]
 
 
@@ -270,8 +328,9 @@ def test_code_is_run_by_steps(is_async: bool) -> None:
     agent, client = planner(plan, "42.", code_execution_config={"executor": executor})
     assert ask(is_async, agent, "What is this?\n```python\nprint(1)\n```") == "42."
     assert [(block.language, block.code) for block in executor.ran] == [
-        ("python", "x = [1, 2]\nprint(sum(x) * 14)"), ("sh", "ls 42"),
-    ]  # fmt: skip
+        ("python", "x = [1, 2]\nprint(sum(x) * 14)"),
+        ("sh", "ls 42"),
+    ]
     assert "Result: 42" in told(client, 1)[-1][1]
     assert "[failed: exit code 1: no file]" in told(client, 1)[-1][1]
 
@@ -294,7 +353,9 @@ def test_code_by_the_older_settings() -> None:
 
 @BOTH
 def test_a_tool_that_fails_does_not_end_the_chat(is_async: bool) -> None:
-    agent, client = planner("Plan: p\n#E1 = search[nobody]", "Plan: q\n#E2 = search[Bob]", "Bob.", replans=1)
+    agent, client = planner(
+        "Plan: p\n#E1 = search[nobody]", "Plan: q\n#E2 = search[Bob]", "Bob.", replans=1
+    )
     with hearing() as events:
         assert ask(is_async, agent) == "Bob."
     assert "[failed: no such person]" in told(client, 1)[-1][1]
@@ -335,7 +396,10 @@ def test_a_plan_is_looked_at_and_changed(is_async: bool) -> None:
     assert seen[0].labels == ("#E1", "#E2")
     assert "Cid and Ann is tall is tall" in told(client, 1)[-1][1]
     made = [event for event in events if isinstance(event, PlanMade)]
-    assert [[step["label"] for step in event.steps] for event in made] == [["#E1", "#E2"], ["#E1", "#E7"]]
+    assert [[step["label"] for step in event.steps] for event in made] == [
+        ["#E1", "#E2"],
+        ["#E1", "#E7"],
+    ]
     done = [event for event in events if isinstance(event, StepDone)]
     assert [event.label for event in done] == ["#E1", "#E7"]
     assert {event.plan_id for event in done} == {made[0].plan_id} == {made[1].plan_id}
@@ -352,7 +416,10 @@ def test_a_plan_that_is_only_looked_at() -> None:
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        (Plan((Step("#E1", "", "dig", "x"),)), "on_plan gave cannot run: #E1 uses the unknown tool 'dig'"),
+        (
+            Plan((Step("#E1", "", "dig", "x"),)),
+            "on_plan gave cannot run: #E1 uses the unknown tool 'dig'",
+        ),
         (Plan(), "there are no steps"),
         ("search", "on_plan must give a Plan or None, not 'search'"),
     ],
@@ -384,7 +451,11 @@ def test_a_stop_reaches_tools_and_workers(is_async: bool) -> None:
 
     lee = cast.agent("lee")
     lee.register_reply(lambda sender: True, lambda *_, **__: (True, wait()))
-    agent, _ = planner("Plan: p\n#E1 = wait[x]\nPlan: q\n#E2 = lee[x]\nPlan: r\n#E3 = lee[y]", tools=[wait], workers=[lee])
+    agent, _ = planner(
+        "Plan: p\n#E1 = wait[x]\nPlan: q\n#E2 = lee[x]\nPlan: r\n#E3 = lee[y]",
+        tools=[wait],
+        workers=[lee],
+    )
     run = runs.start(lambda: ask(is_async, agent), kind="test")
     begun.wait(60)
     run.stop()

@@ -62,13 +62,20 @@ def test_a_closing_bracket_in_the_input_is_part_of_it(written: str) -> None:
     ],
 )
 def test_an_input_that_may_end_elsewhere_is_refused(written: str) -> None:
-    with pytest.raises(ResponseParsingError, match=r"where the input of #E1 ends is unclear; write it as JSON"):
+    with pytest.raises(
+        ResponseParsingError, match=r"where the input of #E1 ends is unclear; write it as JSON"
+    ):
         read(written)
 
 
-@pytest.mark.parametrize("after", ["\nGood luck [really].", " # see [1]", " (it's [1])\nAnn's", "]\n]", "\n```\n[1] is a source"])
+@pytest.mark.parametrize(
+    "after",
+    ["\nGood luck [really].", " # see [1]", " (it's [1])\nAnn's", "]\n]", "\n```\n[1] is a source"],
+)
 def test_what_follows_an_action_is_passed_over(after: str) -> None:
-    [step] = parse_plan(f"Plan: p\n#E1 = run[x{'' if after.startswith(']') else ']'}{after}", ["run"]).steps
+    [step] = parse_plan(
+        f"Plan: p\n#E1 = run[x{'' if after.startswith(']') else ']'}{after}", ["run"]
+    ).steps
     assert step.arguments == "x"
 
 
@@ -84,14 +91,41 @@ def test_the_word_for_the_end_of_reasoning_in_an_input() -> None:
 
 
 PIECES = st.sampled_from(
-    ["[", "]", '"', "'", "“", "”", "\\", "{", "}", "］", "\n", " ", "]\nPlan: b\n#E2 = run[x", "\n```\n", "Plan: ", "</think>",
-     "#E2 = run[", "it's", "x", ",", ":", "(", '": "', "]\n", " ]"]
-)  # fmt: skip
+    [
+        "[",
+        "]",
+        '"',
+        "'",
+        "“",
+        "”",
+        "\\",
+        "{",
+        "}",
+        "］",
+        "\n",
+        " ",
+        "]\nPlan: b\n#E2 = run[x",
+        "\n```\n",
+        "Plan: ",
+        "</think>",
+        "#E2 = run[",
+        "it's",
+        "x",
+        ",",
+        ":",
+        "(",
+        '": "',
+        "]\n",
+        " ]",
+    ]
+)
 TEXTS = st.lists(PIECES | st.text(max_size=2), max_size=12).map("".join)
 
 
 def in_quotes(opened: str, closed: str) -> Callable[[str], str]:
-    """The text in these quotes, with a backslash before those that it contains; lines as they are."""
+    """The text in these quotes, with a backslash before those that it contains; lines as they
+    are.
+    """
 
     def form(text: str) -> str:
         for each in dict.fromkeys(("\\", opened, closed)):
@@ -110,7 +144,15 @@ def with_reference(text: str) -> str:
     return f'{{"r": #E0, "q": {json.dumps(text)}}}'
 
 
-FORMS = [json.dumps, as_object, with_reference, repr, in_quotes('"', '"'), in_quotes("'", "'"), in_quotes("“", "”")]
+FORMS = [
+    json.dumps,
+    as_object,
+    with_reference,
+    repr,
+    in_quotes('"', '"'),
+    in_quotes("'", "'"),
+    in_quotes("“", "”"),
+]
 SURE = [json.dumps, as_object]
 
 
@@ -119,7 +161,9 @@ SURE = [json.dumps, as_object]
 @given(text=TEXTS, follows=st.booleans())
 @example(text="a]\nPlan: b\n#E2 = run[x", follows=True)
 @example(text="a ]\n[ b", follows=False)
-def test_a_quoted_input_comes_back_unchanged_or_is_refused(form: Callable[[str], str], text: str, follows: bool) -> None:
+def test_a_quoted_input_comes_back_unchanged_or_is_refused(
+    form: Callable[[str], str], text: str, follows: bool
+) -> None:
     text = text.replace("\r", "").replace("#E2", "#" if form in SURE else "#E2")
     written = form(text)
     after = "Plan: q\n#E2 = run[y]\n" if follows else ""
@@ -130,9 +174,23 @@ def test_a_quoted_input_comes_back_unchanged_or_is_refused(form: Callable[[str],
 
 
 @pytest.mark.parametrize(
-    "piece", ["#E1=A['x] ", "#E1=A['x]'", "#E1=A[“x]", '#E1=A[\\"] ', "]\n", "' ", "\\'", "</think>x", "#E1=A[{'] "]
+    "piece",
+    [
+        "#E1=A['x] ",
+        "#E1=A['x]'",
+        "#E1=A[“x]",
+        '#E1=A[\\"] ',
+        "]\n",
+        "' ",
+        "\\'",
+        "</think>x",
+        "#E1=A[{'] ",
+    ],
 )
 @pytest.mark.parametrize("ending", ["", "”", "'", "]"])
 def test_reading_takes_linear_time(piece: str, ending: str) -> None:
-    with processor_time(2), pytest.raises(ResponseParsingError):  # quadratic time would be some 20 s
+    with (
+        processor_time(2),
+        pytest.raises(ResponseParsingError),
+    ):  # quadratic time would be some 20 s
         parse_plan("Plan: x\n#E1 = A['" + piece * (40_000 // len(piece)) + ending, ["B"])

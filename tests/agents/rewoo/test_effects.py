@@ -58,7 +58,11 @@ def test_a_step_with_effects_does_not_run_on_what_failed() -> None:
     post = Post()
     made = run(PLAN, post)["#E2"]
     assert post.sent == []
-    assert (made.ok, made.text, made.attempts) == (False, "[failed: not run, because #E1 failed]", 0)
+    assert (made.ok, made.text, made.attempts) == (
+        False,
+        "[failed: not run, because #E1 failed]",
+        0,
+    )
 
 
 def test_it_runs_when_the_plan_says_so() -> None:

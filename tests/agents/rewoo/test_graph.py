@@ -1,4 +1,6 @@
-"""Running plans: order, side by side, timeouts, retries, stops, failures, caches, and beginning again from a step."""
+"""Running plans: order, side by side, timeouts, retries, stops, failures, caches, and beginning
+again from a step.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentkit import runs
-from agentkit.agents.rewoo import ActionReturn, ActionStatusCode, Evidence, Plan, Step, execute, still_known
+from agentkit.agents.rewoo import (
+    ActionReturn,
+    ActionStatusCode,
+    Evidence,
+    Plan,
+    Step,
+    execute,
+    still_known,
+)
 from agentkit.core import bus, stopping
 from agentkit.core.tools import Effects
 from agentkit.core.twin import ASYNC
@@ -50,7 +60,9 @@ def graphs(draw: st.DrawFn) -> Plan:
 
 @settings(max_examples=60, deadline=None)
 @given(graphs(), st.integers(1, 4), st.sets(st.integers(0, 11), max_size=3))
-def test_every_step_runs_once_after_its_needs_and_few_at_once(plan: Plan, at_once: int, bad: set[int]) -> None:
+def test_every_step_runs_once_after_its_needs_and_few_at_once(
+    plan: Plan, at_once: int, bad: set[int]
+) -> None:
     lock, running, most = threading.Lock(), 0, 0
     begun: list[str] = []
     ended: set[str] = set()
@@ -74,7 +86,9 @@ def test_every_step_runs_once_after_its_needs_and_few_at_once(plan: Plan, at_onc
     evidence = execute(plan, call, at_once=at_once, effects=harmless)
     assert sorted(begun, key=int) == [str(n) for n in range(len(plan.steps))]
     assert list(evidence) == list(plan.labels)
-    assert {label for label, each in evidence.items() if not each.ok} == {f"#E{n}" for n in bad if f"#E{n}" in evidence}
+    assert {label for label, each in evidence.items() if not each.ok} == {
+        f"#E{n}" for n in bad if f"#E{n}" in evidence
+    }
     assert most <= at_once
     for step in plan.steps:
         assert all(evidence[need].text in evidence[step.label].arguments for need in step.needs)
@@ -100,7 +114,9 @@ def test_a_step_does_not_wait_for_what_it_does_not_need() -> None:
             late.set()
         return "ok"
 
-    evidence = execute(plan_of(("#E1", "slow", ""), ("#E2", "quick", ""), ("#E3", "last", "#E2")), call)
+    evidence = execute(
+        plan_of(("#E1", "slow", ""), ("#E2", "quick", ""), ("#E3", "last", "#E2")), call
+    )
     assert all(each.ok for each in evidence.values())
 
 
@@ -110,15 +126,28 @@ def test_a_failure_is_evidence_for_those_who_need_it() -> None:
             raise ValueError("no such page")
         return f"got {arguments}"
 
-    evidence = execute(plan_of(("#E1", "bad", "x"), ("#E2", "ask", "see #E1"), ("#E3", "ask", "else")), call, effects=harmless)
-    assert (evidence["#E1"].ok, evidence["#E1"].text, evidence["#E1"].error) == (False, "[failed: no such page]", "no such page")
+    evidence = execute(
+        plan_of(("#E1", "bad", "x"), ("#E2", "ask", "see #E1"), ("#E3", "ask", "else")),
+        call,
+        effects=harmless,
+    )
+    assert (evidence["#E1"].ok, evidence["#E1"].text, evidence["#E1"].error) == (
+        False,
+        "[failed: no such page]",
+        "no such page",
+    )
     assert evidence["#E2"].text == "got see [failed: no such page]"
     assert evidence["#E3"].text == "got else"
 
 
 @pytest.mark.parametrize(
     ("returned", "text"),
-    [(ActionReturn(result=[{"type": "text", "content": "a"}]), "a"), ({"a": [1]}, '{"a": [1]}'), (None, "null"), ("é", "é")],
+    [
+        (ActionReturn(result=[{"type": "text", "content": "a"}]), "a"),
+        ({"a": [1]}, '{"a": [1]}'),
+        (None, "null"),
+        ("é", "é"),
+    ],
 )
 def test_what_a_call_returns_is_evidence_as_text(returned: Any, text: str) -> None:
     made = execute(plan_of(("#E1", "t", "")), lambda tool, arguments: returned)["#E1"]
@@ -127,7 +156,10 @@ def test_what_a_call_returns_is_evidence_as_text(returned: Any, text: str) -> No
 
 def test_an_action_that_tells_an_error_has_failed() -> None:
     failing = ActionReturn(errmsg="no", state=ActionStatusCode.API_ERROR)
-    assert execute(plan_of(("#E1", "t", "")), lambda tool, arguments: failing)["#E1"].text == "[failed: no]"
+    assert (
+        execute(plan_of(("#E1", "t", "")), lambda tool, arguments: failing)["#E1"].text
+        == "[failed: no]"
+    )
 
 
 def test_a_late_step_is_told_to_stop_and_the_others_go_on() -> None:
@@ -185,7 +217,11 @@ def test_retries_after_a_timeout_and_then_gives_up() -> None:
 
 
 @pytest.mark.parametrize(
-    "problem", [WrongArgument("no such parameter"), ActionReturn(errmsg="bad", state=ActionStatusCode.ARGS_ERROR)]
+    "problem",
+    [
+        WrongArgument("no such parameter"),
+        ActionReturn(errmsg="bad", state=ActionStatusCode.ARGS_ERROR),
+    ],
 )
 def test_wrong_arguments_are_not_tried_again(problem: Any) -> None:
     calls: list[int] = []
@@ -222,7 +258,9 @@ def test_stop_in_the_middle_ends_at_once_and_reaches_the_steps() -> None:
             told.set()
         return "ok"
 
-    run = runs.start(lambda: execute(plan_of(("#E1", "t", "a"), ("#E2", "t", "#E1")), call), kind="test")
+    run = runs.start(
+        lambda: execute(plan_of(("#E1", "t", "a"), ("#E2", "t", "#E1")), call), kind="test"
+    )
     assert begun.wait(60)
     run.stop()
     with pytest.raises(Stopped):
@@ -288,9 +326,14 @@ def test_the_same_call_is_made_once_and_a_failed_one_is_not_kept() -> None:
         return "ok"
 
     twice = plan_of(
-        ("#E1", "t", '{"a": 1, "b": 2}'), ("#E2", "t", '{"b": 2, "a": 1}'), ("#E3", "t", '{"a": 1, "b": 2, "c": "#E1"}'),
-        ("#E4", "u", '{"a": 1, "b": 2}'), ("#E5", "bad", "x"), ("#E6", "bad", "x"), ("#E7", "t", '{"a": 1, "b": 2}'),
-    )  # fmt: skip
+        ("#E1", "t", '{"a": 1, "b": 2}'),
+        ("#E2", "t", '{"b": 2, "a": 1}'),
+        ("#E3", "t", '{"a": 1, "b": 2, "c": "#E1"}'),
+        ("#E4", "u", '{"a": 1, "b": 2}'),
+        ("#E5", "bad", "x"),
+        ("#E6", "bad", "x"),
+        ("#E7", "t", '{"a": 1, "b": 2}'),
+    )
     evidence = execute(twice, call, at_once=3)
     assert [each.cached for each in evidence.values()].count(True) == 3
     assert calls.count(("t", {"a": 1, "b": 2})) == 1
@@ -311,7 +354,9 @@ def test_a_run_begins_again_from_a_changed_step() -> None:
     plan = plan_of(("#E1", "a", "x"), ("#E2", "b", "#E1"), ("#E3", "c", "#E2"), ("#E4", "d", "#E1"))
     first = execute(plan, call)
     stored = {label: Evidence.from_json(each.to_json()) for label, each in first.items()}
-    changed = plan_of(("#E1", "a", "x"), ("#E2", "B", "#E1"), ("#E3", "c", "#E2"), ("#E4", "d", "#E1"))
+    changed = plan_of(
+        ("#E1", "a", "x"), ("#E2", "B", "#E1"), ("#E3", "c", "#E2"), ("#E4", "d", "#E1")
+    )
     calls.clear()
     second = execute(changed, call, known=still_known(changed, stored, ["#E2"]))
     assert calls == ["B a x", "c B a x"]
@@ -330,7 +375,10 @@ def test_context_and_events_reach_the_run() -> None:
         execute(plan_of(("#E1", "t", ""), ("#E2", "u", "#E1")), call, agent="Ann", plan_id="p")
     variable.reset(token)
     told = [event for event in events if isinstance(event, StepDone)]
-    assert [(e.agent, e.plan_id, e.label, e.tool, e.arguments, e.ok, e.evidence, e.attempts) for e in told] == [
+    assert [
+        (e.agent, e.plan_id, e.label, e.tool, e.arguments, e.ok, e.evidence, e.attempts)
+        for e in told
+    ] == [
         ("Ann", "p", "#E1", "t", "", True, "there", 1),
         ("Ann", "p", "#E2", "u", "there", True, "there", 1),
     ]

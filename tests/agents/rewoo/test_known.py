@@ -12,7 +12,13 @@ from agentkit.core.tools import effects
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.events import Event, StepDone
 
-PLAN = Plan((Step("#E1", "Ann", "search", "Ann"), Step("#E2", "Bob", "search", "Bob"), Step("#E3", "both", "search", "#E1 #E2")))
+PLAN = Plan(
+    (
+        Step("#E1", "Ann", "search", "Ann"),
+        Step("#E2", "Bob", "search", "Bob"),
+        Step("#E3", "both", "search", "#E1 #E2"),
+    )
+)
 
 
 class Network:
@@ -40,7 +46,10 @@ def test_a_text_stands_for_the_evidence_of_a_step() -> None:
     with bus.listening(events.append):
         done = network.agent().run(PLAN, "Who?", known={"#E1": "Ann is tall", "#E2": ""})
     assert network.asked == ["Ann is tall "]
-    assert [(action.errmsg, action.format_result()) for action in done.actions[:2]] == [(None, "Ann is tall"), (None, "")]
+    assert [(action.errmsg, action.format_result()) for action in done.actions[:2]] == [
+        (None, "Ann is tall"),
+        (None, ""),
+    ]
     assert (done.nodes or {})["#E1"] == Evidence("#E1", True, "Ann is tall", attempts=0)
     assert [event.label for event in events if isinstance(event, StepDone)] == ["#E3"]
 
@@ -69,18 +78,31 @@ def test_a_failure_stays_where_its_text_is_given() -> None:
 def test_a_failure_from_outside_of_the_plan_can_only_be_told() -> None:
     failed = Evidence("#E9", False, "[failed: no]", error="no")
     plan = Plan((Step("#E1", "", "t", "see #E9", anyway=True),))
-    assert execute(plan, lambda tool, arguments: arguments, known={"#E9": failed})["#E1"].text == "see [failed: no]"
+    assert (
+        execute(plan, lambda tool, arguments: arguments, known={"#E9": failed})["#E1"].text
+        == "see [failed: no]"
+    )
 
 
-def test_one_changed_step_may_be_a_text_and_labels_are_those_under_which_evidence_is_given() -> None:
-    evidence: dict[str, Evidence | str] = {"#E1": Evidence("#E7", True, "x"), "#E2": "y", "#E3": "z"}
+def test_one_changed_step_may_be_a_text_and_labels_are_those_under_which_evidence_is_given() -> (
+    None
+):
+    evidence: dict[str, Evidence | str] = {
+        "#E1": Evidence("#E7", True, "x"),
+        "#E2": "y",
+        "#E3": "z",
+    }
     assert still_known(PLAN, evidence, "#E2") == {"#E1": Evidence("#E1", True, "x")}
 
 
 @pytest.mark.parametrize(
     ("known", "error", "told"),
     [
-        ({"#E1": 3}, WrongType, "What is known of #E1 must be evidence or a text, but it is 3; see Evidence.from_json"),
+        (
+            {"#E1": 3},
+            WrongType,
+            "What is known of #E1 must be evidence or a text, but it is 3; see Evidence.from_json",
+        ),
         ({"#E1": None}, WrongType, "but it is None"),
         ({"E1": "text"}, WrongArgument, "labels such as #E1, but this is given for 'E1'"),
         ({1: "text"}, WrongArgument, "given for 1"),

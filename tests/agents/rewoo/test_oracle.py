@@ -1,4 +1,6 @@
-"""Every case gives on agentkit what lagent 0.2.4 gave when it was recorded, except where ours is better on purpose."""
+"""Every case gives on agentkit what lagent 0.2.4 gave when it was recorded, except where ours is
+better on purpose.
+"""
 
 from __future__ import annotations
 

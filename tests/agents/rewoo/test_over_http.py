@@ -1,4 +1,6 @@
-"""ReWOO over a real local model server: a wrong plan, a failed step and planning again, a changed plan, a server that fails."""
+"""ReWOO over a real local model server: a wrong plan, a failed step and planning again, a changed
+plan, a server that fails.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +37,20 @@ def served(*replies: str | Answer, replans: int = 0) -> Iterator[tuple[ReWOO, Op
 
 
 def test_a_wrong_plan_a_failure_and_planning_again() -> None:
-    replies = ("Plan: a\n#E1 = look[Ann]", FAILING, "Plan: find Bob\n#E3 = search[Bob, friend of #E1]", "Both are tall.")
+    replies = (
+        "Plan: a\n#E1 = look[Ann]",
+        FAILING,
+        "Plan: find Bob\n#E3 = search[Bob, friend of #E1]",
+        "Both are tall.",
+    )
     with served(*replies, replans=1) as (agent, server):
         given = agent.chat("Who is tall?")
         asked = [body["messages"][-1] for body in server.chats]
     assert given.response == "Both are tall."
-    assert [action.format_result() for action in given.actions] == ["Ann is tall", "Bob, friend of Ann is tall is tall"]
+    assert [action.format_result() for action in given.actions] == [
+        "Ann is tall",
+        "Bob, friend of Ann is tall is tall",
+    ]
     assert "unknown tool 'look'" in asked[1]["content"]
     assert "[failed: no such person]" in asked[2]["content"]
     assert "Bob, friend of Ann is tall is tall" in asked[3]["content"]
@@ -52,7 +62,10 @@ def test_a_changed_plan() -> None:
         data["steps"][1]["arguments"] = "Bob"
         given = agent.run(Plan.from_json(data), "Who is tall?")
         assert "Bob is tall" in server.chats[-1]["messages"][0]["content"]
-    assert (given.response, [action.errmsg for action in given.actions]) == ("Both are tall.", [None, None])
+    assert (given.response, [action.errmsg for action in given.actions]) == (
+        "Both are tall.",
+        [None, None],
+    )
 
 
 def test_a_server_that_refuses_is_a_result() -> None:

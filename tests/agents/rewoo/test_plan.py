@@ -13,7 +13,13 @@ from agentkit.agents.rewoo import Plan, Step
 from agentkit.agents.rewoo.plan import fill
 from agentkit.errors import WrongArgument, WrongType
 
-PLAN = Plan((Step("#E1", "a", "Search", "x"), Step("#E2", "b", "Ask", "#E1"), Step("#E3", "c", "Ask", '{"q": "#E2 and #E1"}')))
+PLAN = Plan(
+    (
+        Step("#E1", "a", "Search", "x"),
+        Step("#E2", "b", "Ask", "#E1"),
+        Step("#E3", "c", "Ask", '{"q": "#E2 and #E1"}'),
+    )
+)
 
 
 def test_json_round_trip_tells_the_needs() -> None:
@@ -35,9 +41,15 @@ def test_a_changed_plan_has_the_needs_of_its_new_arguments() -> None:
         ([], "A plan is an object"),
         ({"steps": "x"}, "A plan is an object"),
         ({"steps": ["x"]}, "Step 1 of the plan must be an object"),
-        ({"steps": [{"label": "E1", "tool": "a"}]}, "the label 'E1'; write #E and a number, such as #E1"),
+        (
+            {"steps": [{"label": "E1", "tool": "a"}]},
+            "the label 'E1'; write #E and a number, such as #E1",
+        ),
         ({"steps": [{"label": "#E1", "tool": " "}]}, "#E1 names no tool"),
-        ({"steps": [{"label": "#E1", "tool": "a", "arguments": {1, 2}}]}, "The arguments of #E1 must be a text or JSON values"),
+        (
+            {"steps": [{"label": "#E1", "tool": "a", "arguments": {1, 2}}]},
+            "The arguments of #E1 must be a text or JSON values",
+        ),
     ],
 )
 def test_what_is_no_plan_is_refused(data: Any, told: str) -> None:
@@ -60,18 +72,33 @@ def test_what_is_no_plan_is_refused(data: Any, told: str) -> None:
     ],
 )
 def test_problems(steps: list[tuple[str, str]], told: list[str]) -> None:
-    assert Plan(tuple(Step(label, "", "Ask", arguments) for label, arguments in steps)).problems(["Ask"]) == told
+    assert (
+        Plan(tuple(Step(label, "", "Ask", arguments) for label, arguments in steps)).problems(
+            ["Ask"]
+        )
+        == told
+    )
 
 
 def test_a_list_of_steps_is_a_plan_and_arguments_that_are_no_text_are_refused() -> None:
     assert Plan(list(PLAN.steps)) == PLAN  # type: ignore[arg-type]
-    assert Plan.from_json({"steps": [{"label": "#E1", "tool": "a", "arguments": None}]}).steps[0].arguments == ""
-    with pytest.raises(WrongType, match=r"arguments of #E1 must be a text, not .*Plan\.from_json takes JSON"):
+    assert (
+        Plan.from_json({"steps": [{"label": "#E1", "tool": "a", "arguments": None}]})
+        .steps[0]
+        .arguments
+        == ""
+    )
+    with pytest.raises(
+        WrongType, match=r"arguments of #E1 must be a text, not .*Plan\.from_json takes JSON"
+    ):
         Step("#E1", "", "a", {"q": "x"})  # type: ignore[arg-type]
 
 
 def test_unknown_tools_are_told_with_the_known_ones() -> None:
-    assert PLAN.problems(["Ask", "Look"]) == ["#E1 uses the unknown tool 'Search'", "the tools are Ask, Look"]
+    assert PLAN.problems(["Ask", "Look"]) == [
+        "#E1 uses the unknown tool 'Search'",
+        "the tools are Ask, Look",
+    ]
 
 
 def test_what_a_step_with_evidence_needs_does_not_matter() -> None:

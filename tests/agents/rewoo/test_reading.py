@@ -1,4 +1,6 @@
-"""From planners' replies to plans: what is read, what is refused, and that nothing crashes or hangs."""
+"""From planners' replies to plans: what is read, what is refused, and that nothing crashes or
+hangs.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ TOOLS = ["Search", "Calculator", "Calc.add", "Ask"]
 
 
 def steps(text: str, tools: list[str] | None = TOOLS) -> list[tuple[str, str, str, str]]:
-    return [(step.label, step.thought, step.tool, step.arguments) for step in parse_plan(text, tools).steps]
+    return [
+        (step.label, step.thought, step.tool, step.arguments)
+        for step in parse_plan(text, tools).steps
+    ]
 
 
 def problem(text: str, tools: list[str] | None = TOOLS) -> str:
@@ -31,12 +36,20 @@ def one(written: str) -> str:
 
 
 def test_steps_are_bound_by_label_whatever_their_order() -> None:
-    plan = parse_plan("Plan: b\n#E7 = Search[b]\nPlan: a\n#E2 = Ask[of #E7]\nPlan: c\n#E10 = Ask[#E2, #E7]", TOOLS)
-    assert [(step.label, step.needs) for step in plan.steps] == [("#E7", ()), ("#E2", ("#E7",)), ("#E10", ("#E2", "#E7"))]
+    plan = parse_plan(
+        "Plan: b\n#E7 = Search[b]\nPlan: a\n#E2 = Ask[of #E7]\nPlan: c\n#E10 = Ask[#E2, #E7]", TOOLS
+    )
+    assert [(step.label, step.needs) for step in plan.steps] == [
+        ("#E7", ()),
+        ("#E2", ("#E7",)),
+        ("#E10", ("#E2", "#E7")),
+    ]
 
 
 def test_e1_is_not_e10() -> None:
-    plan = parse_plan("Plan: a\n#E1 = Search[a]\nPlan: b\n#E10 = Search[b]\nPlan: c\n#E11 = Ask[#E10]", TOOLS)
+    plan = parse_plan(
+        "Plan: a\n#E1 = Search[a]\nPlan: b\n#E10 = Search[b]\nPlan: c\n#E11 = Ask[#E10]", TOOLS
+    )
     assert plan.steps[2].needs == ("#E10",)
 
 
@@ -91,7 +104,9 @@ def test_one_plan_in_many_dresses(text: str) -> None:
 
 
 def test_references_in_variants_are_made_one_and_colours_stay() -> None:
-    plan = parse_plan("Plan: a\n#E1 = Search[a]\nPlan: b\n#E2 = Ask[＃E1 #e1 #E[1] #E01 #e10 #E1的 #E1x]", TOOLS)
+    plan = parse_plan(
+        "Plan: a\n#E1 = Search[a]\nPlan: b\n#E2 = Ask[＃E1 #e1 #E[1] #E01 #e10 #E1的 #E1x]", TOOLS
+    )
     assert plan.steps[1].arguments == "#E1 #E1 #E1 #E1 #e10 #E1的 #E1x"
 
 
@@ -100,7 +115,9 @@ def test_without_tools_any_may_be_called() -> None:
 
 
 def test_known_labels_may_be_referred_to() -> None:
-    assert parse_plan("Plan: p\n#E4 = Ask[#E1]", TOOLS, ["#E1"]).steps == (Step("#E4", "p", "Ask", "#E1"),)
+    assert parse_plan("Plan: p\n#E4 = Ask[#E1]", TOOLS, ["#E1"]).steps == (
+        Step("#E4", "p", "Ask", "#E1"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -113,17 +130,32 @@ def test_known_labels_may_be_referred_to() -> None:
         ("Plan: a\n#E1 = Search[x]\n#E2 = Search[y]", "#E2 is a second action of plan 1 (a)"),
         ("Plan: a #E1 = Search[x] #E2 = Search[y]", "#E2 is a second action of plan 1 (a)"),
         ("#E1 = Search[x]", "#E1 has no Plan line"),
-        ("Plan: a\n#E1 = Nope[x]", "#E1 uses the unknown tool 'Nope'; the tools are Search, Calculator, Calc.add, Ask"),
+        (
+            "Plan: a\n#E1 = Nope[x]",
+            "#E1 uses the unknown tool 'Nope'; the tools are Search, Calculator, Calc.add, Ask",
+        ),
         ("Plan: a\n#E1 = Search", "#E1 is 'Search', which is not of the form"),
         ("Plan: a\n#E1 = Search(x)", "not of the form"),
-        ("Plan: a\n#E1 = Search[x\nPlan: b\n#E2 = Search[y]", "#E1 = Search[ lacks the closing bracket"),
+        (
+            "Plan: a\n#E1 = Search[x\nPlan: b\n#E2 = Search[y]",
+            "#E1 = Search[ lacks the closing bracket",
+        ),
         ("Plan: a\n#E1 = Ask[#E3]", "#E1 refers to #E3, and there is no such step"),
         ("Plan: a\n#E1 = Ask[＃E3]", "#E1 refers to #E3, and there is no such step"),
-        ("Plan: a\n#E1 = Ask[#E2]\nPlan: b\n#E2 = Search[x]", "#E1 refers to #E2, which comes later"),
+        (
+            "Plan: a\n#E1 = Ask[#E2]\nPlan: b\n#E2 = Search[x]",
+            "#E1 refers to #E2, which comes later",
+        ),
         ("Plan: a\n#E1 = Ask[#E1]", "the steps #E1 -> #E1 wait for one another"),
-        ("Plan: a\n#E1 = Ask[#E2]\nPlan: b\n#E2 = Ask[#E1]", "the steps #E1 -> #E2 -> #E1 wait for one another"),
+        (
+            "Plan: a\n#E1 = Ask[#E2]\nPlan: b\n#E2 = Ask[#E1]",
+            "the steps #E1 -> #E2 -> #E1 wait for one another",
+        ),
         ("Plan: a\n#E1 = Search[x]\nPlan: b\n#E1 = Search[y]", "#E1 is there twice"),
-        ("".join(f"Plan: a\n#E{n} = Search[x]\n" for n in range(101)), "it has 101 steps; at most 100"),
+        (
+            "".join(f"Plan: a\n#E{n} = Search[x]\n" for n in range(101)),
+            "it has 101 steps; at most 100",
+        ),
     ],
 )
 def test_what_is_wrong_is_told(text: str, told: str) -> None:
@@ -131,8 +163,18 @@ def test_what_is_wrong_is_told(text: str, told: str) -> None:
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:
-    told = problem("Plan: a\nPlan: b\n#E1 = Nope[#E9]\n#E2 = Search[x\nPlan: c\n#E1 = Search\nPlan: d\n#E4 = Ask[#E2]")
-    for part in ("plan 1 (a)", "second action", "lacks the closing", "#E1 is 'Search'", "'Nope'", "#E9"):
+    told = problem(
+        "Plan: a\nPlan: b\n#E1 = Nope[#E9]\n#E2 = Search[x\nPlan: c\n#E1 = Search\nPlan: d\n#E4 ="
+        " Ask[#E2]"
+    )
+    for part in (
+        "plan 1 (a)",
+        "second action",
+        "lacks the closing",
+        "#E1 is 'Search'",
+        "'Nope'",
+        "#E9",
+    ):
         assert part in told
     assert "#E4" not in told  # it refers to a step that is there, if broken
 
@@ -150,9 +192,41 @@ def test_the_list_of_mistakes_is_short() -> None:
 UNUSUAL = '[]［］#＃"“”`<\\{'
 
 PIECES = st.sampled_from(
-    ["Plan: ", "\nPlan: a\n", "计划：", "#E1", "#E2 = ", "#E10=Search[", "\n#E3 = Ask[", "＃E1", "]", "[", "［", "］", '"', "\\",
-     "{", "}", '{"q": "', "```", "\n", " ", "<think>", "</think>", "#", "E", "=", "1.", "x", "#E1]", "“", "”", ",", "**"]
-)  # fmt: skip
+    [
+        "Plan: ",
+        "\nPlan: a\n",
+        "计划：",
+        "#E1",
+        "#E2 = ",
+        "#E10=Search[",
+        "\n#E3 = Ask[",
+        "＃E1",
+        "]",
+        "[",
+        "［",
+        "］",
+        '"',
+        "\\",
+        "{",
+        "}",
+        '{"q": "',
+        "```",
+        "\n",
+        " ",
+        "<think>",
+        "</think>",
+        "#",
+        "E",
+        "=",
+        "1.",
+        "x",
+        "#E1]",
+        "“",
+        "”",
+        ",",
+        "**",
+    ]
+)
 
 
 @settings(max_examples=300, deadline=None)
@@ -169,12 +243,36 @@ def test_hostile_replies_give_a_plan_that_can_run_or_an_error(text: str) -> None
 
 @pytest.mark.parametrize(
     "piece",
-    ["#E1 = A[", "\n#E1 = A[", "“", "\nPlan:", '#E1=A["]" ', '#E1=A[["a", ', '\\"', "```\n", "a ", "\n#E1=A[x]", "> ", "#", '"',
-     '\n#E1=A[{"', "1.", "</think>", "[", "{", "\nPlan: x\n#E1=A[#E2]"],
-)  # fmt: skip
-@pytest.mark.parametrize("opening", ["", 'Plan: x\n#E1 = A["', "Plan: x\n#E1 = A[[", "Plan: x\n#E1 = A[“"])
+    [
+        "#E1 = A[",
+        "\n#E1 = A[",
+        "“",
+        "\nPlan:",
+        '#E1=A["]" ',
+        '#E1=A[["a", ',
+        '\\"',
+        "```\n",
+        "a ",
+        "\n#E1=A[x]",
+        "> ",
+        "#",
+        '"',
+        '\n#E1=A[{"',
+        "1.",
+        "</think>",
+        "[",
+        "{",
+        "\nPlan: x\n#E1=A[#E2]",
+    ],
+)
+@pytest.mark.parametrize(
+    "opening", ["", 'Plan: x\n#E1 = A["', "Plan: x\n#E1 = A[[", "Plan: x\n#E1 = A[“"]
+)
 def test_reading_takes_linear_time(piece: str, opening: str) -> None:
-    with processor_time(2), pytest.raises(ResponseParsingError):  # quadratic time would be some 20 s
+    with (
+        processor_time(2),
+        pytest.raises(ResponseParsingError),
+    ):  # quadratic time would be some 20 s
         parse_plan(opening + piece * (40_000 // len(piece)), ["A"])
 
 
@@ -188,5 +286,7 @@ def test_reading_takes_linear_time(piece: str, opening: str) -> None:
 )
 def test_plain_arguments_are_read_as_they_were_written(written: list[str]) -> None:
     arguments = [text.replace("\n", " ").strip() for text in written]
-    text = "".join(f"Plan: step {n}\n#E{n} = Search[{argument}]\n" for n, argument in enumerate(arguments))
+    text = "".join(
+        f"Plan: step {n}\n#E{n} = Search[{argument}]\n" for n, argument in enumerate(arguments)
+    )
     assert [step.arguments for step in parse_plan(text, TOOLS).steps] == arguments

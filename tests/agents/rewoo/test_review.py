@@ -1,4 +1,6 @@
-"""What scripts of Lagent and odd tools, plans and replies met: each of these once gave a wrong result or an unclear error."""
+"""What scripts of Lagent and odd tools, plans and replies met: each of these once gave a wrong
+result or an unclear error.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,11 @@ class Lines(ReWOOProtocol):
     def parse_worker(self, message: str) -> tuple[list[str], list[str], list[str]]:
         assert ":" in message, "write tool: input"
         pairs = [line.split(":", 1) for line in message.splitlines()]
-        return ["why"] * len(pairs), [tool.strip() for tool, _ in pairs], [text.strip() for _, text in pairs]
+        return (
+            ["why"] * len(pairs),
+            [tool.strip() for tool, _ in pairs],
+            [text.strip() for _, text in pairs],
+        )
 
 
 class Shorter(ReWOOProtocol):
@@ -84,7 +90,12 @@ def test_a_protocol_with_its_own_parse_worker_is_what_reads_the_plan() -> None:
 
 
 @pytest.mark.parametrize(
-    ("plan", "told"), [("none", "write tool: input"), ("find: x", "unknown tool 'find'"), ("search: #E2", "no such step")]
+    ("plan", "told"),
+    [
+        ("none", "write tool: input"),
+        ("find: x", "unknown tool 'find'"),
+        ("search: #E2", "no such step"),
+    ],
 )
 def test_what_is_wrong_with_such_a_plan_is_told_to_the_planner(plan: str, told: str) -> None:
     llm, asked = scripted(plan, "search: Ann", "Ann.")
@@ -93,18 +104,25 @@ def test_what_is_wrong_with_such_a_plan_is_told_to_the_planner(plan: str, told: 
     assert (given.response, given.errmsg) == ("Ann.", None)
 
 
-LEANING = "Plan: a\n#E1 = search[Ann]\nPlan: n\n#E2 = search[nobody]\nPlan: both\n#E3 = search[#E1 and #E2]\n"
+LEANING = (
+    "Plan: a\n#E1 = search[Ann]\nPlan: n\n#E2 = search[nobody]\nPlan: both\n#E3 = search[#E1 and"
+    " #E2]\n"
+)
 
 
 def test_what_leaned_on_a_failure_runs_again_with_what_was_planned_anew_under_its_name() -> None:
     given, events = chat(search, LEANING, "Plan: instead\n#E2 = search[Bob]", "Both.", replans=1)
     assert {label: each.text for label, each in (given.nodes or {}).items()} == {
-        "#E1": "<Ann>", "#E2": "<Bob>", "#E3": "<<Ann> and <Bob>>",
-    }  # fmt: skip
+        "#E1": "<Ann>",
+        "#E2": "<Bob>",
+        "#E3": "<<Ann> and <Bob>>",
+    }
     made = [event for event in events if isinstance(event, PlanMade)]
     done = [event for event in events if isinstance(event, StepDone)]
     for plan in made:  # every step that ran is one of those that were told
-        assert {step["label"] for step in plan.steps} == {step.label for step in done if step.plan_id == plan.plan_id}
+        assert {step["label"] for step in plan.steps} == {
+            step.label for step in done if step.plan_id == plan.plan_id
+        }
 
 
 def test_what_the_new_steps_need_is_not_done_again() -> None:
@@ -129,10 +147,19 @@ def test_a_dependent_that_misses_something_else_is_left_as_it_was() -> None:
     assert Plan().redone(fresh, ()) == fresh
 
 
-@pytest.mark.parametrize("name", ["math.add", "server/add", "server:add", "2nd", "数", "web search tool"])
+@pytest.mark.parametrize(
+    "name", ["math.add", "server/add", "server:add", "2nd", "数", "web search tool"]
+)
 def test_actions_of_unusual_names_are_called(name: str) -> None:
-    given, _ = chat(FunctionAction(search, name), f"Plan: p\n#E1 = {name}[Ann]\nPlan: p\n#E2 = {name}[#E1]", "Ann.")
-    assert [(action.type, action.format_result()) for action in given.actions] == [(name, "<Ann>"), (name, "<<Ann>>")]
+    given, _ = chat(
+        FunctionAction(search, name),
+        f"Plan: p\n#E1 = {name}[Ann]\nPlan: p\n#E2 = {name}[#E1]",
+        "Ann.",
+    )
+    assert [(action.type, action.format_result()) for action in given.actions] == [
+        (name, "<Ann>"),
+        (name, "<<Ann>>"),
+    ]
 
 
 def test_a_name_that_no_plan_can_write_is_refused_at_once() -> None:
@@ -154,8 +181,11 @@ def test_a_result_of_another_form_is_a_clear_failure_that_is_told(result: Any) -
 
 
 def test_a_number_as_the_content_of_a_text_is_told_as_one() -> None:
-    assert ActionReturn(result=[{"type": "text", "content": 5}, {"type": "image", "content": "a.png"}]).format_result() == (
-        "5\n[image](a.png)"
+    assert (
+        ActionReturn(
+            result=[{"type": "text", "content": 5}, {"type": "image", "content": "a.png"}]
+        ).format_result()
+        == "5\n[image](a.png)"
     )
 
 
@@ -183,7 +213,9 @@ def test_an_input_does_not_go_on_into_the_next_action_of_its_line() -> None:
 
 
 @pytest.mark.parametrize("options", [{"at_once": 0}, {"retries": -1}, {"timeout_s": 0}])
-def test_settings_that_cannot_be_are_refused_before_a_model_is_asked(options: dict[str, Any]) -> None:
+def test_settings_that_cannot_be_are_refused_before_a_model_is_asked(
+    options: dict[str, Any],
+) -> None:
     with pytest.raises(WrongArgument, match="must be >= 1"):
         ReWOO(scripted()[0], ActionExecutor([search]), **options)
 
@@ -229,13 +261,20 @@ def test_workers_that_ask_one_another_in_a_circle_end(is_async: bool) -> None:
             solves = "Question:" in params["messages"][-1]["content"]
             return f"{name} knows" if solves else f"Plan: p\n#E1 = {asked}[why?]"
 
-        return ReWOOAgent(name, "", {"config_list": [{"model": scripted_model(reply)}], "cache_seed": None}, workers=workers)
+        return ReWOOAgent(
+            name,
+            "",
+            {"config_list": [{"model": scripted_model(reply)}], "cache_seed": None},
+            workers=workers,
+        )
 
     ann = planning("ann", "bob", ConversableAgent("bob"))
     bob = planning("bob", "ann", ann)
     ann._workers[:] = [Worker("ann", bob)]
     question = [{"role": "user", "content": "Why?"}]
-    answer = asyncio.run(ann.a_generate_reply(question)) if is_async else ann.generate_reply(question)
+    answer = (
+        asyncio.run(ann.a_generate_reply(question)) if is_async else ann.generate_reply(question)
+    )
     assert answer == "ann knows"
 
 
@@ -250,7 +289,10 @@ def test_workers_that_ask_one_another_in_a_circle_end(is_async: bool) -> None:
 )
 def test_code_in_a_fence_is_run_without_it(written: str, ran: tuple[str, str]) -> None:
     executor = Executor(CodeResult(0, "1"))
-    config = {"config_list": [{"model": scripted_model([f"Plan: p\n#E1 = run_code[{written}]", "1."])}], "cache_seed": None}
+    config = {
+        "config_list": [{"model": scripted_model([f"Plan: p\n#E1 = run_code[{written}]", "1."])}],
+        "cache_seed": None,
+    }
     agent = ReWOOAgent("fox", llm_config=config, code_execution_config={"executor": executor})
     assert agent.generate_reply(messages=[{"role": "user", "content": "Run it."}]) == "1."
     assert [(block.language, block.code) for block in executor.ran] == [ran]
@@ -268,7 +310,9 @@ def test_code_in_a_fence_is_run_without_it(written: str, ran: tuple[str, str]) -
         ({"on_plan": "look"}, WrongType, "a function on_plan, not None, 'look'"),
     ],
 )
-def test_settings_of_a_wrong_kind_are_refused(options: dict[str, Any], error: type[Exception], told: str) -> None:
+def test_settings_of_a_wrong_kind_are_refused(
+    options: dict[str, Any], error: type[Exception], told: str
+) -> None:
     with pytest.raises(error, match=told):
         ReWOO(scripted()[0], ActionExecutor([search]), **options)
 
@@ -293,8 +337,9 @@ def test_a_message_without_a_role_is_the_users() -> None:
 def test_a_tools_file_may_define_dataclasses(tmp_path: Path) -> None:
     path = tmp_path / "shop.py"
     path.write_text(
-        "from __future__ import annotations\nfrom dataclasses import dataclass\n\n@dataclass\nclass Order:\n    count: int\n\n"
-        'def total(order: Order) -> int:\n    """What it costs."""\n    return order.count * 2\n',
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n\n@dataclass\nclass"
+        ' Order:\n    count: int\n\ndef total(order: Order) -> int:\n    """What it costs."""\n   '
+        " return order.count * 2\n",
         "utf-8",
     )
     assert [tool.__name__ for tool in own_tools(str(path))] == ["total"]

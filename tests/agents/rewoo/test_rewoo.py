@@ -1,4 +1,6 @@
-"""ReWOO as a whole: every kind of model, wrong plans, failures, planning again, changed plans, stops, events."""
+"""ReWOO as a whole: every kind of model, wrong plans, failures, planning again, changed plans,
+stops, events.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,32 @@ from typing import Any
 import pytest
 
 from agentkit import OpenAIWrapper, runs
-from agentkit.agents.rewoo import ActionExecutor, ActionStatusCode, AgentReturn, AgentStatusCode, Plan, ReWOO, still_known
+from agentkit.agents.rewoo import (
+    ActionExecutor,
+    ActionStatusCode,
+    AgentReturn,
+    AgentStatusCode,
+    Plan,
+    ReWOO,
+    still_known,
+)
 from agentkit.core import bus, stopping
 from agentkit.core.tools import effects
-from agentkit.errors import BadModelReply, ModelUnreachable, ResponseParsingError, Stopped, WrongArgument, WrongType
+from agentkit.errors import (
+    BadModelReply,
+    ModelUnreachable,
+    ResponseParsingError,
+    Stopped,
+    WrongArgument,
+    WrongType,
+)
 from agentkit.events import Event, ModelReplied, PlanMade, StepDone, ToolCalled, ToolReturned
 from agentkit.llm.calls.scripted import scripted_model
 
-PLAN = "Plan: find Ann\n#E1 = search[Ann]\nPlan: find Bob\n#E2 = search[Bob]\nPlan: compare\n#E3 = compare[#E1 | #E2]\n"
+PLAN = (
+    "Plan: find Ann\n#E1 = search[Ann]\nPlan: find Bob\n#E2 = search[Bob]\nPlan: compare\n#E3 ="
+    " compare[#E1 | #E2]\n"
+)
 
 
 @effects("none")
@@ -62,7 +82,11 @@ def heard(work: Any) -> list[Event]:
 def test_plan_evidence_answer() -> None:
     llm = Replies(PLAN, "Both are tall.")
     given = rewoo(llm).chat("Who is taller?")
-    assert (given.response, given.state, given.errmsg) == ("Both are tall.", AgentStatusCode.END, None)
+    assert (given.response, given.state, given.errmsg) == (
+        "Both are tall.",
+        AgentStatusCode.END,
+        None,
+    )
     assert [(a.type, a.thought, a.format_result()) for a in given.actions] == [
         ("search", "find Ann", "Ann is tall"),
         ("search", "find Bob", "Bob is tall"),
@@ -111,7 +135,11 @@ def model(*replies: str) -> Any:
     return scripted_model(list(replies))
 
 
-@pytest.mark.parametrize("make", [Replies, Chatting, Generating, in_async, wrapper, model], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make",
+    [Replies, Chatting, Generating, in_async, wrapper, model],
+    ids=lambda make: make.__name__,
+)
 def test_every_kind_of_model(make: Any) -> None:
     assert rewoo(make(PLAN, "Both.")).chat("Who?").response == "Both."
 
@@ -129,17 +157,27 @@ def test_parameters_reach_the_model() -> None:
 
 def test_model_calls_are_told_with_who_asks() -> None:
     events = heard(lambda: rewoo(model(PLAN, "Both."), name="Fox").chat("Who?"))
-    assert [event.agent for event in events if isinstance(event, ModelReplied)] == ["Fox (planner)", "Fox (solver)"]
+    assert [event.agent for event in events if isinstance(event, ModelReplied)] == [
+        "Fox (planner)",
+        "Fox (solver)",
+    ]
     named = rewoo(model(PLAN, "Both."), name="Fox", names={"solver": "Owl"})
     events = heard(lambda: named.chat("Who?"))
-    assert [event.agent for event in events if isinstance(event, ModelReplied)] == ["Fox (planner)", "Owl"]
+    assert [event.agent for event in events if isinstance(event, ModelReplied)] == [
+        "Fox (planner)",
+        "Owl",
+    ]
 
 
 @pytest.mark.parametrize(
     "message",
-    ["Who?", {"role": "user", "content": "Who?"}, [{"role": "user", "content": "Who?"}],
-     {"role": "user", "content": [{"type": "text", "text": "Who?"}]}],
-)  # fmt: skip
+    [
+        "Who?",
+        {"role": "user", "content": "Who?"},
+        [{"role": "user", "content": "Who?"}],
+        {"role": "user", "content": [{"type": "text", "text": "Who?"}]},
+    ],
+)
 def test_kinds_of_messages(message: Any) -> None:
     llm = Replies(PLAN, "Both.")
     rewoo(llm).chat(message)
@@ -171,7 +209,10 @@ def test_a_wrong_plan_goes_back_with_what_is_wrong() -> None:
     events = heard(lambda: rewoo(llm).chat("Who?"))
     assert "unknown tool 'find'; the tools are search, compare" in llm.asked[1][-1]["content"]
     made = [event for event in events if isinstance(event, PlanMade)]
-    assert [(event.attempt, bool(event.error), len(event.steps)) for event in made] == [(1, True, 0), (2, False, 3)]
+    assert [(event.attempt, bool(event.error), len(event.steps)) for event in made] == [
+        (1, True, 0),
+        (2, False, 3),
+    ]
     assert len({event.plan_id for event in made}) == 1
 
 
@@ -201,13 +242,20 @@ def test_a_model_that_gives_no_text_is_a_result() -> None:
     assert BadModelReply.__name__ in str(given.errmsg)
 
 
-FAILING = "Plan: find Ann\n#E1 = search[Ann]\nPlan: find N\n#E2 = search[nobody]\nPlan: compare\n#E3 = compare[#E1 | #E2]\n"
+FAILING = (
+    "Plan: find Ann\n#E1 = search[Ann]\nPlan: find N\n#E2 = search[nobody]\nPlan: compare\n#E3 ="
+    " compare[#E1 | #E2]\n"
+)
 
 
 def test_a_failure_is_seen_by_dependents_and_solver() -> None:
     llm = Replies(FAILING, "Unknown.")
     given = rewoo(llm).chat("Who?")
-    assert [a.state for a in given.actions] == [ActionStatusCode.SUCCESS, ActionStatusCode.API_ERROR, ActionStatusCode.SUCCESS]
+    assert [a.state for a in given.actions] == [
+        ActionStatusCode.SUCCESS,
+        ActionStatusCode.API_ERROR,
+        ActionStatusCode.SUCCESS,
+    ]
     assert given.actions[2].format_result() == "compared Ann is tall | [failed: no such person]"
     assert "Result: [failed: no such person]" in llm.asked[1][0]["content"]
 
@@ -253,7 +301,10 @@ def test_a_plan_is_made_changed_and_run() -> None:
     data = agent.plan("Who?").to_json()
     data["steps"][1]["arguments"] = "Bob"
     done = agent.run(Plan.from_json(data), "Who?")
-    assert (done.response, done.actions[2].format_result()) == ("Both.", "compared Ann is tall | Bob is tall")
+    assert (done.response, done.actions[2].format_result()) == (
+        "Both.",
+        "compared Ann is tall | Bob is tall",
+    )
 
 
 def test_a_run_begins_again_from_a_step() -> None:
@@ -280,7 +331,11 @@ def test_a_plan_that_cannot_be_made_or_run_is_an_error_when_apart() -> None:
 def test_tools_tell_themselves() -> None:
     events = heard(lambda: rewoo(Replies(FAILING, "Unknown."), name="Fox").chat("Who?"))
     calls = {event.call_id: event.arguments for event in events if isinstance(event, ToolCalled)}
-    returned = {calls[event.call_id]: (event.ok, event.content) for event in events if isinstance(event, ToolReturned)}
+    returned = {
+        calls[event.call_id]: (event.ok, event.content)
+        for event in events
+        if isinstance(event, ToolReturned)
+    }
     assert returned["nobody"] == (False, "Error: no such person")
     assert returned["Ann"] == (True, "Ann is tall")
 
@@ -314,7 +369,9 @@ def test_a_late_tool_is_told_once() -> None:
         release.wait(10)
         return "late"
 
-    agent = ReWOO(Replies("Plan: p\n#E1 = slow[x]", "Unknown."), ActionExecutor([slow]), timeout_s=0.05)
+    agent = ReWOO(
+        Replies("Plan: p\n#E1 = slow[x]", "Unknown."), ActionExecutor([slow]), timeout_s=0.05
+    )
     events = heard(lambda: given.append(agent.chat("Who?")))
     release.set()
     assert given[0].actions[0].errmsg == "no result within 0.05 s"

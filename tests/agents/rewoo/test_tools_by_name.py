@@ -6,7 +6,15 @@ import pytest
 
 import agentkit.lagent as lagent
 from agentkit.errors import AgentkitError
-from agentkit.lagent import ActionExecutor, AgentReturn, BaseAction, BaseAgent, JsonParser, ReWOO, TupleParser
+from agentkit.lagent import (
+    ActionExecutor,
+    AgentReturn,
+    BaseAction,
+    BaseAgent,
+    JsonParser,
+    ReWOO,
+    TupleParser,
+)
 
 
 class Doubling(BaseAction):
@@ -32,7 +40,9 @@ def test_action_classes_are_listed_and_made_by_name() -> None:
     assert lagent.get_tool_cls("Doubling") is Doubling
     tool = lagent.get_tool("Doubling", 3)
     assert tool("(5,)").result == [{"type": "text", "content": "15"}]
-    assert not [name for name in names if name in ("FunctionAction", "RegisteredFunction", "CodeAction")]
+    assert not [
+        name for name in names if name in ("FunctionAction", "RegisteredFunction", "CodeAction")
+    ]
 
 
 def test_the_newest_of_a_name_counts_as_in_a_cell_that_is_run_again() -> None:
@@ -43,7 +53,9 @@ def test_the_newest_of_a_name_counts_as_in_a_cell_that_is_run_again() -> None:
 
 
 def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
-    with pytest.raises(KeyError, match=r"no action class 'Halving'; there are: .*Doubling") as caught:
+    with pytest.raises(
+        KeyError, match=r"no action class 'Halving'; there are: .*Doubling"
+    ) as caught:
         lagent.get_tool("Halving")
     assert isinstance(caught.value, AgentkitError)
 

@@ -1,4 +1,6 @@
-"""Compression in chats: what the model sees, what stays stored, with tools, hooks, groups, nested chats, other models."""
+"""Compression in chats: what the model sees, what stays stored, with tools, hooks, groups, nested
+chats, other models.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,11 @@ from agentkit.conversation.compression import Compression, Extraction, ModelSumm
 from agentkit.conversation.compression.meter import Meter, model_of
 from agentkit.conversation.compression.shape import HEADING
 from agentkit.conversation.replies import Continued
-from agentkit.conversation.transforms import MessageHistoryLimiter, TextMessageContentName, TransformMessages
+from agentkit.conversation.transforms import (
+    MessageHistoryLimiter,
+    TextMessageContentName,
+    TransformMessages,
+)
 from agentkit.core import stopping
 from agentkit.errors import ModelUnreachable, Stopped, WrongArgument, WrongType
 from agentkit.events import Compressed
@@ -47,16 +53,24 @@ def replies(params: Any) -> str:
 def answering(name: str = "bob", **settings: Any) -> tuple[ConversableAgent, ScriptedClient]:
     model = scripted_model(replies)
     made = cast.agent(
-        name, llm_config={"config_list": [{"model": model}], "cache_seed": None, **settings.pop("llm", {})},
+        name,
+        llm_config={
+            "config_list": [{"model": model}],
+            "cache_seed": None,
+            **settings.pop("llm", {}),
+        },
         **{"max_consecutive_auto_reply": 100, "system_message": "Answer.", **settings},
-    )  # fmt: skip
+    )
     assert isinstance(model.client, ScriptedClient)
     return made, model.client
 
 
 def sent(client: ScriptedClient, meter: Meter) -> list[int]:
-    return [meter.fixed([], {"tools": request["tools"]} if request.get("tools") else {}) + meter.count(request["messages"])
-            for request in client.requests]  # fmt: skip
+    return [
+        meter.fixed([], {"tools": request["tools"]} if request.get("tools") else {})
+        + meter.count(request["messages"])
+        for request in client.requests
+    ]
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
@@ -66,7 +80,10 @@ def test_no_request_exceeds_the_limit_and_the_history_is_shorter(is_async: bool)
     with hearing() as events:
         cast.chat(is_async, ann, bob, "The task: read the invoices.")
     assert len(told(events)) > 2
-    assert all(event.ok and event.agent == "bob" and event.strategy == "extraction" for event in told(events))
+    assert all(
+        event.ok and event.agent == "bob" and event.strategy == "extraction"
+        for event in told(events)
+    )
     assert max(sent(client, Meter("scripted"))) <= 500
     assert len(bob.chat_messages[ann]) < 40 < len(ann.chat_messages[bob]) == 82
     first = [request["messages"][1]["content"] for request in client.requests]
@@ -80,14 +97,18 @@ def test_no_request_exceeds_the_limit_and_the_history_is_shorter(is_async: bool)
 
 def test_the_request_of_the_same_call_is_the_shortened_one() -> None:
     (bob, client), ann = answering(), talker()
-    bob.chat_messages[ann] = [{"role": "user", "content": LONG * 3, "name": "ann"} for _ in range(30)]
+    bob.chat_messages[ann] = [
+        {"role": "user", "content": LONG * 3, "name": "ann"} for _ in range(30)
+    ]
     given = bob.chat_messages[ann]
     Compression(Extraction(), trigger=500).add_to_agent(bob)
     with hearing():
         bob.generate_reply(sender=ann)
     assert len(given) == 30, "the list itself is not changed"
     assert client.requests[0]["messages"][1:] == sendable_form(bob.chat_messages[ann])
-    assert all("metadata" not in sent for sent in client.requests[0]["messages"]), "no model is sent the mark"
+    assert all("metadata" not in sent for sent in client.requests[0]["messages"]), (
+        "no model is sent the mark"
+    )
     assert len(bob.chat_messages[ann]) < 10
 
 
@@ -95,12 +116,17 @@ def test_without_a_sender_the_given_messages_are_shortened_for_the_model() -> No
     bob, client = answering()
     Compression(Extraction(), trigger=500).add_to_agent(bob)
     with hearing():
-        bob.generate_reply(messages=[{"role": "user", "content": LONG * 3, "name": "ann"} for _ in range(30)])
+        bob.generate_reply(
+            messages=[{"role": "user", "content": LONG * 3, "name": "ann"} for _ in range(30)]
+        )
     assert max(sent(client, Meter("scripted"))) <= 500
 
 
 def test_the_system_message_and_the_tools_count() -> None:
-    tool = {"type": "function", "function": {"name": "f", "description": LONG * 20, "parameters": {"type": "object"}}}
+    tool = {
+        "type": "function",
+        "function": {"name": "f", "description": LONG * 20, "parameters": {"type": "object"}},
+    }
     (bob, client), ann = answering(system_message=LONG * 20, llm={"tools": [tool]}), talker()
     Compression(Extraction(), trigger=1_000).add_to_agent(bob)
     with hearing() as events:
@@ -113,13 +139,19 @@ def test_the_system_message_and_the_tools_count() -> None:
 
 def test_a_share_is_of_the_models_window() -> None:
     model = Model("m", "M", ScriptedClient(replies), "m", "scripted", context_window=1_000)
-    bob = cast.agent("bob", llm_config={"config_list": [{"model": model}], "cache_seed": None}, max_consecutive_auto_reply=50)
+    bob = cast.agent(
+        "bob",
+        llm_config={"config_list": [{"model": model}], "cache_seed": None},
+        max_consecutive_auto_reply=50,
+    )
     ann = talker()
     assert model_of(bob) == ("m", 1_000)
     Compression(Extraction(), trigger=0.5).add_to_agent(bob)
     with hearing() as events:
         cast.chat(False, ann, bob)
-    assert all(500 <= event.tokens_before < 600 and event.tokens_after < 500 for event in told(events))
+    assert all(
+        500 <= event.tokens_before < 600 and event.tokens_after < 500 for event in told(events)
+    )
     assert told(events)
 
 
@@ -147,7 +179,13 @@ def test_what_must_stay_may_exceed_the_trigger_but_not_the_limit() -> None:
 )
 def test_a_failure_is_told_and_leaves_the_history_whole(answer: Any, error: str) -> None:
     (bob, client), ann = answering(), talker()
-    other = ModelSummary({"config_list": [{"model": scripted_model(lambda _: answer)}], "cache_seed": None, "max_retries": 0})
+    other = ModelSummary(
+        {
+            "config_list": [{"model": scripted_model(lambda _: answer)}],
+            "cache_seed": None,
+            "max_retries": 0,
+        }
+    )
     history: list[Stored] = [{"role": "user", "content": LONG, "name": "ann"} for _ in range(30)]
     bob.chat_messages[ann] = history
     Compression(other, trigger=300, limit=3_500).add_to_agent(bob)
@@ -160,7 +198,10 @@ def test_a_failure_is_told_and_leaves_the_history_whole(answer: Any, error: str)
     (event,) = told(events)
     assert not event.ok
     assert error in event.error
-    assert (event.messages_before, event.tokens_before) == (event.messages_after, event.tokens_after)
+    assert (event.messages_before, event.tokens_before) == (
+        event.messages_after,
+        event.tokens_after,
+    )
     assert "was not shortened" in console.text
 
 
@@ -180,7 +221,9 @@ def test_a_summary_that_is_much_too_long_is_cut() -> None:
     model = scripted_model(lambda _: "word " * 3_000)
     strategy = ModelSummary({"config_list": [{"model": model}], "cache_seed": None})
     with hearing() as events:
-        Compression(strategy, trigger=300).compress([{"role": "user", "content": f"{LONG} {n}"} for n in range(30)])
+        Compression(strategy, trigger=300).compress(
+            [{"role": "user", "content": f"{LONG} {n}"} for n in range(30)]
+        )
     assert told(events)[0].ok
     assert told(events)[0].tokens_after <= 300
 
@@ -196,8 +239,16 @@ def test_a_stop_ends_it() -> None:
 
 
 def test_the_summary_is_by_the_agents_own_model_and_counted() -> None:
-    model = scripted_model(lambda params: "short" if "You shorten" in params["messages"][0]["content"] else replies(params))
-    bob = cast.agent("bob", llm_config={"config_list": [{"model": model}], "cache_seed": None}, max_consecutive_auto_reply=50)
+    model = scripted_model(
+        lambda params: (
+            "short" if "You shorten" in params["messages"][0]["content"] else replies(params)
+        )
+    )
+    bob = cast.agent(
+        "bob",
+        llm_config={"config_list": [{"model": model}], "cache_seed": None},
+        max_consecutive_auto_reply=50,
+    )
     Compression(trigger=500).add_to_agent(bob)
     with hearing() as events:
         cast.chat(False, talker(), bob)
@@ -209,10 +260,14 @@ def test_the_summary_is_by_the_agents_own_model_and_counted() -> None:
 
 
 def test_another_model_reads_no_more_than_its_window_takes() -> None:
-    client = Unpriced(lambda params: f"Part with {params['messages'][-1]['content'].count('invoice')} invoices.")
+    client = Unpriced(
+        lambda params: f"Part with {params['messages'][-1]['content'].count('invoice')} invoices."
+    )
     small = Model("small", "Small", client, "small", "openai", context_window=900)
     (bob, _), ann = answering(), talker()
-    bob.chat_messages[ann] = [{"role": "user", "content": LONG * 5 + f"Number {n}.", "name": "ann"} for n in range(60)]
+    bob.chat_messages[ann] = [
+        {"role": "user", "content": LONG * 5 + f"Number {n}.", "name": "ann"} for n in range(60)
+    ]
     strategy = ModelSummary({"config_list": [{"model": small}], "cache_seed": None})
     Compression(strategy, trigger=2_000).add_to_agent(bob)
     with hearing() as events:
@@ -229,25 +284,34 @@ def test_another_model_reads_no_more_than_its_window_takes() -> None:
 
 def test_a_window_that_is_too_small_for_a_summary_is_a_failure() -> None:
     tiny = Model("tiny", "Tiny", ScriptedClient(["no"]), "tiny", "scripted", context_window=200)
-    compression = Compression(ModelSummary({"config_list": [{"model": tiny}], "cache_seed": None}), trigger=300)
+    compression = Compression(
+        ModelSummary({"config_list": [{"model": tiny}], "cache_seed": None}), trigger=300
+    )
     with hearing() as events:
         compression.compress([{"role": "user", "content": LONG}] * 40)
-    assert told(events)[0].error == "the window of the summarising model 'tiny' (200 tokens) is too small to summarise with"
+    assert (
+        told(events)[0].error
+        == "the window of the summarising model 'tiny' (200 tokens) is too small to summarise with"
+    )
 
 
 def test_a_model_that_is_none_is_spared() -> None:
-    offline = Model("offline", "Offline", ScriptedClient([]), "extractive", "offline", is_language_model=False)
+    offline = Model(
+        "offline", "Offline", ScriptedClient([]), "extractive", "offline", is_language_model=False
+    )
     with hearing() as events:
         made = Compression(
             ModelSummary({"config_list": [{"model": offline}], "cache_seed": None}), trigger=300
-        ).compress([{"role": "user", "content": f"{LONG} {n}"} for n in range(40)])  # fmt: skip
+        ).compress([{"role": "user", "content": f"{LONG} {n}"} for n in range(40)])
     assert told(events)[0].ok
     assert "- USER: The invoice of March names Berlin" in made[1]["content"]
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("everybody", [False, True], ids=["one", "everybody"])
-def test_in_a_group_the_members_history_is_shorter_and_the_transcript_whole(is_async: bool, everybody: bool) -> None:
+def test_in_a_group_the_members_history_is_shorter_and_the_transcript_whole(
+    is_async: bool, everybody: bool
+) -> None:
     (bob, client), (cara, other) = answering("bob"), answering("cara")
     group = GroupChat([bob, cara], [], max_round=40, speaker_selection_method="round_robin")
     manager = GroupChatManager(group, llm_config=False)
@@ -263,8 +327,12 @@ def test_in_a_group_the_members_history_is_shorter_and_the_transcript_whole(is_a
     short = [len(cara.chat_messages[manager]) < 25, len(manager.chat_messages[bob]) < 25]
     assert short == [everybody, everybody]
     if everybody:
-        assert {each["role"] for each in cara.chat_messages[manager] if each.get("name") == "cara"} == {"assistant"}
-        assert {each["role"] for each in cara.chat_messages[manager] if each.get("name") != "cara"} == {"user"}
+        assert {
+            each["role"] for each in cara.chat_messages[manager] if each.get("name") == "cara"
+        } == {"assistant"}
+        assert {
+            each["role"] for each in cara.chat_messages[manager] if each.get("name") != "cara"
+        } == {"user"}
         assert max(sent(other, Meter("scripted"))) < 650
 
 
@@ -273,7 +341,15 @@ def test_in_a_nested_chat(is_async: bool) -> None:
     (bob, client), outer, ann = answering(), cast.agent("outer"), talker("ann")
     Compression(Extraction(), trigger=500).add_to_agent(bob)
     inner = talker("inner")
-    queue = [{"recipient": bob, "sender": inner, "message": "Go through the invoices.", "max_turns": 30, "chat_id": 1}]
+    queue = [
+        {
+            "recipient": bob,
+            "sender": inner,
+            "message": "Go through the invoices.",
+            "max_turns": 30,
+            "chat_id": 1,
+        }
+    ]
     outer.register_nested_chats(queue, trigger=ann, use_async=is_async)
     with hearing() as events:
         cast.chat(is_async, ann, outer, max_turns=1)
@@ -292,7 +368,11 @@ def test_calls_stay_with_their_results_in_a_chat_with_tools() -> None:
 
     sent_so_far: list[Any] = []
     model = scripted_model(work)
-    bob = cast.agent("bob", llm_config={"config_list": [{"model": model}], "cache_seed": None}, max_consecutive_auto_reply=99)
+    bob = cast.agent(
+        "bob",
+        llm_config={"config_list": [{"model": model}], "cache_seed": None},
+        max_consecutive_auto_reply=99,
+    )
     ann = talker(turns=60)
     ann.register_function({"add": lambda a, b: LONG * 3})
     Compression([ToolOutput(8), Extraction()], trigger=500).add_to_agent(bob)
@@ -328,7 +408,9 @@ def test_a_hook_on_the_last_message_is_seen_by_the_model_and_not_stored() -> Non
     with hearing() as events:
         cast.chat(False, ann, bob)
     assert told(events)
-    assert all(request["messages"][-1]["content"].endswith("(Be short.)") for request in client.requests)
+    assert all(
+        request["messages"][-1]["content"].endswith("(Be short.)") for request in client.requests
+    )
     assert "(Be short.)" not in str(bob.chat_messages[ann])
     assert len(bob.chat_messages[ann]) < 40
 
@@ -356,8 +438,13 @@ def test_a_view_that_is_not_stored_is_not_summarised_anew_each_time(as_transform
         return "They spoke of invoices."
 
     names = TextMessageContentName()
-    compression = Compression(ModelSummary({"config_list": [{"model": scripted_model(summarising)}], "cache_seed": None}), 500)
-    TransformMessages(transforms=[names, compression] if as_transform else [names], verbose=False).add_to_agent(bob)
+    compression = Compression(
+        ModelSummary({"config_list": [{"model": scripted_model(summarising)}], "cache_seed": None}),
+        500,
+    )
+    TransformMessages(
+        transforms=[names, compression] if as_transform else [names], verbose=False
+    ).add_to_agent(bob)
     if not as_transform:
         compression.add_to_agent(bob)
     with hearing():
@@ -402,7 +489,9 @@ def test_an_async_chat_goes_on_in_its_loop_meanwhile() -> None:
                 await asyncio.sleep(0.001)
 
         ticking = asyncio.create_task(tick())
-        await bob.a_generate_reply(messages=[{"role": "user", "content": f"{LONG} {n}"} for n in range(30)])
+        await bob.a_generate_reply(
+            messages=[{"role": "user", "content": f"{LONG} {n}"} for n in range(30)]
+        )
         ticking.cancel()
 
     with hearing():
@@ -412,7 +501,9 @@ def test_an_async_chat_goes_on_in_its_loop_meanwhile() -> None:
 
 def test_what_cannot_be_is_refused() -> None:
     bob, _ = answering()
-    with pytest.raises(WrongArgument, match="share of the window of 'scripted', which is not known; give limit="):
+    with pytest.raises(
+        WrongArgument, match="share of the window of 'scripted', which is not known; give limit="
+    ):
         Compression(Extraction()).add_to_agent(bob)
     compression = Compression(Extraction(), limit=4_000)
     compression.add_to_agent(bob)
@@ -446,7 +537,9 @@ def test_an_agent_whose_model_is_asked_elsewhere_is_served_first() -> None:
 def test_a_reply_function_may_go_on_with_other_messages(is_async: bool) -> None:
     seen: list[Any] = []
 
-    def look(recipient: Any, messages: Any = None, sender: Any = None, config: Any = None) -> tuple[bool, None]:
+    def look(
+        recipient: Any, messages: Any = None, sender: Any = None, config: Any = None
+    ) -> tuple[bool, None]:
         seen.append(messages)
         return False, None
 

@@ -1,4 +1,6 @@
-"""A chat of 2,000 turns under a limit of 8,000 tokens: never above it, the first message kept, and costs that grow evenly."""
+"""A chat of 2,000 turns under a limit of 8,000 tokens: never above it, the first message kept, and
+costs that grow evenly.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,13 @@ from typing import Any
 
 import pytest
 
-from agentkit.conversation.compression import Compression, Extraction, SlidingWindow, Strategy, ToolOutput
+from agentkit.conversation.compression import (
+    Compression,
+    Extraction,
+    SlidingWindow,
+    Strategy,
+    ToolOutput,
+)
 from agentkit.conversation.compression.meter import Meter
 from agentkit.events import Compressed
 from agentkit.llm.calls.scripted import scripted_model
@@ -16,17 +24,26 @@ from tests.conversation.cast import hearing
 TURNS, LIMIT = 2_000, 8_000
 
 
-@pytest.mark.parametrize("strategy", [[Extraction()], [ToolOutput(), SlidingWindow()]], ids=["extraction", "window"])
+@pytest.mark.parametrize(
+    "strategy", [[Extraction()], [ToolOutput(), SlidingWindow()]], ids=["extraction", "window"]
+)
 def test_2000_turns(strategy: list[Strategy]) -> None:
     meter, sizes, firsts = Meter("scripted"), list[int](), set[str]()
 
     def reply(params: Any) -> str:
         sizes.append(meter.fixed([], {}) + meter.count(params["messages"]))
         firsts.add(params["messages"][1]["content"])
-        return f"Item {len(sizes)} of the list went to house {len(sizes) * 7 % 1_000} in the street of that name. " * 3
+        return (
+            f"Item {len(sizes)} of the list went to house {len(sizes) * 7 % 1_000} in the street of"
+            " that name. " * 3
+        )
 
     model = scripted_model(reply)
-    bob = cast.agent("bob", llm_config={"config_list": [{"model": model}], "cache_seed": None}, system_message="Answer briefly.")
+    bob = cast.agent(
+        "bob",
+        llm_config={"config_list": [{"model": model}], "cache_seed": None},
+        system_message="Answer briefly.",
+    )
     ann = cast.agent("ann", default_auto_reply="And what about the next one of them?")
     for agent in (ann, bob):
         agent.update_max_consecutive_auto_reply(TURNS)

@@ -1,4 +1,6 @@
-"""What holds for every strategy and any history: limits, pairs of calls and results, first and last message, citations."""
+"""What holds for every strategy and any history: limits, pairs of calls and results, first and last
+message, citations.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentkit.conversation.compression import Compression, Extraction, ModelSummary, SlidingWindow, Strategy, ToolOutput
+from agentkit.conversation.compression import (
+    Compression,
+    Extraction,
+    ModelSummary,
+    SlidingWindow,
+    Strategy,
+    ToolOutput,
+)
 from agentkit.conversation.compression.citing import cited, passages
 from agentkit.conversation.compression.meter import Meter
-from agentkit.conversation.compression.shape import HEADING, answered, blocks, broken, called, divide
+from agentkit.conversation.compression.shape import (
+    HEADING,
+    answered,
+    blocks,
+    broken,
+    called,
+    divide,
+)
 from agentkit.events import Compressed
 from agentkit.llm.calls.scripted import scripted_model
 from agentkit.messages import Stored
@@ -24,7 +40,9 @@ METER = Meter(MODEL)
 
 
 def by_model() -> ModelSummary:
-    model = scripted_model(lambda params: "##USER ann## asked [1], and " + params["messages"][-1]["content"][:40])
+    model = scripted_model(
+        lambda params: "##USER ann## asked [1], and " + params["messages"][-1]["content"][:40]
+    )
     return ModelSummary({"config_list": [{"model": model}], "cache_seed": None})
 
 
@@ -60,7 +78,12 @@ def pairs(messages: list[Stored]) -> tuple[list[Any], list[Any]]:
 
 
 @pytest.mark.parametrize("strategies", STRATEGIES.values(), ids=STRATEGIES)
-@given(history=histories(), trigger=st.integers(40, 600), extra=st.integers(0, 200), keep_last=st.integers(0, 5))
+@given(
+    history=histories(),
+    trigger=st.integers(40, 600),
+    extra=st.integers(0, 200),
+    keep_last=st.integers(0, 5),
+)
 @settings(max_examples=60, deadline=None)
 def test_what_holds_for_every_strategy(
     strategies: list[Strategy], history: list[Stored], trigger: int, extra: int, keep_last: int
@@ -97,7 +120,10 @@ def test_what_holds_for_every_strategy(
 
 
 @given(
-    history=histories(), added=st.lists(st.fixed_dictionaries({"role": st.sampled_from(["system", "user"]), "content": TEXTS}))
+    history=histories(),
+    added=st.lists(
+        st.fixed_dictionaries({"role": st.sampled_from(["system", "user"]), "content": TEXTS})
+    ),
 )
 @settings(max_examples=100, deadline=None)
 def test_a_careless_strategy_breaks_nothing(history: list[Stored], added: list[Stored]) -> None:
@@ -120,17 +146,24 @@ def test_dividing_parts_no_pair_and_loses_nothing(history: list[Stored], keep_la
     assert [message for part in parts for message in part] == history
     assert len(parts[2]) >= min(keep_last, len(history) - len(parts[0]))
     for part in parts:
-        assert not broken([], [message for message in part if message["role"] != "system"] or [{"role": "user"}])
+        assert not broken(
+            [], [message for message in part if message["role"] != "system"] or [{"role": "user"}]
+        )
     assert [message for block in blocks(history) for message in block] == history
 
 
 def test_a_history_that_is_broken_is_recognised() -> None:
-    call = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}]}
+    call = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}],
+    }
     answer = {"role": "tool", "tool_call_id": "1", "content": "x"}
     assert broken([call, answer], []) == "nothing would be left of the conversation"
     assert broken([call, answer], [call]) == "the tool call '1' would be parted from its result"
     assert broken([call, answer], [answer]) == "the tool call '1' would be parted from its result"
     assert (
-        broken([call, answer], [{"role": "system", "content": HEADING}, call, answer]) == "there would be one more system message"
+        broken([call, answer], [{"role": "system", "content": HEADING}, call, answer])
+        == "there would be one more system message"
     )
     assert broken([call], [call]) == "", "it was open before"

@@ -1,4 +1,6 @@
-"""What a compression recalls: failures rest for a while, and agents that are gone are not kept alive."""
+"""What a compression recalls: failures rest for a while, and agents that are gone are not kept
+alive.
+"""
 
 from __future__ import annotations
 
@@ -45,23 +47,31 @@ class Failing:
         self.asked.append(scope.meter.count(messages))
         if not self.mended:
             error = self.errors[len(self.asked) % len(self.errors)]
-            raise type(error)(str(error))  # one that was raised before would hold all who were there
+            raise type(error)(
+                str(error)
+            )  # one that was raised before would hold all who were there
         return [summary_message("They spoke of invoices.")]
 
 
-def answering(*compressions: Compression, system: str = "Answer.") -> tuple[ConversableAgent, ScriptedClient]:
+def answering(
+    *compressions: Compression, system: str = "Answer."
+) -> tuple[ConversableAgent, ScriptedClient]:
     model = scripted_model(lambda _: f"Reply. {LONG}")
     made = cast.agent(
-        "bob", system_message=system, llm_config={"config_list": [{"model": model}], "cache_seed": None},
+        "bob",
+        system_message=system,
+        llm_config={"config_list": [{"model": model}], "cache_seed": None},
         max_consecutive_auto_reply=200,
-    )  # fmt: skip
+    )
     for each in compressions:
         each.add_to_agent(made)
     assert isinstance(model.client, ScriptedClient)
     return made, model.client
 
 
-def talk(bob: ConversableAgent, turns: int, ann: ConversableAgent | None = None) -> list[Compressed]:
+def talk(
+    bob: ConversableAgent, turns: int, ann: ConversableAgent | None = None
+) -> list[Compressed]:
     """So many turns of a chat; gives what was told of compressions."""
     ann = ann or cast.agent("ann")
     ann.update_max_consecutive_auto_reply(turns - 1, bob)
@@ -76,22 +86,31 @@ def sent(client: ScriptedClient) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    "errors", [[AgentkitError("no"), ValueError("odd")], [ModelUnreachable("no server")]], ids=["odd", "away"]
+    "errors",
+    [[AgentkitError("no"), ValueError("odd")], [ModelUnreachable("no server")]],
+    ids=["odd", "away"],
 )
-def test_a_strategy_that_always_fails_is_asked_a_few_times_and_each_failure_is_told_once(errors: list[Exception]) -> None:
+def test_a_strategy_that_always_fails_is_asked_a_few_times_and_each_failure_is_told_once(
+    errors: list[Exception],
+) -> None:
     strategy = Failing(*errors)
     bob, client = answering(Compression(strategy, trigger=500, limit=6_000))
     told = talk(bob, 50)
     assert len(client.requests) == 50
     assert max(sent(client)) <= 6_000
     assert 3 <= len(strategy.asked) == len(told) <= 12, "without a rest it would be about 40"
-    assert all(later.tokens_before >= 1.25 * sooner.tokens_before for sooner, later in pairwise(told))
+    assert all(
+        later.tokens_before >= 1.25 * sooner.tokens_before for sooner, later in pairwise(told)
+    )
     assert not any(event.ok for event in told)
 
 
 def test_a_second_compression_keeps_the_chat_under_its_limit_where_the_first_one_fails() -> None:
     strategy = Failing()
-    first, second = Compression(strategy, trigger=700, limit=1_500), Compression(SlidingWindow(), trigger=1_300, limit=1_500)
+    first, second = (
+        Compression(strategy, trigger=700, limit=1_500),
+        Compression(SlidingWindow(), trigger=1_300, limit=1_500),
+    )
     bob, client = answering(first, second)
     told = talk(bob, 50)
     assert max(sent(client)) <= 1_500
@@ -119,10 +138,15 @@ def test_another_history_of_the_same_agent_does_not_rest() -> None:
     ann, cid = cast.agent("ann"), cast.agent("cid")
     with hearing():
         for number, peer in enumerate((ann, cid, ann, cid), start=1):
-            bob.chat_messages[peer] = [{"role": "user", "content": f"{peer.name} {LONG}", "name": peer.name} for _ in range(40)]
+            bob.chat_messages[peer] = [
+                {"role": "user", "content": f"{peer.name} {LONG}", "name": peer.name}
+                for _ in range(40)
+            ]
             bob.generate_reply(sender=peer)
             assert len(strategy.asked) == min(number, 2), "each of the two conversations fails once"
-        bob.chat_messages[ann] = [{"role": "user", "content": f"Anew {LONG}", "name": "ann"} for _ in range(40)]
+        bob.chat_messages[ann] = [
+            {"role": "user", "content": f"Anew {LONG}", "name": "ann"} for _ in range(40)
+        ]
         bob.generate_reply(sender=ann)
     assert len(strategy.asked) == 3
 
@@ -162,9 +186,12 @@ PREPARED: dict[str, tuple[bool, Callable[[Compression, ConversableAgent], None]]
     "a view": (True, viewed),
     "failed": (False, lambda compression, bob: compression.add_to_agent(bob)),
     "as a transform": (
-        True, lambda compression, bob: TransformMessages(transforms=[compression], verbose=False).add_to_agent(bob)
+        True,
+        lambda compression, bob: TransformMessages(
+            transforms=[compression], verbose=False
+        ).add_to_agent(bob),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", PREPARED)
@@ -191,8 +218,13 @@ class Person:
     """Somebody who talks."""
 
 
-@given(st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 3), st.integers()), max_size=12), st.sets(st.integers(0, 3)))
-def test_what_is_known_of_two_is_the_newest_as_long_as_both_live(known: list[tuple[int, int, int]], leaving: set[int]) -> None:
+@given(
+    st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 3), st.integers()), max_size=12),
+    st.sets(st.integers(0, 3)),
+)
+def test_what_is_known_of_two_is_the_newest_as_long_as_both_live(
+    known: list[tuple[int, int, int]], leaving: set[int]
+) -> None:
     people: dict[int, Person | None] = {-1: None, **{number: Person() for number in range(4)}}
     conversations: Conversations[int] = Conversations()
     for agent, peer, value in known:

@@ -59,17 +59,40 @@ class Opaque:
 
 
 CURRENCY = {
-    "type": "object", "title": "Currency", "required": ["currency"],
+    "type": "object",
+    "title": "Currency",
+    "required": ["currency"],
     "properties": {
-        "currency": {"description": "Currency symbol", "enum": ["USD", "EUR"], "title": "Currency", "type": "string"},
-        "amount": {"default": 100.0, "description": "Amount", "minimum": 0, "title": "Amount", "type": "number"},
+        "currency": {
+            "description": "Currency symbol",
+            "enum": ["USD", "EUR"],
+            "title": "Currency",
+            "type": "string",
+        },
+        "amount": {
+            "default": 100.0,
+            "description": "Amount",
+            "minimum": 0,
+            "title": "Amount",
+            "type": "number",
+        },
     },
-}  # fmt: skip
-INNER = {"properties": {"x": {"title": "X", "type": "integer"}}, "required": ["x"], "title": "Inner", "type": "object"}
+}
+INNER = {
+    "properties": {"x": {"title": "X", "type": "integer"}},
+    "required": ["x"],
+    "title": "Inner",
+    "type": "object",
+}
 POINT = {
-    "type": "object", "title": "Point", "required": ["x"],
-    "properties": {"x": {"title": "X", "type": "integer"}, "y": {"default": 1.0, "title": "Y", "type": "number"}},
-}  # fmt: skip
+    "type": "object",
+    "title": "Point",
+    "required": ["x"],
+    "properties": {
+        "x": {"title": "X", "type": "integer"},
+        "y": {"default": 1.0, "title": "Y", "type": "number"},
+    },
+}
 
 
 def taking(annotation: Any) -> Callable[..., Any]:
@@ -81,7 +104,8 @@ def taking(annotation: Any) -> Callable[..., Any]:
 
 
 async def exchange(
-    base: Annotated[Currency, "what is there"], quote: Annotated[Literal["USD", "EUR"], "what is wanted"] = "USD"
+    base: Annotated[Currency, "what is there"],
+    quote: Annotated[Literal["USD", "EUR"], "what is wanted"] = "USD",
 ) -> Currency:
     return base.model_copy(update={"currency": quote})
 

@@ -1,4 +1,6 @@
-"""Arguments as models write them: read where they have one meaning, refused with a reason otherwise."""
+"""Arguments as models write them: read where they have one meaning, refused with a reason
+otherwise.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,20 @@ from agentkit.core.tools import parse_arguments
 from agentkit.errors import WrongArgument
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=20,
 )
 
 
 @given(st.dictionaries(st.text(), JSON), st.booleans(), st.sampled_from([None, 2]))
-def test_arguments_survive_the_way_through_json(arguments: dict[str, Any], ascii_only: bool, indent: int | None) -> None:
+def test_arguments_survive_the_way_through_json(
+    arguments: dict[str, Any], ascii_only: bool, indent: int | None
+) -> None:
     text = json.dumps(arguments, ensure_ascii=ascii_only, indent=indent)
     assert parse_arguments(text) == arguments
     assert parse_arguments(f"```json\n{text}\n```\n") == arguments

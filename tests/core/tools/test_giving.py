@@ -21,7 +21,9 @@ def test_blocks_around_hear_it_too_and_outside_nobody_does() -> None:
     give([passage(1)])
     with collecting() as outer:
         with collecting() as inner:
-            thread = threading.Thread(target=contextvars.copy_context().run, args=(give, [passage(2)]))
+            thread = threading.Thread(
+                target=contextvars.copy_context().run, args=(give, [passage(2)])
+            )
             thread.start()
             thread.join()
         give([passage(3)])
@@ -42,7 +44,9 @@ def test_calls_side_by_side_have_each_their_own() -> None:
         give([passage(number)])
         return f"<{number}>"
 
-    agent = ConversableAgent("a", human_input_mode="NEVER", llm_config=False, function_map={"look_up": look_up})
+    agent = ConversableAgent(
+        "a", human_input_mode="NEVER", llm_config=False, function_map={"look_up": look_up}
+    )
     calls = [{"name": "look_up", "arguments": f'{{"number": {number}}}'} for number in (1, 2)]
     heard: list[Event] = []
 

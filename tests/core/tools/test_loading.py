@@ -77,7 +77,9 @@ def test_the_wrapper_looks_like_the_function() -> None:
     assert load_arguments(functools.partial(base, 1)).__name__ == "base"
     assert asyncio.run(load_arguments(Shop())(item="x")) == "x"
     assert is_async(load_arguments(exchange))
-    assert asyncio.run(load_arguments(exchange)(base={"currency": "EUR"})) == Currency(currency="USD")
+    assert asyncio.run(load_arguments(exchange)(base={"currency": "EUR"})) == Currency(
+        currency="USD"
+    )
     assert load_arguments(Shop().price)(item="lamp", count="2") == "lamp x 2"
 
 
@@ -92,14 +94,32 @@ def test_a_default_passes_even_if_it_does_not_fit() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"a": {"inner": {"x": "one"}}, "c": "red"}, r"argument a\.inner\.x: input should be a valid integer.*but it is 'one'"),
-        ({"a": {"inner": {"x": 1}, "items": [{}]}, "c": "red"}, r"argument a\.items\[0\]\.x: field required"),
-        ({"a": 3, "c": "red"}, "argument a: input should be a valid dictionary or instance of Outer, but it is 3"),
-        ({"a": {"inner": {"x": 1}}, "c": "green"}, "argument c: input should be 'red' or 'blue', but it is 'green'"),
-        ({"a": 3, "c": "green"}, r"^The call of tool does not fit: argument a: .*; argument c: .*\. Call it again"),
+        (
+            {"a": {"inner": {"x": "one"}}, "c": "red"},
+            r"argument a\.inner\.x: input should be a valid integer.*but it is 'one'",
+        ),
+        (
+            {"a": {"inner": {"x": 1}, "items": [{}]}, "c": "red"},
+            r"argument a\.items\[0\]\.x: field required",
+        ),
+        (
+            {"a": 3, "c": "red"},
+            "argument a: input should be a valid dictionary or instance of Outer, but it is 3",
+        ),
+        (
+            {"a": {"inner": {"x": 1}}, "c": "green"},
+            "argument c: input should be 'red' or 'blue', but it is 'green'",
+        ),
+        (
+            {"a": 3, "c": "green"},
+            r"^The call of tool does not fit: argument a: .*; argument c: .*\. Call it again",
+        ),
         ({"c": "red"}, "missing a required argument: 'a'. It takes a, c, n."),
         ({"a": 1, "c": "red", "zz": 1}, "unexpected keyword argument 'zz'. It takes a, c, n."),
-        ({"a": {"inner": {"x": 1}}, "c": "red", "n": "many"}, "argument n: .*integer.*but it is 'many'"),
+        (
+            {"a": {"inner": {"x": 1}}, "c": "red", "n": "many"},
+            "argument n: .*integer.*but it is 'many'",
+        ),
     ],
 )
 def test_a_model_is_told_what_does_not_fit(arguments: dict[str, Any], message: str) -> None:

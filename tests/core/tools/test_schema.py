@@ -1,4 +1,6 @@
-"""The schema a model is given: as pyautogen 0.6.0 gives it, but with shared `$defs` and with defaults as JSON."""
+"""The schema a model is given: as pyautogen 0.6.0 gives it, but with shared `$defs` and with
+defaults as JSON.
+"""
 
 # ruff: noqa: UP006, UP007, UP035, UP045 (the old spellings of types are tested too)
 
@@ -52,28 +54,45 @@ TYPES: list[tuple[Any, dict[str, Any]]] = [
     (object, {}),
     ("int", {"type": "integer"}),
     (Annotated[int, "one", "two"], {"type": "integer", "description": "one"}),
-    (Annotated[int, "how many", Field(ge=3)], {"type": "integer", "minimum": 3, "description": "how many"}),
+    (
+        Annotated[int, "how many", Field(ge=3)],
+        {"type": "integer", "minimum": 3, "description": "how many"},
+    ),
     (Annotated["int", "late"], {"type": "integer", "description": "late"}),
     ("Annotated[int, 'text']", {"type": "integer", "description": "text"}),
-    (Annotated[Optional[str], "maybe"], {"anyOf": [{"type": "string"}, {"type": "null"}], "description": "maybe"}),
+    (
+        Annotated[Optional[str], "maybe"],
+        {"anyOf": [{"type": "string"}, {"type": "null"}], "description": "maybe"},
+    ),
     (Optional[Annotated[str, "inside"]], {"anyOf": [{"type": "string"}, {"type": "null"}]}),
     (Optional[int], {"anyOf": [{"type": "integer"}, {"type": "null"}]}),
     (int | None, {"anyOf": [{"type": "integer"}, {"type": "null"}]}),
     (Union[int, str], {"anyOf": [{"type": "integer"}, {"type": "string"}]}),
     (int | str | None, {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]}),
     (Literal["a", "b"], {"enum": ["a", "b"], "type": "string"}),
-    (Annotated[Literal[1, 2], "which"], {"enum": [1, 2], "type": "integer", "description": "which"}),
+    (
+        Annotated[Literal[1, 2], "which"],
+        {"enum": [1, 2], "type": "integer", "description": "which"},
+    ),
     (list, {"items": {}, "type": "array"}),
     (List[int], {"items": {"type": "integer"}, "type": "array"}),
     (list[str], {"items": {"type": "string"}, "type": "array"}),
     (dict, {"type": "object"}),
     (dict[str, Any], {"type": "object"}),
     (Dict[str, int], {"additionalProperties": {"type": "integer"}, "type": "object"}),
-    (dict[str, list[int]], {"additionalProperties": {"items": {"type": "integer"}, "type": "array"}, "type": "object"}),
+    (
+        dict[str, list[int]],
+        {"additionalProperties": {"items": {"type": "integer"}, "type": "array"}, "type": "object"},
+    ),
     (tuple, {"items": {}, "type": "array"}),
     (
         Tuple[int, str],
-        {"maxItems": 2, "minItems": 2, "prefixItems": [{"type": "integer"}, {"type": "string"}], "type": "array"},
+        {
+            "maxItems": 2,
+            "minItems": 2,
+            "prefixItems": [{"type": "integer"}, {"type": "string"}],
+            "type": "array",
+        },
     ),
     (tuple[int, ...], {"items": {"type": "integer"}, "type": "array"}),
     (set, {"items": {}, "type": "array", "uniqueItems": True}),
@@ -96,7 +115,10 @@ TYPES: list[tuple[Any, dict[str, Any]]] = [
     (
         Options,
         {
-            "properties": {"a": {"title": "A", "type": "integer"}, "b": {"title": "B", "type": "string"}},
+            "properties": {
+                "a": {"title": "A", "type": "integer"},
+                "b": {"title": "B", "type": "string"},
+            },
             "required": ["a"],
             "title": "Options",
             "type": "object",
@@ -132,39 +154,70 @@ def test_the_whole_tool() -> None:
                 "type": "object",
                 "properties": {
                     "base": CURRENCY | {"description": "what is there"},
-                    "quote": {"enum": ["USD", "EUR"], "type": "string", "default": "USD", "description": "what is wanted"},
+                    "quote": {
+                        "enum": ["USD", "EUR"],
+                        "type": "string",
+                        "default": "USD",
+                        "description": "what is wanted",
+                    },
                 },
                 "required": ["base"],
             },
         },
     }
     assert function_schema(exchange, description="Change money") == expected
-    assert get_function_schema(exchange, name="other", description="x")["function"]["name"] == "other"
+    assert (
+        get_function_schema(exchange, name="other", description="x")["function"]["name"] == "other"
+    )
     assert parameters(lambda: 1) == {"type": "object", "properties": {}, "required": []}
 
 
 def test_defaults_are_json_or_left_out() -> None:
     def tool(
-        a: int = 1, b: Optional[int] = None, c: list[int] = [], d: tuple[int, int] = (1, 2), e: Color = Color.RED,  # noqa: B006
-        f: datetime.date = datetime.date(2020, 1, 1), g: Point = Point(1), h: Currency = Currency(currency="USD"),  # noqa: B008
-        i: Any = object(), j: float = float("inf"),  # noqa: B008
-    ) -> None: ...  # fmt: skip
+        a: int = 1,
+        b: Optional[int] = None,
+        c: list[int] = [],  # noqa: B006
+        d: tuple[int, int] = (1, 2),
+        e: Color = Color.RED,
+        f: datetime.date = datetime.date(2020, 1, 1),
+        g: Point = Point(1),  # noqa: B008
+        h: Currency = Currency(currency="USD"),  # noqa: B008
+        i: Any = object(),  # noqa: B008
+        j: float = float("inf"),
+    ) -> None: ...
 
     schema = parameters(tool)
     assert schema["required"] == []
     assert {name: value.get("default", "-") for name, value in schema["properties"].items()} == {
-        "a": 1, "b": None, "c": [], "d": [1, 2], "e": "red", "f": "2020-01-01", "g": {"x": 1, "y": 1.0},
-        "h": {"currency": "USD", "amount": 100.0}, "i": "-", "j": "-",
-    }  # fmt: skip
+        "a": 1,
+        "b": None,
+        "c": [],
+        "d": [1, 2],
+        "e": "red",
+        "f": "2020-01-01",
+        "g": {"x": 1, "y": 1.0},
+        "h": {"currency": "USD", "amount": 100.0},
+        "i": "-",
+        "j": "-",
+    }
 
 
 def test_types_used_by_reference_are_found_from_the_top() -> None:
-    def tool(a: Outer, b: Annotated[List[Inner], "bs"], c: Optional[Node] = None, d: Dict[Color, Inner] = {}) -> None: ...  # noqa: B006
+    def tool(
+        a: Outer,
+        b: Annotated[List[Inner], "bs"],
+        c: Optional[Node] = None,
+        d: Dict[Color, Inner] = {},  # noqa: B006
+    ) -> None: ...
 
     schema = parameters(tool)
     assert set(schema["$defs"]) == {"Inner", "Node", "Color"}
     assert schema["$defs"]["Inner"] == INNER
-    assert schema["properties"]["b"] == {"items": {"$ref": "#/$defs/Inner"}, "type": "array", "description": "bs"}
+    assert schema["properties"]["b"] == {
+        "items": {"$ref": "#/$defs/Inner"},
+        "type": "array",
+        "description": "bs",
+    }
     assert schema["properties"]["a"]["description"] == "a"
     valid = Draft202012Validator(schema).is_valid
     good = {
@@ -180,7 +233,9 @@ def test_types_used_by_reference_are_found_from_the_top() -> None:
 
 
 def test_two_types_of_one_name_stay_apart() -> None:
-    other: Any = type("Inner", (BaseModel,), {"__annotations__": {"y": str}, "__module__": __name__})
+    other: Any = type(
+        "Inner", (BaseModel,), {"__annotations__": {"y": str}, "__module__": __name__}
+    )
 
     def tool(a: Any, b: Any) -> None: ...
 
@@ -192,12 +247,26 @@ def test_two_types_of_one_name_stay_apart() -> None:
 
 
 def test_a_field_describes_too() -> None:
-    assert parameters(taking(Annotated[int, Field(description="a field", ge=3)]))["properties"]["value"] == {
-        "type": "integer", "minimum": 3, "description": "a field",
-    }  # fmt: skip
-    assert parameters(taking(Annotated[int, Field(ge=3), "text"]))["properties"]["value"]["description"] == "text"
-    assert parameters(taking(Annotated[int, Field(ge=3)]))["properties"]["value"]["description"] == "value"
-    with pytest.raises(WrongArgument, match="'value' has the description 5; a description must be a text"):
+    assert parameters(taking(Annotated[int, Field(description="a field", ge=3)]))["properties"][
+        "value"
+    ] == {
+        "type": "integer",
+        "minimum": 3,
+        "description": "a field",
+    }
+    assert (
+        parameters(taking(Annotated[int, Field(ge=3), "text"]))["properties"]["value"][
+            "description"
+        ]
+        == "text"
+    )
+    assert (
+        parameters(taking(Annotated[int, Field(ge=3)]))["properties"]["value"]["description"]
+        == "value"
+    )
+    with pytest.raises(
+        WrongArgument, match="'value' has the description 5; a description must be a text"
+    ):
         parameters(taking(Annotated[int, 5]))
 
 
@@ -213,7 +282,9 @@ def test_a_field_describes_too() -> None:
         (functools.partial(around, 1, "z"), "base", ["c"], []),
     ],
 )
-def test_what_can_be_a_tool(f: Callable[..., Any], name: str, names: list[str], required: list[str]) -> None:
+def test_what_can_be_a_tool(
+    f: Callable[..., Any], name: str, names: list[str], required: list[str]
+) -> None:
     assert function_schema(f, description="d")["function"]["name"] == name
     assert list(parameters(f)["properties"]) == names
     assert parameters(f)["required"] == required
@@ -241,7 +312,9 @@ def test_local_classes_are_found_while_their_function_runs() -> None:
     assert load_arguments(tool)(a={"y": 1}, b=[{"y": 2}]) == (Local(y=1), [Local(y=2)])
 
 
-def test_only_unannotated_parameters_with_a_default_are_hidden(caplog: pytest.LogCaptureFixture) -> None:
+def test_only_unannotated_parameters_with_a_default_are_hidden(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     def tool(a=1, b: int = 2): ...  # type: ignore[no-untyped-def]
 
     with caplog.at_level(logging.WARNING):
@@ -257,7 +330,10 @@ def test_only_unannotated_parameters_with_a_default_are_hidden(caplog: pytest.Lo
     ("annotation", "message"),
     [
         ("Nowhere", "parameter 'value' is annotated with Nowhere, where a name is unknown"),
-        (List["Nowhere"], r"List\[.*Nowhere.*\], where a name is unknown"),  # type: ignore[name-defined]  # noqa: F821
+        (
+            List["Nowhere"],  # type: ignore[name-defined]  # noqa: F821
+            r"List\[.*Nowhere.*\], where a name is unknown",
+        ),
         ("the number of days", "annotated with the number of days, where a name is unknown"),
         (Opaque, "Opaque, which has no JSON schema"),
         (Callable[[int], int], "which has no JSON schema"),
@@ -295,12 +371,32 @@ def test_async_is_seen_through_wrappers() -> None:
     def plain(*args: Any) -> Any:
         return exchange(*args)
 
-    for f in (exchange, functools.partial(exchange), plain, Shop(), Shop().__call__, functools.partial(Shop(), item="x")):
+    for f in (
+        exchange,
+        functools.partial(exchange),
+        plain,
+        Shop(),
+        Shop().__call__,
+        functools.partial(Shop(), item="x"),
+    ):
         assert is_async(f), f
-    for g in (base, functools.partial(base, 1), around, Shop().price, Shop, len, print, int, lambda: 1):
+    for g in (
+        base,
+        functools.partial(base, 1),
+        around,
+        Shop().price,
+        Shop,
+        len,
+        print,
+        int,
+        lambda: 1,
+    ):
         assert not is_async(g), g
 
 
 def test_pydantic_is_loaded_only_when_needed() -> None:
-    code = "import sys, agentkit.core.tools; sys.exit('pydantic' in sys.modules or 'numpy' in sys.modules)"
+    code = (
+        "import sys, agentkit.core.tools; sys.exit('pydantic' in sys.modules or 'numpy' in"
+        " sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

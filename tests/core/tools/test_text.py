@@ -34,7 +34,10 @@ from tests.core.tools.samples import (
         (True, "true"),
         ([1, "é"], '[1, "é"]'),
         ({"a": "é", "b": (1, 2)}, '{"a": "é", "b": [1, 2]}'),
-        ({1: 2, (1, 2): 3, Color.RED: 4, datetime.date(2020, 1, 2): 5}, '{"1": 2, "[1, 2]": 3, "red": 4, "2020-01-02": 5}'),
+        (
+            {1: 2, (1, 2): 3, Color.RED: 4, datetime.date(2020, 1, 2): 5},
+            '{"1": 2, "[1, 2]": 3, "red": 4, "2020-01-02": 5}',
+        ),
         (float("nan"), "NaN"),
         (Currency(currency="USD"), '{"currency":"USD","amount":100.0}'),
         ([Inner(x=1), Point(1)], '[{"x": 1}, {"x": 1, "y": 1.0}]'),
@@ -95,7 +98,11 @@ def test_objects_without_a_json_form_have_a_text_too() -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=20,
 )
@@ -105,7 +112,11 @@ ANY = st.recursive(
     | st.complex_numbers()
     | st.datetimes()
     | st.sampled_from([Color.RED, Broken(), Opaque(), Inner, int, np.nan]),
-    lambda inner: st.lists(inner) | st.tuples(inner) | st.dictionaries(st.text() | st.dates() | st.tuples(st.integers()), inner),
+    lambda inner: (
+        st.lists(inner)
+        | st.tuples(inner)
+        | st.dictionaries(st.text() | st.dates() | st.tuples(st.integers()), inner)
+    ),
     max_leaves=20,
 )
 

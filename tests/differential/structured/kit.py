@@ -1,4 +1,5 @@
-"""What a scenario needs to run the same on agentscope 0.1.6 (the oracle) and on agentkit: public names, speakers, listeners.
+"""What a scenario needs to run the same on agentscope 0.1.6 (the oracle) and on agentkit: public
+names, speakers, listeners.
 
 This file runs in the oracle's environment too: standard library only.
 """
@@ -36,8 +37,16 @@ HOMES = {
     ),
     OURS: ("agentkit.agentscope", "agentkit.parsers", "agentkit.errors", "agentkit.agents.dialog"),
 }
-# Parameters that only one of the two has, none of them needed: ours say more, the oracle's distribute an agent.
-EXTRAS = {"json_schema", "keys_to_speak", "keys_to_return", "llm_config", "fault_handler", "to_dist"}
+# Parameters that only one of the two has, none of them needed: ours say more, the oracle's
+# distribute an agent.
+EXTRAS = {
+    "json_schema",
+    "keys_to_speak",
+    "keys_to_return",
+    "llm_config",
+    "fault_handler",
+    "to_dist",
+}
 INSTRUCTION = "(the format instruction)"
 
 
@@ -53,7 +62,9 @@ class Kit:
                 return getattr(importlib.import_module(home), name)
             except (AttributeError, ModuleNotFoundError):
                 continue
-        raise AttributeError(f"{self.package} has no public name {name!r} in any of {', '.join(HOMES[self.package])}")
+        raise AttributeError(
+            f"{self.package} has no public name {name!r} in any of {', '.join(HOMES[self.package])}"
+        )
 
     def raised(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> str | None:
         """The name of the exception that the call raises; None when it raises none."""
@@ -64,7 +75,9 @@ class Kit:
         return None
 
     def read(self, parser: Any, text: str | None) -> dict[str, Any]:
-        """What the parser makes of a reply: {"parsed": value}, or which error it raises and what that tells."""
+        """What the parser makes of a reply: {"parsed": value}, or which error it raises and what
+        that tells.
+        """
         try:
             return {"parsed": parser.parse(self.ModelResponse(text=text)).parsed}
         except Exception as error:  # noqa: BLE001 (which one is the question)
@@ -72,7 +85,9 @@ class Kit:
 
     @staticmethod
     def signature(function: Callable[..., Any]) -> list[list[Any]]:
-        """[name, kind, default] of each parameter but those that only one of the two has; no default is "required"."""
+        """[name, kind, default] of each parameter but those that only one of the two has; no
+        default is "required".
+        """
         found = inspect.signature(function).parameters.values()
         return [
             [p.name, p.kind.name, "required" if p.default is p.empty else p.default]
@@ -84,11 +99,14 @@ class Kit:
         """A message of the role `user`."""
         return self.Msg(name, content, "user", metadata)
 
-    def speaker(self, kind: str, name: str, replies: Iterable[str], parser: Any = None, **options: Any) -> Any:
-        """An agent of this kind whose model gives these replies in turn; `agent.asked` fills with the requests' messages.
+    def speaker(
+        self, kind: str, name: str, replies: Iterable[str], parser: Any = None, **options: Any
+    ) -> Any:
+        """An agent of this kind whose model gives these replies in turn; `agent.asked` fills with
+        the requests' messages.
 
-        A request beyond the last reply raises IndexError. `parser` is set on the agent, and its format instruction shows in
-        `asked` as INSTRUCTION.
+        A request beyond the last reply raises IndexError. `parser` is set on the agent, and its
+        format instruction shows in `asked` as INSTRUCTION.
         """
         options = {"sys_prompt": "Be brief.", **options}
         queue, asked = list(replies), []
@@ -129,7 +147,11 @@ class Kit:
         class Listener(self.AgentBase):  # type: ignore[misc, name-defined]
             def reply(self, x: Any = None) -> Any:
                 got = x if x is None or isinstance(x, self.one) else x[-1]
-                return make(self.name, f"{self.name}: {got.content if got is not None else 'nothing'}", "assistant")
+                return make(
+                    self.name,
+                    f"{self.name}: {got.content if got is not None else 'nothing'}",
+                    "assistant",
+                )
 
         Listener.one = make
         return Listener(name)
@@ -146,8 +168,14 @@ def said(messages: Iterable[Any]) -> list[Any]:
 
 
 def named(error: BaseException) -> str:
-    """The name of the error's class; those of pydantic and json are the ValueErrors that they are, too."""
-    return "ValueError" if type(error).__name__ in ("ValidationError", "JSONDecodeError") else Raised.by(error)
+    """The name of the error's class; those of pydantic and json are the ValueErrors that they are,
+    too.
+    """
+    return (
+        "ValueError"
+        if type(error).__name__ in ("ValidationError", "JSONDecodeError")
+        else Raised.by(error)
+    )
 
 
 def failure(error: Exception) -> dict[str, Any]:
@@ -161,7 +189,11 @@ def failure(error: Exception) -> dict[str, Any]:
 
 
 def _shown(content: Any, agent: Any) -> Any:
-    text = content if isinstance(content, str) else "".join(part.get("text", "") for part in content or [])
+    text = (
+        content
+        if isinstance(content, str)
+        else "".join(part.get("text", "") for part in content or [])
+    )
     parser = getattr(agent, "parser", None)
     return text.replace(parser.format_instruction, INSTRUCTION) if parser is not None else text
 
@@ -170,7 +202,8 @@ def _shown(content: Any, agent: Any) -> Any:
 class Scenario:
     """A function that plays something through, where it belongs, and what is said about it.
 
-    `better` says which defect of the oracle ours has not, and `expected` what ours returns instead of the recorded result.
+    `better` says which defect of the oracle ours has not, and `expected` what ours returns instead
+    of the recorded result.
     """
 
     name: str
@@ -182,7 +215,9 @@ class Scenario:
     expected: Any = None
 
     def play(self, package: str) -> Any:
-        """The result as JSON gives it back; what the oracle raises where ours is better is "raises <its name>"."""
+        """The result as JSON gives it back; what the oracle raises where ours is better is "raises
+        <its name>".
+        """
         try:
             return plain(self.function(Kit(package)))
         except Exception as error:
@@ -193,7 +228,9 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Better:
-    """A case where the oracle is wrong: what is given, what is better in ours, and what ours returns."""
+    """A case where the oracle is wrong: what is given, what is better in ours, and what ours
+    returns.
+    """
 
     given: Any
     why: str
@@ -214,11 +251,16 @@ def better(why: str, expected: Any) -> Callable[[Callable[[Kit], Any]], Callable
 
 
 def each(**cases: Any) -> Callable[[Callable[[Kit, Any], Any]], Callable[[Kit, Any], Any]]:
-    """Make a scenario of every case: the function is given the case's value, or the `given` of a Better."""
+    """Make a scenario of every case: the function is given the case's value, or the `given` of a
+    Better.
+    """
 
     def register(function: Callable[[Kit, Any], Any]) -> Callable[[Kit, Any], Any]:
         for name, case in cases.items():
-            full, told = f"{function.__name__}_{name}", case if isinstance(case, Better) else Better(case, "", None)
+            full, told = (
+                f"{function.__name__}_{name}",
+                case if isinstance(case, Better) else Better(case, "", None),
+            )
             _register(full, function, _with(function, told.given), told.why, told.expected)
         return function
 
@@ -230,7 +272,11 @@ def _with(function: Callable[[Kit, Any], Any], given: Any) -> Callable[[Kit], An
 
 
 def _register(
-    name: str, home: Callable[..., Any], function: Callable[[Kit], Any], why: str = "", expected: Any = None
+    name: str,
+    home: Callable[..., Any],
+    function: Callable[[Kit], Any],
+    why: str = "",
+    expected: Any = None,
 ) -> Callable[[Kit], Any]:
     area = home.__module__.rpartition("scenarios_")[2]
     if name in SCENARIOS and (SCENARIOS[name].area, SCENARIOS[name].home) != (area, home.__name__):
@@ -244,5 +290,3 @@ def load() -> dict[str, Scenario]:
     for file in sorted(FOLDER.glob("scenarios_*.py")):
         importlib.import_module(f"tests.differential.structured.{file.stem}")
     return SCENARIOS
-
-

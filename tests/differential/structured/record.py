@@ -1,6 +1,8 @@
-"""Play the scenarios on the oracle and write what it returned: `<oracle's python> -m tests.differential.structured.record`.
+"""Play the scenarios on the oracle and write what it returned: `<oracle's python> -m
+tests.differential.structured.record`.
 
-Run it from the project's root with an environment that has agentscope 0.1.6 (and nothing else: standard library only here).
+Run it from the project's root with an environment that has agentscope 0.1.6 (and nothing else:
+standard library only here).
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ def entry(scenario: Scenario) -> dict[str, Any]:
     if not scenario.better:
         return {"expected": result}
     if result == scenario.expected:
-        raise ValueError(f"the oracle gives what is expected of ours; say no more that ours is better. {result}")
+        raise ValueError(
+            f"the oracle gives what is expected of ours; say no more that ours is better. {result}"
+        )
     return {"oracle": result, "expected": scenario.expected, "why": scenario.better}
 
 
@@ -38,7 +42,10 @@ def main() -> int:
     found: dict[str, dict[str, Any]] = {}
     for scenario in load().values():
         try:
-            with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
+            with (
+                open(os.devnull, "w", encoding="utf-8") as nowhere,
+                contextlib.redirect_stdout(nowhere),
+            ):
                 found.setdefault(scenario.area, {})[scenario.name] = entry(scenario)
         except Exception as error:  # noqa: BLE001 (told below; the others are still recorded)
             problems.append(f"{scenario.name}: {type(error).__name__}: {error}")

@@ -19,7 +19,9 @@ def reply_of(**fields: Any) -> str:
 
 
 def thinker(kit: Kit, replies: list[str], *, parser: Any = None, **options: Any) -> Any:
-    """An agent that remembers thought and say, says `say` and signals `done`, unless it has another parser."""
+    """An agent that remembers thought and say, says `say` and signals `done`, unless it has another
+    parser.
+    """
     own = kit.MarkdownJsonDictParser(
         {"thought": "what you think", "say": "what you say", "done": "true or false"},
         keys_to_memory=["thought", "say"],
@@ -35,7 +37,9 @@ def told(message: Any) -> list[Any]:
 
 
 def asked(agent: Any, *words: str) -> list[list[str]]:
-    """Which of these words (and the role and the instruction) each request had, in their order, as often as they came."""
+    """Which of these words (and the role and the instruction) each request had, in their order, as
+    often as they came.
+    """
     found = re.compile("|".join(map(re.escape, (*words, ROLE, INSTRUCTION))))
     return [found.findall("\n".join(str(text) for _, text in request)) for request in agent.asked]
 
@@ -66,9 +70,14 @@ def dialog_asks_for_all_that_is_remembered(kit: Kit) -> Any:
     return asked(agent, "one", "two", "three", "four")
 
 
-@better("servers take one system message at the head, and a model's own words as its own; others say who they are",
-        [[["system", ROLE], ["user", "hi\n\nBob: no"]],
-         [["system", ROLE], ["user", "hi\n\nBob: no"], ["assistant", "yes"], ["user", "why?"]]])  # fmt: skip
+@better(
+    "servers take one system message at the head, and a model's own words as its own; others say"
+    " who they are",
+    [
+        [["system", ROLE], ["user", "hi\n\nBob: no"]],
+        [["system", ROLE], ["user", "hi\n\nBob: no"], ["assistant", "yes"], ["user", "why?"]],
+    ],
+)
 def dialog_roles_in_the_request(kit: Kit) -> Any:
     agent = kit.speaker(DIALOG, "Ann", ["yes", "so"])
     agent.observe([kit.msg("user", "hi"), kit.Msg("Bob", "no", "assistant")])
@@ -110,7 +119,10 @@ def dialog_of_the_same_message_twice(kit: Kit) -> Any:
 @scenario
 def dialog_attributes(kit: Kit) -> Any:
     agents = [kit.speaker(DIALOG, "Ann", []), kit.speaker(DIALOG, "Bob", [], use_memory=False)]
-    return [[a.name, a.sys_prompt, a.memory is None, a._audience, isinstance(a, kit.AgentBase)] for a in agents]
+    return [
+        [a.name, a.sys_prompt, a.memory is None, a._audience, isinstance(a, kit.AgentBase)]
+        for a in agents
+    ]
 
 
 @scenario
@@ -126,7 +138,12 @@ def dialog_two_agents(kit: Kit) -> Any:
     x = kit.msg("user", "go")
     for _ in range(2):
         x = bob(ann(x))
-    return [kit.heard(ann), kit.heard(bob), asked(ann, "go", "a1", "b1"), asked(bob, "a1", "b1", "a2")]
+    return [
+        kit.heard(ann),
+        kit.heard(bob),
+        asked(ann, "go", "a1", "b1"),
+        asked(bob, "a1", "b1", "a2"),
+    ]
 
 
 @scenario
@@ -163,7 +180,9 @@ def a_reply_of_ones_own(kit: Kit) -> Any:
     return [told(agent(kit.msg("user", "hi"))), kit.heard(agent)]
 
 
-@better("an agent that has neither a model nor a reply of its own says what it needs", "NoModelConfig")
+@better(
+    "an agent that has neither a model nor a reply of its own says what it needs", "NoModelConfig"
+)
 def an_agent_without_a_reply(kit: Kit) -> Any:
     return kit.raised(kit.AgentBase("Ann"), kit.msg("user", "hi"))
 
@@ -179,7 +198,10 @@ def dict_reply(kit: Kit) -> Any:
 
 @scenario
 def dict_asks_with_the_instruction_at_the_end(kit: Kit) -> Any:
-    agent = thinker(kit, [reply_of(thought="t1", say="s1", done=False), reply_of(thought="t2", say="s2", done=True)])
+    agent = thinker(
+        kit,
+        [reply_of(thought="t1", say="s1", done=False), reply_of(thought="t2", say="s2", done=True)],
+    )
     agent(kit.msg("user", "one"))
     agent(kit.msg("user", "two"))
     return asked(agent, "one", "two", "t1", "s1")
@@ -191,8 +213,10 @@ def dict_asks_without_a_message(kit: Kit) -> Any:
     return [agent().content, asked(agent)]
 
 
-@better("the instruction stands in the last message: many servers take no system message there",
-        [[["system", ROLE], ["user", f"hi\n\n{INSTRUCTION}"]]])  # fmt: skip
+@better(
+    "the instruction stands in the last message: many servers take no system message there",
+    [[["system", ROLE], ["user", f"hi\n\n{INSTRUCTION}"]]],
+)
 def dict_roles_in_the_request(kit: Kit) -> Any:
     agent = thinker(kit, [reply_of(thought="t", say="s", done=False)])
     agent(kit.msg("user", "hi"))
@@ -207,8 +231,10 @@ def dict_remembers_one_field(kit: Kit) -> Any:
     return kit.heard(agent)
 
 
-@better("fields are remembered and said as JSON, which models read, not as Python's repr",
-        ['{"thought": "hm", "say": "é"}', '{"say": "é"}'])  # fmt: skip
+@better(
+    "fields are remembered and said as JSON, which models read, not as Python's repr",
+    ['{"thought": "hm", "say": "é"}', '{"say": "é"}'],
+)
 def dict_remembers_and_says_several_fields(kit: Kit) -> Any:
     parser = kit.MarkdownJsonDictParser(keys_to_memory=["thought", "say"], keys_to_content=["say"])
     agent = thinker(kit, [reply_of(thought="hm", say="é")], parser=parser)
@@ -224,7 +250,9 @@ def dict_remembers_nothing(kit: Kit) -> Any:
     return kit.heard(agent)
 
 
-@better("no content is an empty text, which servers take", ["Tom", "assistant", "", {"say": "hello"}])
+@better(
+    "no content is an empty text, which servers take", ["Tom", "assistant", "", {"say": "hello"}]
+)
 def dict_says_nothing(kit: Kit) -> Any:
     parser = kit.MarkdownJsonDictParser(keys_to_content=False, keys_to_metadata=True)
     return told(thinker(kit, [reply_of(say="hello")], parser=parser)(kit.msg("user", "hi")))
@@ -238,7 +266,9 @@ def dict_says_nothing(kit: Kit) -> Any:
 )
 def dict_metadata(kit: Kit, keys: Any) -> Any:
     parser = kit.MarkdownJsonDictParser(keys_to_content="say", keys_to_metadata=keys)
-    return thinker(kit, [reply_of(say="hello", vote={"for": ["Ann"]})], parser=parser)(kit.msg("user", "hi")).metadata
+    return thinker(kit, [reply_of(say="hello", vote={"for": ["Ann"]})], parser=parser)(
+        kit.msg("user", "hi")
+    ).metadata
 
 
 @scenario
@@ -251,9 +281,18 @@ def dict_content_that_is_a_number(kit: Kit) -> Any:
 def dict_changes_its_parser(kit: Kit) -> Any:
     agent = thinker(kit, [reply_of(thought="t", say="s", done=True), reply_of(vote="Ann")])
     first = told(agent(kit.msg("user", "discuss")))
-    agent.set_parser(kit.MarkdownJsonDictParser({"vote": "a name"}, keys_to_memory="vote", keys_to_content="vote"))
+    agent.set_parser(
+        kit.MarkdownJsonDictParser(
+            {"vote": "a name"}, keys_to_memory="vote", keys_to_content="vote"
+        )
+    )
     second = told(agent(kit.msg("user", "decide")))
-    return [first, second, [name for name, _ in kit.heard(agent)], asked(agent, "discuss", "decide")]
+    return [
+        first,
+        second,
+        [name for name, _ in kit.heard(agent)],
+        asked(agent, "discuss", "decide"),
+    ]
 
 
 @scenario
@@ -269,7 +308,10 @@ def dict_loop_of_a_discussion(kit: Kit) -> Any:
 
 @scenario
 def dict_in_a_hub_only_the_content_is_heard(kit: Kit) -> Any:
-    agent, ann = thinker(kit, [reply_of(thought="Ann lies", say="hello", done=True)]), kit.listener("Ann")
+    agent, ann = (
+        thinker(kit, [reply_of(thought="Ann lies", say="hello", done=True)]),
+        kit.listener("Ann"),
+    )
     with kit.msghub([agent, ann]):
         agent(kit.msg("user", "speak"))
     return [kit.heard(ann), ann.memory.get_memory()[0].metadata]
@@ -283,7 +325,10 @@ def dict_without_a_memory(kit: Kit) -> Any:
 
 @scenario
 def dict_attributes(kit: Kit) -> Any:
-    agents = [kit.speaker(DICT, "Ann", []), kit.speaker(DICT, "Bob", [], max_retries=7, use_memory=False)]
+    agents = [
+        kit.speaker(DICT, "Ann", []),
+        kit.speaker(DICT, "Bob", [], max_retries=7, use_memory=False),
+    ]
     return [[a.name, a.sys_prompt, a.max_retries, a.parser, a.memory is None] for a in agents]
 
 
@@ -308,7 +353,9 @@ def dict_with_tags(kit: Kit) -> Any:
 
 @scenario
 def dict_with_a_pattern(kit: Kit) -> Any:
-    parser = kit.RegexTaggedContentParser(format_instruction="Write <name>value</name>.", keys_to_content="say")
+    parser = kit.RegexTaggedContentParser(
+        format_instruction="Write <name>value</name>.", keys_to_content="say"
+    )
     agent = thinker(kit, ["<say>hello</say><n>3</n>"], parser=parser)
     return [agent(kit.msg("user", "hi")).content, asked(agent, "hi")]
 
@@ -316,7 +363,9 @@ def dict_with_a_pattern(kit: Kit) -> Any:
 @scenario
 def dict_with_a_pydantic_class(kit: Kit) -> Any:
     vote = pydantic.create_model("Vote", say=(str, ...), votes=(int, 1))
-    parser = kit.MarkdownJsonDictParser(content_hint=vote, keys_to_content="say", keys_to_metadata=["votes"])
+    parser = kit.MarkdownJsonDictParser(
+        content_hint=vote, keys_to_content="say", keys_to_metadata=["votes"]
+    )
     return told(thinker(kit, [reply_of(say="s")], parser=parser)(kit.msg("user", "hi")))
 
 
@@ -327,9 +376,21 @@ def dict_that_cannot_be_read_by_a_single_try(kit: Kit) -> Any:
 
 
 @each(
-    prose=Better("Hello, how are you?", "the model is told what was wrong and asked again", ["s", 2, ["user", "Tom"]]),
-    no_object=Better("```json\n[1]\n```", "the model is told what was wrong and asked again", ["s", 2, ["user", "Tom"]]),
-    field_missing=Better(reply_of(thought="t"), "the model is told what was wrong and asked again", ["s", 2, ["user", "Tom"]]),
+    prose=Better(
+        "Hello, how are you?",
+        "the model is told what was wrong and asked again",
+        ["s", 2, ["user", "Tom"]],
+    ),
+    no_object=Better(
+        "```json\n[1]\n```",
+        "the model is told what was wrong and asked again",
+        ["s", 2, ["user", "Tom"]],
+    ),
+    field_missing=Better(
+        reply_of(thought="t"),
+        "the model is told what was wrong and asked again",
+        ["s", 2, ["user", "Tom"]],
+    ),
 )
 def dict_asks_again_after(kit: Kit, first: str) -> Any:
     agent = thinker(kit, [first, reply_of(thought="t", say="s", done=True)])
@@ -337,8 +398,10 @@ def dict_asks_again_after(kit: Kit, first: str) -> Any:
     return [said_by_it, len(agent.asked), [name for name, _ in kit.heard(agent)]]
 
 
-@better("a reply is asked for max_retries more times; what could not be read is not remembered",
-        ["JsonParsingError", 3, [["user", "hi"]]])  # fmt: skip
+@better(
+    "a reply is asked for max_retries more times; what could not be read is not remembered",
+    ["JsonParsingError", 3, [["user", "hi"]]],
+)
 def dict_gives_up(kit: Kit) -> Any:
     agent = thinker(kit, ["no", "no", "no", "no"], max_retries=2)
     return [kit.raised(agent, kit.msg("user", "hi")), len(agent.asked), kit.heard(agent)]
@@ -350,7 +413,9 @@ def dict_field_that_its_filter_wants_is_missing(kit: Kit) -> Any:
     return kit.raised(agent, kit.msg("user", "hi"))
 
 
-@better("an agent without a parser says so; the oracle failed with an attribute of None", "ValueError")
+@better(
+    "an agent without a parser says so; the oracle failed with an attribute of None", "ValueError"
+)
 def dict_without_a_parser(kit: Kit) -> Any:
     return kit.raised(kit.speaker(DICT, "Ann", ["x"]), kit.msg("user", "hi"))
 
@@ -360,11 +425,17 @@ def dict_two_agents_vote(kit: Kit) -> Any:
     parser = kit.MarkdownJsonDictParser(
         required_keys=["vote"], keys_to_memory=False, keys_to_content="vote", keys_to_metadata=True
     )
-    voters = [kit.speaker(DICT, name, [reply_of(vote=vote)], parser) for name, vote in (("Ann", "Bob"), ("Bob", "Ann"))]
+    voters = [
+        kit.speaker(DICT, name, [reply_of(vote=vote)], parser)
+        for name, vote in (("Ann", "Bob"), ("Bob", "Ann"))
+    ]
     return [told(voter(kit.msg("host", "vote"))) for voter in voters]
 
 
 @scenario
 def what_is_said_has_a_name_for_each(kit: Kit) -> Any:
-    agents = [kit.speaker(DIALOG, "Ann", ["a"]), thinker(kit, [reply_of(thought="t", say="s", done=True)])]
+    agents = [
+        kit.speaker(DIALOG, "Ann", ["a"]),
+        thinker(kit, [reply_of(thought="t", say="s", done=True)]),
+    ]
     return said([agent(kit.msg("user", "hi")) for agent in agents])

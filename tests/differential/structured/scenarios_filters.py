@@ -39,7 +39,11 @@ def _throw(error: Exception) -> None:
     a_key_twice=["speak", "speak"],
     nothing=Better(None, "no keys are no fields; the oracle failed", [None, None, None]),
     nested_key=Better("inner.thought", "a path leads to a nested field", ["u", "u", "u"]),
-    nested_keys=Better(["vote", "inner.thought"], "a path leads to a nested field", [{"vote": None, "inner.thought": "u"}] * 3),
+    nested_keys=Better(
+        ["vote", "inner.thought"],
+        "a path leads to a nested field",
+        [{"vote": None, "inner.thought": "u"}] * 3,
+    ),
 )
 def filters(kit: Kit, keys: Any) -> Any:
     return filtered(kit, keys, PARSED)
@@ -92,11 +96,18 @@ def filters_by_position(kit: Kit) -> Any:
 
 
 @each(
-    json=lambda kit: kit.MarkdownJsonDictParser(keys_to_memory=["a"], keys_to_content="b", keys_to_metadata=True),
-    tags=lambda kit: kit.MultiTaggedContentParser(
-        kit.TaggedContent("a", "[A]", "x", "[/A]"), keys_to_memory=["a"], keys_to_content="b", keys_to_metadata=True
+    json=lambda kit: kit.MarkdownJsonDictParser(
+        keys_to_memory=["a"], keys_to_content="b", keys_to_metadata=True
     ),
-    regex=lambda kit: kit.RegexTaggedContentParser(keys_to_memory=["a"], keys_to_content="b", keys_to_metadata=True),
+    tags=lambda kit: kit.MultiTaggedContentParser(
+        kit.TaggedContent("a", "[A]", "x", "[/A]"),
+        keys_to_memory=["a"],
+        keys_to_content="b",
+        keys_to_metadata=True,
+    ),
+    regex=lambda kit: kit.RegexTaggedContentParser(
+        keys_to_memory=["a"], keys_to_content="b", keys_to_metadata=True
+    ),
 )
 def filters_of_a_parser(kit: Kit, make: Any) -> Any:
     parser, parsed = make(kit), {"a": 1, "b": [2]}

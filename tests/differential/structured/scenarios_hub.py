@@ -40,7 +40,9 @@ def hub_announcement(kit: Kit) -> Any:
 @scenario
 def hub_announcement_of_several_messages(kit: Kit) -> Any:
     agents = three(kit)
-    with kit.msghub(participants=agents, announcement=[kit.msg("host", "one"), kit.msg("host", "two")]):
+    with kit.msghub(
+        participants=agents, announcement=[kit.msg("host", "one"), kit.msg("host", "two")]
+    ):
         return all_heard(kit, agents)
 
 
@@ -183,7 +185,8 @@ def hub_one_after_the_other(kit: Kit) -> Any:
 
 
 @better(
-    "after the inner hub the outer one goes on; in the oracle it was gone", [["Bob: nothing"], ["Ann: nothing"], ["Ann: nothing"]]
+    "after the inner hub the outer one goes on; in the oracle it was gone",
+    [["Bob: nothing"], ["Ann: nothing"], ["Ann: nothing"]],
 )
 def hub_in_a_hub(kit: Kit) -> Any:
     ann, bob, _ = agents = three(kit)
@@ -282,7 +285,10 @@ def pipeline_of_agents(kit: Kit) -> Any:
 
 @scenario
 def pipeline_without_a_message(kit: Kit) -> Any:
-    return [kit.sequential_pipeline(three(kit)).content, kit.sequential_pipeline(operators=three(kit)[:1], x=None).content]
+    return [
+        kit.sequential_pipeline(three(kit)).content,
+        kit.sequential_pipeline(operators=three(kit)[:1], x=None).content,
+    ]
 
 
 @scenario
@@ -292,7 +298,9 @@ def pipeline_without_operators(kit: Kit) -> Any:
 
 @scenario
 def pipeline_of_functions(kit: Kit) -> Any:
-    return kit.sequential_pipeline([lambda x: x + 1, lambda x: x * 10, lambda x: None, lambda x: [x]], 1)
+    return kit.sequential_pipeline(
+        [lambda x: x + 1, lambda x: x * 10, lambda x: None, lambda x: [x]], 1
+    )
 
 
 @scenario
@@ -306,7 +314,9 @@ def pipeline_as_a_class(kit: Kit) -> Any:
 @scenario
 def pipeline_in_a_pipeline(kit: Kit) -> Any:
     ann, bob, cid = three(kit)
-    return kit.sequential_pipeline([kit.SequentialPipeline([ann, bob]), cid], kit.msg("user", "hi")).content
+    return kit.sequential_pipeline(
+        [kit.SequentialPipeline([ann, bob]), cid], kit.msg("user", "hi")
+    ).content
 
 
 @scenario

@@ -53,14 +53,24 @@ def json_of(kit: Kit, text: str) -> Any:
 
 @each(
     plain=Better(fenced('{"a": 1}', ""), "a fence without a word is a fence", {"parsed": {"a": 1}}),
-    plain_on_one_line=Better('```{"a": 1}```', "a fence without a word is a fence", {"parsed": {"a": 1}}),
-    upper_case=Better(fenced('{"a": 1}', "JSON"), "the word's case does not matter", {"parsed": {"a": 1}}),
-    mixed_case=Better(fenced('{"a": 1}', "Json"), "the word's case does not matter", {"parsed": {"a": 1}}),
+    plain_on_one_line=Better(
+        '```{"a": 1}```', "a fence without a word is a fence", {"parsed": {"a": 1}}
+    ),
+    upper_case=Better(
+        fenced('{"a": 1}', "JSON"), "the word's case does not matter", {"parsed": {"a": 1}}
+    ),
+    mixed_case=Better(
+        fenced('{"a": 1}', "Json"), "the word's case does not matter", {"parsed": {"a": 1}}
+    ),
     upper_case_after_prose=Better(
-        "Here:\n" + fenced('{"a": 1}', "JSON") + "\nDone.", "the word's case does not matter", {"parsed": {"a": 1}}
+        "Here:\n" + fenced('{"a": 1}', "JSON") + "\nDone.",
+        "the word's case does not matter",
+        {"parsed": {"a": 1}},
     ),
     plain_after_prose=Better(
-        "Here:\n" + fenced('{"a": 1}', "") + "\nDone.", "a fence without a word is a fence", {"parsed": {"a": 1}}
+        "Here:\n" + fenced('{"a": 1}', "") + "\nDone.",
+        "a fence without a word is a fence",
+        {"parsed": {"a": 1}},
     ),
     in_a_text=Better(
         fenced('{"code": "use ```python\\nx = 1\\n``` here", "b": 2}'),
@@ -80,12 +90,20 @@ def json_of(kit: Kit, text: str) -> Any:
         {"parsed": {"a": 2}},
     ),
     of_another_language_and_json_beside=Better(
-        fenced("x = {1: 2}", "python") + '\n{"a": 1}', "JSON outside of fences is found, too", {"parsed": {"a": 1}}
+        fenced("x = {1: 2}", "python") + '\n{"a": 1}',
+        "JSON outside of fences is found, too",
+        {"parsed": {"a": 1}},
     ),
-    of_tildes=Better('~~~json\n{"a": 1}\n~~~', "tildes are a fence of Markdown", {"parsed": {"a": 1}}),
+    of_tildes=Better(
+        '~~~json\n{"a": 1}\n~~~', "tildes are a fence of Markdown", {"parsed": {"a": 1}}
+    ),
     of_four_ticks='````json\n{"a": 1}\n````',
-    in_a_fence=Better(fenced(fenced('{"a": 1}')), "a fence too many is harmless", {"parsed": {"a": 1}}),
-    json5=Better(fenced('{"a": 1}', "json5"), "JSON5 and JSON with comments are JSON", {"parsed": {"a": 1}}),
+    in_a_fence=Better(
+        fenced(fenced('{"a": 1}')), "a fence too many is harmless", {"parsed": {"a": 1}}
+    ),
+    json5=Better(
+        fenced('{"a": 1}', "json5"), "JSON5 and JSON with comments are JSON", {"parsed": {"a": 1}}
+    ),
     in_thoughts_valid=Better(
         "<think>" + fenced('{"a": 1}') + "</think>" + fenced('{"a": 2}'),
         "what is only thought is no answer",
@@ -102,21 +120,49 @@ def fence(kit: Kit, text: str) -> Any:
 
 
 @each(
-    comma_at_the_end=Better(fenced('{"a": 1, "b": [1, 2,],}'), "a comma too many is harmless", {"parsed": {"a": 1, "b": [1, 2]}}),
-    comments=Better(fenced('{"a": 1, // one\n "b": 2 /* two */}'), "comments are harmless", {"parsed": {"a": 1, "b": 2}}),
-    single_quotes=Better(fenced("{'a': 'one'}"), "single quotes are unambiguous", {"parsed": {"a": "one"}}),
+    comma_at_the_end=Better(
+        fenced('{"a": 1, "b": [1, 2,],}'),
+        "a comma too many is harmless",
+        {"parsed": {"a": 1, "b": [1, 2]}},
+    ),
+    comments=Better(
+        fenced('{"a": 1, // one\n "b": 2 /* two */}'),
+        "comments are harmless",
+        {"parsed": {"a": 1, "b": 2}},
+    ),
+    single_quotes=Better(
+        fenced("{'a': 'one'}"), "single quotes are unambiguous", {"parsed": {"a": "one"}}
+    ),
     bare_keys=Better(fenced("{a: 1}"), "a bare key is unambiguous", {"parsed": {"a": 1}}),
     words_of_python=Better(
-        fenced('{"a": True, "b": None}'), "Python's words have one meaning", {"parsed": {"a": True, "b": None}}
+        fenced('{"a": True, "b": None}'),
+        "Python's words have one meaning",
+        {"parsed": {"a": True, "b": None}},
     ),
-    line_break_in_a_text=Better(fenced('{"a": "x\ny"}'), "a line break in a text is itself", {"parsed": {"a": "x\ny"}}),
-    full_width_marks=Better(fenced('{"a"：1，"b"：2}'), "marks of another keyboard are marks", {"parsed": {"a": 1, "b": 2}}),
-    typographic_quotes=Better(fenced("{“a”: “x”}"), "quotes of another keyboard are quotes", {"parsed": {"a": "x"}}),
-    byte_order_mark=Better(fenced('\ufeff{"a": 1}'), "a byte order mark says nothing", {"parsed": {"a": 1}}),
-    prose_behind=Better('{"a": 1} is what I say.', "words around an object are not it", {"parsed": {"a": 1}}),
-    prose_before=Better('What I say is {"a": 1}', "words around an object are not it", {"parsed": {"a": 1}}),
+    line_break_in_a_text=Better(
+        fenced('{"a": "x\ny"}'), "a line break in a text is itself", {"parsed": {"a": "x\ny"}}
+    ),
+    full_width_marks=Better(
+        fenced('{"a"：1，"b"：2}'),
+        "marks of another keyboard are marks",
+        {"parsed": {"a": 1, "b": 2}},
+    ),
+    typographic_quotes=Better(
+        fenced("{“a”: “x”}"), "quotes of another keyboard are quotes", {"parsed": {"a": "x"}}
+    ),
+    byte_order_mark=Better(
+        fenced('\ufeff{"a": 1}'), "a byte order mark says nothing", {"parsed": {"a": 1}}
+    ),
+    prose_behind=Better(
+        '{"a": 1} is what I say.', "words around an object are not it", {"parsed": {"a": 1}}
+    ),
+    prose_before=Better(
+        'What I say is {"a": 1}', "words around an object are not it", {"parsed": {"a": 1}}
+    ),
     no_number=Better(fenced('{"a": NaN}'), "NaN is no JSON and no server takes it", NO_JSON),
-    infinite=Better(fenced('{"a": -Infinity}'), "Infinity is no JSON and no server takes it", NO_JSON),
+    infinite=Better(
+        fenced('{"a": -Infinity}'), "Infinity is no JSON and no server takes it", NO_JSON
+    ),
     never_by_guessing_an_end=fenced('{"a": {"b": 1}'),
     never_by_guessing_quotes=fenced('{"a": "he said "no" to it"}'),
     never_by_guessing_values=fenced('{"a": 1,, "b": 2}'),
@@ -134,7 +180,11 @@ def json_without_any_text(kit: Kit) -> Any:
 
 @scenario
 def json_attributes(kit: Kit) -> Any:
-    made = [kit.MarkdownJsonObjectParser(), kit.MarkdownJsonObjectParser("a hint"), kit.MarkdownJsonDictParser()]
+    made = [
+        kit.MarkdownJsonObjectParser(),
+        kit.MarkdownJsonObjectParser("a hint"),
+        kit.MarkdownJsonDictParser(),
+    ]
     return [[p.name, p.tag_begin, p.tag_end, isinstance(p, kit.ParserBase)] for p in made]
 
 
@@ -148,15 +198,24 @@ def json_attributes(kit: Kit) -> Any:
 )
 def json_hint(kit: Kit, hint: Any) -> Any:
     given, plain = kit.MarkdownJsonObjectParser(hint), kit.MarkdownJsonDictParser(hint)
-    told = [given.content_hint in given.format_instruction, plain.content_hint in plain.format_instruction]
+    told = [
+        given.content_hint in given.format_instruction,
+        plain.content_hint in plain.format_instruction,
+    ]
     hints = [] if hint is None else [given.content_hint, plain.content_hint]
-    fences = [p.tag_begin in p.format_instruction and p.format_instruction.count("```") >= 2 for p in (given, plain)]
+    fences = [
+        p.tag_begin in p.format_instruction and p.format_instruction.count("```") >= 2
+        for p in (given, plain)
+    ]
     return [hints, told, fences]
 
 
 @scenario
 def json_hint_that_is_no_json(kit: Kit) -> Any:
-    return [kit.raised(kind, {1, 2}) for kind in (kit.MarkdownJsonObjectParser, kit.MarkdownJsonDictParser)]
+    return [
+        kit.raised(kind, {1, 2})
+        for kind in (kit.MarkdownJsonObjectParser, kit.MarkdownJsonDictParser)
+    ]
 
 
 @scenario
@@ -182,7 +241,9 @@ def json_parsed_after_an_error(kit: Kit) -> Any:
     return found
 
 
-@better("the error has the whole reply, not a part with fences that nobody wrote", "No:\n```json\n[1")
+@better(
+    "the error has the whole reply, not a part with fences that nobody wrote", "No:\n```json\n[1"
+)
 def json_raw_response(kit: Kit) -> Any:
     try:
         kit.MarkdownJsonObjectParser().parse(kit.ModelResponse(text="No:\n```json\n[1"))

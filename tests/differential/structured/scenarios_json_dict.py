@@ -70,13 +70,17 @@ def required_nested_key(kit: Kit) -> Any:
 
 @scenario
 def required_keys_unless_given(kit: Kit) -> Any:
-    return [kit.MarkdownJsonDictParser(required_keys=keys).required_keys for keys in (None, [], ["a"])]
+    return [
+        kit.MarkdownJsonDictParser(required_keys=keys).required_keys for keys in (None, [], ["a"])
+    ]
 
 
 @scenario
 def required_keys_that_are_missing_are_named(kit: Kit) -> Any:
     try:
-        kit.MarkdownJsonDictParser(required_keys=["a", "b", "c"]).parse(kit.ModelResponse(text=fenced('{"b": 1}')))
+        kit.MarkdownJsonDictParser(required_keys=["a", "b", "c"]).parse(
+            kit.ModelResponse(text=fenced('{"b": 1}'))
+        )
     except kit.RequiredFieldNotFoundError as error:
         return ["a" in error.message, "c" in error.message, error.raw_response]
 
@@ -116,22 +120,34 @@ def pydantic_nested(kit: Kit, text: str) -> Any:
 
 @scenario
 def pydantic_and_required_keys(kit: Kit) -> Any:
-    parser = kit.MarkdownJsonDictParser(content_hint=vote_class(), required_keys=["thought", "mood"])
-    return [kit.read(parser, fenced('{"thought": "t", "vote": 2, "mood": "good"}')), parser.required_keys]
+    parser = kit.MarkdownJsonDictParser(
+        content_hint=vote_class(), required_keys=["thought", "mood"]
+    )
+    return [
+        kit.read(parser, fenced('{"thought": "t", "vote": 2, "mood": "good"}')),
+        parser.required_keys,
+    ]
 
 
 @scenario
 def pydantic_fields_are_in_the_instruction(kit: Kit) -> Any:
     parser = kit.MarkdownJsonDictParser(content_hint=vote_class())
     told = parser.format_instruction
-    return [all(name in told for name in ("thought", "vote", "weight", "integer", "number", "string")), "```json" in told]
+    return [
+        all(name in told for name in ("thought", "vote", "weight", "integer", "number", "string")),
+        "```json" in told,
+    ]
 
 
 @scenario
 def pydantic_class_is_an_attribute(kit: Kit) -> Any:
     vote = vote_class()
     given = kit.MarkdownJsonDictParser(content_hint=vote)
-    return [given.pydantic_class is vote, isinstance(given.content_hint, str), kit.MarkdownJsonDictParser("h").pydantic_class]
+    return [
+        given.pydantic_class is vote,
+        isinstance(given.content_hint, str),
+        kit.MarkdownJsonDictParser("h").pydantic_class,
+    ]
 
 
 @scenario
@@ -159,7 +175,10 @@ def dict_by_position(kit: Kit) -> Any:
 @scenario
 def dict_is_an_object_parser_that_filters(kit: Kit) -> Any:
     parser = kit.MarkdownJsonDictParser()
-    return [isinstance(parser, kind) for kind in (kit.MarkdownJsonObjectParser, kit.DictFilterMixin, kit.ParserBase)]
+    return [
+        isinstance(parser, kind)
+        for kind in (kit.MarkdownJsonObjectParser, kit.DictFilterMixin, kit.ParserBase)
+    ]
 
 
 @each(

@@ -212,14 +212,26 @@ def memory_export_nowhere(kit: Kit) -> Any:
 @scenario
 def memory_export_and_load(kit: Kit) -> Any:
     memory, from_file, from_text = kit.TemporaryMemory(), filled(kit, 1), kit.TemporaryMemory()
-    memory.add([kit.Msg("Ann", "é 名", "assistant", {"a": 1}), kit.Msg("Bob", [{"type": "text", "text": "b"}], "user")])
+    memory.add(
+        [
+            kit.Msg("Ann", "é 名", "assistant", {"a": 1}),
+            kit.Msg("Bob", [{"type": "text", "text": "b"}], "user"),
+        ]
+    )
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "memory.json"
         told = memory.export(str(file))
         from_file.load(str(file), overwrite=True)
         from_text.load(file.read_text(encoding="utf-8"))
-    same = [[m.id for m in one.get_memory()] == [m.id for m in memory.get_memory()] for one in (from_file, from_text)]
-    return [told, same, [[m.name, m.role, m.get_text_content(), m.metadata] for m in from_file.get_memory()]]
+    same = [
+        [m.id for m in one.get_memory()] == [m.id for m in memory.get_memory()]
+        for one in (from_file, from_text)
+    ]
+    return [
+        told,
+        same,
+        [[m.name, m.role, m.get_text_content(), m.metadata] for m in from_file.get_memory()],
+    ]
 
 
 @scenario

@@ -7,7 +7,10 @@ from typing import Any
 
 from tests.differential.structured.kit import Better, Kit, better, each, scenario
 
-TEXT, PICTURE = {"type": "text", "text": "one"}, {"type": "image", "url": "https://example.org/a.png"}
+TEXT, PICTURE = (
+    {"type": "text", "text": "one"},
+    {"type": "image", "url": "https://example.org/a.png"},
+)
 
 
 @scenario
@@ -18,7 +21,9 @@ def msg_attributes(kit: Kit) -> Any:
 
 @scenario
 def msg_timestamp(kit: Kit) -> Any:
-    return bool(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", kit.Msg("Ann", "hello", "user").timestamp))
+    return bool(
+        re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", kit.Msg("Ann", "hello", "user").timestamp)
+    )
 
 
 @scenario
@@ -28,11 +33,21 @@ def msg_ids_differ(kit: Kit) -> Any:
 
 @scenario
 def msg_by_names(kit: Kit) -> Any:
-    msg = kit.Msg(content="hello", role="assistant", name="Ann", metadata={"a": 1}, echo=False, url=None)
+    msg = kit.Msg(
+        content="hello", role="assistant", name="Ann", metadata={"a": 1}, echo=False, url=None
+    )
     return [msg.name, msg.content, msg.role, msg.metadata]
 
 
-@each(system="system", user="user", assistant="assistant", unknown="tool", upper_case="User", empty="", nothing=None)
+@each(
+    system="system",
+    user="user",
+    assistant="assistant",
+    unknown="tool",
+    upper_case="User",
+    empty="",
+    nothing=None,
+)
 def msg_role(kit: Kit, role: Any) -> Any:
     return kit.raised(kit.Msg, "Ann", "hello", role)
 
@@ -68,7 +83,11 @@ def msg_metadata_that_is_no_json(kit: Kit, metadata: Any) -> Any:
     blocks=[TEXT, PICTURE],
     none=Better(None, "no content is an empty text, which servers take", ""),
     empty_list=Better([], "no parts are an empty text, which servers take", ""),
-    dict=Better({"a": "é", "b": [None, True]}, "JSON, which models read, not Python's repr", '{"a": "é", "b": [null, true]}'),
+    dict=Better(
+        {"a": "é", "b": [None, True]},
+        "JSON, which models read, not Python's repr",
+        '{"a": "é", "b": [null, true]}',
+    ),
     number=7,
     number_as_text=Better(True, "JSON, which models read, not Python's repr", "true"),
 )
@@ -113,14 +132,19 @@ def msg_name_and_role_can_be_changed(kit: Kit) -> Any:
 def msg_there_and_back(kit: Kit) -> Any:
     msg = kit.Msg("Ann", [TEXT, PICTURE], "assistant", {"a": [1]})
     again = kit.Msg.from_dict(msg.to_dict())
-    same = [getattr(again, key) == getattr(msg, key) for key in ("id", "timestamp", "name", "role", "metadata")]
+    same = [
+        getattr(again, key) == getattr(msg, key)
+        for key in ("id", "timestamp", "name", "role", "metadata")
+    ]
     return [same, [dict(part) for part in again.content], type(again) is type(msg)]
 
 
 @scenario
 def msg_to_dict(kit: Kit) -> Any:
     told = kit.Msg("Ann", "hello", "user", {"a": 1}).to_dict()
-    return [told[key] for key in ("name", "content", "role", "metadata")] + [{"id", "timestamp"} <= set(told)]
+    return [told[key] for key in ("name", "content", "role", "metadata")] + [
+        {"id", "timestamp"} <= set(told)
+    ]
 
 
 @better("the caller's dict is left as it was, so that it can be read twice", [True, "hello"])
@@ -131,7 +155,10 @@ def msg_from_dict_leaves_the_dict(kit: Kit) -> Any:
     return [told == before, kit.Msg.from_dict(told).content]
 
 
-@each(picture="https://example.org/a.png", pictures=["https://example.org/a.png", "https://example.org/b.jpg"])
+@each(
+    picture="https://example.org/a.png",
+    pictures=["https://example.org/a.png", "https://example.org/b.jpg"],
+)
 def msg_url(kit: Kit, url: Any) -> Any:
     msg = kit.Msg("Ann", "look", "user", url=url)
     return [

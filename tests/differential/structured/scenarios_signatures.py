@@ -6,7 +6,12 @@ from typing import Any
 
 from tests.differential.structured.kit import Better, Kit, each, scenario
 
-PARSERS = ("MarkdownJsonObjectParser", "MarkdownJsonDictParser", "MarkdownCodeBlockParser", "MultiTaggedContentParser")
+PARSERS = (
+    "MarkdownJsonObjectParser",
+    "MarkdownJsonDictParser",
+    "MarkdownCodeBlockParser",
+    "MultiTaggedContentParser",
+)
 
 
 @each(
@@ -46,7 +51,13 @@ def parameters_but_for_the_pattern_of(kit: Kit, name: str) -> Any:
     DialogAgent=Better(
         "DialogAgent",
         "the role and the model's configuration can be left out where `llm_config` is given",
-        [["self", "required"], ["name", "required"], ["sys_prompt", None], ["model_config_name", None], ["use_memory", True]],
+        [
+            ["self", "required"],
+            ["name", "required"],
+            ["sys_prompt", None],
+            ["model_config_name", None],
+            ["use_memory", True],
+        ],
     ),
     DictDialogAgent=Better(
         "DictDialogAgent",
@@ -62,13 +73,18 @@ def parameters_but_for_the_pattern_of(kit: Kit, name: str) -> Any:
     ),
 )
 def parameters_of_agents(kit: Kit, name: str) -> Any:
-    return [[parameter, default] for parameter, _, default in kit.signature(getattr(kit, name).__init__)]
+    return [
+        [parameter, default] for parameter, _, default in kit.signature(getattr(kit, name).__init__)
+    ]
 
 
 @scenario
 def parameters_that_agents_must_be_given_in_order(kit: Kit) -> Any:
     made = (kit.DialogAgent, kit.DictDialogAgent)
-    return [[name for name, kind, _ in kit.signature(one.__init__) if kind == "POSITIONAL_OR_KEYWORD"] for one in made]
+    return [
+        [name for name, kind, _ in kit.signature(one.__init__) if kind == "POSITIONAL_OR_KEYWORD"]
+        for one in made
+    ]
 
 
 @each(
@@ -91,7 +107,10 @@ def parameters_that_agents_must_be_given_in_order(kit: Kit) -> Any:
     get_content_blocks=("Msg", "get_content_blocks"),
 )
 def parameters_of_method(kit: Kit, where: tuple[str, str]) -> Any:
-    return [[name, default] for name, _, default in kit.signature(getattr(getattr(kit, where[0]), where[1]))]
+    return [
+        [name, default]
+        for name, _, default in kit.signature(getattr(getattr(kit, where[0]), where[1]))
+    ]
 
 
 @each(**{name: name for name in PARSERS})
@@ -106,20 +125,36 @@ def parameters_of_function(kit: Kit, name: str) -> Any:
 
 @scenario
 def errors_and_their_bases(kit: Kit) -> Any:
-    names = ("JsonParsingError", "JsonDictValidationError", "JsonTypeError", "RequiredFieldNotFoundError", "TagNotFoundError")
+    names = (
+        "JsonParsingError",
+        "JsonDictValidationError",
+        "JsonTypeError",
+        "RequiredFieldNotFoundError",
+        "TagNotFoundError",
+    )
     return [issubclass(getattr(kit, name), kit.ResponseParsingError) for name in names]
 
 
 @scenario
 def errors_attributes(kit: Kit) -> Any:
-    names = ("ResponseParsingError", "JsonParsingError", "JsonTypeError", "RequiredFieldNotFoundError", "TagNotFoundError")
+    names = (
+        "ResponseParsingError",
+        "JsonParsingError",
+        "JsonTypeError",
+        "RequiredFieldNotFoundError",
+        "TagNotFoundError",
+    )
     made = [getattr(kit, name)("wrong", "the reply") for name in names]
     return [[error.message, error.raw_response, "wrong" in str(error)] for error in made]
 
 
 @scenario
 def errors_which_tag_is_missing(kit: Kit) -> Any:
-    made = [kit.TagNotFoundError("m"), kit.TagNotFoundError("m", "r", False), kit.TagNotFoundError("m", missing_end_tag=False)]
+    made = [
+        kit.TagNotFoundError("m"),
+        kit.TagNotFoundError("m", "r", False),
+        kit.TagNotFoundError("m", missing_end_tag=False),
+    ]
     return [[error.missing_begin_tag, error.missing_end_tag, error.raw_response] for error in made]
 
 
@@ -142,8 +177,13 @@ def a_parser_of_ones_own(kit: Kit) -> Any:
 
 @scenario
 def response_attributes(kit: Kit) -> Any:
-    empty, full = kit.ModelResponse(), kit.ModelResponse("t", [0.5], ["u"], {"id": 1}, {"a": 1}, None, [{"name": "f"}])
-    return [[r.text, r.embedding, r.image_urls, r.raw, r.parsed, r.tool_calls] for r in (empty, full)]
+    empty, full = (
+        kit.ModelResponse(),
+        kit.ModelResponse("t", [0.5], ["u"], {"id": 1}, {"a": 1}, None, [{"name": "f"}]),
+    )
+    return [
+        [r.text, r.embedding, r.image_urls, r.raw, r.parsed, r.tool_calls] for r in (empty, full)
+    ]
 
 
 @scenario

@@ -23,13 +23,18 @@ def pair(kit: Kit, parse_json: bool = False, **options: Any) -> Any:
 
 @scenario
 def tag_attributes(kit: Kit) -> Any:
-    made = [kit.TaggedContent("a", "<a>", "hint", "</a>"), kit.TaggedContent("b", "[B]", "", "[/B]", True)]
+    made = [
+        kit.TaggedContent("a", "<a>", "hint", "</a>"),
+        kit.TaggedContent("b", "[B]", "", "[/B]", True),
+    ]
     return [[t.name, t.tag_begin, t.content_hint, t.tag_end, t.parse_json, str(t)] for t in made]
 
 
 @scenario
 def tag_by_names(kit: Kit) -> Any:
-    return str(kit.TaggedContent(tag_end=">", tag_begin="<", content_hint="h", name="n", parse_json=False))
+    return str(
+        kit.TaggedContent(tag_end=">", tag_begin="<", content_hint="h", name="n", parse_json=False)
+    )
 
 
 # --- several tags
@@ -51,7 +56,9 @@ def tag_by_names(kit: Kit) -> Any:
     empty_reply="",
     unicode="[THOUGHT]思考 😀[/THOUGHT][VOTE]Zoë[/VOTE]",
     another_case=Better(
-        "[thought]hm[/thought][Vote]Ann[/Vote]", "a tag's case does not matter", {"parsed": {"thought": "hm", "vote": "Ann"}}
+        "[thought]hm[/thought][Vote]Ann[/Vote]",
+        "a tag's case does not matter",
+        {"parsed": {"thought": "hm", "vote": "Ann"}},
     ),
     in_thoughts=Better(
         "<think>[VOTE]Bob[/VOTE]?</think>[THOUGHT]hm[/THOUGHT][VOTE]Ann[/VOTE]",
@@ -88,7 +95,11 @@ def tags(kit: Kit, text: str) -> Any:
         "single quotes are unambiguous",
         {"parsed": {"thought": "1", "vote": ["Ann"]}},
     ),
-    no_number=Better("[THOUGHT]1[/THOUGHT][VOTE]NaN[/VOTE]", "NaN is no JSON", {"raises": "JsonParsingError", "raw": True}),
+    no_number=Better(
+        "[THOUGHT]1[/THOUGHT][VOTE]NaN[/VOTE]",
+        "NaN is no JSON",
+        {"raises": "JsonParsingError", "raw": True},
+    ),
 )
 def tags_as_json(kit: Kit, text: str) -> Any:
     return kit.read(pair(kit, parse_json=True), text)
@@ -102,7 +113,13 @@ def tags_as_json(kit: Kit, text: str) -> Any:
 )
 def tags_that_may_be_missing(kit: Kit, allowed: list[str]) -> Any:
     parser = pair(kit, keys_allow_missing=allowed)
-    texts = ("[THOUGHT]hm[/THOUGHT]", "[VOTE]Ann[/VOTE]", "[THOUGHT]hm[/THOUGHT][VOTE]Ann[/VOTE]", "[THOUGHT]hm", "")
+    texts = (
+        "[THOUGHT]hm[/THOUGHT]",
+        "[VOTE]Ann[/VOTE]",
+        "[THOUGHT]hm[/THOUGHT][VOTE]Ann[/VOTE]",
+        "[THOUGHT]hm",
+        "",
+    )
     return [parser.keys_allow_missing, [kit.read(parser, text) for text in texts]]
 
 
@@ -113,33 +130,49 @@ def tags_may_all_be_missing(kit: Kit) -> Any:
 
 @scenario
 def tags_of_bad_json_may_not_be_missing(kit: Kit) -> Any:
-    return kit.read(pair(kit, parse_json=True, keys_allow_missing=["vote"]), "[THOUGHT]1[/THOUGHT][VOTE]Ann[/VOTE]")
+    return kit.read(
+        pair(kit, parse_json=True, keys_allow_missing=["vote"]),
+        "[THOUGHT]1[/THOUGHT][VOTE]Ann[/VOTE]",
+    )
 
 
 @scenario
 def tags_parser_attributes(kit: Kit) -> Any:
     parser = pair(kit, keys_to_content="vote")
     names = [tag.name for tag in parser.tagged_contents]
-    return [names, parser.keys_allow_missing, parser.keys_to_memory, parser.keys_to_content, parser.keys_to_metadata]
+    return [
+        names,
+        parser.keys_allow_missing,
+        parser.keys_to_memory,
+        parser.keys_to_content,
+        parser.keys_to_metadata,
+    ]
 
 
 @scenario
 def tags_instruction(kit: Kit) -> Any:
     told = pair(kit).format_instruction
     wanted = ("[THOUGHT]", "[/THOUGHT]", "[VOTE]", "[/VOTE]", "what you think", "a name")
-    return [all(part in told for part in wanted), "JSON" in told, "JSON" in pair(kit, parse_json=True).format_instruction]
+    return [
+        all(part in told for part in wanted),
+        "JSON" in told,
+        "JSON" in pair(kit, parse_json=True).format_instruction,
+    ]
 
 
 @scenario
 def tags_are_read_as_they_are_not_as_patterns(kit: Kit) -> Any:
-    parser = kit.MultiTaggedContentParser(kit.TaggedContent("a", "(.*)", "x", "$^"), kit.TaggedContent("b", "<<", "x", ">>"))
+    parser = kit.MultiTaggedContentParser(
+        kit.TaggedContent("a", "(.*)", "x", "$^"), kit.TaggedContent("b", "<<", "x", ">>")
+    )
     return kit.read(parser, "one (.*)two$^ three <<four>>")
 
 
 @scenario
 def tags_in_fences(kit: Kit) -> Any:
     parser = kit.MultiTaggedContentParser(
-        kit.TaggedContent("plan", "```plan", "x", "```"), kit.TaggedContent("data", "```json", "{}", "```", parse_json=True)
+        kit.TaggedContent("plan", "```plan", "x", "```"),
+        kit.TaggedContent("data", "```json", "{}", "```", parse_json=True),
     )
     return kit.read(parser, '```plan\nGo.\n```\n```json\n{"a": 1}\n```')
 
@@ -179,7 +212,9 @@ def tags_parsed_after_an_error(kit: Kit) -> Any:
     spaces_in_the_name="<a b>1</a b>",
     prose_around="Well: <a>1</a>, so <b>x y</b>.",
     thoughts_before=Better(
-        "<think>hm <b>1</b></think><a>2</a>", "a model's thinking is no field of its answer", {"parsed": {"a": 2}}
+        "<think>hm <b>1</b></think><a>2</a>",
+        "a model's thinking is no field of its answer",
+        {"parsed": {"a": 2}},
     ),
     equal_names_in_one_another="<a>1<a>2</a></a>",
     another_case="<A>1</a>",
@@ -223,13 +258,16 @@ def regex_required(kit: Kit, text: str) -> Any:
 
 @scenario
 def regex_of_a_field_that_is_called_think(kit: Kit) -> Any:
-    return kit.read(kit.RegexTaggedContentParser(required_keys=["think"]), "<think>hm</think><vote>Ann</vote>")
+    return kit.read(
+        kit.RegexTaggedContentParser(required_keys=["think"]), "<think>hm</think><vote>Ann</vote>"
+    )
 
 
 @scenario
 def tags_of_a_field_that_is_called_think(kit: Kit) -> Any:
     parser = kit.MultiTaggedContentParser(
-        kit.TaggedContent("thought", "<think>", "x", "</think>"), kit.TaggedContent("vote", "<vote>", "x", "</vote>")
+        kit.TaggedContent("thought", "<think>", "x", "</think>"),
+        kit.TaggedContent("vote", "<vote>", "x", "</vote>"),
     )
     return kit.read(parser, "<think>hm</think><vote>Ann</vote>")
 
@@ -242,8 +280,13 @@ def regex_without_the_groups(kit: Kit) -> Any:
 
 @scenario
 def regex_attributes(kit: Kit) -> Any:
-    plain, own = kit.RegexTaggedContentParser(), kit.RegexTaggedContentParser(BOLD, "Write so.", False, ["vote"], "vote")
-    return [[p.try_parse_json, p.required_keys, p.keys_to_memory] for p in (plain, own)] + [own.tagged_content_pattern == BOLD]
+    plain, own = (
+        kit.RegexTaggedContentParser(),
+        kit.RegexTaggedContentParser(BOLD, "Write so.", False, ["vote"], "vote"),
+    )
+    return [[p.try_parse_json, p.required_keys, p.keys_to_memory] for p in (plain, own)] + [
+        own.tagged_content_pattern == BOLD
+    ]
 
 
 @scenario
@@ -274,7 +317,9 @@ def regex_parsed_after_an_error(kit: Kit) -> Any:
 
 
 @each(
-    trailing_comma=Better("<a>[1, 2,]</a>", "a comma too many is harmless", {"parsed": {"a": [1, 2]}}),
+    trailing_comma=Better(
+        "<a>[1, 2,]</a>", "a comma too many is harmless", {"parsed": {"a": [1, 2]}}
+    ),
 )
 def regex_repaired(kit: Kit, text: str) -> Any:
     return kit.read(kit.RegexTaggedContentParser(), text)

@@ -11,9 +11,10 @@ from agentkit.retrieval import FakeEmbedder, MiniLMEmbedder
 from tests.bench.bench_support import FALSE_MOST, MARKED_LEAST, outcome, pairs
 
 TEXT = (
-    "Full-time employees have 27 days of paid annual leave. The firmware must be signed by Larkmoor. Sales grew to 1.2 million"
-    " units in the 1980s. The shop opens at 9:00 on Mondays. Returns are not accepted after 14 days. It costs 1.450,50 € and"
-    " was decided on 3 March 2024. The European Union paid a third quarter of it. It loses 5 drops a minute for two weeks."
+    "Full-time employees have 27 days of paid annual leave. The firmware must be signed by"
+    " Larkmoor. Sales grew to 1.2 million units in the 1980s. The shop opens at 9:00 on Mondays."
+    " Returns are not accepted after 14 days. It costs 1.450,50 € and was decided on 3 March 2024."
+    " The European Union paid a third quarter of it. It loses 5 drops a minute for two weeks."
 )
 
 
@@ -27,11 +28,18 @@ def test_the_pairs_are_what_they_are_said_to_be() -> None:
     measured = pairs("pairs")
     assert [sum(one.supported is kind for one in measured) for kind in (True, False)] == [30, 30]
     assert sum(one.kind == "paraphrase" for one in measured) == 15
-    assert {one.kind for one in measured if not one.supported} == {"number", "name", "date", "passage"}
+    assert {one.kind for one in measured if not one.supported} == {
+        "number",
+        "name",
+        "date",
+        "passage",
+    }
 
 
 @pytest.mark.parametrize("with_vectors", [True, False])
-def test_most_of_the_unsupported_are_marked_and_few_of_the_supported(packaged: Embed, with_vectors: bool) -> None:
+def test_most_of_the_unsupported_are_marked_and_few_of_the_supported(
+    packaged: Embed, with_vectors: bool
+) -> None:
     found = outcome(pairs("pairs"), packaged if with_vectors else None)
     assert found.marked_share >= MARKED_LEAST
     assert found.false_share <= FALSE_MOST, [one.sentence for one in found.false]
@@ -82,7 +90,10 @@ def test_what_the_passage_does_not_say_is_named(sentence: str, doubt: Doubt) -> 
     assert doubt_of(sentence, TEXT) == doubt
 
 
-ENERGY = "The energy of a body at rest is its mass times the speed of light squared: E = mc². It costs 5 $ or 7 $."
+ENERGY = (
+    "The energy of a body at rest is its mass times the speed of light squared: E = mc². It costs 5"
+    " $ or 7 $."
+)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +125,9 @@ def test_beside_a_formula_and_in_it_figures_count(sentence: str, what: str) -> N
 
 def test_another_language_is_compared_by_its_figures_only() -> None:
     assert doubt_of("Vollzeitbeschäftigte haben 27 Tage Urlaub im Jahr.", TEXT) is None
-    assert doubt_of("Die Beschäftigten haben 28 Tage Urlaub im Jahr.", TEXT) == Doubt("number", "28 Tage")
+    assert doubt_of("Die Beschäftigten haben 28 Tage Urlaub im Jahr.", TEXT) == Doubt(
+        "number", "28 Tage"
+    )
 
 
 PASSAGES = {
@@ -130,7 +143,10 @@ def verdicts(answer: str) -> list[tuple[int, str, str, str]]:
 
 
 def test_each_marker_is_judged_where_it_stands() -> None:
-    assert verdicts("The Danube is 2,850 km long [1]. The Danube is 2,580 km long [1]. The Rhine is shorter [7].") == [
+    assert verdicts(
+        "The Danube is 2,850 km long [1]. The Danube is 2,580 km long [1]. The Rhine is shorter"
+        " [7]."
+    ) == [
         (1, "[1]", "supported", ""),
         (1, "[1]", "doubtful", "2,580 km"),
         (7, "[7]", "missing", ""),
@@ -138,22 +154,29 @@ def test_each_marker_is_judged_where_it_stands() -> None:
 
 
 def test_a_sentence_with_two_markers_is_cut_between_them() -> None:
-    found = verdicts("The Danube is 2,850 km long [1] and the Volga the longest river of Europe [2].")
+    found = verdicts(
+        "The Danube is 2,850 km long [1] and the Volga the longest river of Europe [2]."
+    )
     assert [one[2] for one in found] == ["supported", "supported"]
-    found = verdicts("The Danube is 2,850 km long [2] and the Volga the longest river of Europe [1].")
+    found = verdicts(
+        "The Danube is 2,850 km long [2] and the Volga the longest river of Europe [1]."
+    )
     assert [one[2] for one in found] == ["doubtful", "doubtful"]
 
 
 def test_two_passages_together_may_bear_a_sentence_out_and_neither_may_be_idle() -> None:
     both = "The Danube is 2,850 km long, the Volga is the longest river in Europe [1, 2]."
     assert [one[2] for one in verdicts(both)] == ["supported", "supported"]
-    assert [one[2] for one in verdicts("The Danube is 2,850 kilometres long [1][2].")] == ["supported", "doubtful"]
+    assert [one[2] for one in verdicts("The Danube is 2,850 kilometres long [1][2].")] == [
+        "supported",
+        "doubtful",
+    ]
 
 
 def test_markers_stand_before_or_behind_the_full_stop_or_begin_the_sentence() -> None:
-    assert verdicts("The Danube is 2,850 km long. [1] The Volga is the longest river. [2]") == verdicts(
-        "The Danube is 2,850 km long [1]. The Volga is the longest river [2]."
-    )
+    assert verdicts(
+        "The Danube is 2,850 km long. [1] The Volga is the longest river. [2]"
+    ) == verdicts("The Danube is 2,850 km long [1]. The Volga is the longest river [2].")
     found = verdicts("The Danube is 2,850 km long [1]. [2] says that the Volga is 4,000 km long.")
     assert [(one[0], one[2]) for one in found] == [(1, "supported"), (2, "doubtful")]
 
@@ -166,10 +189,18 @@ def test_figures_that_were_computed_need_not_stand_in_a_passage() -> None:
 
 def test_code_has_no_markers_and_a_list_of_sources_claims_nothing() -> None:
     assert verdicts("```\na[1] = b[9]\n```\nand `c[8]`") == []
-    assert verdicts("Sources: [1], [2]") == [(1, "[1]", "unchecked", ""), (2, "[2]", "unchecked", "")]
+    assert verdicts("Sources: [1], [2]") == [
+        (1, "[1]", "unchecked", ""),
+        (2, "[2]", "unchecked", ""),
+    ]
 
 
-@given(st.text(st.sampled_from("The Danube 2,850 km. [1][2, 9]\n`*-|€%:½") | st.characters(codec="utf-8"), max_size=120))
+@given(
+    st.text(
+        st.sampled_from("The Danube 2,850 km. [1][2, 9]\n`*-|€%:½") | st.characters(codec="utf-8"),
+        max_size=120,
+    )
+)
 def test_no_text_is_too_odd(text: str) -> None:
     for one in check(text, PASSAGES):
         assert text[one.at] == "["

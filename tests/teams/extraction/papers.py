@@ -1,4 +1,6 @@
-"""Invoices, CVs and letters as people write them, with what is literally in them: for the tests of extraction."""
+"""Invoices, CVs and letters as people write them, with what is literally in them: for the tests of
+extraction.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,17 @@ from agentkit.errors import DamagedDocument
 from tests.documents.makers import pdf
 
 INVOICE = (
-    "invoice number, invoice date (date), due date (date), customer, total (number): amount due, currency (EUR|USD|GBP), "
-    "paid (boolean), payment terms in days (integer)"
+    "invoice number, invoice date (date), due date (date), customer, total (number): amount due,"
+    " currency (EUR|USD|GBP), paid (boolean), payment terms in days (integer)"
 )
-CV = "name, email, phone, date of birth (date), nationality, skills (list), years of experience (integer)"
-LETTER = "date (date), subject, reference number, contract number, notice period in weeks (integer), monthly rent (number)"
+CV = (
+    "name, email, phone, date of birth (date), nationality, skills (list), years of experience"
+    " (integer)"
+)
+LETTER = (
+    "date (date), subject, reference number, contract number, notice period in weeks (integer),"
+    " monthly rent (number)"
+)
 
 
 @dataclass
@@ -38,7 +46,9 @@ class Typed:
 
     def read(self) -> DocumentText:
         self.reads += 1
-        sections = tuple(self.sections) or (Section(self.text, 0, len(self.text), "", self.page, ""),)
+        sections = tuple(self.sections) or (
+            Section(self.text, 0, len(self.text), "", self.page, ""),
+        )
         return DocumentText(self.text, sections, "text/plain", "", None)
 
 
@@ -89,8 +99,14 @@ Paid: no
 Payment terms: 30 days
 """,
         {
-            "invoice number": "INV-2025-014", "invoice date": "2025-03-14", "due date": "2025-04-13",
-            "customer": "Port of Sandvik Bay", "total": 1486.90, "currency": "EUR", "paid": False, "payment terms in days": 30,
+            "invoice number": "INV-2025-014",
+            "invoice date": "2025-03-14",
+            "due date": "2025-04-13",
+            "customer": "Port of Sandvik Bay",
+            "total": 1486.90,
+            "currency": "EUR",
+            "paid": False,
+            "payment terms in days": 30,
         },
     ),
     "invoice-b.md": (
@@ -112,26 +128,50 @@ Payment terms: 30 days
 
 Please pay within a month.
 """,
-        {"invoice number": "4711", "invoice date": "2025-02-03", "customer": "Larkmoor Instruments", "total": 182.5},
+        {
+            "invoice number": "4711",
+            "invoice date": "2025-02-03",
+            "customer": "Larkmoor Instruments",
+            "total": 182.5,
+        },
     ),
     "rechnung-c.docx": (
         INVOICE,
         word(
             ["Invoice", "Date: 05.06.2025", "Number: R-88/25"],
-            [["Customer", "Rita Moreira"], ["Total", "1.234,50 EUR"], ["Paid", "yes"], ["Due date", "20.06.2025"]],
+            [
+                ["Customer", "Rita Moreira"],
+                ["Total", "1.234,50 EUR"],
+                ["Paid", "yes"],
+                ["Due date", "20.06.2025"],
+            ],
         ),
         {
-            "invoice date": "2025-06-05", "invoice number": "R-88/25", "customer": "Rita Moreira", "total": 1234.5, "paid": True,
+            "invoice date": "2025-06-05",
+            "invoice number": "R-88/25",
+            "customer": "Rita Moreira",
+            "total": 1234.5,
+            "paid": True,
             "due date": "2025-06-20",
         },
     ),
     "invoice-d.pdf": (
         INVOICE,
-        pdf([
-            "Invoice number INV-77\nInvoice date March 3, 2025\nTotal GBP 2,100.00\n\nThank you for your order.",
-            "Terms\nThe payment terms are 14 days. Goods remain ours until they are paid.",
-        ]),
-        {"invoice number": "INV-77", "invoice date": "2025-03-03", "total": 2100, "payment terms in days": 14},
+        pdf(
+            [
+                (
+                    "Invoice number INV-77\nInvoice date March 3, 2025\nTotal GBP 2,100.00\n\nThank"
+                    " you for your order."
+                ),
+                "Terms\nThe payment terms are 14 days. Goods remain ours until they are paid.",
+            ]
+        ),
+        {
+            "invoice number": "INV-77",
+            "invoice date": "2025-03-03",
+            "total": 2100,
+            "payment terms in days": 14,
+        },
     ),
     "cv-jane.txt": (
         CV,
@@ -148,8 +188,12 @@ Experience
 2020 to 2025  Lead engineer
 """,
         {
-            "name": "Jane Doe", "email": "jane.doe@example.org", "phone": "+47 55 12 34 56", "date of birth": "1988-07-21",
-            "nationality": "Norwegian", "skills": ["Python", "radio engineering", "technical writing"],
+            "name": "Jane Doe",
+            "email": "jane.doe@example.org",
+            "phone": "+47 55 12 34 56",
+            "date of birth": "1988-07-21",
+            "nationality": "Norwegian",
+            "skills": ["Python", "radio engineering", "technical writing"],
         },
     ),
     "cv-omar.md": (
@@ -166,20 +210,39 @@ Experience
 
 I have 12 years of experience in databases.
 """,
-        {"email": "omar@example.net", "phone": "030 1234567", "skills": ["SQL", "Data modelling"], "years of experience": 12},
+        {
+            "email": "omar@example.net",
+            "phone": "030 1234567",
+            "skills": ["SQL", "Data modelling"],
+            "years of experience": 12,
+        },
     ),
     "cv-ines.docx": (
         CV,
         word(
             ["Curriculum vitae", "Ines Halloran is a hydrologist who leads a company."],
-            [["Name", "Ines Halloran"], ["Nationality", "Irish"], ["Date of birth", "2 May 1971"], ["Phone", "+353 1 555 0101"]],
+            [
+                ["Name", "Ines Halloran"],
+                ["Nationality", "Irish"],
+                ["Date of birth", "2 May 1971"],
+                ["Phone", "+353 1 555 0101"],
+            ],
         ),
-        {"name": "Ines Halloran", "nationality": "Irish", "date of birth": "1971-05-02", "phone": "+353 1 555 0101"},
+        {
+            "name": "Ines Halloran",
+            "nationality": "Irish",
+            "date of birth": "1971-05-02",
+            "phone": "+353 1 555 0101",
+        },
     ),
     "cv-li.pdf": (
         CV,
         pdf(["Name: Li Wei\nEmail: li.wei@example.com\nSkills: C++, hydrology and sailing"]),
-        {"name": "Li Wei", "email": "li.wei@example.com", "skills": ["C++", "hydrology", "sailing"]},
+        {
+            "name": "Li Wei",
+            "email": "li.wei@example.com",
+            "skills": ["C++", "hydrology", "sailing"],
+        },
     ),
     "letter-rent.txt": (
         LETTER,
@@ -195,7 +258,10 @@ Kind regards
 Solveig Berg
 """,
         {
-            "date": "2025-09-01", "subject": "Your new rent", "contract number": "M-2019-331", "monthly rent": 940,
+            "date": "2025-09-01",
+            "subject": "Your new rent",
+            "contract number": "M-2019-331",
+            "monthly rent": 940,
             "notice period in weeks": 12,
         },
     ),
@@ -210,16 +276,30 @@ I end my contract. The notice period is between 4 and 6 weeks, as you prefer.
     ),
     "letter-club.docx": (
         LETTER,
-        word(["Membership", "Subject: End of membership", "The reference number is CL-5521.", "Wexcombe, 9 October 2025"]),
+        word(
+            [
+                "Membership",
+                "Subject: End of membership",
+                "The reference number is CL-5521.",
+                "Wexcombe, 9 October 2025",
+            ]
+        ),
         {"subject": "End of membership", "reference number": "CL-5521"},
     ),
     "letter-plain.pdf": (
         LETTER,
-        pdf(["Dear Tobias,\n\nit was good to see you in Bergen. The boat needs new paint, and so do I.\n\nYours, Rita"]),
+        pdf(
+            [
+                "Dear Tobias,\n\nit was good to see you in Bergen. The boat needs new paint, and so"
+                " do I.\n\nYours, Rita"
+            ]
+        ),
         {},
     ),
-}  # fmt: skip
-"""Name, the schema that is asked, the bytes, and the values that are literally in it; all other fields are not."""
+}
+"""Name, the schema that is asked, the bytes, and the values that are literally in it; all other
+fields are not.
+"""
 
 
 def write(folder: Path) -> list[Path]:

@@ -1,4 +1,6 @@
-"""With a language model: types, quotes, retries, long documents, and documents that cannot be read."""
+"""With a language model: types, quotes, retries, long documents, and documents that cannot be
+read.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +26,24 @@ from agentkit.workspace import Workspace
 from tests.servers.openai_server import Answer, OpenAIServer
 from tests.teams.extraction.papers import Broken, Typed
 
-BILL = Typed("bill.txt", "Bill 7\nIssued on 3 March 2025.\nTotal:  12.50 EUR\nStatus \u201copen\u201d", 2)
+BILL = Typed(
+    "bill.txt", "Bill 7\nIssued on 3 March 2025.\nTotal:  12.50 EUR\nStatus \u201copen\u201d", 2
+)
 SCHEMA = from_text("total (number), issued (date), status (open|paid), note")
 
 
 def reply(**fields: tuple[Any, str] | None) -> str:
     """What a model says: values with quotes."""
-    return json.dumps({name: each and {"value": each[0], "quote": each[1]} for name, each in fields.items()})
+    return json.dumps(
+        {name: each and {"value": each[0], "quote": each[1]} for name, each in fields.items()}
+    )
 
 
 RIGHT = reply(
-    total=(12.5, "Total: 12.50 EUR"), issued=("2025-03-03", "Issued on 3 March 2025"), status=("open", 'status "open"'), note=None
+    total=(12.5, "Total: 12.50 EUR"),
+    issued=("2025-03-03", "Issued on 3 March 2025"),
+    status=("open", 'status "open"'),
+    note=None,
 )
 
 
@@ -53,10 +62,17 @@ def test_every_value_has_the_documents_own_words_as_its_source() -> None:
     model = scripted_model([RIGHT])
     row = one(model)
     assert {name: cell.value for name, cell in row.cells.items()} == {
-        "total": 12.5, "issued": "2025-03-03", "status": "open", "note": None,
-    }  # fmt: skip
+        "total": 12.5,
+        "issued": "2025-03-03",
+        "status": "open",
+        "note": None,
+    }
     sources = {name: cell.source.text for name, cell in row.cells.items() if cell.source}
-    assert sources == {"total": "Total:  12.50 EUR", "issued": "Issued on 3 March 2025", "status": "Status \u201copen\u201d"}
+    assert sources == {
+        "total": "Total:  12.50 EUR",
+        "issued": "Issued on 3 March 2025",
+        "status": "Status \u201copen\u201d",
+    }
     assert row.cells["total"].said == "bill.txt, p. 2: \u201cTotal: 12.50 EUR\u201d"
     (text,) = asked(model)
     assert BILL.text in text
@@ -64,10 +80,16 @@ def test_every_value_has_the_documents_own_words_as_its_source() -> None:
 
 
 def test_what_no_quote_shows_is_kept_and_never_cited() -> None:
-    model = scripted_model([
-        reply(total=(13, "Total: 12.50 EUR"), issued=("2025-03-04", "Issued on 3 March 2025"), status=("paid", "it is paid"),
-              note=("hello", "")),
-    ])  # fmt: skip
+    model = scripted_model(
+        [
+            reply(
+                total=(13, "Total: 12.50 EUR"),
+                issued=("2025-03-04", "Issued on 3 March 2025"),
+                status=("paid", "it is paid"),
+                note=("hello", ""),
+            ),
+        ]
+    )
     table = extract(SCHEMA, [BILL], model)
     (row,) = table.rows
     assert [cell.value for cell in row.cells.values()] == [13, "2025-03-04", "paid", "hello"]
@@ -78,26 +100,49 @@ def test_what_no_quote_shows_is_kept_and_never_cited() -> None:
 
 
 def test_words_of_the_document_without_the_value_show_nothing() -> None:
-    model = scripted_model([reply(total=(9999, "Bill"), issued=("1999-01-01", "Issued on"), status=("paid", "Status open"))])
+    model = scripted_model(
+        [
+            reply(
+                total=(9999, "Bill"),
+                issued=("1999-01-01", "Issued on"),
+                status=("paid", "Status open"),
+            )
+        ]
+    )
     cells = one(model, from_text("total (number), issued (date), status (open|paid)")).cells
-    assert {name: cell.unverified for name, cell in cells.items()} == {"total": True, "issued": True, "status": True}
+    assert {name: cell.unverified for name, cell in cells.items()} == {
+        "total": True,
+        "issued": True,
+        "status": True,
+    }
 
 
-@pytest.mark.parametrize(("value", "quote"), [(12, "takes twelve days"), (30, "THIRTY days"), (0, "no fee"), (7, "Bill 7")])
+@pytest.mark.parametrize(
+    ("value", "quote"),
+    [(12, "takes twelve days"), (30, "THIRTY days"), (0, "no fee"), (7, "Bill 7")],
+)
 def test_numbers_in_words_are_believed(value: int, quote: str) -> None:
     document = Typed("terms.txt", "It takes twelve days, and thirty days abroad; no fee. Bill 7")
-    cell = one(scripted_model([reply(days=(value, quote))]), from_text("days (number)"), document).cells["days"]
+    cell = one(
+        scripted_model([reply(days=(value, quote))]), from_text("days (number)"), document
+    ).cells["days"]
     assert (cell.value, cell.unverified) == (value, False)
 
 
-@pytest.mark.parametrize(("said", "meant"), [("no", False), ("Yes", True), ("nein", False), ("true", True)])
+@pytest.mark.parametrize(
+    ("said", "meant"), [("no", False), ("Yes", True), ("nein", False), ("true", True)]
+)
 def test_yes_and_no_are_no_reason_to_ask_again(said: str, meant: bool) -> None:
     model = scripted_model([reply(open=(said, "Status open"))])
     assert one(model, from_text("open (boolean)")).cells["open"].value is meant
 
 
 def test_a_reply_that_does_not_fit_is_refused_with_the_reason() -> None:
-    wrong = RIGHT.replace("12.5,", '"12 EUR",').replace('"open",', '"shut",').replace("2025-03-03", "soon")
+    wrong = (
+        RIGHT.replace("12.5,", '"12 EUR",')
+        .replace('"open",', '"shut",')
+        .replace("2025-03-03", "soon")
+    )
     model, events = scripted_model(["No idea.", wrong, RIGHT]), list[Event]()
     with bus.listening(events.append):
         row = one(model)
@@ -119,7 +164,12 @@ def test_dates_in_other_forms_become_iso_and_impossible_ones_are_refused() -> No
 
 
 def test_after_the_last_refusal_what_fits_is_kept_and_the_rest_is_told() -> None:
-    wrong = reply(total=("12 EUR", "Total"), issued=("2025-03-03", "Issued on 3 March 2025"), status=None, note=None)
+    wrong = reply(
+        total=("12 EUR", "Total"),
+        issued=("2025-03-03", "Issued on 3 March 2025"),
+        status=None,
+        note=None,
+    )
     row = one(scripted_model([wrong] * 3))
     assert (row.cells["issued"].value, row.cells["total"].value) == ("2025-03-03", None)
     assert row.problems == ("total: '12 EUR' is not of type 'number', so it was left out",)
@@ -158,9 +208,17 @@ def test_an_unreadable_document_is_a_row_with_its_error() -> None:
     events: list[Event] = []
     with bus.listening(events.append):
         table = extract(SCHEMA, [Broken(), BILL], scripted_model([RIGHT]))
-    assert [row.error for row in table.rows] == ["broken.pdf is damaged; open it in its program and save it again.", ""]
-    assert [event.document for event in events if isinstance(event, DocumentProgress)] == ["broken.pdf", "bill.txt"]
-    assert [event.text for event in events if isinstance(event, Noted)][1] == "bill.txt: 3 of 4 fields"
+    assert [row.error for row in table.rows] == [
+        "broken.pdf is damaged; open it in its program and save it again.",
+        "",
+    ]
+    assert [event.document for event in events if isinstance(event, DocumentProgress)] == [
+        "broken.pdf",
+        "bill.txt",
+    ]
+    assert [event.text for event in events if isinstance(event, Noted)][
+        1
+    ] == "bill.txt: 3 of 4 fields"
 
 
 def test_a_model_that_refuses_the_key_ends_it_but_keeps_the_rows_before() -> None:
@@ -187,7 +245,9 @@ def test_a_stop_keeps_the_rows_that_are_finished() -> None:
     assert (table.stopped, [row.document for row in table.rows]) == (True, ["bill.txt"])
 
 
-LONG = "\n\n".join(f"Paragraph {number} says nothing of interest about the weather." for number in range(900))
+LONG = "\n\n".join(
+    f"Paragraph {number} says nothing of interest about the weather." for number in range(900)
+)
 FACTS = f"Total: 12.50 EUR\n\n{LONG}\n\nIssued on 3 March 2025\n\n{LONG}\n\nTotal: 99 EUR"
 
 
@@ -201,14 +261,21 @@ def reader(request: Mapping[str, Any]) -> str:
         found = re.search(r"Total: ([\d.]+) EUR", document)
         fields["total"] = {"value": float(found[1]), "quote": found[0]} if found else None
     if '"issued"' in wanted:
-        fields["issued"] = {"value": "2025-03-03", "quote": "Issued on 3 March 2025"} if "Issued" in document else None
+        fields["issued"] = (
+            {"value": "2025-03-03", "quote": "Issued on 3 March 2025"}
+            if "Issued" in document
+            else None
+        )
     return json.dumps(fields)
 
 
 def test_a_long_document_is_read_in_pieces_and_the_first_verified_value_wins() -> None:
     model = replace(scripted_model(reader), context_window=4_000)
     row = one(model, from_text("total (number), issued (date)"), Typed("long.txt", FACTS))
-    assert {name: cell.value for name, cell in row.cells.items()} == {"total": 12.5, "issued": "2025-03-03"}
+    assert {name: cell.value for name, cell in row.cells.items()} == {
+        "total": 12.5,
+        "issued": "2025-03-03",
+    }
     source = row.cells["issued"].source
     assert source is not None
     assert FACTS[source.start : source.end] == "Issued on 3 March 2025"
@@ -219,7 +286,9 @@ def test_a_long_document_is_read_in_pieces_and_the_first_verified_value_wins() -
 
 
 def test_all_of_a_long_document_is_read() -> None:
-    model = replace(scripted_model(lambda request: json.dumps({"note": None})), context_window=4_000)
+    model = replace(
+        scripted_model(lambda request: json.dumps({"note": None})), context_window=4_000
+    )
     one(model, from_text("note"), Typed("long.txt", LONG))
     seen = "".join(asked(model))
     assert all(f"Paragraph {number} says" in seen for number in range(900))
@@ -233,7 +302,10 @@ def test_a_context_that_is_smaller_than_promised_is_met_with_smaller_pieces() ->
 
     model = replace(scripted_model(answer), context_window=8_000)
     row = one(model, from_text("total (number), issued (date)"), Typed("long.txt", FACTS))
-    assert {name: cell.value for name, cell in row.cells.items()} == {"total": 12.5, "issued": "2025-03-03"}
+    assert {name: cell.value for name, cell in row.cells.items()} == {
+        "total": 12.5,
+        "issued": "2025-03-03",
+    }
 
 
 @pytest.mark.parametrize("takes_schema", [True, False])
@@ -242,11 +314,15 @@ def test_over_a_real_server(tmp_path: Any, takes_schema: bool) -> None:
 
     def script(body: dict[str, Any]) -> Answer:
         if not takes_schema and ("response_format" in body or "tools" in body):
-            return Answer(status=400, error={"message": "response_format and tools are not supported"})
+            return Answer(
+                status=400, error={"message": "response_format and tools are not supported"}
+            )
         return Answer(f"<think>Let me see.</think>```json\n{RIGHT}\n```")
 
     with OpenAIServer(script) as server:
-        settings = Settings(data=tmp_path / "data", openai_base_url=server.base_url, openai_model="test-model")
+        settings = Settings(
+            data=tmp_path / "data", openai_base_url=server.base_url, openai_model="test-model"
+        )
         workspace = Workspace(settings)
         try:
             table: Table = extract(SCHEMA, [BILL], workspace.model())

@@ -32,7 +32,9 @@ def found(fields: str, text: str, name: str = "paper.txt") -> dict[str, Any]:
     return {name: cell.value for name, cell in cells.items() if cell.value is not None}
 
 
-def test_what_invoices_cvs_and_letters_state_is_found_and_nothing_else(jail: Jail, tmp_path: Path) -> None:
+def test_what_invoices_cvs_and_letters_state_is_found_and_nothing_else(
+    jail: Jail, tmp_path: Path
+) -> None:
     stated = right = 0
     wrong = []
     for path in write(tmp_path):
@@ -41,7 +43,11 @@ def test_what_invoices_cvs_and_letters_state_is_found_and_nothing_else(jail: Jai
         cells, _ = literal(from_text(fields), paper)
         stated += len(values)
         right += sum(cells[name].value == value for name, value in values.items())
-        wrong += [(path.name, name, cell.value) for name, cell in cells.items() if cell.value not in (None, values.get(name))]
+        wrong += [
+            (path.name, name, cell.value)
+            for name, cell in cells.items()
+            if cell.value not in (None, values.get(name))
+        ]
         for cell in cells.values():
             assert (cell.value is None) == (cell.source is None)
             if cell.source is not None:
@@ -52,30 +58,43 @@ def test_what_invoices_cvs_and_letters_state_is_found_and_nothing_else(jail: Jai
 
 def test_the_samples_give_what_is_literally_in_them(jail: Jail) -> None:
     fields = (
-        "author, last changed (date), edition (integer), weight_kg (number), accuracy in mm (number), interfaces (list), "
-        "annual leave days (integer), training budget (number), founded (date), price in EUR (number)"
+        "author, last changed (date), edition (integer), weight_kg (number), accuracy in mm"
+        " (number), interfaces (list), annual leave days (integer), training budget (number),"
+        " founded (date), price in EUR (number)"
     )
     schema = from_text(fields)
     got = {}
     for path in sorted(SAMPLES.iterdir()):
         cells, told = literal(schema, Paper(path.name, path.name, jail.read(path, path.name)))
-        got[path.name] = {name: cell.value for name, cell in cells.items() if cell.value is not None}
+        got[path.name] = {
+            name: cell.value for name, cell in cells.items() if cell.value is not None
+        }
         if path.name == "price-list.xlsx":
-            assert [(remark.field, remark.text) for remark in told] == [(
-                "price in EUR",
-                "price in EUR: 15 different values stand in the document (1890, 2140, 2460, 780), so none is taken",
-            )]  # fmt: skip
+            assert [(remark.field, remark.text) for remark in told] == [
+                (
+                    "price in EUR",
+                    (
+                        "price in EUR: 15 different values stand in the document (1890, 2140, 2460,"
+                        " 780), so none is taken"
+                    ),
+                )
+            ]
     assert {name: values for name, values in got.items() if values} == {
         "calibration.ipynb": {"author": "Haruto Nakagawa, test laboratory in Wexcombe"},
         "employee-handbook.pdf": {
-            "edition": 2025, "annual leave days": 27, "training budget": 1200, "founded": "2011-03-14",
+            "edition": 2025,
+            "annual leave days": 27,
+            "training budget": 1200,
+            "founded": "2011-03-14",
         },
         "support-faq.txt": {"last changed": "2025-05-26"},
         "tidemark-2-manual.docx": {
-            "edition": 7, "weight_kg": 1.8, "accuracy in mm": 2,
+            "edition": 7,
+            "weight_kg": 1.8,
+            "accuracy in mm": 2,
             "interfaces": ["USB-C", "RS-485 with Modbus RTU", "LTE-M", "NB-IoT"],
         },
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
@@ -95,8 +114,16 @@ def test_the_samples_give_what_is_literally_in_them(jail: Jail) -> None:
         ("number of copies (integer)", "Copies, number: 12", {}),
         ("power (mains|solar)", "Power: Solar panel", {"power": "solar"}),
         ("approved (boolean)", "- **Approved:** Yes", {"approved": True}),
-        ("skills (list)", "Skills:\n- SQL\n- Rowing\n\nOther things", {"skills": ["SQL", "Rowing"]}),
-        ("site (list)", "site | height | power\nBay | 3 | solar\nLock | 4 | mains", {"site": ["Bay", "Lock"]}),
+        (
+            "skills (list)",
+            "Skills:\n- SQL\n- Rowing\n\nOther things",
+            {"skills": ["SQL", "Rowing"]},
+        ),
+        (
+            "site (list)",
+            "site | height | power\nBay | 3 | solar\nLock | 4 | mains",
+            {"site": ["Bay", "Lock"]},
+        ),
         ("author", "The author is Jane Doe. She lives in Rome.", {"author": "Jane Doe"}),
         ("customer name", "Customer\nName: Jane Doe", {"customer name": "Jane Doe"}),
         ("seller: the vendor, company that sells", "Vendor: ACME", {"seller": "ACME"}),
@@ -132,7 +159,13 @@ def test_forms_in_which_values_are_written(fields: str, text: str, values: dict[
         ("phone", "Phone hours: 9 to 5"),
         ("company", "Company Car Policy"),
         ("rent (number)", "The rent rises from 900 to 950 euros."),
-        ("author", "The author is not the one who was named first in the long list of people that we had printed."),
+        (
+            "author",
+            (
+                "The author is not the one who was named first in the long list of people that we"
+                " had printed."
+            ),
+        ),
         ("due date: invoice date, not the date of delivery", "Delivery: 2025-01-01"),
     ],
 )
@@ -144,8 +177,9 @@ def test_the_row_says_why_a_field_stays_empty() -> None:
     paper = Paper("1", "a", Typed("a", "Total: 12\nTotal: 13").read())
     (remark,) = literal(from_text("total (number)"), paper)[1]
     assert (remark.field, remark.text) == (
-        "total", "total: 2 different values stand in the document (12, 13), so none is taken",
-    )  # fmt: skip
+        "total",
+        "total: 2 different values stand in the document (12, 13), so none is taken",
+    )
 
 
 def test_the_fields_very_words_win_over_words_of_its_description() -> None:
@@ -164,7 +198,10 @@ def test_any_text_is_read_and_every_value_stands_in_it(text: str) -> None:
 
 @given(
     st.lists(
-        st.sampled_from(["Total: 12", "A | B", "| x |", "Date: 2025-01-02", "- b", "", "n 5 kg", "l:", "  3\t4"]), max_size=12
+        st.sampled_from(
+            ["Total: 12", "A | B", "| x |", "Date: 2025-01-02", "- b", "", "n 5 kg", "l:", "  3\t4"]
+        ),
+        max_size=12,
     )
 )
 def test_lines_in_any_order_are_read(lines: list[str]) -> None:
@@ -172,10 +209,28 @@ def test_lines_in_any_order_are_read(lines: list[str]) -> None:
     assert values.get("total") == (12 if "Total: 12" in lines else None)
 
 
-@pytest.mark.parametrize("unit", ["1", "11.", "|", " ", "a: ", "a\t", "a,", "Skills:\n", "may 1 ", "A | B | C\n", "total 1 is, "])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "1",
+        "11.",
+        "|",
+        " ",
+        "a: ",
+        "a\t",
+        "a,",
+        "Skills:\n",
+        "may 1 ",
+        "A | B | C\n",
+        "total 1 is, ",
+    ],
+)
 def test_long_texts_of_any_shape_are_read_in_time_that_grows_with_their_length(unit: str) -> None:
     with processor_time(10):
-        found("skills (list), total (number), date (date), status (open|paid), a, b", unit * (300_000 // len(unit)))
+        found(
+            "skills (list), total (number), date (date), status (open|paid), a, b",
+            unit * (300_000 // len(unit)),
+        )
 
 
 @pytest.mark.parametrize(
@@ -191,5 +246,7 @@ def test_a_value_of_something_else_is_not_taken(fields: str, text: str) -> None:
 
 
 def test_a_value_before_or_behind_its_name_is_taken() -> None:
-    assert found("annual leave (integer)", "Everybody has 27 days of paid annual leave per year.") == {"annual leave": 27}
+    assert found(
+        "annual leave (integer)", "Everybody has 27 days of paid annual leave per year."
+    ) == {"annual leave": 27}
     assert found("price (number)", "The price is 12.50 euros.") == {"price": 12.5}

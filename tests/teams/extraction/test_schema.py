@@ -45,15 +45,28 @@ class Invoice(BaseModel):
 
 
 KINDS = {
-    "number": "string", "total": "number", "copies": "integer", "issued": "date", "status": "string", "kind": "string",
-    "tags": "list", "vendor.name": "string", "vendor.city": "string",
-}  # fmt: skip
+    "number": "string",
+    "total": "number",
+    "copies": "integer",
+    "issued": "date",
+    "status": "string",
+    "kind": "string",
+    "tags": "list",
+    "vendor.name": "string",
+    "vendor.city": "string",
+}
 
 
 def test_a_pydantic_class() -> None:
     schema = from_class(Invoice)
     assert {field.name: field.kind for field in schema.fields} == KINDS
-    assert [field.name for field in schema.fields if field.required] == ["number", "total", "issued", "kind", "vendor.name"]
+    assert [field.name for field in schema.fields if field.required] == [
+        "number",
+        "total",
+        "issued",
+        "kind",
+        "vendor.name",
+    ]
     by_name = {field.name: field for field in schema.fields}
     assert by_name["number"].description == "as printed"
     assert by_name["status"].choices == ("open", "paid")
@@ -66,44 +79,73 @@ def test_the_class_checks_what_is_there_and_not_what_is_missing() -> None:
     assert schema.misfits({"issued": "2025-01-01", "total": 12.5, "vendor.name": "ACME"}) == {}
     assert schema.misfits({"issued": "1999-01-01"}) == {"issued": "Value error, issued before 2000"}
     assert set(schema.misfits({"number": "X", "copies": 0, "issued": "soon", "total": "12"})) == {
-        "number", "copies", "issued", "total",
-    }  # fmt: skip
+        "number",
+        "copies",
+        "issued",
+        "total",
+    }
     assert schema.lacking({"number": "INV1", "total": 1}) == ["issued", "kind", "vendor.name"]
 
 
 @pytest.mark.parametrize(
     ("kind", "value", "fits"),
     [
-        ("number", 1.5, True), ("number", "1.5", False), ("number", float("nan"), False), ("number", 10**400, False),
-        ("integer", 3, True), ("integer", 3.5, False), ("integer", True, False), ("integer", 2**63, False),
-        ("boolean", False, True), ("boolean", "no", False), ("date", "2024-02-29", True), ("date", "2025-02-29", False),
-        ("date", "20250101", False), ("list", ["a"], True), ("list", "a", False), ("list", [1], False), ("string", 3, False),
-        ("open|paid", "open", True), ("open|paid", "shut", False),
+        ("number", 1.5, True),
+        ("number", "1.5", False),
+        ("number", float("nan"), False),
+        ("number", 10**400, False),
+        ("integer", 3, True),
+        ("integer", 3.5, False),
+        ("integer", True, False),
+        ("integer", 2**63, False),
+        ("boolean", False, True),
+        ("boolean", "no", False),
+        ("date", "2024-02-29", True),
+        ("date", "2025-02-29", False),
+        ("date", "20250101", False),
+        ("list", ["a"], True),
+        ("list", "a", False),
+        ("list", [1], False),
+        ("string", 3, False),
+        ("open|paid", "open", True),
+        ("open|paid", "shut", False),
     ],
-)  # fmt: skip
+)
 def test_values_are_checked_by_their_type(kind: str, value: Any, fits: bool) -> None:
     assert (from_text(f"x ({kind})").misfits({"x": value}) == {}) is fits
 
 
 def test_a_list_in_words() -> None:
-    schema = from_text("invoice number, date (date, required), total (number): the sum with tax, status (open | Paid)")
-    described = [(field.name, field.kind, field.description, field.required, field.choices) for field in schema.fields]
+    schema = from_text(
+        "invoice number, date (date, required), total (number): the sum with tax, status (open |"
+        " Paid)"
+    )
+    described = [
+        (field.name, field.kind, field.description, field.required, field.choices)
+        for field in schema.fields
+    ]
     assert described == [
         ("invoice number", "string", "", False, ()),
         ("date", "date", "", True, ()),
         ("total", "number", "the sum with tax", False, ()),
         ("status", "string", "", False, ("open", "Paid")),
     ]
-    assert from_text("- total (amount): with tax, in euros\n- paid (yes/no)\n").names == ["total", "paid"]
+    assert from_text("- total (amount): with tax, in euros\n- paid (yes/no)\n").names == [
+        "total",
+        "paid",
+    ]
 
 
 def test_a_file_a_class_and_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "s.json"
-    file.write_text(json.dumps({"type": "object", "properties": {"total": {"type": ["number", "null"]}}}))
+    file.write_text(
+        json.dumps({"type": "object", "properties": {"total": {"type": ["number", "null"]}}})
+    )
     assert load_schema(str(file)).names == ["total"]
     module = tmp_path / "some_bills.py"
     module.write_text(
-        "from __future__ import annotations\nfrom pydantic import BaseModel\nclass Bill(BaseModel):\n    total: float\n"
+        "from __future__ import annotations\nfrom pydantic import BaseModel\nclass"
+        " Bill(BaseModel):\n    total: float\n"
     )
     assert load_schema(f"{module}:Bill").names == ["total"]
     monkeypatch.syspath_prepend(tmp_path)
@@ -123,17 +165,26 @@ LOOP = {"$ref": "#/$defs/a"}
         ({"type": "object", "properties": {}}, "has no fields"),
         ({"properties": {"x": {"type": "strin"}}}, "not valid at properties.x.type"),
         ({"properties": {"x": {}}}, "x has the type None"),
-        ({"properties": {"x": {"type": "array", "items": {"type": "object"}}}}, "x is a list of object"),
+        (
+            {"properties": {"x": {"type": "array", "items": {"type": "object"}}}},
+            "x is a list of object",
+        ),
         ({"properties": {"x": {"type": ["string", "integer"]}}}, "x may be string or integer"),
         ({"properties": {"x": {"enum": [1, "a"]}}}, "must be of one type"),
-        ({"properties": {"x": {"$ref": "https://example.org/s.json"}}}, "only references within the schema"),
+        (
+            {"properties": {"x": {"$ref": "https://example.org/s.json"}}},
+            "only references within the schema",
+        ),
         ({"properties": {"x": {"$ref": "#/$defs/none"}}}, "that is not there"),
         ({"properties": {"x": LOOP}, "$defs": {"a": LOOP}}, "leads in a circle"),
         ({"properties": {"x": {"$ref": "#"}}}, "nested more than"),
         ({"properties": {"x": {"type": "string", "pattern": "("}}}, "is not a 'regex'"),
         ({"properties": {"a": {"type": "string"}, "A": {"type": "string"}}}, "would be called 'a'"),
         ({"properties": {"document": {"type": "string"}}}, "would be called 'document'"),
-        ({"properties": {"a": {"type": "string"}, "a_source": {"type": "string"}}}, "would be called 'a_source'"),
+        (
+            {"properties": {"a": {"type": "string"}, "a_source": {"type": "string"}}},
+            "would be called 'a_source'",
+        ),
     ],
 )
 def test_a_wrong_json_schema_is_refused_in_words(schema: Any, message: str) -> None:

@@ -1,4 +1,6 @@
-"""The team: fields out of the question, a table in Markdown with markers, and everything of it with the message."""
+"""The team: fields out of the question, a table in Markdown with markers, and everything of it with
+the message.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ QUESTION = "Make a table of: total (number): with tax, date (date)"
 """Offline: the literal values."""
 
 
-def ask(question: str, documents: Sequence[Readable], model: Model | None = None) -> tuple[Answer, MessageSent, list[Event]]:
+def ask(
+    question: str, documents: Sequence[Readable], model: Model | None = None
+) -> tuple[Answer, MessageSent, list[Event]]:
     task = Task(
         Question(question),
         model or offline_model(),
@@ -37,7 +41,9 @@ def ask(question: str, documents: Sequence[Readable], model: Model | None = None
     )
     run = runs.start(lambda: TEAM.work(task), kind="chat", owner="stage", chat_id="chat")
     events = [recorded.event for recorded in run]
-    (final,) = [event for event in events if isinstance(event, MessageSent) and not event.extra["inner"]]
+    (final,) = [
+        event for event in events if isinstance(event, MessageSent) and not event.extra["inner"]
+    ]
     return run.result(), final, events
 
 
@@ -52,9 +58,13 @@ def test_a_table_with_a_marker_behind_each_value() -> None:
         "| broken.pdf |  |  |",
     ]
     assert "- broken.pdf: broken.pdf is damaged" in answer.text
-    assert [(cited.marker, cited.document, cited.page, cited.text) for cited in answer.citations] == [
-        (1, "a.txt", 1, "Total: 12.50 EUR"), (2, "a.txt", 1, "Date: 2025-03-03"), (3, "b.txt", 4, "Total: 7 EUR"),
-    ]  # fmt: skip
+    assert [
+        (cited.marker, cited.document, cited.page, cited.text) for cited in answer.citations
+    ] == [
+        (1, "a.txt", 1, "Total: 12.50 EUR"),
+        (2, "a.txt", 1, "Date: 2025-03-03"),
+        (3, "b.txt", 4, "Total: 7 EUR"),
+    ]
     assert final.id == "answer"
     assert final.extra["citations"] == [cited.to_json() for cited in answer.citations]
     assert len(final.extra["table"]["rows"]) == 3
@@ -62,7 +72,10 @@ def test_a_table_with_a_marker_behind_each_value() -> None:
 
 
 def test_at_most_thirty_rows_are_shown_and_all_travel_with_the_message() -> None:
-    answer, final, _ = ask("table of: total (number)", [Typed(f"{number}.txt", f"Total: {number}") for number in range(31)])
+    answer, final, _ = ask(
+        "table of: total (number)",
+        [Typed(f"{number}.txt", f"Total: {number}") for number in range(31)],
+    )
     assert answer.text.count("\n| ") == 31
     assert "The first 30 of 31 rows are shown." in answer.text
     assert len(final.extra["table"]["rows"]) == 31
@@ -81,24 +94,35 @@ def test_a_json_schema_in_the_question() -> None:
 def test_offline_a_question_without_fields_is_told_how_to_ask() -> None:
     answer, final, _ = ask("What is the total?", [A])
     assert "table of: invoice number, date (date)" in answer.text
-    assert (answer.citations, answer.stopped_because, final.extra["citations"]) == ((), "no evidence", [])
+    assert (answer.citations, answer.stopped_because, final.extra["citations"]) == (
+        (),
+        "no evidence",
+        [],
+    )
 
 
 def test_without_documents_it_says_so() -> None:
     assert "There are no documents" in ask(QUESTION, [])[0].text
-    assert "There are no documents" in TEAM.work(Task(Question(QUESTION), offline_model(), lambda query: [])).text
+    assert (
+        "There are no documents"
+        in TEAM.work(Task(Question(QUESTION), offline_model(), lambda query: [])).text
+    )
 
 
 def test_a_language_model_names_the_fields_first() -> None:
     fields = {"fields": [{"name": "total", "type": "number", "description": "with tax"}]}
-    twice = {"fields": fields["fields"] * 2 + [{"name": "TOTAL", "type": "date", "description": ""}]}
+    twice = {
+        "fields": fields["fields"] * 2 + [{"name": "TOTAL", "type": "date", "description": ""}]
+    }
     value = {"total": {"value": 7, "quote": "Total: 7 EUR"}}
     model = scripted_model([json.dumps(twice), json.dumps(fields), json.dumps(value)])
     answer, _, events = ask("What do the bills come to?", [B], model)
     assert "| b.txt | 7\u00a0[1] |" in answer.text
     inner = [event for event in events if isinstance(event, MessageSent) and event.extra["inner"]]
     assert [event.sender for event in inner] == ["Planner", "Extractor"]
-    assert all(event.extra["silent"] for event in inner)  # the JSON is no talk; how it was read is told by ReplyParsed
+    assert all(
+        event.extra["silent"] for event in inner
+    )  # the JSON is no talk; how it was read is told by ReplyParsed
     none = scripted_model([json.dumps({"fields": []})])
     assert "names no fields" in ask("Hello!", [B], none)[0].text
 
@@ -112,10 +136,24 @@ def test_what_is_not_verified_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a | b", "x [1] y", "*bold*", "`code`", "$a_b$", "<b>", "~~no~~", "\\[x_1\\]", ":smile: :red[x]", "# no"]
+    "text",
+    [
+        "a | b",
+        "x [1] y",
+        "*bold*",
+        "`code`",
+        "$a_b$",
+        "<b>",
+        "~~no~~",
+        "\\[x_1\\]",
+        ":smile: :red[x]",
+        "# no",
+    ],
 )
 def test_words_of_documents_stay_words(text: str) -> None:
-    """Neither a cell border nor the marker of a citation, and no formatting, also after the app has made it safe."""
+    """Neither a cell border nor the marker of a citation, and no formatting, also after the app has
+    made it safe.
+    """
     shown = plain(text)
     assert "|" not in shown
     assert not MARKER.search(shown)

@@ -1,4 +1,6 @@
-"""Six scripted players around a table: who they are is dealt by a seed, what they reply is said phase by phase."""
+"""Six scripted players around a table: who they are is dealt by a seed, what they reply is said
+phase by phase.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,12 @@ from agentkit.teams.werewolf.rules import PLAYERS, deal
 
 SEED = 7
 ROLES = deal(PLAYERS, Random(SEED))
-WOLVES, VILLAGERS = ([name for name in PLAYERS if ROLES[name] == role] for role in ("werewolf", "villager"))
-(SEER,), (WITCH,) = ([name for name in PLAYERS if ROLES[name] == role] for role in ("seer", "witch"))
+WOLVES, VILLAGERS = (
+    [name for name in PLAYERS if ROLES[name] == role] for role in ("werewolf", "villager")
+)
+(SEER,), (WITCH,) = (
+    [name for name in PLAYERS if ROLES[name] == role] for role in ("seer", "witch")
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,13 @@ def turn_of(messages: Sequence[Mapping[str, Any]]) -> Turn:
     asked = text_of(messages[-1]["content"])
     player = re.search(r"You are (\w+)\.", text)
     assert player, text
-    fields = {"scheme": "finish_discussion", "heal": "heal", "poison": "poison", "look": "look", "vote": "vote"}
+    fields = {
+        "scheme": "finish_discussion",
+        "heal": "heal",
+        "poison": "poison",
+        "look": "look",
+        "vote": "vote",
+    }
     phase = next((phase for phase, field in fields.items() if f'"{field}"' in asked), "talk")
     if phase == "vote" and "whom you kill" in asked:
         phase = "hunt"
@@ -69,7 +81,10 @@ def answer(turn: Turn, value: Any) -> str:
         return value.removeprefix("raw:")
     said: dict[str, Any] = {"thought": thought(turn.player)}
     if turn.phase in ("talk", "scheme"):
-        said |= {"speak": f"{turn.player} speaks", **({"finish_discussion": True} if turn.phase == "scheme" else {})}
+        said |= {
+            "speak": f"{turn.player} speaks",
+            **({"finish_discussion": True} if turn.phase == "scheme" else {}),
+        }
         said |= value or {}
     else:
         said |= {"vote" if turn.phase == "hunt" else turn.phase: value}
@@ -79,13 +94,16 @@ def answer(turn: Turn, value: Any) -> str:
 def players(**ways: Way) -> Callable[[Mapping[str, Any]], str]:
     """A script for all players; a phase without a way of its own is played harmlessly.
 
-    The wolves kill the first of the others, the witch keeps her potions, the seer looks at the first, nobody votes.
+    The wolves kill the first of the others, the witch keeps her potions, the seer looks at the
+    first, nobody votes.
     """
 
     def harmless(turn: Turn) -> Any:
         if turn.phase in ("hunt", "look"):
             return turn.options[0]
-        return {"talk": None, "scheme": None, "heal": False, "poison": "nobody", "vote": "nobody"}[turn.phase]
+        return {"talk": None, "scheme": None, "heal": False, "poison": "nobody", "vote": "nobody"}[
+            turn.phase
+        ]
 
     def reply(request: Mapping[str, Any]) -> str:
         turn = turn_of(request["messages"])
@@ -95,5 +113,7 @@ def players(**ways: Way) -> Callable[[Mapping[str, Any]], str]:
 
 
 def first_alive(turn: Turn, names: Sequence[str]) -> str:
-    """The first of the names that lives and is not the one who is asked; nobody when there is none."""
+    """The first of the names that lives and is not the one who is asked; nobody when there is
+    none.
+    """
     return next((name for name in names if name in turn.alive and name != turn.player), "nobody")

@@ -32,7 +32,7 @@ from tests.teams.werewolf.table import (
     players,
     thought,
     turn_of,
-)  # fmt: skip
+)
 
 FIRST, SECOND = WOLVES
 VICTIM = next(name for name in PLAYERS if name not in WOLVES)
@@ -64,19 +64,34 @@ class Played:
 
     def prompts(self, player: str) -> list[str]:
         """What each request for this player said, as one text."""
-        return ["\n".join(text_of(message["content"]) for message in messages) for messages in self.asked
-                if turn_of(messages).player == player]  # fmt: skip
+        return [
+            "\n".join(text_of(message["content"]) for message in messages)
+            for messages in self.asked
+            if turn_of(messages).player == player
+        ]
 
     def said(self, sender: str) -> list[tuple[str, str]]:
         """To whom, and what."""
-        return [(each.recipient, each.content) for each in self.events if isinstance(each, MessageSent) and each.sender == sender]
+        return [
+            (each.recipient, each.content)
+            for each in self.events
+            if isinstance(each, MessageSent) and each.sender == sender
+        ]
 
     @property
     def notes(self) -> list[str]:
-        return [event.agent for event in self.events if isinstance(event, Noted) and "taken as" in event.text]
+        return [
+            event.agent
+            for event in self.events
+            if isinstance(event, Noted) and "taken as" in event.text
+        ]
 
     def parsed(self, player: str) -> list[ReplyParsed]:
-        return [event for event in self.events if isinstance(event, ReplyParsed) and event.agent == player]
+        return [
+            event
+            for event in self.events
+            if isinstance(event, ReplyParsed) and event.agent == player
+        ]
 
 
 def config(model: Model) -> dict[str, Any]:
@@ -96,8 +111,9 @@ def test_the_village_wins() -> None:
     assert (played.outcome.winner, played.outcome.days) == ("village", 2)
     assert played.outcome.roles == ROLES
     assert [death for death in played.outcome.deaths if death.cause == "vote"] == [
-        Death(FIRST, 1, "vote"), Death(SECOND, 2, "vote")
-    ]  # fmt: skip
+        Death(FIRST, 1, "vote"),
+        Death(SECOND, 2, "vote"),
+    ]
     assert played.said("Moderator")[-1] == ("everyone", "The village wins: no werewolf is left.")
     assert played.notes == []
 
@@ -122,22 +138,39 @@ def test_it_is_a_draw_when_the_days_are_over() -> None:
     played = Played(players(hunt=disagree), max_days=3)
     assert (played.outcome.winner, played.outcome.days, played.outcome.deaths) == ("draw", 3, ())
     assert played.said("Moderator")[-1][1] == "A draw: neither side has won within 3 days."
-    assert ("everyone", f"Day 1 begins. Nobody died in the night. Alive: {', '.join(PLAYERS[:-1])} and {PLAYERS[-1]}.") in (
-        played.said("Moderator")
-    )
+    assert (
+        "everyone",
+        (
+            f"Day 1 begins. Nobody died in the night. Alive: {', '.join(PLAYERS[:-1])} and"
+            f" {PLAYERS[-1]}."
+        ),
+    ) in (played.said("Moderator"))
 
 
 def test_a_player_that_answers_in_prose_recovers_after_the_feedback() -> None:
     def prose_first(turn: Turn) -> Any:
-        return {"speak": "Now in form."} if turn.retry or turn.player != SEER else "raw:I would say that Player1 is suspicious."
+        return (
+            {"speak": "Now in form."}
+            if turn.retry or turn.player != SEER
+            else "raw:I would say that Player1 is suspicious."
+        )
 
     played = Played(players(talk=prose_first, vote=votes_wolves))
     assert played.outcome.winner == "village"
-    tries = [(event.attempt, event.ok) for event in played.parsed(SEER) if event.ok is False or event.attempt > 1]
+    tries = [
+        (event.attempt, event.ok)
+        for event in played.parsed(SEER)
+        if event.ok is False or event.attempt > 1
+    ]
     assert tries[:2] == [(1, False), (2, True)]
     assert ("everyone", "Now in form.") in played.said(SEER)
     assert played.notes == []
-    assert not any("I would say that" in prompt for player in PLAYERS if player != SEER for prompt in played.prompts(player))
+    assert not any(
+        "I would say that" in prompt
+        for player in PLAYERS
+        if player != SEER
+        for prompt in played.prompts(player)
+    )
 
 
 def test_a_vote_for_the_dead_is_told_once_then_it_is_an_abstention() -> None:
@@ -175,7 +208,10 @@ def test_one_abstains_and_a_tie_harms_nobody() -> None:
     assert ballot.chosen is None
     assert [ballot.votes[name] for name in VILLAGERS if name in ballot.votes] == [None]
     assert list(ballot.votes.values()).count(left) == list(ballot.votes.values()).count(right) == 2
-    assert any(text.endswith("Nobody leaves.") and "abstained" in text for _, text in played.said("Moderator"))
+    assert any(
+        text.endswith("Nobody leaves.") and "abstained" in text
+        for _, text in played.said("Moderator")
+    )
 
 
 def test_booleans_and_names_as_models_write_them() -> None:
@@ -187,8 +223,14 @@ def test_booleans_and_names_as_models_write_them() -> None:
 
     played = Played(players(scheme=scheme, heal=lambda turn: "True", vote=vote))
     assert played.outcome.winner == "village"
-    assert [death.cause for death in played.outcome.deaths] == ["vote", "werewolves", "vote"]  # the first victim was saved
-    assert [turn.phase for turn in played.turns].count("scheme") == 2  # both agree at once, then one of them is out
+    assert [death.cause for death in played.outcome.deaths] == [
+        "vote",
+        "werewolves",
+        "vote",
+    ]  # the first victim was saved
+    assert [turn.phase for turn in played.turns].count(
+        "scheme"
+    ) == 2  # both agree at once, then one of them is out
     assert played.notes == []
 
 
@@ -197,10 +239,19 @@ def test_the_witch_heals_herself_and_poisons_in_another_night() -> None:
         return FIRST
 
     played = Played(players(hunt=lambda turn: WITCH, heal=lambda turn: True, poison=poison))
-    witch = [(turn.day, turn.phase) for turn in played.turns if turn.player == WITCH and turn.phase in ("heal", "poison")]
-    assert witch == [(1, "heal"), (2, "poison")]  # not both in one night, and the healing potion is gone
+    witch = [
+        (turn.day, turn.phase)
+        for turn in played.turns
+        if turn.player == WITCH and turn.phase in ("heal", "poison")
+    ]
+    assert witch == [
+        (1, "heal"),
+        (2, "poison"),
+    ]  # not both in one night, and the healing potion is gone
     assert played.outcome.deaths[:2] == tuple(
-        Death(name, 2, "poison" if name == FIRST else "werewolves") for name in PLAYERS if name in (FIRST, WITCH)
+        Death(name, 2, "poison" if name == FIRST else "werewolves")
+        for name in PLAYERS
+        if name in (FIRST, WITCH)
     )
     assert ("Moderator", "yes") in played.said(WITCH)
     assert any("kill you tonight" in text for to, text in played.said("Moderator") if to == WITCH)
@@ -218,12 +269,21 @@ def test_whom_the_witch_heals_lives_and_whom_she_poisons_as_well_as_the_wolves_d
 
 def test_the_seer_learns_a_role_and_nobody_else_hears_it() -> None:
     played = Played(
-        players(look=lambda turn: first_alive(turn, WOLVES), hunt=lambda turn: first_alive(turn, VILLAGERS)), max_days=1
+        players(
+            look=lambda turn: first_alive(turn, WOLVES),
+            hunt=lambda turn: first_alive(turn, VILLAGERS),
+        ),
+        max_days=1,
     )
     learnt = f"{FIRST} is a werewolf."
     assert (SEER, learnt) in played.said("Moderator")
     assert any(f"Moderator: {learnt}" in prompt for prompt in played.prompts(SEER))
-    assert not any(learnt in prompt for player in PLAYERS if player != SEER for prompt in played.prompts(player))
+    assert not any(
+        learnt in prompt
+        for player in PLAYERS
+        if player != SEER
+        for prompt in played.prompts(player)
+    )
 
 
 def test_the_werewolves_talk_until_both_are_content_in_a_hub_of_their_own() -> None:
@@ -233,7 +293,9 @@ def test_the_werewolves_talk_until_both_are_content_in_a_hub_of_their_own() -> N
     played = Played(players(scheme=scheme), max_days=1)
     talked = [turn.player for turn in played.turns if turn.phase == "scheme"]
     assert talked == [FIRST, SECOND] * ROUNDS
-    assert (SECOND, f"Night talk of {FIRST}") in [(to.replace("Moderator, ", ""), text) for to, text in played.said(FIRST)]
+    assert (SECOND, f"Night talk of {FIRST}") in [
+        (to.replace("Moderator, ", ""), text) for to, text in played.said(FIRST)
+    ]
     assert any(f"{FIRST}: Night talk of {FIRST}" in prompt for prompt in played.prompts(SECOND))
     others = [player for player in PLAYERS if player not in WOLVES]
     assert not any("Night talk" in prompt for player in others for prompt in played.prompts(player))
@@ -247,9 +309,14 @@ def test_everybody_hears_what_is_said_by_day_and_nobody_what_is_thought() -> Non
         assert not any(secret in prompt for secret in others for prompt in prompts)
     survivor, other = [player for player in played.turns[-1].alive if player not in WOLVES][:2]
     assert f"{other}: {other} speaks" in played.prompts(survivor)[-1]
-    assert any(thought(survivor) in prompt for prompt in played.prompts(survivor)[1:])  # its own it remembers
+    assert any(
+        thought(survivor) in prompt for prompt in played.prompts(survivor)[1:]
+    )  # its own it remembers
     assert not any(
-        thought(player) in event.content for player in PLAYERS for event in played.events if isinstance(event, MessageSent)
+        thought(player) in event.content
+        for player in PLAYERS
+        for event in played.events
+        if isinstance(event, MessageSent)
     )
     assert any(thought(survivor) in json.dumps(event.fields) for event in played.parsed(survivor))
 
@@ -287,7 +354,12 @@ def test_a_player_that_never_finds_the_form_is_silent_and_the_game_goes_on() -> 
     assert played.outcome.ballots[1].votes[FIRST] is None
     assert ("everyone", "I have nothing to say.") in played.said(FIRST)
     assert set(played.notes) == {FIRST}
-    assert not any("language model" in prompt for player in PLAYERS if player != FIRST for prompt in played.prompts(player))
+    assert not any(
+        "language model" in prompt
+        for player in PLAYERS
+        if player != FIRST
+        for prompt in played.prompts(player)
+    )
 
 
 def test_every_player_may_have_a_model_of_its_own() -> None:
@@ -297,7 +369,9 @@ def test_every_player_may_have_a_model_of_its_own() -> None:
         assert outcome.winner == "village"
         for name, model in models.items():
             assert isinstance(model.client, ScriptedClient)
-            assert {turn_of(request["messages"]).player for request in model.client.requests} == ({name} - {VICTIM})
+            assert {turn_of(request["messages"]).player for request in model.client.requests} == (
+                {name} - {VICTIM}
+            )
         with pytest.raises(WrongArgument, match="it has none for Player2, Player3"):
             play({"Player1": config(models["Player1"])})
 
@@ -309,7 +383,10 @@ def test_the_same_seed_deals_the_same_roles_to_names_of_ones_own() -> None:
         return answer(turn_of(request["messages"]), None)  # nobody says anything
 
     with IOStream.set_default(Silent()):
-        outcomes = [play(config(scripted_model(script)), seed=3, players=names, max_days=1) for _ in range(2)]
+        outcomes = [
+            play(config(scripted_model(script)), seed=3, players=names, max_days=1)
+            for _ in range(2)
+        ]
     assert outcomes[0] == outcomes[1]
     assert list(outcomes[0].roles) == names
     assert outcomes[0].winner == "draw"

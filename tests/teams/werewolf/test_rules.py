@@ -27,7 +27,12 @@ def winner(village: Village) -> str | None:
 def test_roles_are_dealt_by_the_seed() -> None:
     assert deal(PLAYERS, Random(1)) == deal(PLAYERS, Random(1))
     assert len({tuple(deal(PLAYERS, Random(seed)).values()) for seed in range(20)}) > 10
-    assert Counter(deal(PLAYERS, Random(3)).values()) == {"werewolf": 2, "villager": 2, "seer": 1, "witch": 1}
+    assert Counter(deal(PLAYERS, Random(3)).values()) == {
+        "werewolf": 2,
+        "villager": 2,
+        "seer": 1,
+        "witch": 1,
+    }
 
 
 @pytest.mark.parametrize("names", [PLAYERS[:5], (*PLAYERS[:5], PLAYERS[0]), (*PLAYERS[:5], " ")])
@@ -159,7 +164,9 @@ def test_a_tie_and_no_votes_harm_nobody() -> None:
 def test_votes_for_the_dead_oneself_and_strangers_are_abstentions() -> None:
     village = Village(ROLE_OF)
     village.vote(all_for(village, VILLAGER))
-    ballot = village.vote({WOLF: VILLAGER, SEER: SEER, WITCH: "Nobody", OTHER: WOLF, VILLAGER: SEER, "Stranger": SEER})
+    ballot = village.vote(
+        {WOLF: VILLAGER, SEER: SEER, WITCH: "Nobody", OTHER: WOLF, VILLAGER: SEER, "Stranger": SEER}
+    )
     assert ballot.votes == {WOLF: None, OTHER_WOLF: None, OTHER: WOLF, SEER: None, WITCH: None}
     assert ballot.chosen == WOLF
 
@@ -171,7 +178,9 @@ DAYS = st.lists(st.tuples(VOTES, st.booleans(), NAMES, VOTES), min_size=MAX_DAYS
 
 
 @given(st.integers(0, 1000), DAYS)
-def test_every_game_ends_within_the_days_whatever_is_tried(seed: int, days: list[tuple[Votes, bool, str, Votes]]) -> None:
+def test_every_game_ends_within_the_days_whatever_is_tried(
+    seed: int, days: list[tuple[Votes, bool, str, Votes]]
+) -> None:
     village = Village(deal(PLAYERS, Random(seed)))
     played = iter(days)
     while village.winner is None:
@@ -195,6 +204,8 @@ def test_every_game_ends_within_the_days_whatever_is_tried(seed: int, days: list
     gone = [death.player for death in village.deaths]
     assert len(set(gone)) == len(gone) == len(PLAYERS) - len(village.alive)
     wolves = village.living("werewolf")
-    expected = "village" if not wolves else "werewolves" if len(wolves) >= len(village.prey) else "draw"
+    expected = (
+        "village" if not wolves else "werewolves" if len(wolves) >= len(village.prey) else "draw"
+    )
     assert village.winner == expected
     assert village.days <= MAX_DAYS

@@ -1,4 +1,6 @@
-"""Werewolf as a team of the app: what is told to whoever watches, and what is left when it is stopped."""
+"""Werewolf as a team of the app: what is told to whoever watches, and what is left when it is
+stopped.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from tests.teams.stage import Played, look_up
 from tests.teams.werewolf.table import Turn, players
 
 
-def watch(model: Model, on_event: Callable[[Event, runs.Run[Answer]], None] = lambda event, run: None) -> Played:
+def watch(
+    model: Model, on_event: Callable[[Event, runs.Run[Answer]], None] = lambda event, run: None
+) -> Played:
     task, played = Task(Question("Play!"), model, look_up, [], "answer", "question"), Played()
     run = runs.start(lambda: TEAM.work(task), kind="chat", owner="stage", chat_id="chat")
     for recorded in run:
@@ -33,7 +37,9 @@ def watch(model: Model, on_event: Callable[[Event, runs.Run[Answer]], None] = la
     return played
 
 
-def test_the_answer_says_who_has_won_who_was_who_and_what_happened(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_answer_says_who_has_won_who_was_who_and_what_happened(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     played = watch(scripted_model(players()))
     final = played.final
     assert (final.sender, final.recipient, final.status) == ("Moderator", "user", "complete")
@@ -57,16 +63,24 @@ def test_the_messages_follow_one_another_and_thoughts_are_no_messages() -> None:
     said = [event for event in played.of(MessageSent) if not event.extra.get("silent")]
     assert [each.parent_id for each in said] == ["question", *(each.id for each in said[:-1])]
     assert said[-1].id == "answer"
-    assert len({each.sender for each in said} - {"Moderator"}) >= 5  # a villager may die before the first word
+    assert (
+        len({each.sender for each in said} - {"Moderator"}) >= 5
+    )  # a villager may die before the first word
     assert not any("Secretly" in each.content for each in said)
     assert sum("Secretly" in str(event.fields) for event in played.of(ReplyParsed)) > 10
 
 
 def test_the_nights_and_days_are_told_as_facts() -> None:
-    told = [event.extra.get("metadata") for event in watch(scripted_model(players())).of(MessageSent)]
+    told = [
+        event.extra.get("metadata") for event in watch(scripted_model(players())).of(MessageSent)
+    ]
     phases = [each["begins"] for each in told if isinstance(each, dict) and "begins" in each]
     assert phases[0] == {"phase": "night", "day": 1, "alive": list(PLAYERS)}
-    assert [(each["phase"], each["day"]) for each in phases[:3]] == [("night", 1), ("day", 1), ("night", 2)]
+    assert [(each["phase"], each["day"]) for each in phases[:3]] == [
+        ("night", 1),
+        ("day", 1),
+        ("night", 2),
+    ]
     assert {*phases[1]["alive"], *phases[1]["died"]} == set(PLAYERS)
 
 
@@ -88,11 +102,15 @@ def test_stopped_in_the_middle_it_tells_how_far_the_game_came() -> None:
 
     played = watch(scripted_model(players(), delay_s=0.002), stop)
     assert (played.final.status, played.final.extra["end"], played.final.extra["winner"]) == (
-        "stopped", {"kind": "stopped"}, None,
-    )  # fmt: skip
+        "stopped",
+        {"kind": "stopped"},
+        None,
+    )
     assert played.final.content.startswith("**The game was stopped on day 1; nobody has won.**")
     assert "was killed by the werewolves" in played.final.content
-    assert len([event for event in played.of(ReplyParsed) if "vote" in str(event.fields)]) == 2  # the wolves' only
+    assert (
+        len([event for event in played.of(ReplyParsed) if "vote" in str(event.fields)]) == 2
+    )  # the wolves' only
 
 
 def test_stopped_before_anything_happened_there_is_nothing_to_tell() -> None:
@@ -116,6 +134,10 @@ def test_a_model_that_fails_ends_the_game_with_its_error() -> None:
 
 
 def test_it_needs_a_language_model() -> None:
-    assert (TEAM.id, TEAM.title, TEAM.agents[-1]) == ("werewolf", "Werewolf (six players)", "Moderator")
+    assert (TEAM.id, TEAM.title, TEAM.agents[-1]) == (
+        "werewolf",
+        "Werewolf (six players)",
+        "Moderator",
+    )
     with pytest.raises(ConfigError, match="needs a language model"):
         TEAM.check(offline_model())

@@ -1,4 +1,6 @@
-"""What a vector database does for retrieval, with AutoGen's names: documents in named collections, found by nearness."""
+"""What a vector database does for retrieval, with AutoGen's names: documents in named collections,
+found by nearness.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ QueryResults = list[list[tuple[Document, float]]]
 
 @runtime_checkable
 class VectorDB(Protocol):
-    """A vector database. Where `collection_name` is None the active collection is meant, the one last named."""
+    """A vector database. Where `collection_name` is None the active collection is meant, the one
+    last named.
+    """
 
     active_collection: Any
     """The collection that is meant where none is named; has a `name`. None at first."""
@@ -41,22 +45,38 @@ class VectorDB(Protocol):
     embedding_function: EmbeddingFunction | None
     """What turns documents and queries into vectors."""
 
-    def create_collection(self, collection_name: str, overwrite: bool = False, get_or_create: bool = True) -> Any:
-        """Make a collection; one that is there is emptied (`overwrite`), taken (`get_or_create`), or a ValueError is raised."""
+    def create_collection(
+        self, collection_name: str, overwrite: bool = False, get_or_create: bool = True
+    ) -> Any:
+        """Make a collection; one that is there is emptied (`overwrite`), taken (`get_or_create`),
+        or a ValueError is raised.
+        """
 
     def get_collection(self, collection_name: str | None = None) -> Any:
-        """The collection, which becomes the active one; raises ValueError when it is not there or none is active."""
+        """The collection, which becomes the active one; raises ValueError when it is not there or
+        none is active.
+        """
 
     def delete_collection(self, collection_name: str) -> Any:
         """Remove the collection and all in it; raises ValueError when it is not there."""
 
-    def insert_docs(self, docs: list[Document], collection_name: str | None = None, upsert: bool = False, **kwargs: Any) -> None:
+    def insert_docs(
+        self,
+        docs: list[Document],
+        collection_name: str | None = None,
+        upsert: bool = False,
+        **kwargs: Any,
+    ) -> None:
         """Add documents; with `upsert` they replace those of the same ids."""
 
-    def update_docs(self, docs: list[Document], collection_name: str | None = None, **kwargs: Any) -> None:
+    def update_docs(
+        self, docs: list[Document], collection_name: str | None = None, **kwargs: Any
+    ) -> None:
         """Replace documents of the same ids; the others are added."""
 
-    def delete_docs(self, ids: list[ItemID], collection_name: str | None = None, **kwargs: Any) -> None:
+    def delete_docs(
+        self, ids: list[ItemID], collection_name: str | None = None, **kwargs: Any
+    ) -> None:
         """Remove the documents; ids that are not there are passed over."""
 
     def retrieve_docs(
@@ -67,9 +87,17 @@ class VectorDB(Protocol):
         distance_threshold: float = -1,
         **kwargs: Any,
     ) -> QueryResults:
-        """For each query the `n_results` nearest documents whose distance is below the threshold (any, if it is negative)."""
+        """For each query the `n_results` nearest documents whose distance is below the threshold
+        (any, if it is negative).
+        """
 
     def get_docs_by_ids(
-        self, ids: list[ItemID] | None = None, collection_name: str | None = None, include: Any = None, **kwargs: Any
+        self,
+        ids: list[ItemID] | None = None,
+        collection_name: str | None = None,
+        include: Any = None,
+        **kwargs: Any,
     ) -> list[Document]:
-        """The documents of these ids, of those that are there, in that order; all when `ids` is None."""
+        """The documents of these ids, of those that are there, in that order; all when `ids` is
+        None.
+        """

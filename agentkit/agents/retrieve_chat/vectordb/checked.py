@@ -1,4 +1,6 @@
-"""What all our vector databases share: the protocol's rules and errors, checked before a database is asked for anything."""
+"""What all our vector databases share: the protocol's rules and errors, checked before a database
+is asked for anything.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
-from agentkit.agents.retrieve_chat.vectordb.base import Document, EmbeddingFunction, ItemID, QueryResults
-from agentkit.agents.retrieve_chat.vectordb.checks import checked, checked_id, checked_name, duplicates, id_texts, shown
-from agentkit.agents.retrieve_chat.vectordb.embedding import as_vectors, default_embedding_function, embedded
+from agentkit.agents.retrieve_chat.vectordb.base import (
+    Document,
+    EmbeddingFunction,
+    ItemID,
+    QueryResults,
+)
+from agentkit.agents.retrieve_chat.vectordb.checks import (
+    checked,
+    checked_id,
+    checked_name,
+    duplicates,
+    id_texts,
+    shown,
+)
+from agentkit.agents.retrieve_chat.vectordb.embedding import (
+    as_vectors,
+    default_embedding_function,
+    embedded,
+)
 from agentkit.agents.retrieve_chat.vectordb.filters import Filters
 from agentkit.errors import WrongArgument, WrongType
 from agentkit.retrieval.index.graph import Metric
@@ -43,23 +61,34 @@ C = TypeVar("C", bound=Named)
 
 
 class CheckedVectorDB(ABC, Generic[C]):
-    """A VectorDB that checks what it is given; a database supplies the steps at the end. Close it when it is not needed any more.
+    """A VectorDB that checks what it is given; a database supplies the steps at the end. Close it
+    when it is not needed any more.
 
-    `metadata={"hnsw:space": "cosine" | "l2" | "ip"}` says how far apart vectors are in collections that are made from now on;
-    cosine if nothing is said (Chroma's own default is l2). A collection keeps the distance that it was made with.
+    `metadata={"hnsw:space": "cosine" | "l2" | "ip"}` says how far apart vectors are in collections
+    that are made from now on;
+    cosine if nothing is said (Chroma's own default is l2). A collection keeps the distance that it
+    was made with.
 
-    `retrieve_docs` and `get_docs_by_ids` take `include=["embeddings"]` for documents with their vectors; `retrieve_docs` also
-    takes Chroma's `where` and `where_document`. What is wrong with a call raises WrongArgument, which is a ValueError.
+    `retrieve_docs` and `get_docs_by_ids` take `include=["embeddings"]` for documents with their
+    vectors; `retrieve_docs` also takes Chroma's `where` and `where_document`. What is wrong with a
+    call raises WrongArgument, which is a ValueError.
     """
 
     type: str
 
-    def __init__(self, embedding_function: EmbeddingFunction | None, metadata: Mapping[str, Any] | None) -> None:
-        self.embedding_function: EmbeddingFunction | None = embedding_function or default_embedding_function()
+    def __init__(
+        self, embedding_function: EmbeddingFunction | None, metadata: Mapping[str, Any] | None
+    ) -> None:
+        self.embedding_function: EmbeddingFunction | None = (
+            embedding_function or default_embedding_function()
+        )
         self.metadata = dict(metadata or {})
         self.active_collection: C | None = None
         if self.metadata.setdefault("hnsw:space", "cosine") not in METRICS:
-            raise WrongArgument(f"hnsw:space must be one of {', '.join(METRICS)}, not {self.metadata['hnsw:space']!r}.")
+            raise WrongArgument(
+                f"hnsw:space must be one of {', '.join(METRICS)}, not"
+                f" {self.metadata['hnsw:space']!r}."
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -69,8 +98,11 @@ class CheckedVectorDB(ABC, Generic[C]):
 
     # Collections
 
-    def create_collection(self, collection_name: str, overwrite: bool = False, get_or_create: bool = True) -> C:
-        """Make a collection; one that is there is emptied (`overwrite`), taken (`get_or_create`), or a ValueError is raised.
+    def create_collection(
+        self, collection_name: str, overwrite: bool = False, get_or_create: bool = True
+    ) -> C:
+        """Make a collection; one that is there is emptied (`overwrite`), taken (`get_or_create`),
+        or a ValueError is raised.
 
         It becomes the active one if there was none.
         """
@@ -78,7 +110,8 @@ class CheckedVectorDB(ABC, Generic[C]):
         found = self._find(name)
         if found is not None and not overwrite and not get_or_create:
             raise WrongArgument(
-                f"Collection {name!r} already exists. Use get_or_create=True to go on with it, overwrite=True to empty it."
+                f"Collection {name!r} already exists. Use get_or_create=True to go on with it,"
+                " overwrite=True to empty it."
             )
         if found is not None and overwrite:
             self._drop(found)
@@ -89,13 +122,25 @@ class CheckedVectorDB(ABC, Generic[C]):
         return found
 
     def get_collection(self, collection_name: str | None = None) -> C:
-        """The collection, which becomes the active one; raises ValueError when it is not there or none is active."""
+        """The collection, which becomes the active one; raises ValueError when it is not there or
+        none is active.
+        """
         if collection_name is None and self.active_collection is None:
-            raise WrongArgument("No collection is specified. Name one, or call create_collection or get_collection before.")
-        name = self.active_collection.name if collection_name is None and self.active_collection else str(collection_name)
+            raise WrongArgument(
+                "No collection is specified. Name one, or call create_collection or get_collection"
+                " before."
+            )
+        name = (
+            self.active_collection.name
+            if collection_name is None and self.active_collection
+            else str(collection_name)
+        )
         found = self._find(name)
         if found is None:
-            raise WrongArgument(f"Collection {name!r} does not exist in this {self.type} database; create_collection makes it.")
+            raise WrongArgument(
+                f"Collection {name!r} does not exist in this {self.type} database;"
+                " create_collection makes it."
+            )
         self.active_collection = found
         return found
 
@@ -103,18 +148,27 @@ class CheckedVectorDB(ABC, Generic[C]):
         """Remove the collection and all in it; raises ValueError when it is not there."""
         found = self._find(collection_name)
         if found is None:
-            raise WrongArgument(f"Collection {collection_name!r} does not exist in this {self.type} database.")
+            raise WrongArgument(
+                f"Collection {collection_name!r} does not exist in this {self.type} database."
+            )
         self._drop(found)
         if self.active_collection is not None and self.active_collection.name == collection_name:
             self.active_collection = None
 
     # Documents
 
-    def insert_docs(self, docs: list[Document], collection_name: str | None = None, upsert: bool = False, **kwargs: Any) -> None:
-        """Add documents, all or (if one is wrong) none; with `upsert` they replace those of the same ids.
+    def insert_docs(
+        self,
+        docs: list[Document],
+        collection_name: str | None = None,
+        upsert: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        """Add documents, all or (if one is wrong) none; with `upsert` they replace those of the
+        same ids.
 
-        Without it a document that is there already as it is given is passed over, and one that differs raises ValueError. A
-        document without `metadata` keeps what it had.
+        Without it a document that is there already as it is given is passed over, and one that
+        differs raises ValueError. A document without `metadata` keeps what it had.
         """
         _no_more(kwargs)
         if not docs:
@@ -122,7 +176,8 @@ class CheckedVectorDB(ABC, Generic[C]):
         given = {checked_id(doc): checked(doc) for doc in docs}
         if len(given) < len(docs):
             raise WrongArgument(
-                f"Expected IDs to be unique, found duplicates of: {duplicates(docs)}; give each document its own."
+                f"Expected IDs to be unique, found duplicates of: {duplicates(docs)}; give each"
+                " document its own."
             )
         collection = self.get_collection(collection_name)
         there = {str(doc["id"]): doc for doc in self._take(collection, list(given), vectors=False)}
@@ -132,11 +187,15 @@ class CheckedVectorDB(ABC, Generic[C]):
         if given:
             self._put(collection, self._rows(collection, given, there))
 
-    def update_docs(self, docs: list[Document], collection_name: str | None = None, **kwargs: Any) -> None:
+    def update_docs(
+        self, docs: list[Document], collection_name: str | None = None, **kwargs: Any
+    ) -> None:
         """Replace documents of the same ids; the others are added."""
         self.insert_docs(docs, collection_name, upsert=True, **kwargs)
 
-    def delete_docs(self, ids: Sequence[ItemID], collection_name: str | None = None, **kwargs: Any) -> None:
+    def delete_docs(
+        self, ids: Sequence[ItemID], collection_name: str | None = None, **kwargs: Any
+    ) -> None:
         """Remove the documents; ids that are not there are passed over."""
         _no_more(kwargs)
         collection = self.get_collection(collection_name)
@@ -151,9 +210,11 @@ class CheckedVectorDB(ABC, Generic[C]):
         distance_threshold: float = -1,
         **kwargs: Any,
     ) -> QueryResults:
-        """For each query the `n_results` nearest documents whose distance is below the threshold (any, if it is negative).
+        """For each query the `n_results` nearest documents whose distance is below the threshold
+        (any, if it is negative).
 
-        Documents equally far come in the order of their ids. See the class about `where`, `where_document` and `include`.
+        Documents equally far come in the order of their ids. See the class about `where`,
+        `where_document` and `include`.
         """
         _no_more(kwargs, "where", "where_document", "include")
         if not isinstance(queries, list):
@@ -180,7 +241,9 @@ class CheckedVectorDB(ABC, Generic[C]):
         include: Iterable[str] | None = None,
         **kwargs: Any,
     ) -> list[Document]:
-        """The documents of these ids, of those that are there, in that order; all when `ids` is None."""
+        """The documents of these ids, of those that are there, in that order; all when `ids` is
+        None.
+        """
         _no_more(kwargs)
         collection = self.get_collection(collection_name)
         if ids is not None and not ids:
@@ -196,30 +259,44 @@ class CheckedVectorDB(ABC, Generic[C]):
 
     def _function(self) -> EmbeddingFunction:
         if self.embedding_function is None:
-            raise WrongArgument(f"This {self.type} database has no embedding_function; set one, or give documents an embedding.")
+            raise WrongArgument(
+                f"This {self.type} database has no embedding_function; set one, or give documents"
+                " an embedding."
+            )
         return self.embedding_function
 
-    def _rows(self, collection: C, docs: Mapping[str, Document], there: Mapping[str, Document]) -> Rows:
+    def _rows(
+        self, collection: C, docs: Mapping[str, Document], there: Mapping[str, Document]
+    ) -> Rows:
         metric, ids = self._metric(collection), list(docs)
         vectors: dict[str, Any] = {}
         own = [one for one in ids if docs[one].get("embedding") is not None]
         other = [one for one in ids if docs[one].get("embedding") is None]
         if own:
             given = [docs[one].get("embedding") or [] for one in own]
-            vectors.update(zip(own, as_vectors(given, metric, [f"document {one!r}" for one in own]), strict=True))
+            vectors.update(
+                zip(
+                    own,
+                    as_vectors(given, metric, [f"document {one!r}" for one in own]),
+                    strict=True,
+                )
+            )
         if other:
             contents = [docs[one]["content"] for one in other]
             vectors.update(zip(other, embedded(self._function(), contents, metric), strict=True))
         dimension = self._dimension(collection) or len(vectors[ids[0]])
         for one in ids:
-            self._check_dimension(collection, len(vectors[one]), f"The vector of document {one!r}", dimension)
+            self._check_dimension(
+                collection, len(vectors[one]), f"The vector of document {one!r}", dimension
+            )
         return _as_rows(ids, docs, there, [vectors[one] for one in ids])
 
     def _check_dimension(self, collection: C, given: int, whose: str, dimension: int) -> None:
         if given != dimension:
             raise WrongArgument(
-                f"{whose} has {given} numbers, collection {collection.name!r} has vectors of {dimension}: "
-                "use the embedding function that it was filled with, or overwrite the collection."
+                f"{whose} has {given} numbers, collection {collection.name!r} has vectors of"
+                f" {dimension}: use the embedding function that it was filled with, or overwrite"
+                " the collection."
             )
 
     # What a database supplies
@@ -261,11 +338,17 @@ class CheckedVectorDB(ABC, Generic[C]):
         """Remove documents."""
 
     @abstractmethod
-    def _near(self, collection: C, vector: np.ndarray, n: int, filters: Filters, vectors: bool) -> list[tuple[Document, float]]:
-        """The at most `n` nearest documents that pass the filters with their distances; with their vectors if wanted."""
+    def _near(
+        self, collection: C, vector: np.ndarray, n: int, filters: Filters, vectors: bool
+    ) -> list[tuple[Document, float]]:
+        """The at most `n` nearest documents that pass the filters with their distances; with their
+        vectors if wanted.
+        """
 
 
-def as_document(number: str, content: str, metadata: Mapping[str, Any] | None, vector: np.ndarray | None = None) -> Document:
+def as_document(
+    number: str, content: str, metadata: Mapping[str, Any] | None, vector: np.ndarray | None = None
+) -> Document:
     """A stored document as it is given out; `metadata` is None when there are no entries."""
     found = Document(id=number, content=content, metadata=dict(metadata) if metadata else None)
     if vector is not None:
@@ -273,7 +356,9 @@ def as_document(number: str, content: str, metadata: Mapping[str, Any] | None, v
     return found
 
 
-def _check_unchanged(given: Mapping[str, Document], there: Mapping[str, Document], name: str) -> None:
+def _check_unchanged(
+    given: Mapping[str, Document], there: Mapping[str, Document], name: str
+) -> None:
     changed = [one for one in given if one in there and not _same(given[one], there[one])]
     if changed:
         raise WrongArgument(
@@ -284,13 +369,19 @@ def _check_unchanged(given: Mapping[str, Document], there: Mapping[str, Document
 
 def _same(given: Document, there: Document) -> bool:
     metadata = given.get("metadata")
-    return given["content"] == there["content"] and (metadata is None or dict(metadata) == dict(there.get("metadata") or {}))
+    return given["content"] == there["content"] and (
+        metadata is None or dict(metadata) == dict(there.get("metadata") or {})
+    )
 
 
-def _as_rows(ids: list[str], docs: Mapping[str, Document], there: Mapping[str, Document], vectors: list[Any]) -> Rows:
+def _as_rows(
+    ids: list[str], docs: Mapping[str, Document], there: Mapping[str, Document], vectors: list[Any]
+) -> Rows:
     import numpy as np
 
-    kept: dict[str, Any] = {one: there[one].get("metadata") if one in there else None for one in ids}
+    kept: dict[str, Any] = {
+        one: there[one].get("metadata") if one in there else None for one in ids
+    }
     given: dict[str, Any] = {one: docs[one].get("metadata") for one in ids}
     metadatas = [(kept[one] if given[one] is None else given[one]) or None for one in ids]
     return Rows(ids, [docs[one]["content"] for one in ids], metadatas, np.stack(vectors))
@@ -304,4 +395,7 @@ def _nearer(found: list[tuple[Document, float]], threshold: float) -> list[tuple
 def _no_more(kwargs: Mapping[str, Any], *known: str) -> None:
     for name in kwargs:
         if name not in known:
-            raise WrongType(f"There is no argument {name!r} here{'; there are ' + ', '.join(known) if known else ''}.")
+            raise WrongType(
+                f"There is no argument {name!r}"
+                f" here{'; there are ' + ', '.join(known) if known else ''}."
+            )

@@ -1,4 +1,6 @@
-"""What may go into a vector database: names, ids, contents and metadata that every one of them can hold."""
+"""What may go into a vector database: names, ids, contents and metadata that every one of them can
+hold.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,16 @@ _SHOWN = 5
 
 def checked_name(name: Any) -> str:
     """The name of a collection; raises WrongArgument."""
-    if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise WrongArgument(f"{name!r} cannot be the name of a collection; use 1 to {_LONGEST_NAME} printable characters.")
+    if (
+        not isinstance(name, str)
+        or not name.strip()
+        or len(name) > _LONGEST_NAME
+        or not name.isprintable()
+    ):
+        raise WrongArgument(
+            f"{name!r} cannot be the name of a collection; use 1 to {_LONGEST_NAME} printable"
+            " characters."
+        )
     return name
 
 
@@ -31,16 +41,24 @@ def checked_id(doc: Any) -> str:
 
 
 def checked(doc: Any) -> Document:
-    """The document in its own copy, with texts that every database can hold; raises WrongArgument and WrongType."""
+    """The document in its own copy, with texts that every database can hold; raises WrongArgument
+    and WrongType.
+    """
     number = checked_id(doc)
     if doc.get("content") is None:
-        raise WrongArgument(f"The document content is required; it is missing in document {number!r}.")
+        raise WrongArgument(
+            f"The document content is required; it is missing in document {number!r}."
+        )
     if not isinstance(doc["content"], str):
-        raise WrongArgument(f"The content of document {number!r} must be a text, not {doc['content']!r:.120}.")
+        raise WrongArgument(
+            f"The content of document {number!r} must be a text, not {doc['content']!r:.120}."
+        )
     metadata = doc.get("metadata")
     if metadata is not None:
         if not isinstance(metadata, Mapping):
-            raise WrongArgument(f"The metadata of document {number!r} must be a dict, not {metadata!r:.120}.")
+            raise WrongArgument(
+                f"The metadata of document {number!r} must be a dict, not {metadata!r:.120}."
+            )
         for key, value in metadata.items():
             if not isinstance(key, str) or not key or not _storable(value):
                 raise WrongArgument(
@@ -48,7 +66,9 @@ def checked(doc: Any) -> Document:
                     "keys are texts, values are texts, booleans, 64-bit integers or finite numbers."
                 )
         metadata = {_utf8(key): _utf8(value) for key, value in metadata.items()}
-    return Document(id=number, content=_utf8(doc["content"]), metadata=metadata, embedding=doc.get("embedding"))
+    return Document(
+        id=number, content=_utf8(doc["content"]), metadata=metadata, embedding=doc.get("embedding")
+    )
 
 
 def _storable(value: Any) -> bool:
@@ -60,8 +80,14 @@ def _storable(value: Any) -> bool:
 
 
 def _utf8(value: Any) -> Any:
-    """Half surrogate pairs as `?` and NUL as the replacement character: not every database can hold them."""
-    return value.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd") if isinstance(value, str) else value
+    """Half surrogate pairs as `?` and NUL as the replacement character: not every database can hold
+    them.
+    """
+    return (
+        value.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
+        if isinstance(value, str)
+        else value
+    )
 
 
 def id_texts(ids: Any) -> list[str]:
@@ -82,4 +108,6 @@ def duplicates(docs: Sequence[Document]) -> str:
 
 def shown(ids: Sequence[str]) -> str:
     """The first ids, and how many more there are."""
-    return ", ".join(ids[:_SHOWN]) + (f" and {len(ids) - _SHOWN:,} more" if len(ids) > _SHOWN else "")
+    return ", ".join(ids[:_SHOWN]) + (
+        f" and {len(ids) - _SHOWN:,} more" if len(ids) > _SHOWN else ""
+    )

@@ -25,10 +25,12 @@ _EFFORT = 128
 
 
 class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
-    """A Chroma database: `client` (any client of Chroma), else a server at `host`, else the folder `path`, else in memory.
+    """A Chroma database: `client` (any client of Chroma), else a server at `host`, else the folder
+    `path`, else in memory.
 
-    All in-memory databases of a process are one, as Chroma has it. Keys of `metadata` other than `hnsw:space` are for Chroma
-    (`hnsw:M`, `hnsw:construction_ef`). Names of collections are 3 to 512 of the characters a-z, A-Z, 0-9, `.`, `_` and `-`.
+    All in-memory databases of a process are one, as Chroma has it. Keys of `metadata` other than
+    `hnsw:space` are for Chroma (`hnsw:M`, `hnsw:construction_ef`). Names of collections are 3 to
+    512 of the characters a-z, A-Z, 0-9, `.`, `_` and `-`.
     Raises ConfigError when chromadb is not installed, StoreError when no server answers.
     """
 
@@ -63,7 +65,9 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
 
         with _translated():
             try:
-                found: chromadb.Collection = self.client.get_collection(name, embedding_function=None)
+                found: chromadb.Collection = self.client.get_collection(
+                    name, embedding_function=None
+                )
             except NotFoundError:
                 return None
         return found
@@ -71,8 +75,8 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
     def _make(self, name: str) -> chromadb.Collection:
         if not _NAME.fullmatch(name):
             raise WrongArgument(
-                f"{name!r} cannot be the name of a collection in Chroma; use 3 to 512 of the characters a-z A-Z 0-9 . _ -, "
-                "a letter or digit at both ends."
+                f"{name!r} cannot be the name of a collection in Chroma; use 3 to 512 of the"
+                " characters a-z A-Z 0-9 . _ -, a letter or digit at both ends."
             )
         with _translated():
             made: chromadb.Collection = self.client.get_or_create_collection(
@@ -93,7 +97,10 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
         return len(found[0]) if found is not None and len(found) else None
 
     def _put(self, collection: chromadb.Collection, rows: Rows) -> None:
-        before = {str(doc["id"]): doc.get("metadata") or {} for doc in self._take(collection, rows.ids, vectors=False)}
+        before = {
+            str(doc["id"]): doc.get("metadata") or {}
+            for doc in self._take(collection, rows.ids, vectors=False)
+        }
         # Chroma adds new entries to old ones; those that are not to stay must be None.
         entries: list[Any] = [
             {**dict.fromkeys(before.get(one, {})), **(new or {})} or None
@@ -102,10 +109,15 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
         for part in self._batches(len(rows.ids)):
             with _translated():
                 collection.upsert(
-                    rows.ids[part], embeddings=rows.vectors[part], metadatas=entries[part], documents=rows.contents[part]
+                    rows.ids[part],
+                    embeddings=rows.vectors[part],
+                    metadatas=entries[part],
+                    documents=rows.contents[part],
                 )
 
-    def _take(self, collection: chromadb.Collection, ids: list[str] | None, vectors: bool) -> list[Document]:
+    def _take(
+        self, collection: chromadb.Collection, ids: list[str] | None, vectors: bool
+    ) -> list[Document]:
         parts = [None] if ids is None else [ids[part] for part in self._batches(len(ids))]
         found: list[Document] = []
         for part in parts:
@@ -120,7 +132,12 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
                 collection.delete(ids[part])
 
     def _near(
-        self, collection: chromadb.Collection, vector: np.ndarray, n: int, filters: Filters, vectors: bool
+        self,
+        collection: chromadb.Collection,
+        vector: np.ndarray,
+        n: int,
+        filters: Filters,
+        vectors: bool,
     ) -> list[tuple[Document, float]]:
         with _translated():
             got: Any = collection.query(
@@ -131,9 +148,14 @@ class ChromaVectorDB(CheckedVectorDB["chromadb.Collection"]):
                 include=[*_included(vectors), "distances"],
             )
         vectors_found = got["embeddings"][0] if vectors else None
-        documents = _documents(got["ids"][0], got["documents"][0], got["metadatas"][0], vectors_found)
+        documents = _documents(
+            got["ids"][0], got["documents"][0], got["metadatas"][0], vectors_found
+        )
         floor = -float("inf") if self._metric(collection) == "ip" else 0.0
-        return [(document, max(floor, distance)) for document, distance in zip(documents, got["distances"][0], strict=True)]
+        return [
+            (document, max(floor, distance))
+            for document, distance in zip(documents, got["distances"][0], strict=True)
+        ]
 
     def _batches(self, count: int) -> list[slice]:
         size = self.client.get_max_batch_size()
@@ -144,9 +166,13 @@ def _included(vectors: bool) -> Include:
     return ["documents", "metadatas", "embeddings"] if vectors else ["documents", "metadatas"]
 
 
-def _documents(ids: list[str], contents: list[str | None], metadatas: list[Any], vectors: Any) -> list[Document]:
+def _documents(
+    ids: list[str], contents: list[str | None], metadatas: list[Any], vectors: Any
+) -> list[Document]:
     return [
-        as_document(number, contents[row] or "", metadatas[row], None if vectors is None else vectors[row])
+        as_document(
+            number, contents[row] or "", metadatas[row], None if vectors is None else vectors[row]
+        )
         for row, number in enumerate(ids)
     ]
 
@@ -156,19 +182,30 @@ def _client(path: str | None, host: str | None, port: int) -> ClientAPI:
         import chromadb
         from chromadb.config import Settings
     except ImportError as error:
-        raise ConfigError("Chroma is not installed; run `pip install chromadb`, or use the vector database duckdb.") from error
+        raise ConfigError(
+            "Chroma is not installed; run `pip install chromadb`, or use the vector database"
+            " duckdb."
+        ) from error
     settings = Settings(anonymized_telemetry=False)
     with _translated():
         if host:
             try:
                 return chromadb.HttpClient(host, port, settings=settings)
             except ValueError as error:
-                raise StoreError(f"No Chroma server answers at {host}:{port} ({error}); start it with `chroma run`.") from error
+                raise StoreError(
+                    f"No Chroma server answers at {host}:{port} ({error}); start it with `chroma"
+                    " run`."
+                ) from error
         try:
-            return chromadb.PersistentClient(path, settings=settings) if path else chromadb.EphemeralClient(settings)
+            return (
+                chromadb.PersistentClient(path, settings=settings)
+                if path
+                else chromadb.EphemeralClient(settings)
+            )
         except ValueError as error:
             raise ConfigError(
-                f"Chroma cannot open {path or 'its memory'} ({error}); give the client in use as client=."
+                f"Chroma cannot open {path or 'its memory'} ({error}); give the client in use as"
+                " client=."
             ) from error
 
 
@@ -183,6 +220,8 @@ def _translated() -> Iterator[None]:
     except (InvalidArgumentError, InvalidDimensionException) as error:
         raise WrongArgument(f"Chroma refuses this: {error}.") from error
     except httpx.TransportError as error:
-        raise StoreError(f"The Chroma server does not answer ({error}); check that it runs.") from error
+        raise StoreError(
+            f"The Chroma server does not answer ({error}); check that it runs."
+        ) from error
     except ChromaError as error:
         raise StoreError(f"Chroma failed: {error}.") from error

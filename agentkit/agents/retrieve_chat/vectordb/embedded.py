@@ -1,4 +1,6 @@
-"""Our own vector database, the default: documents and vectors in one DuckDB file or in memory, no server, nothing to install."""
+"""Our own vector database, the default: documents and vectors in one DuckDB file or in memory, no
+server, nothing to install.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from agentkit.agents.retrieve_chat.vectordb.base import Document, EmbeddingFunct
 from agentkit.agents.retrieve_chat.vectordb.checked import CheckedVectorDB, Rows
 from agentkit.agents.retrieve_chat.vectordb.filters import Filters
 from agentkit.agents.retrieve_chat.vectordb.neighbours import Neighbours
-from agentkit.agents.retrieve_chat.vectordb.tables import DUCKDB, EVERYTHING, Collection, Tables, with_ids, with_numbers
+from agentkit.agents.retrieve_chat.vectordb.tables import (
+    DUCKDB,
+    EVERYTHING,
+    Collection,
+    Tables,
+    with_ids,
+    with_numbers,
+)
 from agentkit.database import Database
 from agentkit.errors import StoreError
 from agentkit.retrieval.index.graph import Metric
@@ -22,9 +31,11 @@ if TYPE_CHECKING:
 
 
 class DuckDBVectorDB(CheckedVectorDB[Collection]):
-    """A vector database in the file `path`, or in memory when it is None; for all threads of one process at a time.
+    """A vector database in the file `path`, or in memory when it is None; for all threads of one
+    process at a time.
 
-    What was written is durable when the call returns, a restart and `kill -9` included. The indexes beside the file (`.indexes`)
+    What was written is durable when the call returns, a restart and `kill -9` included. The indexes
+    beside the file (`.indexes`)
     are caches: they catch up with the file, and are built anew when they are missing or damaged.
     """
 
@@ -49,7 +60,9 @@ class DuckDBVectorDB(CheckedVectorDB[Collection]):
     @property
     def _at(self) -> _Opened:
         if self._opened is None:
-            raise StoreError("This vector database is closed; open it again with DuckDBVectorDB(path=...).")
+            raise StoreError(
+                "This vector database is closed; open it again with DuckDBVectorDB(path=...)."
+            )
         return self._opened
 
     def _find(self, name: str) -> Collection | None:
@@ -72,7 +85,11 @@ class DuckDBVectorDB(CheckedVectorDB[Collection]):
         self._at.tables.put(collection, rows)
 
     def _take(self, collection: Collection, ids: list[str] | None, vectors: bool) -> list[Document]:
-        return list(self._at.tables.documents(collection, EVERYTHING if ids is None else with_ids(ids), vectors).values())
+        return list(
+            self._at.tables.documents(
+                collection, EVERYTHING if ids is None else with_ids(ids), vectors
+            ).values()
+        )
 
     def _delete(self, collection: Collection, ids: list[str]) -> None:
         self._at.tables.remove(collection, ids)
@@ -115,7 +132,9 @@ class _Opened:
         """The index of the collection."""
         with self._turn:
             if collection.id not in self._indexes:
-                self._indexes[collection.id] = Neighbours(collection, dimension, self._folder(collection))
+                self._indexes[collection.id] = Neighbours(
+                    collection, dimension, self._folder(collection)
+                )
             return self._indexes[collection.id]
 
     def forget(self, collection: Collection) -> None:
@@ -138,4 +157,8 @@ class _Opened:
                     del self._all[self._path]
 
     def _folder(self, collection: Collection) -> Path | None:
-        return self._path.with_name(self._path.name + ".indexes") / collection.id if self._path else None
+        return (
+            self._path.with_name(self._path.name + ".indexes") / collection.id
+            if self._path
+            else None
+        )

@@ -22,20 +22,29 @@ class VectorDBFactory:
     def create_vector_db(db_type: str, **kwargs: Any) -> VectorDB:
         """The vector database of that kind; the rest is for its class.
 
-        Raises WrongArgument (a ValueError), WrongType for keys that the class does not take, and ConfigError.
+        Raises WrongArgument (a ValueError), WrongType for keys that the class does not take, and
+        ConfigError.
         """
         kind = _KINDS.get(str(db_type).lower())
         if kind is None:
             known = VectorDBFactory.PREDEFINED_VECTOR_DB
-            raise WrongArgument(f"Unsupported vector database type: {db_type}. Valid types are {known}.")
+            raise WrongArgument(
+                f"Unsupported vector database type: {db_type}. Valid types are {known}."
+            )
         known_keys = inspect.signature(kind).parameters
         if unknown := [key for key in kwargs if key not in known_keys]:
             takes = ", ".join(known_keys)
-            raise WrongType(f"A vector database of type {db_type!r} takes no {unknown[0]!r} (db_config); it takes {takes}.")
+            raise WrongType(
+                f"A vector database of type {db_type!r} takes no {unknown[0]!r} (db_config); it"
+                f" takes {takes}."
+            )
         return kind(**kwargs)
 
 
 _KINDS: dict[str, Callable[..., VectorDB]] = {
-    "duckdb": DuckDBVectorDB, "chroma": ChromaVectorDB, "chromadb": ChromaVectorDB, "pgvector": PGVectorDB,
+    "duckdb": DuckDBVectorDB,
+    "chroma": ChromaVectorDB,
+    "chromadb": ChromaVectorDB,
+    "pgvector": PGVectorDB,
     "pgvectordb": PGVectorDB,
-}  # fmt: skip
+}

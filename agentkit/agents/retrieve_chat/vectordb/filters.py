@@ -1,10 +1,11 @@
-"""Filters in Chroma's language: `where` looks at metadata, `where_document` at the content. Checked once, compiled to SQL.
+"""Filters in Chroma's language: `where` looks at metadata, `where_document` at the content. Checked
+once, compiled to SQL.
 
     {"page": 3}   {"page": {"$gte": 3}}   {"$and": [{"lang": "de"}, {"page": {"$in": [1, 2]}}]}
     {"$contains": "exact text"}   {"$or": [{"$contains": "a"}, {"$not_contains": "b"}]}
 
-`$eq $ne $gt $gte $lt $lte $in $nin $and $or`; `$contains $not_contains $and $or`. `$ne` and `$nin` hold where the key is missing
-too. Texts are compared exactly, case included; numbers as numbers.
+`$eq $ne $gt $gte $lt $lte $in $nin $and $or`; `$contains $not_contains $and $or`. `$ne` and `$nin`
+hold where the key is missing too. Texts are compared exactly, case included; numbers as numbers.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class Filters:
 
     @staticmethod
     def checked(where: Any, where_document: Any) -> Filters:
-        """The filters; raises WrongArgument when they are malformed. Empty ones let everything through."""
+        """The filters; raises WrongArgument when they are malformed. Empty ones let everything
+        through.
+        """
         if where:
             _check("where", where, _check_comparison)
         if where_document:
@@ -47,7 +50,9 @@ class Dialect:
     contains: str
     """Whether the content contains the value."""
     text: str
-    """The text under a key, null when there is none; two marks for the key. So are `number` and `boolean`."""
+    """The text under a key, null when there is none; two marks for the key. So are `number` and
+    `boolean`.
+    """
     number: str
     boolean: str
     key: Callable[[str], str] = str
@@ -64,36 +69,61 @@ class Dialect:
 
     def _tree(self, node: Mapping[str, Any], leaf: Callable[[str, Any], Condition]) -> Condition:
         (key, value), *_ = node.items()
-        return _joined([self._tree(one, leaf) for one in value], _JOINS[key]) if key in _JOINS else leaf(key, value)
+        return (
+            _joined([self._tree(one, leaf) for one in value], _JOINS[key])
+            if key in _JOINS
+            else leaf(key, value)
+        )
 
     def _content(self, operator: str, value: str) -> Condition:
         return f"{'' if operator == '$contains' else 'not '}{self.contains}", [value]
 
     def _comparison(self, key: str, value: Any) -> Condition:
-        operator, operand = next(iter(value.items())) if isinstance(value, Mapping) else ("$eq", value)
+        operator, operand = (
+            next(iter(value.items())) if isinstance(value, Mapping) else ("$eq", value)
+        )
         several = operand if operator in ("$in", "$nin") else [operand]
-        found = _joined([self._leaf(key, _ORDER.get(operator, "="), one) for one in several], " or ")
+        found = _joined(
+            [self._leaf(key, _ORDER.get(operator, "="), one) for one in several], " or "
+        )
         negated = "not " if operator in ("$ne", "$nin") else ""
         return f"{negated}coalesce({found[0]}, false)", found[1]
 
     def _leaf(self, key: str, operator: str, operand: Any) -> Condition:
-        kind = self.boolean if isinstance(operand, bool) else self.text if isinstance(operand, str) else self.number
+        kind = (
+            self.boolean
+            if isinstance(operand, bool)
+            else self.text
+            if isinstance(operand, str)
+            else self.number
+        )
         value = float(operand) if kind == self.number else operand
         return f"{kind} {operator} {self.mark}", [self.key(key), self.key(key), value]
 
 
 def _joined(parts: list[Condition], by: str) -> Condition:
-    return f"({by.join(sql for sql, _ in parts)})", [value for _, values in parts for value in values]
+    return f"({by.join(sql for sql, _ in parts)})", [
+        value for _, values in parts for value in values
+    ]
 
 
 def _check(name: str, node: Any, check_leaf: Callable[[str, str, Any], None]) -> None:
-    if not isinstance(node, Mapping) or len(node) != 1 or not all(isinstance(key, str) for key in node):
-        raise WrongArgument(f"{name} must be a dict with one key on each level, not {node!r}; join several with $and.")
+    if (
+        not isinstance(node, Mapping)
+        or len(node) != 1
+        or not all(isinstance(key, str) for key in node)
+    ):
+        raise WrongArgument(
+            f"{name} must be a dict with one key on each level, not {node!r}; join several with"
+            " $and."
+        )
     (key, value), *_ = node.items()
     if key not in _JOINS:
         return check_leaf(name, key, value)
     if not isinstance(value, list) or len(value) < 2:
-        raise WrongArgument(f"{name}: {key} needs a list of at least two conditions, not {value!r}.")
+        raise WrongArgument(
+            f"{name}: {key} needs a list of at least two conditions, not {value!r}."
+        )
     for one in value:
         _check(name, one, check_leaf)
     return None
@@ -110,10 +140,15 @@ def _check_comparison(name: str, key: str, value: Any) -> None:
     if not isinstance(value, Mapping):
         value = {"$eq": value}
     if key.startswith("$") or len(value) != 1:
-        raise WrongArgument(f"{name} must compare one key by one operator on each level, not {key!r}: {dict(value)!r}.")
+        raise WrongArgument(
+            f"{name} must compare one key by one operator on each level, not {key!r}:"
+            f" {dict(value)!r}."
+        )
     (operator, operand), *_ = value.items()
     if operator not in _OPERANDS:
-        raise WrongArgument(f"{name} knows {', '.join(_OPERANDS)}, $and and $or, not {operator!r} (for {key!r}).")
+        raise WrongArgument(
+            f"{name} knows {', '.join(_OPERANDS)}, $and and $or, not {operator!r} (for {key!r})."
+        )
     if not _OPERANDS[operator](operand):
         raise WrongArgument(f"{name}: {operator} cannot compare {key!r} with {operand!r}.")
 
@@ -127,9 +162,18 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _is_list(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and _is_scalar(value[0]) and len({type(one) for one in value}) == 1
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and _is_scalar(value[0])
+        and len({type(one) for one in value}) == 1
+    )
 
 
 _OPERANDS: dict[str, Callable[[Any], bool]] = {
-    "$eq": _is_scalar, "$ne": _is_scalar, "$in": _is_list, "$nin": _is_list, **dict.fromkeys(_ORDER, _is_number),
-}  # fmt: skip
+    "$eq": _is_scalar,
+    "$ne": _is_scalar,
+    "$in": _is_list,
+    "$nin": _is_list,
+    **dict.fromkeys(_ORDER, _is_number),
+}

@@ -1,4 +1,6 @@
-"""The nearest documents of one collection of the embedded database, among all or among those that pass a filter."""
+"""The nearest documents of one collection of the embedded database, among all or among those that
+pass a filter.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ Near = dict[int, float]
 
 @dataclass(frozen=True, slots=True)
 class _CollectionChanges:
-    """The changes to the documents of a collection; vectors that are compared by their angle get the length 1."""
+    """The changes to the documents of a collection; vectors that are compared by their angle get
+    the length 1.
+    """
 
     collection: Collection
 
@@ -45,18 +49,34 @@ class _CollectionChanges:
 
 
 class Neighbours:
-    """Follows the table of documents; share it between threads. Files in `folder` (None: in memory only) are a cache."""
+    """Follows the table of documents; share it between threads. Files in `folder` (None: in memory
+    only) are a cache.
+    """
 
-    def __init__(self, collection: Collection, dimension: int, folder: Path | None, exact_below: int = EXACT_BELOW) -> None:
+    def __init__(
+        self,
+        collection: Collection,
+        dimension: int,
+        folder: Path | None,
+        exact_below: int = EXACT_BELOW,
+    ) -> None:
         self.collection = collection
-        self._index = VectorIndex(_CollectionChanges(collection), dimension, collection.metric, folder, exact_below)
+        self._index = VectorIndex(
+            _CollectionChanges(collection), dimension, collection.metric, folder, exact_below
+        )
 
     def nearest(self, vector: np.ndarray, k: int, condition: Condition = EVERYTHING) -> Near:
-        """The at most `k` documents nearest to the vector (dimension), of those that fulfil the condition."""
+        """The at most `k` documents nearest to the vector (dimension), of those that fulfil the
+        condition.
+        """
         self._index.refresh()
         if self._index.is_far:
             self.save()
-        allowed = None if condition == EVERYTHING else self.collection.tables.numbers(self.collection, condition)
+        allowed = (
+            None
+            if condition == EVERYTHING
+            else self.collection.tables.numbers(self.collection, condition)
+        )
         query = _unit(vector[None])[0] if self.collection.metric == "cosine" else vector
         numbers, distances = self._index.search(query, k, allowed)
         return dict(zip(numbers.tolist(), distances.tolist(), strict=True))
@@ -71,11 +91,17 @@ class Neighbours:
         try:
             self.collection.tables.forget_removed(self.collection, self._index.saved)
         except StoreError as error:  # a full disk: they are only in the way
-            log.warning("Notes of removed documents of collection %r stay in the database: %s", self.collection.name, error)
+            log.warning(
+                "Notes of removed documents of collection %r stay in the database: %s",
+                self.collection.name,
+                error,
+            )
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:
     import numpy as np
 
-    unit: np.ndarray = (vectors / np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)).astype(np.float32)
+    unit: np.ndarray = (
+        vectors / np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+    ).astype(np.float32)
     return unit

@@ -1,6 +1,8 @@
-"""PostgreSQL with pgvector as vector database; an extra: `pip install "psycopg[binary]" pgvector`, on the server `vector` >= 0.7.
+"""PostgreSQL with pgvector as vector database; an extra: `pip install "psycopg[binary]" pgvector`,
+on the server `vector` >= 0.7.
 
-Each collection is a table of its own, `agentkit_vectors_N`, listed in `agentkit_vector_collections`.
+Each collection is a table of its own, `agentkit_vectors_N`, listed in
+`agentkit_vector_collections`.
 """
 
 from __future__ import annotations
@@ -57,10 +59,12 @@ class Collection:
 
 
 class PGVectorDB(CheckedVectorDB[Collection]):
-    """A PostgreSQL database: `conn` (a psycopg connection), `connection_string`, or host, port, dbname, username and password.
+    """A PostgreSQL database: `conn` (a psycopg connection), `connection_string`, or host, port,
+    dbname, username and password.
 
-    `connect_timeout` is in seconds. Collections of up to 5,000 documents and searches with filters are exact; larger ones get an
-    HNSW index. Raises ConfigError when a package or the extension `vector` is missing, StoreError when the server cannot be used.
+    `connect_timeout` is in seconds. Collections of up to 5,000 documents and searches with filters
+    are exact; larger ones get an HNSW index. Raises ConfigError when a package or the extension
+    `vector` is missing, StoreError when the server cannot be used.
     """
 
     type = "pgvector"
@@ -82,7 +86,13 @@ class PGVectorDB(CheckedVectorDB[Collection]):
         super().__init__(embedding_function, metadata)
         self._lock = threading.RLock()
         self._owned = conn is None
-        parts = {"host": host, "port": port, "dbname": dbname, "user": username, "password": password}
+        parts = {
+            "host": host,
+            "port": port,
+            "dbname": dbname,
+            "user": username,
+            "password": password,
+        }
         given = {name: value for name, value in parts.items() if value is not None}
         self._where: dict[str, Any] = {**given, "connect_timeout": connect_timeout or 0}
         self._address = connection_string or ""
@@ -99,7 +109,8 @@ class PGVectorDB(CheckedVectorDB[Collection]):
         from psycopg.rows import dict_row
 
         with self._transaction(), self.conn.cursor(row_factory=dict_row) as cursor:
-            # Not prepared: a plan that is kept would not see whether an index may be used this time.
+            # Not prepared: a plan that is kept would not see whether an index may be used this
+            # time.
             return cursor.execute(sql, values, prepare=False).fetchall()
 
     def _find(self, name: str) -> Collection | None:
@@ -112,7 +123,8 @@ class PGVectorDB(CheckedVectorDB[Collection]):
             found = self._find(name)
             if found is None:
                 self._execute(
-                    "insert into agentkit_vector_collections (name, metric) values (%s, %s)", [name, self.metadata["hnsw:space"]]
+                    "insert into agentkit_vector_collections (name, metric) values (%s, %s)",
+                    [name, self.metadata["hnsw:space"]],
                 )
                 found = self._find(name)
                 assert found is not None  # it was written a moment ago
@@ -122,7 +134,9 @@ class PGVectorDB(CheckedVectorDB[Collection]):
     def _drop(self, collection: Collection) -> None:
         with self._transaction():
             self._execute(f"drop table if exists {collection.table}")
-            self._execute("delete from agentkit_vector_collections where number = %s", [collection.number])
+            self._execute(
+                "delete from agentkit_vector_collections where number = %s", [collection.number]
+            )
 
     def _metric(self, collection: Collection) -> Metric:
         return collection.metric
@@ -138,15 +152,19 @@ class PGVectorDB(CheckedVectorDB[Collection]):
             self._fix_dimension(collection, rows.vectors.shape[1])
             with self.conn.cursor() as cursor:
                 cursor.executemany(
-                    f"""insert into {collection.table} (id, content, metadata, embedding) values (%s, %s, %s, %s) on conflict (id)
-                    do update set content = excluded.content, metadata = excluded.metadata, embedding = excluded.embedding""",
+                    f"""insert into {collection.table} (id, content, metadata, embedding)
+                    values (%s, %s, %s, %s) on conflict (id)
+                    do update set content = excluded.content, metadata = excluded.metadata,
+                    embedding = excluded.embedding""",
                     list(zip(rows.ids, rows.contents, metadatas, rows.vectors, strict=True)),
                 )
             self._index(collection, rows.vectors.shape[1])
 
     def _take(self, collection: Collection, ids: list[str] | None, vectors: bool) -> list[Document]:
         condition: Condition = ("true", []) if ids is None else ("id = any(%s)", [ids])
-        found = self.rows(f"select {_columns(vectors)} from {collection.table} where {condition[0]}", condition[1])
+        found = self.rows(
+            f"select {_columns(vectors)} from {collection.table} where {condition[0]}", condition[1]
+        )
         return [_document(row) for row in found]
 
     def _delete(self, collection: Collection, ids: list[str]) -> None:
@@ -159,14 +177,17 @@ class PGVectorDB(CheckedVectorDB[Collection]):
         operator = _OPERATORS[collection.metric][0]
         condition, values = POSTGRES.condition(filters)
         with self._transaction():
-            # An index looks at so many candidates only; what a filter leaves, or many results, is found by comparing with all.
+            # An index looks at so many candidates only; what a filter leaves, or many results, is
+            # found by comparing with all.
             exact = condition != "true" or 2 * n > _MOST_EFFORT
             self._execute(
-                "select set_config('enable_indexscan', %s, true), set_config('hnsw.ef_search', %s, true)",
+                "select set_config('enable_indexscan', %s, true), set_config('hnsw.ef_search', %s,"
+                " true)",
                 ["off" if exact else "on", str(min(_MOST_EFFORT, max(_EFFORT, 2 * n)))],
             )
             found = self.rows(
-                f"""select {_columns(vectors)}, embedding {operator} %s as distance from {collection.table}
+                f"""select {_columns(vectors)}, embedding {operator} %s as distance
+                from {collection.table}
                 where {condition} order by embedding {operator} %s limit %s""",
                 [vector, *values, vector, n],
             )
@@ -182,7 +203,10 @@ class PGVectorDB(CheckedVectorDB[Collection]):
         try:
             return psycopg.connect(self._address, autocommit=True, **self._where)
         except psycopg.Error as error:
-            raise StoreError(f"PostgreSQL cannot be reached ({str(error).strip()}); check address, user and password.") from error
+            raise StoreError(
+                f"PostgreSQL cannot be reached ({str(error).strip()}); check address, user and"
+                " password."
+            ) from error
 
     def _set_up(self) -> None:
         import psycopg
@@ -194,8 +218,9 @@ class PGVectorDB(CheckedVectorDB[Collection]):
                     self._execute("create extension vector")
             except psycopg.Error as error:
                 raise ConfigError(
-                    f"PostgreSQL's extension vector is missing and cannot be made ({str(error).strip()}); "
-                    "install pgvector on the server and run `create extension vector` as its administrator."
+                    "PostgreSQL's extension vector is missing and cannot be made"
+                    f" ({str(error).strip()}); install pgvector on the server and run `create"
+                    " extension vector` as its administrator."
                 ) from error
             self._execute(_COLLECTIONS)
             self._register()
@@ -209,7 +234,9 @@ class PGVectorDB(CheckedVectorDB[Collection]):
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """All of the block or nothing; nested blocks join the outer one. A lost connection is made anew."""
+        """All of the block or nothing; nested blocks join the outer one. A lost connection is made
+        anew.
+        """
         import psycopg
 
         with self._lock:
@@ -227,18 +254,28 @@ class PGVectorDB(CheckedVectorDB[Collection]):
 
     def _fix_dimension(self, collection: Collection, dimension: int) -> None:
         """At the first documents, note the dimension and let the table hold only such vectors."""
-        sql = "update agentkit_vector_collections set dimension = %s where number = %s and dimension is null returning number"
+        sql = (
+            "update agentkit_vector_collections set dimension = %s where number = %s and dimension"
+            " is null returning number"
+        )
         if self.rows(sql, [dimension, collection.number]):
-            self._execute(f"alter table {collection.table} alter column embedding type vector({dimension})")
+            self._execute(
+                f"alter table {collection.table} alter column embedding type vector({dimension})"
+            )
 
     def _index(self, collection: Collection, dimension: int) -> None:
         """Make the index once there are many documents."""
-        many = f"select count(*) as n from (select 1 from {collection.table} limit {EXACT_BELOW + 1}) as first"
+        many = (
+            f"select count(*) as n from (select 1 from {collection.table} limit {EXACT_BELOW + 1})"
+            " as first"
+        )
         if dimension <= _MOST_INDEXED and self.rows(many)[0]["n"] > EXACT_BELOW:
             operators = _OPERATORS[collection.metric][1]
             name = f"{collection.table}_near"
             if not self.rows("select to_regclass(%s) as found", [name])[0]["found"]:
-                self._execute(f"create index {name} on {collection.table} using hnsw (embedding {operators})")
+                self._execute(
+                    f"create index {name} on {collection.table} using hnsw (embedding {operators})"
+                )
 
 
 def _columns(vectors: bool) -> str:
@@ -247,7 +284,9 @@ def _columns(vectors: bool) -> str:
 
 def _document(row: Mapping[str, Any]) -> Document:
     vector = row.get("embedding")
-    return as_document(row["id"], row["content"], row["metadata"], None if vector is None else vector.to_numpy())
+    return as_document(
+        row["id"], row["content"], row["metadata"], None if vector is None else vector.to_numpy()
+    )
 
 
 def _distance(given: float, metric: Metric) -> float:
@@ -270,5 +309,9 @@ POSTGRES = Dialect(
 )
 _INSTALL = 'run `pip install "psycopg[binary]" pgvector`, or use the vector database duckdb.'
 _COLLECTIONS = """create table if not exists agentkit_vector_collections (
-    number bigint generated always as identity primary key, name text not null unique, metric text not null, dimension integer)"""
-_DOCUMENTS = "create table {} (id text primary key, content text not null, metadata jsonb, embedding vector not null)"
+    number bigint generated always as identity primary key, name text not null unique,
+    metric text not null, dimension integer)"""
+_DOCUMENTS = (
+    "create table {} (id text primary key, content text not null, metadata jsonb, embedding vector"
+    " not null)"
+)

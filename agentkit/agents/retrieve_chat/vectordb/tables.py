@@ -1,7 +1,8 @@
 """The tables of the embedded vector database; the only SQL of it.
 
-A document's number is also the number of the change that wrote it, from one sequence with the removals: what has seen all changes
-up to a number catches up with those that are greater. Writes take turns, so the numbers become visible in their order.
+A document's number is also the number of the change that wrote it, from one sequence with the
+removals: what has seen all changes up to a number catches up with those that are greater. Writes
+take turns, so the numbers become visible in their order.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class Tables:
 
     def collection(self, name: str) -> Collection | None:
         """The collection of that name."""
-        row = self.database.row("select id, name, metric, dimension from vector_collections where name = ?", [name])
+        row = self.database.row(
+            "select id, name, metric, dimension from vector_collections where name = ?", [name]
+        )
         return Collection(**row, tables=self) if row else None
 
     def add_collection(self, name: str, metric: Metric) -> Collection:
@@ -58,19 +61,27 @@ class Tables:
             found = self.collection(name)
             if found is None:
                 found = Collection(new_id(), name, metric, None, self)
-                self.database.insert("vector_collections", {"id": found.id, "name": name, "metric": metric})
+                self.database.insert(
+                    "vector_collections", {"id": found.id, "name": name, "metric": metric}
+                )
         return found
 
     def drop_collection(self, collection: Collection) -> None:
         """Remove it with all in it."""
         with self.database.transaction():
             for table in ("vector_documents", "vector_removals"):
-                self.database.execute(f"delete from {table} where collection_id = ?", [collection.id])
+                self.database.execute(
+                    f"delete from {table} where collection_id = ?", [collection.id]
+                )
             self.database.execute("delete from vector_collections where id = ?", [collection.id])
 
     def count(self, collection: Collection) -> int:
         """How many documents there are."""
-        return int(self.database.value("select count(*) from vector_documents where collection_id = ?", [collection.id]))
+        return int(
+            self.database.value(
+                "select count(*) from vector_documents where collection_id = ?", [collection.id]
+            )
+        )
 
     def put(self, collection: Collection, rows: Rows) -> None:
         """Write documents in place of those of the same ids, in one transaction."""
@@ -80,18 +91,25 @@ class Tables:
         count, dimension = rows.vectors.shape
         with self.database.transaction():
             self._remove(collection, rows.ids)
-            numbers = self.database.rows("select nextval('vector_changes') as number from range(?)", [count])
+            numbers = self.database.rows(
+                "select nextval('vector_changes') as number from range(?)", [count]
+            )
             starts = np.arange(count + 1, dtype=np.int32) * dimension
             columns: dict[str, Any] = {
                 "number": sorted(row["number"] for row in numbers),
                 "collection_id": [collection.id] * count,
                 "id": rows.ids,
                 "content": rows.contents,
-                "metadata": pyarrow.array([json.dumps(one) if one else None for one in rows.metadatas], pyarrow.string()),
+                "metadata": pyarrow.array(
+                    [json.dumps(one) if one else None for one in rows.metadatas], pyarrow.string()
+                ),
                 "embedding": pyarrow.ListArray.from_arrays(starts, rows.vectors.ravel()),
             }
             self.database.insert_arrow("vector_documents", pyarrow.table(columns))
-            sql = "update vector_collections set dimension = ?, change = currval('vector_changes') where id = ?"
+            sql = (
+                "update vector_collections set dimension = ?, change = currval('vector_changes')"
+                " where id = ?"
+            )
             self.database.execute(sql, [dimension, collection.id])
 
     def remove(self, collection: Collection, ids: Sequence[str]) -> None:
@@ -101,24 +119,37 @@ class Tables:
             self._remove(collection, ids)
             self.database.execute(sql, [collection.id])
 
-    def documents(self, collection: Collection, condition: Condition, vectors: bool) -> dict[int, Document]:
+    def documents(
+        self, collection: Collection, condition: Condition, vectors: bool
+    ) -> dict[int, Document]:
         """The documents that fulfil the condition, by number; with their vectors if wanted."""
         rows = self.database.rows(
-            f"""select number, id, content, metadata {", embedding" if vectors else ""} from vector_documents
+            f"""select number, id, content, metadata {", embedding" if vectors else ""}
+            from vector_documents
             where collection_id = ? and {condition[0]}""",
             [collection.id, *condition[1]],
         )
         return {
-            row["number"]: as_document(row["id"], row["content"], json.loads(row["metadata"] or "null"), row.get("embedding"))
+            row["number"]: as_document(
+                row["id"],
+                row["content"],
+                json.loads(row["metadata"] or "null"),
+                row.get("embedding"),
+            )
             for row in rows
         }
 
-    def vectors(self, collection: Collection, condition: Condition, limit: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers (n), rising, and vectors (n, dimension) of the documents that fulfil the condition."""
+    def vectors(
+        self, collection: Collection, condition: Condition, limit: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers (n), rising, and vectors (n, dimension) of the documents that fulfil the
+        condition.
+        """
         import numpy as np
 
         found = self.database.arrow(
-            f"""select number, embedding from vector_documents where collection_id = ? and {condition[0]}
+            f"""select number, embedding from vector_documents where collection_id = ?
+            and {condition[0]}
             order by number {"" if limit is None else f"limit {limit}"}""",
             [collection.id, *condition[1]],
         )
@@ -130,17 +161,33 @@ class Tables:
         """Numbers, rising, of the documents that fulfil the condition."""
         import numpy as np
 
-        sql = f"select number from vector_documents where collection_id = ? and {condition[0]} order by number"
-        found: np.ndarray = self.database.arrow(sql, [collection.id, *condition[1]]).column("number").to_numpy().astype(np.int64)
+        sql = (
+            f"select number from vector_documents where collection_id = ? and {condition[0]} order"
+            " by number"
+        )
+        found: np.ndarray = (
+            self.database.arrow(sql, [collection.id, *condition[1]])
+            .column("number")
+            .to_numpy()
+            .astype(np.int64)
+        )
         return found
 
     def last_change(self, collection: Collection) -> int:
         """The number of the last change to its documents."""
-        return int(self.database.value("select change from vector_collections where id = ?", [collection.id]) or 0)
+        return int(
+            self.database.value(
+                "select change from vector_collections where id = ?", [collection.id]
+            )
+            or 0
+        )
 
     def removed(self, collection: Collection, after: int, until: int) -> list[int]:
         """Numbers of the documents removed after one change and until another."""
-        sql = "select number from vector_removals where collection_id = ? and change > ? and change <= ?"
+        sql = (
+            "select number from vector_removals where collection_id = ? and change > ? and change"
+            " <= ?"
+        )
         return [row["number"] for row in self.database.rows(sql, [collection.id, after, until])]
 
     def forget_removed(self, collection: Collection, until: int) -> None:
@@ -153,7 +200,8 @@ class Tables:
         condition, values = with_ids(ids)
         chosen = f"from vector_documents where collection_id = ? and {condition}"
         self.database.execute(
-            f"insert into vector_removals select nextval('vector_changes'), collection_id, number {chosen}",
+            "insert into vector_removals select nextval('vector_changes'), collection_id, number"
+            f" {chosen}",
             [collection.id, *values],
         )
         self.database.execute(f"delete {chosen}", [collection.id, *values])
@@ -161,7 +209,9 @@ class Tables:
 
 def with_ids(ids: Sequence[str]) -> Condition:
     """The documents of these ids."""
-    return "id in (select unnest(?::varchar[]))", [list(ids)]  # one value: a plan with thousands of marks is slow to prepare
+    return "id in (select unnest(?::varchar[]))", [
+        list(ids)
+    ]  # one value: a plan with thousands of marks is slow to prepare
 
 
 def with_numbers(numbers: Sequence[int]) -> Condition:
@@ -170,7 +220,9 @@ def with_numbers(numbers: Sequence[int]) -> Condition:
 
 
 def create_tables(database: Database) -> None:
-    """Version 1. No unique constraints: the one writer checks, and DuckDB would keep each such index in memory."""
+    """Version 1. No unique constraints: the one writer checks, and DuckDB would keep each such
+    index in memory.
+    """
     for statement in _TABLES:
         database.execute(statement)
 
@@ -180,7 +232,10 @@ def _pointer(key: str) -> str:
 
 
 def _typed(names: str, cast: str) -> str:
-    return f"case when json_type(metadata, ?) in ({names}) then json_extract_string(metadata, ?)::{cast} end"
+    return (
+        f"case when json_type(metadata, ?) in ({names}) then json_extract_string(metadata,"
+        f" ?)::{cast} end"
+    )
 
 
 DUCKDB = Dialect(
@@ -193,9 +248,14 @@ DUCKDB = Dialect(
 )
 _TABLES = (
     "create sequence vector_changes start 1",
-    """create table vector_collections (id varchar not null, name varchar not null, metric varchar not null, dimension integer,
+    """create table vector_collections (id varchar not null, name varchar not null,
+    metric varchar not null, dimension integer,
         change bigint not null default 0)""",
-    """create table vector_documents (number bigint not null, collection_id varchar not null, id varchar not null,
+    """create table vector_documents (number bigint not null, collection_id varchar not null,
+    id varchar not null,
         content varchar not null, metadata json, embedding float[] not null)""",
-    "create table vector_removals (change bigint not null, collection_id varchar not null, number bigint not null)",
+    (
+        "create table vector_removals (change bigint not null, collection_id varchar not null,"
+        " number bigint not null)"
+    ),
 )

@@ -1,12 +1,7 @@
-"""How a chat's page behaves in the browser: it follows an answer, keeps the reader's line, opens and closes sources."""
-
-from __future__ import annotations
-
-SCRIPT = """
 let chat = null, answering = false, following = false, lastTop = 0, movedAt = -1e9;
 let opener = null, wanted = "", open = false, held = null;  // of the source that is beside an answer
 
-const bare = (link) => link.getAttribute("href").slice("#cite-".length).replace(/\\?$/, "");
+const bare = (link) => link.getAttribute("href").slice("#cite-".length).replace(/\?$/, "");
 const twins = (target) => [...document.querySelectorAll('a[href^="#cite-"]')].filter((link) => bare(link) === target);
 const source = () => document.querySelector(".st-key-source");
 const found = (place) => place?.node?.isConnected ? place.node : twins(place?.target)[place?.nth];
@@ -100,8 +95,8 @@ function start({ data, setTriggerValue, parentElement }) {
             const target = bare(link);
             cite(target, twins(target).indexOf(link));
         } else if (chip) {
-            const answer = chip.closest('[class*="st-key-sources-"]').className.match(/st-key-sources-(\\S+)/)[1];
-            const target = `${answer}-${chip.textContent.match(/\\d+/)}`;
+            const answer = chip.closest('[class*="st-key-sources-"]').className.match(/st-key-sources-(\S+)/)[1];
+            const target = `${answer}-${chip.textContent.match(/\d+/)}`;
             opener = { node: chip, target, nth: 0 };
             wanted = chip.getAttribute("aria-checked") === "true" ? "" : target;
             hold(() => chip);
@@ -110,7 +105,7 @@ function start({ data, setTriggerValue, parentElement }) {
             const read = line && inView(line, main) ? line : firstInView(LINES, main);
             hold(() => read?.isConnected ? read : null);
         } else if (event.target.closest(".st-key-earlier")) {
-            const turn = firstInView('[class*="st-key-turn-"]', main)?.className.match(/st-key-turn-\\S+/)[0];
+            const turn = firstInView('[class*="st-key-turn-"]', main)?.className.match(/st-key-turn-\S+/)[0];
             hold(() => turn && document.querySelector(`.${turn}`));
         }
     };
@@ -141,7 +136,7 @@ function start({ data, setTriggerValue, parentElement }) {
     changed();
 
     if (location.hash.startsWith("#cite-")) {  // clicked before this was on the page
-        const target = location.hash.slice("#cite-".length).replace(/\\?$/, "");
+        const target = location.hash.slice("#cite-".length).replace(/\?$/, "");
         history.replaceState(history.state, "", location.pathname + location.search);
         cite(target, Math.max(0, twins(target).indexOf(document.activeElement)));
     }
@@ -162,17 +157,3 @@ function start({ data, setTriggerValue, parentElement }) {
         document.removeEventListener("keydown", pressed, true);
     };
 }
-"""
-HTML = """
-<button type="button" hidden><span aria-hidden="true">&darr;</span> Jump to end</button>
-"""
-CSS = """
-button {
-    position: fixed; z-index: 50; left: 50%; transform: translateX(-50%); padding: 0.25rem 0.9rem; cursor: pointer;
-    font-family: var(--st-font); font-size: 0.875rem; color: var(--st-text-color); background: var(--st-background-color);
-    border: 1px solid var(--st-border-color); border-radius: 1rem; box-shadow: 0 1px 6px rgb(0 0 0 / 20%);
-}
-button[hidden] { display: none; }
-button:hover { color: var(--st-link-color); border-color: currentColor; }
-button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
-"""

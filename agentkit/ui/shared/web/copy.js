@@ -1,0 +1,19 @@
+const copied = async (text) => {
+    if (navigator.clipboard) return navigator.clipboard.writeText(text);
+    const area = document.createElement("textarea");  // where the page did not come by https
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+};
+
+export default function ({ data, parentElement }) {
+    const button = parentElement.querySelector("button"), told = parentElement.querySelector("[role=status]");
+    button.onclick = async () => {
+        let said = "Copied";
+        try { await copied(data.text); } catch { said = "Not copied: the browser does not allow it"; }
+        told.textContent = said;
+        setTimeout(() => { told.textContent = ""; }, 2000);
+    };
+}

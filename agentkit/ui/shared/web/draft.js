@@ -1,0 +1,58 @@
+let chat = null, area = null, told = "", timer = 0;
+let typedIn = null;  // the chat in the address when something was typed last: the box may still be that of another one
+
+const box = () => document.querySelector('[data-testid="stChatInputTextArea"]');
+const opened = () => new URLSearchParams(location.search).get("chat") ?? "";
+
+function start({ data, setTriggerValue }) {
+    const tell = () => {
+        clearTimeout(timer);
+        timer = 0;
+        const text = box()?.value, of = typedIn ?? chat;
+        if (of === null || text === undefined || text === told) return;
+        told = text;
+        setTriggerValue("draft", { chat: of, text });
+    };
+    const soon = () => {
+        clearTimeout(timer);
+        timer = setTimeout(tell, 500);
+    };
+    const write = (text) => {
+        if (area.value === text) return;
+        Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(area, text);
+        area.dispatchEvent(new Event("input", { bubbles: true }));
+    };
+    const take = (found) => {
+        const isNew = found !== area;  // then what stands there was typed before this was on the page
+        const goesOn = found?.value && (isNew || data.begun || typedIn === data.chat);
+        if (timer && !isNew && !goesOn) tell();  // of the chat before
+        chat = typedIn = data.chat;
+        area = found;
+        told = data.draft;
+        if (goesOn) soon();
+        else if (area) write(data.draft);
+    };
+    const show = (triesLeft) => {
+        const found = box();
+        if (!found && triesLeft) {
+            waiting = setTimeout(() => show(triesLeft - 1), 100);
+            return;
+        }
+        if (data.chat !== chat || found !== area) take(found);
+        else if (!timer) told = data.draft;
+    };
+    const typed = (event) => {
+        if (event.target !== box() || event.target.value === told) return;
+        typedIn = opened();
+        soon();
+    };
+    let waiting = 0;
+    show(50);
+    document.addEventListener("input", typed, true);
+    document.addEventListener("visibilitychange", tell);
+    return () => {
+        clearTimeout(waiting);
+        document.removeEventListener("input", typed, true);
+        document.removeEventListener("visibilitychange", tell);
+    };
+}

@@ -1,0 +1,32 @@
+let isOut = false;
+
+function start({ data, setTriggerValue }) {
+    const foreign = /Streamlit|yourscript/;
+    const reword = (dialog) => {
+        if (!foreign.test(dialog.textContent)) return;
+        for (const block of dialog.querySelectorAll("pre")) {  // a command of no use here
+            (block.closest('[data-testid="stErrorCodeBlock"]') ?? block).style.display = "none";
+        }
+        const texts = document.createTreeWalker(dialog, NodeFilter.SHOW_TEXT);
+        let told = false;
+        while (texts.nextNode()) {
+            const text = texts.currentNode;
+            if (text.parentElement.closest("pre")) continue;
+            if (text.data === "Connection error") text.data = data.title;
+            else if (foreign.test(text.data)) {
+                text.data = told ? "" : data.text;
+                told = true;
+            }
+        }
+    };
+    const look = () => {
+        const dialogs = [...document.querySelectorAll('[role="dialog"]')];
+        dialogs.forEach(reword);
+        const wasOut = isOut;
+        isOut = dialogs.some((dialog) => dialog.textContent.includes(data.title));
+        if (wasOut && !isOut) setTriggerValue("back", Date.now());  // a new server knows nothing of what is on the page
+    };
+    const observer = new MutationObserver(look);
+    observer.observe(document.body, { childList: true, characterData: true, subtree: true });
+    return () => observer.disconnect();
+}
