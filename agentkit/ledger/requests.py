@@ -109,26 +109,34 @@ def keep(
     """
     if not (event.messages or event.request):
         return None
-    bodies = [_compact(one) for one in event.messages]
-    hashes = [_hash(body) for body in bodies]
+    bodies = list(map(_compact, event.messages))
+    hashes = list(map(_hash, bodies))
     parts = dict(zip(hashes, bodies, strict=True))
-    tools = {name: event.request[name] for name in _TOOLS if event.request.get(name)}
-    around = {name: None if name in tools else value for name, value in event.request.items()}
-    frame, beside = _part(around, parts), _part(tools, parts)
-    keys: list[Key] = [(scope, event.agent, one) for one in (hashes[0] if hashes else "", "")]
+    frame, tools = _frame_and_tools(event.request, parts)
+    first = hashes[0] if hashes else ""
+    keys: list[Key] = [(scope, event.agent, first), (scope, event.agent, "")]
     base = next((lists[key] for key in keys if key in lists), None)
-    _add(database, scope, {one: parts[one] for one in parts if not base or one not in base.kept})
+    kept = base.kept if base else frozenset()
+    _add(database, scope, {one: body for one, body in parts.items() if one not in kept})
     if base and base.way >= max(_LONGEST_WAY, len(hashes)):
         base = None
     way = base.way + 1 if base else 0
     lists.update(dict.fromkeys(keys, Listed(run_id, seq, hashes, frozenset(parts), way)))
-    told = _told_by(hashes, base.hashes if base else [])
     return {
         "base": [base.run_id, base.seq] if base else None,
-        "list": told,
+        "list": _told_by(hashes, base.hashes if base else []),
         "frame": frame,
-        "tools": beside,
+        "tools": tools,
     }
+
+
+def _frame_and_tools(
+    request: Mapping[str, Any], parts: dict[str, str]
+) -> tuple[str | None, str | None]:
+    """The hashes of what was sent beside the messages, and of the tools; both go into parts."""
+    tools = {name: request[name] for name in _TOOLS if request.get(name)}
+    around = {name: None if name in tools else value for name, value in request.items()}
+    return _part(around, parts), _part(tools, parts)
 
 
 def of_run(database: Database, run_id: str) -> dict[int, Request]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import filterfalse, islice
 from json import JSONDecodeError
 from typing import Any
 
@@ -90,36 +90,31 @@ def _candidates(text: str, start: int) -> Iterator[Candidate]:
         yield whole
         return
     blocks = scan(text, start)
-    fenced = list(
-        islice(
-            (found for block in reversed(blocks) if (found := _in_fence(text, block))), MOST_TRIED
-        )
-    )
+    in_fences = (_in_fence(text, block) for block in reversed(blocks))
+    fenced = list(islice(filter(None, in_fences), MOST_TRIED))
     taken = {found.span[0] for found in fenced}
-    bare = _bare(
-        text,
-        [block for block in blocks if block.language is None or block.language in _OF_JSON],
-        taken,
-    )
-    cut = max(
-        (block.cut for block in blocks if block.language in (None, "") and block.cut is not None),
-        default=-1,
-    )
+    bare = _bare(text, list(filter(_may_be_json, blocks)), taken)
+    cut = _last_cut(blocks)
     last = max((found.span[1] for found in fenced or bare), default=0)
-    if cut >= last and cut not in taken and (is_object(text, cut) or not fenced):
+    counts = not fenced or is_object(text, cut)
+    if counts and cut >= last and cut not in taken:
         yield _cut_off(text, (cut, len(text)))
     # A fence that is cut off in front of a whole one is a false start; behind it, it is the answer.
-    yield from (found for back, found in enumerate(fenced) if back == 0 or not found.flaw)
+    yield from fenced[:1]
+    yield from (found for found in fenced[1:] if not found.flaw)
     yield from sorted(bare, key=lambda found: _rank(text, found.span))
-    yield from _bare(
-        text,
-        [
-            block
-            for block in blocks
-            if block.language is not None and block.language not in _OF_JSON
-        ],
-        taken,
-    )
+    yield from _bare(text, list(filterfalse(_may_be_json, blocks)), taken)
+
+
+def _may_be_json(block: Block) -> bool:
+    """Unless its fence names another language."""
+    return block.language is None or block.language in _OF_JSON
+
+
+def _last_cut(blocks: list[Block]) -> int:
+    """Where the last value without an end begins, -1 for none."""
+    unnamed = [block for block in blocks if block.language in (None, "")]
+    return max((block.cut for block in unnamed if block.cut is not None), default=-1)
 
 
 def _whole(text: str, start: int) -> Candidate | None:

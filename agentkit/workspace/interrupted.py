@@ -95,28 +95,20 @@ def _messages(ledger: Ledger, run: RunKey, events: list[Event]) -> list[MessageS
     except NotFound:
         return []
     agent = asked.agents[-1]
+    last = said[-1].id
     text = (written if asked.goes_on else streamed)(events, agent)
-    if text:
-        cited = [citation.to_json() for citation in citations_in(text, events)]
-        extra = {"citations": cited, "model": chat.model, "inner": False}
-        answer_id = run.message_id or new_id()
-        return [
-            MessageSent(
-                answer_id, said[-1].id, agent, "user", "assistant", text, "interrupted", extra
-            )
-        ]
+    if not text:
+        return _cut_reply(events, last, agent)
+    cited = [citation.to_json() for citation in citations_in(text, events)]
+    extra = {"citations": cited, "model": chat.model, "inner": False}
+    ids = (run.message_id or new_id(), last)
+    return [MessageSent(*ids, agent, "user", "assistant", text, "interrupted", extra)]
+
+
+def _cut_reply(events: list[Event], last: str, agent: str) -> list[MessageSent]:
+    """What one agent was saying to the others, if the last reply of a model was cut off."""
     replies = [event for event in events if isinstance(event, ModelReplied)]
     if not (replies and replies[-1].status == "stopped" and replies[-1].text):
         return []
-    return [
-        MessageSent(
-            new_id(),
-            said[-1].id,
-            replies[-1].agent,
-            agent,
-            "assistant",
-            replies[-1].text,
-            "interrupted",
-            {"inner": True},
-        )
-    ]
+    sender, text, extra = replies[-1].agent, replies[-1].text, {"inner": True}
+    return [MessageSent(new_id(), last, sender, agent, "assistant", text, "interrupted", extra)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,17 +107,21 @@ def _able(chat: Group) -> list[Agent] | None:
     executors: list[Any] = [
         agent for agent in chat.agents if hasattr(agent, "can_execute_function")
     ]
-    able = [agent for agent in executors if agent.can_execute_function(called)]
-    able = able or [
-        agent for agent in executors if any(agent.can_execute_function(name) for name in called)
-    ]
-    able = able or [agent for agent in executors if getattr(agent, "function_map", None)]
+    able = _executing(executors, called)
     if not able:
         raise WrongArgument(
             f"No agent of the group {chat.agent_names} can execute {', '.join(called)}; register"
             " the functions for execution."
         )
     return able
+
+
+def _executing(executors: Sequence[Any], called: Sequence[str]) -> list[Agent]:
+    all_of_it = [agent for agent in executors if agent.can_execute_function(called)]
+    if all_of_it:
+        return all_of_it
+    some = [agent for agent in executors if any(map(agent.can_execute_function, called))]
+    return some or [agent for agent in executors if getattr(agent, "function_map", None)]
 
 
 def _called(message: AnyMessage) -> list[str]:

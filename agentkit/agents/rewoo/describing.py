@@ -73,20 +73,24 @@ def describe(
     documented = {
         each.arg_name: (each.type_name or "", each.description or "") for each in doc.params
     }
-    taken = [
-        each
-        for each in parameters_of(function)
-        if each.name != "self" and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
-    ]
+    taken = [each for each in parameters_of(function) if _is_told(each)]
     made: Description = {
         "name": name_of(function),
         "description": (doc.description or "").strip(),
         "parameters": [_parameter(each, documented.get(each.name, ("", ""))) for each in taken],
         "required": [each.name for each in taken if each.default is NOTHING],
     }
-    given = (doc.returns and doc.returns.description) or ""
-    data = _exploded(given) if explode_return else _named(doc) if returns_named_value else []
+    data = []
+    if explode_return:
+        data = _exploded(doc)
+    elif returns_named_value:
+        data = _named(doc)
     return made | ({"return_data": data} if data else {})
+
+
+def _is_told(parameter: inspect.Parameter) -> bool:
+    variadic = (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    return parameter.name != "self" and parameter.kind not in variadic
 
 
 def text_of_class(cls: type) -> str:
@@ -151,8 +155,9 @@ def type_named(text: str) -> str:
     return next((word for part, word in _WORDS if part in lowered), "STRING")
 
 
-def _exploded(text: str) -> list[dict[str, str]]:
+def _exploded(doc: Docstring) -> list[dict[str, str]]:
     """The items of a list under Returns: `* name (type): text`."""
+    text = (doc.returns and doc.returns.description) or ""
     return _items(line.lstrip("-+*#. ") for line in text.splitlines() if line[:1] in "-+*#")
 
 

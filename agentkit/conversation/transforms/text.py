@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentkit.conversation.transforms.base import Messages
@@ -46,15 +46,7 @@ class SentenceCompressor:
                 f"SentenceCompressor: share={share!r} must be above 0 and at most 1."
             )
         spans = [span for span in sentences(text) if text[slice(*span)].strip()]
-        words = [set(stems(text[start:end])) for start, end in spans]
-        counts = Counter(word for said in words for word in said)
-        figures = [
-            1.5 if any(sign.isdigit() for sign in text[start:end]) else 1.0 for start, end in spans
-        ]
-        worth = [
-            figure * sum(1 / counts[word] for word in said) / (1 + len(said)) ** 0.5
-            for figure, said in zip(figures, words, strict=True)
-        ]
+        worth = _worth([text[slice(*span)] for span in spans])
         room, kept = share * len(text), set[int]()
         for place in sorted(range(len(spans)), key=lambda place: (-worth[place], place)):
             start, end = spans[place]
@@ -180,3 +172,14 @@ def _tokens(messages: Messages) -> int:
     ]
     texts += [part["text"] for part in parts if isinstance(part, dict) and part.get("text")]
     return sum(count_text(text, DEFAULT_MODEL)[0] for text in texts)
+
+
+def _worth(said: Sequence[str]) -> list[float]:
+    """How much each sentence says: rare words count more, and half as much again with a figure."""
+    words = [set(stems(sentence)) for sentence in said]
+    counts = Counter(word for each in words for word in each)
+    rarity = [sum(1 / counts[word] for word in each) / (1 + len(each)) ** 0.5 for each in words]
+    has_figure = [any(sign.isdigit() for sign in sentence) for sentence in said]
+    return [
+        value * 1.5 if figure else value for value, figure in zip(rarity, has_figure, strict=True)
+    ]

@@ -355,15 +355,7 @@ def message_of(retrieved: object, who: str) -> Message:
         raise BadModelReply(
             f"{who} sent {retrieved!r:.200} as its message; ask again, or choose another model."
         )
-    content = field_of(retrieved, "content")
-    if isinstance(content, str) and not thought_in(retrieved):
-        content = split(content)[1]
-    elif isinstance(content, list | tuple):
-        content = [
-            part
-            for part in content
-            if not (isinstance(part, Mapping) and part.get("type") == "thinking")
-        ]
+    content = _without_thinking(retrieved, field_of(retrieved, "content"))
     message: dict[str, Any] = {
         "role": "assistant",
         "content": content or field_of(retrieved, "refusal"),
@@ -374,6 +366,19 @@ def message_of(retrieved: object, who: str) -> Message:
         )
     check_reply(who, message)
     return cast(Message, message)
+
+
+def _without_thinking(retrieved: object, content: Any) -> Any:
+    """The content, text or parts, but for what the model thought."""
+    if isinstance(content, str) and not thought_in(retrieved):
+        return split(content)[1]
+    if isinstance(content, list | tuple):
+        return [part for part in content if not _is_thought(part)]
+    return content
+
+
+def _is_thought(part: object) -> bool:
+    return isinstance(part, Mapping) and part.get("type") == "thinking"
 
 
 def thinking_of(retrieved: object) -> str:

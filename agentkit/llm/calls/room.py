@@ -183,10 +183,7 @@ class _Fitting:
             _Unit(places, sum(self._size(place, most) for place in places))
             for places in _units(self._messages)
         ]
-        fixed = _fixed(self._messages, units)
-        first = next((n for n, unit in enumerate(units) if self._is_question(unit)), None)
-        order = [n for n in range(len(units)) if n not in fixed and n != first]
-        order += [first] if first is not None and first not in fixed else []
+        order = self._order(units)
         tokens = self._fixed + _PER_MESSAGE + sum(unit.tokens for unit in units)
         gone: set[int] = set()
         for number in order:
@@ -196,6 +193,13 @@ class _Fitting:
             tokens -= units[number].tokens
         kept = [unit.places for number, unit in enumerate(units) if number not in gone]
         return [place for places in kept for place in places]
+
+    def _order(self, units: Sequence[_Unit]) -> list[int]:
+        """The numbers of what may go, in the order in which it goes: the first question last."""
+        fixed = _fixed(self._messages, units)
+        free = [number for number in range(len(units)) if number not in fixed]
+        first = next((n for n, unit in enumerate(units) if self._is_question(unit)), None)
+        return sorted(free, key=lambda number: number == first)
 
     def _is_question(self, unit: _Unit) -> bool:
         return _is_question(self._messages[unit.places[0]])

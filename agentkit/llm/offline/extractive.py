@@ -66,22 +66,22 @@ def taken_apart(messages: Sequence[Mapping[str, Any]]) -> Asked:
     passages = [passage for _, text in texts for passage in parse_passages(text)]
     asked = [without_passages(text).strip() for role, text in texts if role == "user"]
     question = asked[-1] if asked else ""
-    refusal = (
-        UPDATE_CONTEXT
-        if any(UPDATE_CONTEXT in text for role, text in texts if role != "assistant")
-        else ""
-    )
+    instructions = [text for role, text in texts if role != "assistant"]
+    refusal = UPDATE_CONTEXT if any(UPDATE_CONTEXT in text for text in instructions) else ""
     cites = bool(passages)
     marked = _QUESTION.search(question)
-    if not passages and (context := _CONTEXT.search(question)):
-        passages = [
-            Passage(number, "", block)
-            for number, block in enumerate(re.split(r"\n\s*\n", context[1]), start=1)
-            if block.strip()
-        ]
+    if not passages:
+        passages = _unnumbered(question)
     if marked:
         question = marked[1].strip()
     return Asked(question, asked[-2] if len(asked) > 1 else "", tuple(passages), refusal, cites)
+
+
+def _unnumbered(question: str) -> list[Passage]:
+    """The blocks behind `Context is:` as passages, numbered from 1."""
+    context = _CONTEXT.search(question)
+    blocks = re.split(r"\n\s*\n", context[1]) if context else []
+    return [Passage(number, "", block) for number, block in enumerate(blocks, 1) if block.strip()]
 
 
 NAME = "extractive"

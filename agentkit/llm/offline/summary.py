@@ -19,10 +19,7 @@ def central(units: Sequence[Unit], count: int, topic: Sequence[str] = ()) -> lis
     """At most `count` units that together say most, in their own order; those about `topic` are
     favoured.
     """
-    candidates = [unit for unit in units if unit.shape in ("sentence", "item") and _speaks(unit)][
-        :MOST_UNITS
-    ]
-    candidates = candidates or [unit for unit in units if unit.shape != "heading"][:MOST_UNITS]
+    candidates = _candidates(units)
     if not candidates:
         return []
     likeness = _likeness(candidates)
@@ -38,6 +35,13 @@ def central(units: Sequence[Unit], count: int, topic: Sequence[str] = ()) -> lis
         if len(chosen) < count and all(likeness[place][other] < 0.5 for other in chosen):
             chosen.append(place)
     return [candidates[place] for place in sorted(chosen)]
+
+
+def _candidates(units: Sequence[Unit]) -> list[Unit]:
+    """The units that may be taken: those that speak for themselves, else all but headings."""
+    speaking = [unit for unit in units if unit.shape in ("sentence", "item") and _speaks(unit)]
+    chosen = speaking or [unit for unit in units if unit.shape != "heading"]
+    return chosen[:MOST_UNITS]
 
 
 def _speaks(unit: Unit) -> bool:

@@ -279,10 +279,15 @@ def _is_heading(raw: str, after: str) -> bool:
         return True
     if "\n" in line or len(line) > 70 or line[-1] in ".!?;,:|" or _ITEM.match(raw):
         return False
-    stated = re.search(r"\d\s*(?:%|€|\$)", line) or (
-        ": " in line and ("\n\n" not in after or re.search(r"\d", line))
-    )
-    return "\n" in after and not stated and (line[0].isupper() or line[0].isdigit())
+    begins = line[0].isupper() or line[0].isdigit()
+    return "\n" in after and begins and not _states(line, after)
+
+
+def _states(line: str, after: str) -> bool:
+    """Whether a short line says something by itself: a percentage, an amount, `name: value`."""
+    if re.search(r"\d\s*(?:%|€|\$)", line):
+        return True
+    return ": " in line and ("\n\n" not in after or re.search(r"\d", line) is not None)
 
 
 def _is_row(raw: str) -> bool:

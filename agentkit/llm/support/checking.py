@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentkit.core.text import sentences
@@ -210,25 +211,31 @@ def _letters(text: str) -> str:
 
 
 def _wrong_figure(claim: str, language: str, sources: Sequence[_Source]) -> Doubt | None:
-    moments, codes, found = _figures(claim, language)
-    numbers = {value for one in sources for value in one.numbers()}
+    moments, codes, quantities = _figures(claim, language)
+    numbers = set(chain.from_iterable(source.numbers() for source in sources))
+    given = [moment for source in sources for moment in source.moments]
     for moment in moments:
-        if not dates.says([each for one in sources for each in one.moments], numbers, moment):
+        if not dates.says(given, numbers, moment):
             return Doubt("date", moment.text)
+    known = {code for source in sources for code in source.codes}
     for code in codes:
-        if _bare(code) not in {each for one in sources for each in one.codes}:
+        if _bare(code) not in known:
             return Doubt("name", code)
-    given = [each for one in sources for each in one.quantities]
-    years = [
-        float(one.year) for source in sources for one in source.moments if one.year is not None
-    ]
-    for one in found:
-        if one.needed and not says_quantity(given, one) and not _is_of_a_date(one, years):
-            return Doubt(
-                "date" if one.is_year or one.is_decade else "number",
-                claim[one.start : one.end].strip(),
-            )
-    return None
+    wrong = _first_unsaid(quantities, sources)
+    if wrong is None:
+        return None
+    kind: Literal["date", "number"] = "date" if wrong.is_year or wrong.is_decade else "number"
+    return Doubt(kind, claim[wrong.start : wrong.end].strip())
+
+
+def _first_unsaid(quantities: Sequence[Quantity], sources: Sequence[_Source]) -> Quantity | None:
+    """The first quantity of a claim that no source says and that is no part of a date."""
+    moments = [moment for source in sources for moment in source.moments]
+    years = [float(moment.year) for moment in moments if moment.year is not None]
+    given = [quantity for source in sources for quantity in source.quantities]
+    needed = [quantity for quantity in quantities if quantity.needed]
+    unsaid = (quantity for quantity in needed if not says_quantity(given, quantity))
+    return next((quantity for quantity in unsaid if not _is_of_a_date(quantity, years)), None)
 
 
 def _is_of_a_date(one: Quantity, years: Collection[float]) -> bool:

@@ -230,32 +230,32 @@ class Intake:
         """Of these (source, sha256, bytes), register those that are new or changed; sha256 is empty
         for unreadable ones.
         """
-        came, same = self._store.known(
-            self._version,
-            [source.origin for source, _, _ in kept],
-            [sha for _, sha, _ in kept if sha],
-        )
+        origins = [source.origin for source, _, _ in kept]
+        contents = [sha256 for _, sha256, _ in kept if sha256]
+        came, same = self._store.known(self._version, origins, contents)
         new: list[_Admitted] = []
         again: list[_Admitted] = []
         for source, sha256, size in kept:
             known, twins = came.get(source.origin), same.get(sha256, [])
-            claims = {source.origin, source.origin if twins else sha256 or source.origin}
-            if self._claimed & claims:
+            claims = {source.origin} if twins or not sha256 else {source.origin, sha256}
+            is_same = known is not None and _is_among(known, twins)
+            # The twins may themselves be replaced later in this ingest.
+            waits = twins and self._first and not is_same
+            if self._claimed & claims or waits:
                 self.deferred.append(source)
-            elif known is not None and known.id in [one.id for one in twins]:
+            elif known is not None and is_same:
                 self._skip(source, known)
-            elif twins and self._first:  # which may themselves be replaced later in this ingest
-                self.deferred.append(source)
             else:
-                document = _row(self._version, source, sha256, size, known)
-                updates = known is not None and known.chunks > 0
-                admitted = _Admitted(document, source, twins[0] if twins else None, updates)
                 self._claimed |= claims
-                self.under_way[document.id] = document
+                document = _row(self._version, source, sha256, size, known)
+                admitted = _admitted(document, source, known, twins)
                 (new if known is None else again).append(admitted)
-        self._store.register(
-            self._version, [one.document for one in new], [one.document for one in again]
-        )
+        return self._registered(new, again)
+
+    def _registered(self, new: list[_Admitted], again: list[_Admitted]) -> list[_Admitted]:
+        added, replaced = ([one.document for one in admitted] for admitted in (new, again))
+        self.under_way |= {document.id: document for document in [*added, *replaced]}
+        self._store.register(self._version, added, replaced)
         return new + again
 
     def _skip(self, source: Source, known: StoredDocument) -> None:
@@ -302,6 +302,20 @@ class _Room:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+
+
+def _is_among(document: StoredDocument, others: Sequence[StoredDocument]) -> bool:
+    return any(document.id == other.id for other in others)
+
+
+def _admitted(
+    document: StoredDocument,
+    source: Source,
+    known: StoredDocument | None,
+    twins: Sequence[StoredDocument],
+) -> _Admitted:
+    updates = known is not None and known.chunks > 0
+    return _Admitted(document, source, twins[0] if twins else None, updates)
 
 
 def _row(

@@ -242,6 +242,13 @@ class Bundle:
             )
         return found
 
+    def _sha256(self, info: zipfile.ZipInfo) -> str:
+        digest = hashlib.sha256()
+        with self._archive.open(info) as opened:
+            for block in _blocks(opened):
+                digest.update(block)
+        return digest.hexdigest()
+
     def _check_members(self) -> None:
         """Raise ConfigError unless the members are those of the manifest, of its sizes and hashes,
         and no others.
@@ -255,12 +262,8 @@ class Bundle:
         if sum(info.file_size for info in infos.values()) > os.fstat(self._file.fileno()).st_size:
             raise self.refuse("its members overlap.")
         for name, info in infos.items():
-            digest = hashlib.sha256()
-            with self._archive.open(info) as opened:
-                for block in _blocks(opened):
-                    digest.update(block)
             expected = named[name]["sha256"]
-            if named[name]["bytes"] != info.file_size or expected != digest.hexdigest():
+            if named[name]["bytes"] != info.file_size or expected != self._sha256(info):
                 raise self.refuse(f"{name} is damaged: it is not what was exported.")
             if name.startswith(_ORIGINALS) and name != _ORIGINALS + expected:
                 raise self.refuse(f"{name} is not the file that its name says.")

@@ -278,14 +278,17 @@ def _shows(field: Field, value: Any, quote: str, style: Style) -> bool:
         stated = [found.value for found in values.dates(quote, style)]
         return value in stated if stated else any(sign.isdigit() for sign in quote)
     if field.kind in ("number", "integer"):
-        figures = [
-            figure
-            for found in values.numbers(quote, style)
-            for figure in (found.value, found.value / 100 if found.unit == "%" else found.value)
-        ]
-        near = any(abs(abs(figure) - abs(value)) < 1e-9 * max(1, abs(value)) for figure in figures)
-        return near if figures else _FIGURE.search(quote) is not None
+        return _shows_number(value, quote, style)
     return True
+
+
+def _shows_number(value: float, quote: str, style: Style) -> bool:
+    numbers = values.numbers(quote, style)
+    if not numbers:
+        return _FIGURE.search(quote) is not None
+    figures = [number.value for number in numbers]
+    figures += [number.value / 100 for number in numbers if number.unit == "%"]
+    return any(abs(abs(figure) - abs(value)) < 1e-9 * max(1, abs(value)) for figure in figures)
 
 
 def _room(schema: Schema, model: Model) -> int:

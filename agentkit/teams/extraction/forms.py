@@ -168,20 +168,22 @@ def _item(part: str) -> Field:
             " (number)`."
         )
     name, described = found["name"].strip(), (found["meaning"] or "").strip()
-    words = [
-        " ".join(word.split()).lower() for word in (found["kind"] or "").split(",") if word.strip()
-    ]
-    required = "required" in words
-    rest = [word for word in words if word not in ("required", "optional")]
-    if len(rest) > 1 or (rest and rest[0] not in _KINDS and "|" not in rest[0]):
+    words = [" ".join(word.split()) for word in (found["kind"] or "").split(",") if word.strip()]
+    kinds = [word for word in words if word.lower() not in ("required", "optional")]
+    required = "required" in [word.lower() for word in words]
+    if not kinds:
+        return Field(name, "string", described, required, path=(name,))
+    if len(kinds) == 1 and "|" in kinds[0]:
+        return Field(name, "string", described, required, _choices(kinds[0]), (name,))
+    kind = kinds[0].lower()
+    if len(kinds) > 1 or kind not in _KINDS:
         raise ConfigError(
-            f"The field {name!r} has the unknown type {', '.join(rest)!r}; choose text, number,"
-            " integer, boolean, date, list, or name the possible values as `open|paid`."
+            f"The field {name!r} has the unknown type {', '.join(kinds).lower()!r}; choose text,"
+            " number, integer, boolean, date, list, or name the possible values as `open|paid`."
         )
-    if rest and "|" in rest[0]:
-        listed = next(word for word in (found["kind"] or "").split(",") if "|" in word)
-        choices = tuple(
-            dict.fromkeys(choice.strip() for choice in listed.split("|") if choice.strip())
-        )
-        return Field(name, "string", described, required, choices, (name,))
-    return Field(name, _KINDS[rest[0]] if rest else "string", described, required, path=(name,))
+    return Field(name, _KINDS[kind], described, required, path=(name,))
+
+
+def _choices(listed: str) -> tuple[str, ...]:
+    """The values of `open|paid`, each once."""
+    return tuple(dict.fromkeys(choice.strip() for choice in listed.split("|") if choice.strip()))

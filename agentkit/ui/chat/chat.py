@@ -14,7 +14,7 @@ import streamlit as st
 from agentkit import runs
 from agentkit.errors import NotFound
 from agentkit.events import DocumentDone, HumanInputRequested, MessageSent
-from agentkit.ledger import Chat, queries
+from agentkit.ledger import Chat, StoredMessage, queries
 from agentkit.ledger.queries import Totals
 from agentkit.reasons import end_from_json
 from agentkit.runs import Run
@@ -246,23 +246,32 @@ def _draw_steps(turn: Turn, took: Totals | None, *, unfolded: bool) -> None:
 
 
 def _draw_result(turn: Turn) -> None:
-    if turn.answer and turn.answer.content:
-        markers = {int(citation["marker"]) for citation in turn.citations}
-        kind = "with-table" if turn.answer.extra.get("table") else "answer"
-        with st.container(key=f"{kind}-{turn.answer.id}"):
-            marked = doubts.places(turn.checks)
-            st.markdown(markdown.answer(turn.answer.content, turn.answer.id, markers, marked))
-            st.empty()  # in place of the last part of `_draw_text`
-    if turn.answer and turn.answer.extra.get(
-        "table"
-    ):  # with a source for every value: the markers lead there
-        _draw_downloads(turn.answer.id, turn.answer.extra["table"])
-    elif turn.citations and turn.answer:
-        source.draw_chips(turn.answer.id, turn.citations, doubts.wholly_doubtful(turn.checks))
+    if turn.answer:
+        _draw_answer(turn, turn.answer)
     doubts.draw_legend(turn.checks)
     _draw_remarks(turn)
     if turn.status == "complete" and not turn.citations:
         _draw_no_evidence(turn)
+    _draw_status(turn)
+
+
+def _draw_answer(turn: Turn, answer: StoredMessage | MessageSent) -> None:
+    """The text, and below it what leads to its sources."""
+    table = answer.extra.get("table")
+    if answer.content:
+        markers = {int(citation["marker"]) for citation in turn.citations}
+        with st.container(key=f"{'with-table' if table else 'answer'}-{answer.id}"):
+            marked = doubts.places(turn.checks)
+            st.markdown(markdown.answer(answer.content, answer.id, markers, marked))
+            st.empty()  # in place of the last part of `_draw_text`
+    if table:  # with a source for every value: the markers lead there
+        _draw_downloads(answer.id, table)
+    elif turn.citations:
+        source.draw_chips(answer.id, turn.citations, doubts.wholly_doubtful(turn.checks))
+
+
+def _draw_status(turn: Turn) -> None:
+    """Why the turn ended, where that is not with its answer."""
     written = turn.answer is not None and turn.answer.content
     match turn.status:
         case "stopped":
