@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -63,6 +64,7 @@ def _name_of(root: Path, file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
 def imports_of(root: Path) -> Imports:
     """What every module imports, also under `if TYPE_CHECKING` and inside functions."""
     files = modules_of(root)
