@@ -399,8 +399,7 @@ class HumanInputRequested:
     """The run waits for a person.
 
     The answer is a text. With `options` it begins with one of them on a line of its own; below it
-    may stand what goes with
-    it: the changed draft, or a reason.
+    may stand what goes with it: the changed draft, or a reason.
     """
 
     request_id: str

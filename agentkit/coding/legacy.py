@@ -168,8 +168,8 @@ def execute_code(
     image if one was used.
 
     Without a file name the code's file is removed again. `timeout` is seconds (600 when None or 0);
-    running over it gives
-    exit code 1 and `Timeout`. `use_docker`: False runs on this machine, an image's name in Docker,
+    running over it gives exit code 1 and `Timeout`. `use_docker`: False runs on this machine, an
+    image's name in Docker,
         None and True in any
     isolation there is. Raises WrongArgument without code and file, NoIsolation when there is none,
     NotImplementedError for a language that we cannot run.

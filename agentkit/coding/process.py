@@ -82,11 +82,10 @@ def run_command(
     """Run a program with no input until it has ended and nobody holds its output any more.
 
     Gives the exit code and stdout with stderr as they came, the middle left out over
-    `output_bytes`. The environment
-    is ours unless given. After `timeout` seconds the whole process tree is killed: exit code 124,
-    and `Timeout` ends the output. A program that is not there gives 127. Raises Stopped with the
-    output so far when the run is stopped (the tree is dead then), and ExecutionError when the
-    system cannot start a process.
+    `output_bytes`. The environment is ours unless given. After `timeout` seconds the whole process
+    tree is killed: exit code 124, and `Timeout` ends the output. A program that is not there gives
+    127. Raises Stopped with the output so far when the run is stopped (the tree is dead then), and
+    ExecutionError when the system cannot start a process.
     """
     stopping.check()
     mark = uuid.uuid4().hex

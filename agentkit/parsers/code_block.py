@@ -18,9 +18,8 @@ class MarkdownCodeBlockParser(TextParser):
     there is none.
 
     What is parsed is the text between the fences as it stands there, with the line break behind the
-    language. Languages are
-    compared as a whole, in any case: `c` is not `cpp`. Raises TagNotFoundError when there is no
-    such block or it is not closed.
+    language. Languages are compared as a whole, in any case: `c` is not `cpp`. Raises
+    TagNotFoundError when there is no such block or it is not closed.
     """
 
     def __init__(self, language_name: str, content_hint: str | None = None) -> None:

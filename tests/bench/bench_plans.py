@@ -7,10 +7,9 @@ encyclopedia, whose articles are made of templates. Tokens are counted with the 
 the figures show how prompts grow, and nothing about how well anybody answers.
 
 The shape is HotpotQA's as the paper has it (arXiv:2305.18323): one search after the other, each
-giving a paragraph of 108 to 258
-tokens, and six worked examples in the prompt, the same six questions for both: for ReAct with
-thoughts, actions and (short) observations, for ReWOO with plans. The same without examples is
-measured, too.
+giving a paragraph of 108 to 258 tokens, and six worked examples in the prompt, the same six
+questions for both: for ReAct with thoughts, actions and (short) observations, for ReWOO with plans.
+The same without examples is measured, too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """How well doubtful citations are told from good ones: `python -m tests.bench.bench_support`.
 
 Sixty pairs of a sentence and a passage (`support/pairs.json`), by which the settings were chosen;
-forty
-held out (`held_out.json`): when they were first measured, 20 of 20 unsupported and 3 of 20
+forty held out (`held_out.json`): when they were first measured, 20 of 20 unsupported and 3 of 20
 supported ones were marked, after which the faults were mended; forty more, written then
 (`second_held_out.json`), of which again 20 of 20 and 3 of 20 were marked at first; and some in
 German and French (`other_languages.json`). It also takes the time.

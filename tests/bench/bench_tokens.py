@@ -1,8 +1,8 @@
 """Milliseconds to count the prompt of a further turn: `python -m tests.bench.bench_tokens`.
 
 A conversation of 2,000 messages of some 80 tokens is counted, then each further turn; beside it the
-same counted anew. Also
-measured: a conversation of tool calls, and the one whose first message changes each time, as when
+same counted anew. Also measured: a conversation of tool calls, and the one whose first message
+changes each time, as when
     found passages stand in it.
 """
 

@@ -20,10 +20,9 @@ def keep(
     there does not change.
 
     `known` is a copy of the conversation as it was when `shown` was shortened. Where hooks had
-    changed more of it than the last
-    message, `shown` is a view of one reply: the conversation then stays as it is, and the result is
-    False. So it is where the conversation was cleared meanwhile; what came in meanwhile stays
-    behind the shortened history.
+    changed more of it than the last message, `shown` is a view of one reply: the conversation then
+    stays as it is, and the result is False. So it is where the conversation was cleared meanwhile;
+    what came in meanwhile stays behind the shortened history.
     """
     if peer is None or not known or len(known) != len(shown) or known[:-1] != shown[:-1]:
         return False

@@ -53,8 +53,7 @@ class TransformMessages(AgentCapability):
     """Applies transforms, in order, to the messages of an agent before it replies.
 
     The agent's own history stays whole, a system message at the head is left out of it all, and
-    with `verbose` each
-    transform that changed something says so: on the console and as an event.
+    with `verbose` each transform that changed something says so: on the console and as an event.
     """
 
     def __init__(

@@ -11,10 +11,9 @@ class MessageHistoryLimiter:
     """Keeps the newest messages, at most `max_messages` (None: all), and drops the older ones.
 
     A system message at the head is kept and counts; so does whatever message is first with
-    `keep_first_message`. A tool
-    call and its results stay or go together. A model cannot go on without the newest of them: where
-    there is room for a message, the newest call is kept with all its results, even above the limit.
-    Raises WrongArgument below 1.
+    `keep_first_message`. A tool call and its results stay or go together. A model cannot go on
+    without the newest of them: where there is room for a message, the newest call is kept with all
+    its results, even above the limit. Raises WrongArgument below 1.
     """
 
     def __init__(self, max_messages: int | None = None, keep_first_message: bool = False) -> None:

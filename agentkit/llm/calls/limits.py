@@ -2,8 +2,8 @@
 would go beyond is not asked.
 
 They hold for all calls of language models in the enclosed work, in its threads and tasks too.
-Embedding and reranking are not
-counted: what they take follows from the documents and the questions, and mostly they run on this
+Embedding and reranking are not counted: what they take follows from the documents and the
+questions, and mostly they run on this
     machine.
 """
 

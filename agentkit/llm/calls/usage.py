@@ -47,8 +47,8 @@ def usage_from(raw: Mapping[str, object]) -> Usage:
     """A server's `usage` object in exclusive buckets; missing and impossible counts are 0.
 
     It may be that of OpenAI's chat or responses API, of a server that follows them in its own way,
-    or Anthropic's. Cached and
-    reasoning tokens are parts of the prompt and of the completion, except where the server counts
+    or Anthropic's. Cached and reasoning tokens are parts of the prompt and of the completion,
+    except where the server counts
         them beside: in Anthropic's
     object the cached ones, and where the total is larger than both, the reasoning.
     """

@@ -98,8 +98,8 @@ class Versions:
         """A new version with nothing in it, beside the one that answers.
 
         Raises NotFound, and ConfigError when the embedder is not there, the sizes do not fit it, or
-        there is such a version that
-        can still be used: one whose model has changed under its name does not count.
+        there is such a version that can still be used: one whose model has changed under its name
+        does not count.
         """
         found = self._collection(owner, collection)
         chosen = self._fitting(embedder, max_tokens, overlap)

@@ -2,10 +2,9 @@
 guess.
 
 A value counts when the document labels it with the field's name (in a line, a table, a sentence)
-and it is of the field's
-type. Labels that say more count less: first come those with the field's very words, then those with
-words of its description or of the heading around them, then sentences. When the best ones differ
-the field stays empty, and the row says so.
+and it is of the field's type. Labels that say more count less: first come those with the field's
+very words, then those with words of its description or of the heading around them, then sentences.
+When the best ones differ the field stays empty, and the row says so.
 """
 
 from __future__ import annotations

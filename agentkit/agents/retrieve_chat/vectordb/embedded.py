@@ -35,8 +35,8 @@ class DuckDBVectorDB(CheckedVectorDB[Collection]):
     process at a time.
 
     What was written is durable when the call returns, a restart and `kill -9` included. The indexes
-    beside the file (`.indexes`)
-    are caches: they catch up with the file, and are built anew when they are missing or damaged.
+    beside the file (`.indexes`) are caches: they catch up with the file, and are built anew when
+    they are missing or damaged.
     """
 
     type = "duckdb"
