@@ -48,7 +48,7 @@ bench:  ## measure speed and size (minutes)
 	$(BIN)/python -m tests.bench.bench_offline
 
 clean:  ## remove the virtual environment and caches; documents and chats in data/ stay
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## list the commands

@@ -86,11 +86,20 @@ class Settings:
     """Most US dollars that one chat may cost."""
     default_model: str = ""
     """Id of the model of new chats, such as `Ours/small`; empty: the first that there is."""
+    model_folder: Path | None = None
+    """Where embedding models that were converted for this machine are kept; none: `models` in the
+    data folder. Several data folders may share one.
+    """
 
     @property
     def database(self) -> Path:
         """The file with the store and the ledger."""
         return self.data / "agentkit.duckdb"
+
+    @property
+    def models(self) -> Path:
+        """The folder of embedding models that were converted for this machine."""
+        return self.model_folder or self.data / "models"
 
     @property
     def samples(self) -> Path:

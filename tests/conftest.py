@@ -5,6 +5,7 @@ A file goes to one process, and so do all tests with a browser, which slow each 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ from tests.servers.openai_server import OpenAIServer
 from tests.servers.postgres import postgres
 
 BROWSER = "tests/browser/"
+MODELS = Path(__file__).parents[1] / ".cache" / "models"
+"""Embedding models that were converted for this machine, for all tests and the next run."""
+os.environ["AGENTKIT_MODEL_FOLDER"] = str(MODELS)  # for what tests start
 
 # A busy machine is slow, which is no fault of what is tested.
 hypothesis.settings.register_profile(
@@ -53,7 +57,7 @@ def owner() -> str:
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     """Settings with a data folder that is not there yet."""
-    return Settings(data=tmp_path / "data")
+    return Settings(data=tmp_path / "data", model_folder=MODELS)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ class Workspace(workspace.Workspace):
     def __init__(self, settings: Settings, embedder: Embedder | None = None) -> None:
         """`embedder` is used where this process holds the folder. Raises StoreError."""
         self.settings = settings
-        self.embedder = embedder or MiniLMEmbedder()
+        self.embedder = embedder or MiniLMEmbedder(settings.models)
         self._door = Door(settings, embedder)
 
     def adopt(self, settings: Settings) -> None:

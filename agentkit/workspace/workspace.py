@@ -75,7 +75,7 @@ class Workspace:
         self.database = Database(settings.database)
         self.ledger = Ledger(self.database)
         self.figures = Figures(self.ledger)
-        self.embedder: Embedder = embedder or MiniLMEmbedder()
+        self.embedder: Embedder = embedder or MiniLMEmbedder(settings.models)
         self.library = Library(self.database, settings, *offers.offered(settings, self.embedder))
         self.database.refuse_newer()
         for run in self.ledger.open_runs():

@@ -20,6 +20,7 @@ from agentkit.settings import Settings
 from agentkit.ui.shared import state
 from agentkit.workspace import Workspace
 from tests.app.driver import OWNER
+from tests.conftest import MODELS
 
 
 class HaltingClient(ScriptedClient):
@@ -92,7 +93,7 @@ class ScriptableWorkspace(Workspace):
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[ScriptableWorkspace]:
     """An empty workspace, served to the pages."""
-    opened = ScriptableWorkspace(Settings(data=tmp_path / "data"))
+    opened = ScriptableWorkspace(Settings(data=tmp_path / "data", model_folder=MODELS))
     state.use(opened)
     yield opened
     state.close()

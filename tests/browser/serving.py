@@ -57,7 +57,12 @@ def serving(
         process = subprocess.Popen(
             command,
             cwd=ROOT,
-            env={**clean, "AGENTKIT_DATA": str(data), **environment},
+            env={
+                **clean,
+                "AGENTKIT_DATA": str(data),
+                "AGENTKIT_MODEL_FOLDER": os.environ["AGENTKIT_MODEL_FOLDER"],
+                **environment,
+            },
             stdout=log,
             stderr=log,
         )

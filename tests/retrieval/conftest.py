@@ -10,6 +10,7 @@ import pytest
 from agentkit.database import Database
 from agentkit.retrieval import FakeEmbedder, Library, MiniLMEmbedder, Source
 from agentkit.settings import Settings
+from tests.conftest import MODELS
 
 OWNER = "ann"
 
@@ -56,7 +57,7 @@ def shelf(tmp_path: Path) -> Iterator[Shelf]:
 
 @pytest.fixture(scope="session")
 def minilm() -> MiniLMEmbedder:
-    embedder = MiniLMEmbedder()
+    embedder = MiniLMEmbedder(MODELS)
     embedder.warm()
     return embedder
 

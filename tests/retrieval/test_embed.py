@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,10 +15,10 @@ import pytest
 
 from agentkit.errors import ConfigError
 from agentkit.retrieval import Embedder, FakeEmbedder, MiniLMEmbedder
-from agentkit.retrieval.embedding import embed
+from agentkit.retrieval.embedding import converting, embed, minilm
 from agentkit.retrieval.embedding.folders import FolderEmbedder
-from agentkit.retrieval.embedding.minilm import MiniLM, fastest
 from agentkit.retrieval.embedding.servers import ServerEmbedder
+from tests.conftest import MODELS
 from tests.servers.openai_server import OpenAIServer
 
 TEXTS = [
@@ -79,25 +82,88 @@ def test_minilm_agrees_with_sentence_transformers(minilm: MiniLMEmbedder) -> Non
     assert (minilm.embed(texts) * expected).sum(1).min() > 0.9995
 
 
-def test_both_precisions_are_the_same_model(minilm: MiniLMEmbedder) -> None:
+def test_the_converted_model_is_the_same_at_both_precisions() -> None:
     folder = embed._model_folder()
-    exact, short = MiniLM(folder, "float32").encode(TEXTS), MiniLM(folder, "bfloat16").encode(TEXTS)
-    assert (exact * short).sum(1).min() > 0.999
-    assert minilm.dtype in {"float32", "bfloat16"}
+    model = embed._converted(folder, MODELS)
+    assert model is not None
+    texts = [*TEXTS, "", "word " * 400]
+    expected = minilm.Original(folder, "float32").encode(texts)
+    exact = minilm.Converted(model, folder / "tokenizer.json", "float32").encode(texts)
+    short = minilm.Converted(model, folder / "tokenizer.json", "bfloat16").encode(texts)
+    assert (exact * expected).sum(1).min() > 0.9999
+    assert (short * expected).sum(1).min() > 0.999
 
 
-def test_the_faster_precision_is_chosen() -> None:
-    class Timed(MiniLM):
-        def __init__(self, delay: float) -> None:
-            self.delay = delay
+def test_several_threads_get_their_own_vectors(minilm: MiniLMEmbedder) -> None:
+    texts = [f"{text} {number}" for number in range(40) for text in TEXTS[:3]]
+    alone = minilm.embed(texts)
+    with ThreadPoolExecutor(8) as pool:
+        together = np.concatenate(list(pool.map(lambda text: minilm.embed([text]), texts)))
+    assert (alone * together).sum(1).min() > 0.999
 
-        def encode(self, texts: Sequence[str]) -> np.ndarray:
-            time.sleep(self.delay)
-            return np.empty((0, 0))
 
-    slow, fast = Timed(0.02), Timed(0.001)
-    assert fastest(exact=slow, short=fast) is fast
-    assert fastest(exact=fast, short=slow) is fast
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ({"sse2", "avx512_bf16"}, "bfloat16"),
+        ({"amx_bf16", "amx_tile"}, "bfloat16"),
+        ({"avx2", "avx512f", "avx512_vnni"}, "float32"),  # bfloat16 is 0.4 times as fast there
+        (set(), "float32"),
+    ],
+)
+def test_the_precision_follows_from_what_the_processor_can(flags: set[str], expected: str) -> None:
+    assert minilm.precision_for(flags) == expected
+
+
+def test_flags_are_read_where_linux_writes_them(tmp_path: Path) -> None:
+    file = tmp_path / "cpuinfo"
+    assert minilm._flags(file) == set()
+    file.write_text("processor\t: 0\nflags\t\t: fpu avx512_bf16 sse2\nflags\t\t: fpu\n")
+    assert minilm._flags(file) == {"fpu", "avx512_bf16", "sse2"}
+
+
+def test_a_converted_model_needs_no_torch_and_reports_to_nobody() -> None:
+    MiniLMEmbedder(MODELS).warm()
+    code = f"""
+import sys
+from pathlib import Path
+from agentkit.retrieval import MiniLMEmbedder
+MiniLMEmbedder(Path({str(MODELS)!r})).embed(["a question"])
+heavy = ["torch", "transformers", "sentence_transformers", "openvino_telemetry"]
+print([name for name in heavy if sys.modules.get(name)], "openvino" in sys.modules)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "[] True\n"
+
+
+def test_a_damaged_converted_model_is_converted_anew(tmp_path: Path) -> None:
+    MiniLMEmbedder(MODELS).warm()
+    shutil.copytree(MODELS, tmp_path / "kept")
+    (weights,) = tmp_path.glob("kept/all-*/model.bin")
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert converting.find(weights.parent) is None
+    MiniLMEmbedder(tmp_path / "kept").warm()
+    assert converting.find(weights.parent) == weights.with_name("model.xml")
+    assert len(list((tmp_path / "kept").iterdir())) == 1, "nothing half made is left"
+
+
+def test_a_folder_that_takes_nothing_leaves_the_original(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "kept").write_text("a file")
+    embedder = MiniLMEmbedder(tmp_path / "kept")
+    assert embedder.embed(["a question"]).shape == (1, 384)
+    assert "could not be converted" in caplog.text
+    assert str(tmp_path / "kept") in caplog.text
+
+
+def test_without_openvino_the_original_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(converting, "installed", lambda: False)
+    assert MiniLMEmbedder(tmp_path / "kept").embed(["a question"]).shape == (1, 384)
+    assert not (tmp_path / "kept").exists()
 
 
 def test_an_altered_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,7 @@ from agentkit.teams import Answer, Question, Task, planning
 from agentkit.teams.findings import Findings
 from agentkit.teams.planning_calculator import calculate
 from agentkit.workspace import SAMPLES, Workspace
+from tests.conftest import MODELS
 from tests.teams.stage import DANUBE, VOLGA, Played, asked, hit, look_up, play
 
 TWO = (
@@ -311,7 +312,9 @@ def test_offline_an_error_in_every_step_is_the_result() -> None:
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     """The sample documents behind the embedding model that ships with the project."""
-    workspace = Workspace(Settings(data=tmp_path_factory.mktemp("samples") / "data"))
+    workspace = Workspace(
+        Settings(data=tmp_path_factory.mktemp("samples") / "data", model_folder=MODELS)
+    )
     assert len(workspace.ingest_samples("owner").result()) == 8
     yield workspace
     workspace.close()

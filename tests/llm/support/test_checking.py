@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from agentkit.llm.support import Doubt, Embed, check, doubt_of
 from agentkit.retrieval import FakeEmbedder, MiniLMEmbedder
 from tests.bench.bench_support import FALSE_MOST, MARKED_LEAST, outcome, pairs
+from tests.conftest import MODELS
 
 TEXT = (
     "Full-time employees have 27 days of paid annual leave. The firmware must be signed by"
@@ -21,7 +22,7 @@ TEXT = (
 @pytest.fixture(scope="module")
 def packaged() -> Embed:
     """One for all these tests: it takes a while to load."""
-    return MiniLMEmbedder().embed
+    return MiniLMEmbedder(MODELS).embed
 
 
 def test_the_pairs_are_what_they_are_said_to_be() -> None:
