@@ -119,6 +119,8 @@ def _warn(place: Path, reason: object) -> None:
 def _convert_apart(place: Path, source: Path) -> None:
     """Convert in another process; the folder appears whole or not at all."""
     private.make_folder(place.parent)
+    if find(place) is None:
+        shutil.rmtree(place, ignore_errors=True)  # a damaged one
     fresh = Path(tempfile.mkdtemp(dir=place.parent, prefix=".converting-"))
     try:
         command = [sys.executable, "-P", "-W", "ignore", "-m", __name__, str(source), str(fresh)]
@@ -128,8 +130,7 @@ def _convert_apart(place: Path, source: Path) -> None:
         for name in (MODEL, WEIGHTS):
             (fresh / name).chmod(private.FILE)
         private.write_text(fresh / _SUMS, json.dumps(_sums(fresh)))
-        if find(place) is None:  # else another process was faster
-            shutil.rmtree(place, ignore_errors=True)
+        if not place.exists():  # else another process was faster
             fresh.rename(place)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
