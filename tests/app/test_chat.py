@@ -310,7 +310,7 @@ def test_a_source_opens_beside_the_answer_and_outlives_its_document(
     workspace.script("Green tea is steeped at 80 degrees [1].")
     app = settle(ask(open_page("chat")))
     answer = thread(workspace)[-1]
-    chips = app.button_group(key=f"sources-{answer.id}")
+    chips = app.button_group(key=f"sources-{answer.id}-0")
     assert [re.sub(r"\\(.)", r"\1", option) for option in chips.options] == [
         "[1] tea.txt, lines 1-3"
     ]

@@ -102,6 +102,7 @@ def unfold(part: Locator, label: str) -> None:
             summary.click()
         try:
             expect(summary.locator("..")).to_have_attribute("open", "", timeout=2000)
+            settled(part.page)  # what it holds moves what is below: a click there would miss
             return
         except AssertionError:
             continue

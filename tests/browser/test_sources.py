@@ -33,6 +33,24 @@ ANSWER = f"{LID} [1]\n\n{FILLER}\n\n{FILLER}\n\n{CORD} [1]\n\n{FILLER}\n\n{FILLE
 QUESTIONS = 24
 TOP = "part => part.getBoundingClientRect().top"
 PIXEL = 1.5
+HELD_BACK = """() => {  // while `holding`, what the server sends is kept, until `release()`
+    window.kept = [];
+    const held = (deliver) => (event) => {
+        if (window.holding) window.kept.push(() => deliver(event)); else deliver(event);
+    };
+    window.release = () => {
+        window.holding = false;
+        for (const deliver of window.kept) deliver();
+    };
+    const real = Object.getOwnPropertyDescriptor(WebSocket.prototype, "onmessage");
+    Object.defineProperty(WebSocket.prototype, "onmessage", {
+        ...real, set(deliver) { real.set.call(this, deliver && held(deliver)); },
+    });
+    const listen = WebSocket.prototype.addEventListener;
+    WebSocket.prototype.addEventListener = function (kind, deliver, ...rest) {
+        return listen.call(this, kind, kind === "message" ? held(deliver) : deliver, ...rest);
+    };
+}"""
 
 
 class Chats(NamedTuple):
@@ -226,3 +244,23 @@ def test_a_marker_that_is_clicked_before_the_page_listens_opens_and_closes_all_t
     page.keyboard.press("Escape")
     expect(source).to_have_count(0)
     expect(links.last).to_be_visible()
+
+
+def test_a_source_stays_open_when_the_browser_learns_late_that_it_is(
+    chats: Chats, page: Page
+) -> None:
+    """What is clicked meanwhile comes with the chips as the browser still knows them."""
+    page.add_init_script(f"({HELD_BACK})()")
+    page.goto(chats.address)
+    turn = page.locator("[class*='st-key-turn-']").last
+    link = turn.locator("a[href^='#cite-']").first
+    expect(link).to_be_visible()
+    driver.settled(page)
+    page.evaluate("() => { window.holding = true; }")
+    link.click()
+    page.wait_for_function("() => window.kept.length > 20")
+    turn.locator("summary").click()
+    page.wait_for_timeout(500)  # until the click has been sent
+    page.evaluate("() => { window.release(); }")
+    driver.settled(page)
+    expect(page.locator(".st-key-source mark.sentence")).to_have_text(LID)

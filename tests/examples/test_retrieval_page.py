@@ -132,7 +132,7 @@ def test_classes_and_settings_that_the_page_names_exist() -> None:
     settings = {name.lower() for name in re.findall(r"`AGENTKIT_(\w+)`", TEXT)}
     assert (
         settings
-        == {"embedding_folders", "reranker_folders"}
+        == {"embedding_folders", "model_folder", "reranker_folders"}
         <= {one.name for one in dataclasses.fields(Settings)}
     )
 

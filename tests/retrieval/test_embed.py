@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -136,6 +137,28 @@ print([name for name in heavy if sys.modules.get(name)], "openvino" in sys.modul
     assert ended.stdout == "[] True\n"
 
 
+@pytest.mark.parametrize("start", range(4))  # each of them stood still every second time
+def test_threads_may_compute_first_at_the_same_time(start: int) -> None:
+    MiniLMEmbedder(MODELS).warm()
+    code = f"""
+import sys, threading
+from pathlib import Path
+from agentkit.retrieval import MiniLMEmbedder
+sys.setswitchinterval(1e-6)
+embedders = [MiniLMEmbedder(Path({str(MODELS)!r})) for _ in range(2)]
+together = threading.Barrier(4)
+def embed(number):
+    together.wait()
+    print(embedders[number % 2].embed(["a question"]).shape)
+threads = [threading.Thread(target=embed, args=(number,)) for number in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+"""
+    command = [sys.executable, "-c", code]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    assert ended.stdout.split("\n")[:-1] == ["(1, 384)"] * 4
+
+
 def test_a_damaged_converted_model_is_converted_anew(tmp_path: Path) -> None:
     MiniLMEmbedder(MODELS).warm()
     shutil.copytree(MODELS, tmp_path / "kept")
@@ -146,6 +169,27 @@ def test_a_damaged_converted_model_is_converted_anew(tmp_path: Path) -> None:
     MiniLMEmbedder(tmp_path / "kept").warm()
     assert converting.find(weights.parent) == weights.with_name("model.xml")
     assert len(list((tmp_path / "kept").iterdir())) == 1, "nothing half made is left"
+
+
+def test_what_a_killed_conversion_left_goes_with_the_next(tmp_path: Path) -> None:
+    left, going_on = (tmp_path / f"kept/.converting-{name}" for name in ("left", "going-on"))
+    for folder in (left, going_on):
+        folder.mkdir(parents=True)
+    os.utime(left, (0, 0))
+    assert converting.convert_into(tmp_path / "kept" / "model", tmp_path / "no model") is None
+    assert [folder.name for folder in (tmp_path / "kept").iterdir()] == [going_on.name]
+
+
+def test_a_program_that_names_no_folder_keeps_the_model_in_the_users_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert converting.default_folder() == MODELS, "AGENTKIT_MODEL_FOLDER"
+    monkeypatch.delenv("AGENTKIT_MODEL_FOLDER")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    folder = converting.default_folder()
+    assert folder.is_relative_to(tmp_path)
+    assert folder.parts[-2:] == ("agentkit", "models")
 
 
 def test_a_folder_that_takes_nothing_leaves_the_original(
@@ -170,4 +214,4 @@ def test_an_altered_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "model.safetensors").write_bytes(b"something else")
     monkeypatch.setattr(embed, "_model_folder", lambda: tmp_path)
     with pytest.raises(ConfigError, match="sha256"):
-        MiniLMEmbedder().warm()
+        MiniLMEmbedder(tmp_path / "kept").warm()

@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ RECIPE = 1
 """Goes up when what `convert` writes changes."""
 MODEL, WEIGHTS = "model.xml", "model.bin"
 _SUMS = "sums.json"
+_FRESH = ".converting-"
+"""Begins the names of folders that a conversion writes into."""
 _TIMEOUT_S = 600
 _log = logging.getLogger(__name__)
 
@@ -42,6 +45,14 @@ def openvino() -> Any:
 def installed() -> bool:
     """Whether OpenVINO is there; it is not on every platform."""
     return importlib.util.find_spec("openvino") is not None
+
+
+def default_folder() -> Path:
+    """Where models are kept when nobody says so: `AGENTKIT_MODEL_FOLDER`, else the user's cache."""
+    import platformdirs
+
+    named = os.environ.get("AGENTKIT_MODEL_FOLDER")
+    return Path(named) if named else platformdirs.user_cache_path("agentkit") / "models"
 
 
 def place_of(name: str, weights: str, kept: Path) -> Path:
@@ -119,9 +130,10 @@ def _warn(place: Path, reason: object) -> None:
 def _convert_apart(place: Path, source: Path) -> None:
     """Convert in another process; the folder appears whole or not at all."""
     private.make_folder(place.parent)
+    _remove_remains(place.parent)
     if find(place) is None:
         shutil.rmtree(place, ignore_errors=True)  # a damaged one
-    fresh = Path(tempfile.mkdtemp(dir=place.parent, prefix=".converting-"))
+    fresh = Path(tempfile.mkdtemp(dir=place.parent, prefix=_FRESH))
     try:
         command = [sys.executable, "-P", "-W", "ignore", "-m", __name__, str(source), str(fresh)]
         subprocess.run(
@@ -134,6 +146,13 @@ def _convert_apart(place: Path, source: Path) -> None:
             fresh.rename(place)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _remove_remains(kept: Path) -> None:
+    """Delete what conversions left that were killed; one that goes on is younger."""
+    for folder in kept.glob(f"{_FRESH}*"):
+        if time.time() - folder.stat().st_mtime > 2 * _TIMEOUT_S:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _environment() -> dict[str, str]:

@@ -107,8 +107,9 @@ class InProcess:
 class MiniLMEmbedder(InProcess):
     """all-MiniLM-L6-v2 from the package that ships it; loads at first use, or with `warm()`.
 
-    With a folder `kept` it is converted for OpenVINO at the first use of all (once some 15 seconds)
-    and loads from there in half a second; without one, sentence-transformers runs it.
+    At the first use of all it is converted for OpenVINO (once some 15 seconds) into the folder
+    `kept`, from which it loads in half a second. Without one that is `AGENTKIT_MODEL_FOLDER`, or a
+    folder in the user's cache. Where OpenVINO is not installed, sentence-transformers runs it.
     """
 
     name = "all-MiniLM-L6-v2"
@@ -248,7 +249,9 @@ def _load_minilm(kept: Path | None) -> MiniLM:
     from agentkit.retrieval.embedding import converting, minilm
 
     folder, dtype = _model_folder(), minilm.precision()
-    model = _converted(folder, kept) if kept is not None and converting.installed() else None
+    model = None
+    if converting.installed():
+        model = _converted(folder, kept or converting.default_folder())
     if model is not None:
         return minilm.Converted(model, folder / "tokenizer.json", dtype)
     _check_weights(folder)

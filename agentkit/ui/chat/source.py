@@ -67,10 +67,15 @@ def label(citation: dict[str, Any], doubtful: bool = False) -> str:
 def draw_chips(
     message_id: str, citations: list[dict[str, Any]], doubtful: Collection[int] = ()
 ) -> None:
-    """One chip for each source of an answer; the open one is selected."""
+    """One chip for each source of an answer; the open one is selected.
+
+    What is open is part of the key: a browser that does not know it yet sends with the next click
+    what was selected before, which would close the source again.
+    """
     by_marker = {int(citation["marker"]): citation for citation in citations}
-    key = f"sources-{message_id}"
-    st.session_state[key] = opened(message_id)
+    selected = opened(message_id)
+    key = f"sources-{message_id}-{selected or 0}"
+    st.session_state[key] = selected
 
     def chosen() -> None:
         marker = st.session_state[key]

@@ -4,7 +4,12 @@ let opener = null, wanted = "", open = false, held = null;  // of the source tha
 const bare = (link) => link.getAttribute("href").slice("#cite-".length).replace(/\?$/, "");
 const twins = (target) => [...document.querySelectorAll('a[href^="#cite-"]')].filter((link) => bare(link) === target);
 const source = () => document.querySelector(".st-key-source");
-const found = (place) => place?.node?.isConnected ? place.node : twins(place?.target)[place?.nth];
+const chips = (answer) => [...document.querySelectorAll(`[class*="st-key-sources-${answer}-"] button`)];
+const numberOn = (chip) => chip.textContent.match(/\d+/)[0];
+// Both are drawn anew by some runs of the script.
+const again = ({ target, nth, answer, number }) =>
+    answer ? chips(answer).find((chip) => numberOn(chip) === number) : twins(target)[nth];
+const found = (place) => !place || place.node?.isConnected ? place?.node : again(place);
 const inView = (part, main) => {
     const { top, bottom } = part.getBoundingClientRect();
     return bottom > main.getBoundingClientRect().top + 60 && top < main.getBoundingClientRect().bottom;
@@ -95,11 +100,11 @@ function start({ data, setTriggerValue, parentElement }) {
             const target = bare(link);
             cite(target, twins(target).indexOf(link));
         } else if (chip) {
-            const answer = chip.closest('[class*="st-key-sources-"]').className.match(/st-key-sources-(\S+)/)[1];
-            const target = `${answer}-${chip.textContent.match(/\d+/)}`;
-            opener = { node: chip, target, nth: 0 };
+            const answer = chip.closest('[class*="st-key-sources-"]').className.match(/st-key-sources-(\w+)/)[1];
+            const number = numberOn(chip), target = `${answer}-${number}`;
+            opener = { node: chip, target, answer, number };
             wanted = chip.getAttribute("aria-checked") === "true" ? "" : target;
-            hold(() => chip);
+            hold(() => found(opener));
         } else if (event.target.closest(".st-key-close-source")) {
             const line = found(opener);
             const read = line && inView(line, main) ? line : firstInView(LINES, main);
