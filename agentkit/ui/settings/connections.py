@@ -58,10 +58,11 @@ def draw_connections() -> None:
 
 
 def _draw_connection(connection: Connection) -> None:
-    name = connection.name
+    name, address = connection.name, without_login(connection.base_url)
+    title = address if name in address else name  # a name that is part of it would say it twice
     with st.container(border=True, gap="xsmall", key=f"connection-{name}"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f":material/dns: **{markdown.literal(name)}**", width="stretch")
+            st.markdown(f":material/dns: **{markdown.literal(title)}**", width="stretch")
             st.button(
                 "Test",
                 key=f"test-{name}",
@@ -85,15 +86,12 @@ def _draw_connection(connection: Connection) -> None:
                     help=about,
                     on_click=manage,
                 )
-        azure = "Azure OpenAI · " if connection.kind == "azure" else ""
         models = (
             ", ".join(markdown.literal(model) for model in connection.models)
             or "the first that the server lists"
         )
-        key = "a key is set" if connection.api_key else "no key"
-        where = f"{azure}{markdown.literal(without_login(connection.base_url))}"
-        st.caption(f"{where} · {key} · {_WHERE.get(connection.source, '')}")
-        st.caption(f"{'Deployments' if azure else 'Models'}: {models}")
+        st.caption(_facts(connection, "" if title == address else address))
+        st.caption(f"{'Deployments' if connection.kind == 'azure' else 'Models'}: {models}")
         for kind, names in (
             ("Embedding models", connection.embedding_models),
             ("Rerankers", connection.reranker_models),
@@ -103,6 +101,17 @@ def _draw_connection(connection: Connection) -> None:
         if told := connection_form.sizes_in_words(connection):
             st.caption(f"Sizes: {told}")
         connection_test.draw(connection)
+
+
+def _facts(connection: Connection, address: str) -> str:
+    """What kind of server it is, where, with a key or without, and who set it; as Markdown."""
+    facts = [
+        "Azure OpenAI" if connection.kind == "azure" else "",
+        markdown.literal(address),
+        "a key is set" if connection.api_key else "no key",
+        _WHERE.get(connection.source, ""),
+    ]
+    return " · ".join(fact for fact in facts if fact)
 
 
 def _draw_found(known: Sequence[Connection]) -> None:
