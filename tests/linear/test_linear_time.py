@@ -53,7 +53,7 @@ def feed() -> Iterator[Feed]:
 
 @pytest.mark.soak
 @pytest.mark.parametrize(("which", "course"), MEALS)
-def test_a_million_characters_of_the_worst_are_read_in_linear_time(
+def test_long_texts_of_the_worst_are_read_in_linear_time(
     which: int, course: int, feed: Feed
 ) -> None:
     assert feed(which, course) == ""
