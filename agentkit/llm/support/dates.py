@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 _MONTHS = [
@@ -79,74 +80,82 @@ class Moment:
     swapped: bool = False
     """Whether day and month may stand the other way round."""
 
+    def overlaps(self, other: Moment) -> bool:
+        """Whether they share a part of the text."""
+        return max(self.start, other.start) < min(self.end, other.end)
+
 
 def moments(text: str) -> list[Moment]:
     """All dates, days of the week and times of day in a text; each part of the text counts once."""
     found: list[Moment] = []
-    taken: list[tuple[int, int]] = []
-    for one in _all(text):
-        if all(one.end <= start or one.start >= end for start, end in taken):
+    for one in _find_all(text):
+        if not any(map(one.overlaps, found)):
             found.append(one)
-            taken.append((one.start, one.end))
     return found
 
 
-def says(passage: Iterable[Moment], years: Iterable[float], wanted: Moment) -> bool:
+def says(passage: Iterable[Moment], years: AbstractSet[float], wanted: Moment) -> bool:
     """Whether the passage tells this moment; a year may stand elsewhere in it, among `years`."""
-    given = list(passage)
     if wanted.minute is not None:
-        return any(one.minute == wanted.minute for one in given)
+        return wanted.minute in {one.minute for one in passage}
     if wanted.weekday is not None:
-        return any(one.weekday == wanted.weekday for one in given)
-    numbers = set(years)
-    return any(_same(wanted, one, numbers) for one in given if one.month is not None)
+        return wanted.weekday in {one.weekday for one in passage}
+    return any(_is_day_of(wanted, one) and _is_year_of(wanted, one, years) for one in passage)
 
 
-def _same(wanted: Moment, one: Moment, numbers: set[float]) -> bool:
-    either = wanted.swapped or one.swapped
-    days = {(one.day, one.month)} | ({(one.month, one.day)} if either else set())
+def _is_day_of(wanted: Moment, given: Moment) -> bool:
+    """Whether month and day are the same, the day as far as it is told."""
+    days = [(given.month, given.day)]
+    if wanted.swapped or given.swapped:
+        days.append((given.day, given.month))
     if wanted.day is None:
-        if wanted.month not in {month for _, month in days}:
-            return False
-    elif (wanted.day, wanted.month) not in days:
-        return False
-    return (
-        wanted.year is None
-        or one.year == wanted.year
-        or (one.year is None and float(wanted.year) in numbers)
+        return wanted.month in {month for month, _ in days}
+    return (wanted.month, wanted.day) in days
+
+
+def _is_year_of(wanted: Moment, given: Moment, years: AbstractSet[float]) -> bool:
+    if wanted.year is not None and given.year is None:
+        return float(wanted.year) in years
+    return wanted.year in (None, given.year)
+
+
+def _find_all(text: str) -> Iterator[Moment]:
+    """All moments of every form, the surest form first."""
+    for form in _FORMS:
+        yield from map(_read_date, form.finditer(text))
+    yield from map(_read_clock, _CLOCK.finditer(text))
+    for found in _MONTH_ALONE.finditer(text):
+        yield Moment(found["m"], *found.span(), month=MONTHS[found["m"].lower()])
+    for found in _WEEKDAY.finditer(text):
+        yield Moment(found[0], *found.span(), weekday=WEEKDAYS[found["w"].lower()])
+
+
+def _read_date(found: re.Match[str]) -> Moment:
+    parts = found.groupdict()
+    return Moment(
+        found[0],
+        *found.span(),
+        year=_read_number(parts.get("y")),
+        month=_read_month(parts["m"]),
+        day=_read_number(parts.get("d")),
+        swapped="/" in found[0],
     )
 
 
-def _all(text: str) -> Iterator[Moment]:
-    for form in _FORMS:
-        for found in form.finditer(text):
-            parts = found.groupdict()
-            month = MONTHS.get(parts["m"].lower()) or (
-                int(parts["m"]) if parts["m"].isdigit() else None
-            )
-            day, year = parts.get("d"), parts.get("y")
-            yield Moment(
-                found[0],
-                found.start(),
-                found.end(),
-                int(year) if year else None,
-                month,
-                int(day) if day else None,
-                swapped="/" in found[0],
-            )
-    for found in _CLOCK.finditer(text):
-        yield _clock(found)
-    for found in _MONTH_ALONE.finditer(text):
-        yield Moment(found["m"], found.start(), found.end(), month=MONTHS[found["m"].lower()])
-    for found in _WEEKDAY.finditer(text):
-        yield Moment(found[0], found.start(), found.end(), weekday=WEEKDAYS[found["w"].lower()])
+def _read_number(digits: str | None) -> int | None:
+    return int(digits) if digits else None
 
 
-def _clock(found: re.Match[str]) -> Moment:
+def _read_month(text: str) -> int:
+    """Number of a month by its digits or its name; 0 for a name with letters of other scripts."""
+    return int(text) if text.isdigit() else MONTHS.get(text.lower(), 0)
+
+
+def _read_clock(found: re.Match[str]) -> Moment:
     hour, minute = int(found["h"] or found["h2"]), int(found["min"] or found["min2"] or 0)
     half = (found["half"] or "").lower()
     if half.startswith("p") and hour < 12:
         hour += 12
     elif half.startswith("a") and hour == 12:
         hour = 0
-    return Moment(found[0], found.start(), found.end(), minute=hour * 60 + minute)
+    return Moment(found[0], *found.span(), minute=hour * 60 + minute)

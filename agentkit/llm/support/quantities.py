@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain, pairwise, product
 
 from agentkit.llm.support.number_words import COUNTED, SCALES, in_words
 from agentkit.llm.support.units import UNITS
@@ -56,8 +57,14 @@ _SHARES = {
 }
 """Shares in words; a sentence that has one is not asked for it, as `half` has other meanings."""
 _FORMULA = re.compile(r"(?<![\w$\\])(\$\$?)(?=\S)([^$\n]*[^$\s\\])\1(?![\w$])")
+_TELLING_FIGURE = re.compile(r"[\\^]|^[\d.,]+$")
+_TELLING_LETTER = re.compile(r"[\\^_={]|^[A-Za-z]$")
 _INDEX = re.compile(r"[\^_](?:\{[^{}]*\}|[-−]?\w)")
-_CLOSE = 1e-6
+_CLOSE, _ROUGHLY = 1e-6, 0.1
+_BEFORE = 24  # characters before a number that tell whether it is rounded
+_COUNTED_MOST = 4
+_MILLION = 1e6
+_GROUPED = re.compile(r"\d{1,3}[.,]\d{3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +92,23 @@ class Quantity:
         """Whether it is written like `1980s`."""
         return self.text.endswith("0s")
 
+    @property
+    def is_date(self) -> bool:
+        """Whether it looks like a year or a decade."""
+        return self.is_year or self.is_decade
+
+    @property
+    def decades(self) -> set[float]:
+        """The decades of what it may mean, counted from the birth of Christ."""
+        return {value // 10 for value in self.values}
+
 
 def quantities(text: str, language: str) -> list[Quantity]:
     """All numbers of a text in their order."""
-    found = sorted(
-        [*_parts(text), *_digits(text), *_words(text, language)],
-        key=lambda one: (one.start, -one.end),
-    )
-    apart = [
-        one for place, one in enumerate(found) if place == 0 or one.start >= found[place - 1].end
-    ]
-    return list(_with_shared_units(text, apart))
+    read = chain(_read_parts(text), _read_digits(text), _read_words(text, language))
+    found = sorted(read, key=lambda one: (one.start, -one.end))
+    apart = [two for one, two in pairwise(found) if two.start >= one.end]
+    return list(_share_units(text, found[:1] + apart))
 
 
 def without_signs(text: str) -> str:
@@ -104,14 +117,19 @@ def without_signs(text: str) -> str:
     What only stands between two prices is no formula.
     """
 
-    def blank(found: re.Match[str]) -> str:
-        body, sign = found[2], " " * len(found[1])
-        telling = r"[\\^]|^[\d.,]+$" if body[0].isdigit() else r"[\\^_={]|^[A-Za-z]$"
-        if not re.search(telling, body):
-            return found[0]
-        return sign + _INDEX.sub(lambda index: " " * len(index[0]), body) + sign
+    return _FORMULA.sub(_blank_formula, text)
 
-    return _FORMULA.sub(blank, text)
+
+def _blank_formula(found: re.Match[str]) -> str:
+    body, sign = found[2], " " * len(found[1])
+    telling = _TELLING_FIGURE if body[0].isdigit() else _TELLING_LETTER
+    if not telling.search(body):
+        return found[0]
+    return sign + _INDEX.sub(_blank, body) + sign
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found[0])
 
 
 def says(passage: Iterable[Quantity], wanted: Quantity) -> bool:
@@ -120,140 +138,158 @@ def says(passage: Iterable[Quantity], wanted: Quantity) -> bool:
 
 
 def _same(wanted: Quantity, given: Quantity) -> bool:
-    if wanted.is_decade != given.is_decade and given.is_decade:
-        return False
     if wanted.is_decade:
-        return any(
-            int(one // 10) == int(two // 10) for one in wanted.values for two in given.values
-        )
-    if wanted.unit and given.unit:
-        mine, theirs = UNITS[wanted.unit], UNITS[given.unit]
-        if mine.kinds.isdisjoint(theirs.kinds):
-            return False
-        return _any_close(wanted, mine.factor, given, theirs.factor)
-    return _any_close(wanted, 1.0, given, 1.0)
+        return not wanted.decades.isdisjoint(given.decades)
+    if given.is_decade:
+        return False
+    if not wanted.unit or not given.unit:
+        return _is_near(wanted, given, list(product(wanted.values, given.values)))
+
+    mine, theirs = UNITS[wanted.unit], UNITS[given.unit]
+    if mine.kinds.isdisjoint(theirs.kinds):
+        return False
+    measured = product(mine.measure(wanted.values), theirs.measure(given.values))
+    return _is_near(wanted, given, list(measured))
 
 
-def _any_close(wanted: Quantity, factor: float, given: Quantity, other: float) -> bool:
-    pairs = [(one * factor, two * other) for one in wanted.values for two in given.values]
-    if any(math.isclose(one, two, rel_tol=_CLOSE) for one, two in pairs):
+def _is_near(wanted: Quantity, given: Quantity, pairs: list[tuple[float, float]]) -> bool:
+    """Whether two of their values are the same, or nearly so where the wanted one is rounded."""
+    if _any_close(pairs, _CLOSE):
         return True
-    coarser = _digits_that_count(wanted.text) < _digits_that_count(given.text)
-    return (
-        wanted.about and coarser and any(math.isclose(one, two, rel_tol=0.1) for one, two in pairs)
-    )
+    if not wanted.about or _count_digits(wanted.text) >= _count_digits(given.text):
+        return False
+    return _any_close(pairs, _ROUGHLY)
 
 
-def _digits_that_count(text: str) -> int:
+def _any_close(pairs: list[tuple[float, float]], tolerance: float) -> bool:
+    return any(math.isclose(*pair, rel_tol=tolerance) for pair in pairs)
+
+
+def _count_digits(text: str) -> int:
+    """How many of its digits count: zeros at either end do not."""
     return len(re.sub(r"\D", "", text).strip("0")) or 1
 
 
-def _digits(text: str) -> Iterator[Quantity]:
+def _read_digits(text: str) -> Iterator[Quantity]:
+    """The numbers in digits."""
     for found in _NUMBER.finditer(text):
-        if text[found.end() : found.end() + 1].isalpha() and not _unit(text, found.end())[0]:
+        if _is_glued(text, found.end()):
             continue  # a code such as 573c
-        sign = (
-            -1.0 if found["sign"] and not text[: found.start()].rstrip(" ")[-1:].isdigit() else 1.0
-        )
+        sign = -1.0 if _is_negative(text, found) else 1.0
+        values = tuple(sign * each for each in _read_values(found["digits"]))
         raw = found["digits"] + (found["ordinal"] or "")
-        made = Quantity(
-            raw,
-            found.start(),
-            found.end(),
-            tuple(sign * each for each in _readings(found["digits"])),
-        )
         money = (found["money"] or "").lower()
-        yield _measured(text, replace(made, unit=money) if money in UNITS else made)
+        unit = money if money in UNITS else ""
+        yield _measure(text, Quantity(raw, *found.span(), values, unit))
 
 
-def _readings(digits: str) -> Iterator[float]:
+def _is_glued(text: str, end: int) -> bool:
+    """Whether letters follow that are no unit."""
+    return text[end : end + 1].isalpha() and not _find_unit(text, end)[0]
+
+
+def _is_negative(text: str, found: re.Match[str]) -> bool:
+    """Whether a minus stands before it that is no dash between two numbers."""
+    if not found["sign"]:
+        return False
+    before = text[: found.start()].rstrip(" ")
+    return not before[-1:].isdigit()
+
+
+def _read_values(digits: str) -> Iterator[float]:
+    """What digits may mean, whichever sign is the decimal one."""
     plain = re.sub(_SPACE, "", digits)
-    if plain != digits and "," not in plain and "." not in plain:
-        yield float(plain)
-        return
-    signs = [sign for sign in plain if sign in ".,"]
-    if not signs:
-        yield float(plain)
-    elif len(set(signs)) == 2 and signs.count(signs[-1]) == 1:
+    signs = re.findall("[.,]", plain)
+    if len(set(signs)) == 2 and signs.count(signs[-1]) == 1:
         yield float(plain.replace(signs[0], "").replace(signs[-1], "."))
-    elif len(signs) > 1:
-        yield float(re.sub("[.,]", "", plain))
+    elif len(signs) == 1:
+        yield float(plain.replace(",", "."))
+        if _GROUPED.fullmatch(plain) and not plain.startswith(("0.", "0,")):
+            yield float(re.sub("[.,]", "", plain))
     else:
-        whole, _, rest = plain.partition(signs[0])
-        yield float(f"{whole}.{rest}")
-        if len(rest) == 3 and len(whole) <= 3 and whole != "0":
-            yield float(whole + rest)
+        yield float(re.sub("[.,]", "", plain))
 
 
-def _words(text: str, language: str) -> Iterator[Quantity]:
+def _read_words(text: str, language: str) -> Iterator[Quantity]:
+    """The numbers in words; small ones may be pronouns or counted by the sentence itself."""
     for start, end, value in in_words(text, language):
-        made = _measured(text, Quantity(text[start:end], start, end, (float(value),)))
-        counted = _WORD.match(text, end + 1)
-        loose = (
-            value == 1
-            or text[start:end].lower() == "second"
-            or (value <= 4 and counted is not None and counted[0].lower() in COUNTED)
-        )
-        yield replace(made, needed=not loose)
+        raw = text[start:end]
+        made = _measure(text, Quantity(raw, start, end, (float(value),)))
+        is_loose = value == 1 or raw.lower() == "second" or _is_counted(text, end, value)
+        yield replace(made, needed=not is_loose)
 
 
-def _parts(text: str) -> Iterator[Quantity]:
+def _is_counted(text: str, end: int, value: int) -> bool:
+    """Whether it says how many steps or parts there are."""
+    counted = _WORD.match(text, end + 1)
+    if value > _COUNTED_MOST or counted is None:
+        return False
+    return counted[0].lower() in COUNTED
+
+
+def _read_parts(text: str) -> Iterator[Quantity]:
+    """Parts of something in words, as half an hour."""
     for pattern, (value, unit) in _PARTS_OF_TIME.items():
         for found in pattern.finditer(text):
-            yield Quantity(found[0], found.start(), found.end(), (value,), unit)
+            yield Quantity(found[0], *found.span(), (value,), unit)
     for pattern, value in _SHARES.items():
         for found in pattern.finditer(text):
-            yield Quantity(found[0], found.start(), found.end(), (value,), "%", needed=False)
+            yield Quantity(found[0], *found.span(), (value,), "%", needed=False)
 
 
-def _measured(text: str, made: Quantity) -> Quantity:
+def _measure(text: str, made: Quantity) -> Quantity:
     """With the scale and the unit that follow, and whether it is rounded."""
     values, end = made.values, made.end
     if scale := _SCALE.match(text, end):
-        values, end = tuple(each * SCALES[scale[1].lower()] for each in values), scale.end()
-    unit, after = _unit(text, end)
+        factor, end = SCALES[scale[1].lower()], scale.end()
+        values = tuple(each * factor for each in values)
+
+    unit, after = _find_unit(text, end)
     if text[end:after] == "m":  # metres, or millions as in `1.2m`
-        values, unit, end = (*values, *(each * 1e6 for each in values)), "", after
-    about = _ABOUT.search(text[max(0, made.start - 24) : made.start]) is not None
+        values += tuple(each * _MILLION for each in values)
+        unit = ""
+    before = text[max(0, made.start - _BEFORE) : made.start]
     return replace(
-        made, values=values, end=after if unit else end, unit=unit or made.unit, about=about
+        made,
+        values=values,
+        end=after,
+        unit=unit or made.unit,
+        about=_ABOUT.search(before) is not None,
     )
 
 
-def _unit(text: str, at: int) -> tuple[str, int]:
-    """The known unit that stands there, and where it ends."""
+def _find_unit(text: str, at: int) -> tuple[str, int]:
+    """The known unit that stands there, and where it ends; empty, and the same place, without."""
     found = _UNIT.match(text, at)
     if found is None:
         return "", at
-    return next(((name, found.end()) for name in _spellings(found[1]) if name in UNITS), ("", at))
+    known = (name for name in _spellings(found[1]) if name in UNITS)
+    unit = next(known, "")
+    return unit, found.end() if unit else at
 
 
 @cache
 def _spellings(unit: str) -> tuple[str, ...]:
     """As it stands, then in lower case: capitals tell a few units apart."""
-    return (unit, unit.lower().replace(" ", "")) if unit else ()
+    return unit, unit.lower().replace(" ", "")
 
 
-def _with_shared_units(text: str, found: list[Quantity]) -> Iterator[Quantity]:
+def _share_units(text: str, found: list[Quantity]) -> Iterator[Quantity]:
     """In `2 to 8 °C` and `from 51 to 47 million` the unit and the scale are of both."""
-    for place, one in enumerate(found):
-        following = found[place + 1] if place + 1 < len(found) else None
-        if (
-            following is None
-            or one.is_year
-            or not _BETWEEN.fullmatch(text, one.end, following.start)
-        ):
-            yield one
-            continue
-        ratio = _scale_of(text, following)
-        more = (
-            tuple(each * ratio for each in one.values)
-            if ratio > 1 and _scale_of(text, one) == 1
-            else ()
-        )
-        yield replace(one, unit=one.unit or following.unit, values=(*one.values, *more))
+    for one, following in pairwise(found):
+        joined = _BETWEEN.fullmatch(text, one.end, following.start)
+        yield _share_unit(text, one, following) if joined and not one.is_year else one
+    yield from found[-1:]
 
 
-def _scale_of(text: str, one: Quantity) -> float:
+def _share_unit(text: str, one: Quantity, following: Quantity) -> Quantity:
+    """A quantity with the unit and the scale of the one behind it, where it has none itself."""
+    values, ratio = one.values, _find_scale(text, following)
+    if ratio > 1 and _find_scale(text, one) == 1:
+        values += tuple(each * ratio for each in values)
+    return replace(one, unit=one.unit or following.unit, values=values)
+
+
+def _find_scale(text: str, one: Quantity) -> float:
     found = _SCALE.match(text, one.start + len(one.text))
     return SCALES[found[1].lower()] if found else 1.0
