@@ -54,12 +54,14 @@ def _find_headed_item(question: Question, answering: Sequence[Unit]) -> Unit | N
     """Where steps or several things are asked for: a list whose heading says what is asked."""
     if question.kind not in _WANTS_ITEMS:
         return None
-    items = (unit for unit in answering[:LONGEST_LIST] if unit.shape == "item")
-    return next((unit for unit in items if _is_under(question, unit)), None)
+    headed = filter(partial(_is_headed, question), answering[:LONGEST_LIST])
+    return next(headed, None)
 
 
-def _is_under(question: Question, unit: Unit) -> bool:
-    """Whether the heading of a unit and what stands before it have most words of the question."""
+def _is_headed(question: Question, unit: Unit) -> bool:
+    """Whether it is in a list whose heading, or what leads to it, has most words of a question."""
+    if unit.shape != "item":
+        return False
     headed = frozenset(stems(unit.heading))
     if unit.previous is not None:
         headed |= unit.previous.stems

@@ -56,16 +56,26 @@ class Asked:
     cites: bool
     """Whether passages have numbers to cite."""
 
+    def refuse(self, reason: str) -> str:
+        """What to reply when nothing answers, for this reason."""
+        return self.refusal or reason
+
 
 def taken_apart(messages: Sequence[Mapping[str, Any]]) -> Asked:
     """Take a prompt apart; passages may stand in any message, or unnumbered behind `Context is:` in
     the last one.
     """
-    said = [(str(message.get("role", "")), text_of(message.get("content"))) for message in messages]
-    passages = list(chain.from_iterable(parse_passages(text) for _, text in said))
-    asked = [without_passages(text).strip() for role, text in said if role == "user"]
-    earlier, question = ["", "", *asked][-2:]
-    instructions = "\n".join(text for role, text in said if role != "assistant")
+    passages: list[Passage] = []
+    asked, instructions = ["", ""], ""
+    for message in messages:
+        role, text = message.get("role"), text_of(message.get("content"))
+        passages += parse_passages(text)
+        if role == "user":
+            asked.append(without_passages(text).strip())
+        if role != "assistant":
+            instructions += f"{text}\n"
+
+    earlier, question = asked[-2:]
     return Asked(
         _find_question(question),
         earlier,
@@ -162,7 +172,7 @@ class ExtractiveClient:
         if questions.is_small_talk(asked.question):
             return INTRODUCTION
         if not asked.passages:
-            return asked.refusal or NO_PASSAGES
+            return asked.refuse(NO_PASSAGES)
         units = cut(asked.passages)
         if questions.asks_for_summary(asked.question):
             return self._summary(asked, units)
@@ -172,14 +182,12 @@ class ExtractiveClient:
         answers = [_answer_part(part, ranker) for part in parts]
         if any(one.picked for one in answers):
             return _join(answers, asked.cites)
-        return asked.refusal or _refuse(answers)
+        return asked.refuse(_find_nearest(answers))
 
     def _summary(self, asked: Asked, units: Sequence[Unit]) -> str:
         topic = [one for one in stems(asked.question) if one not in _SUMMARY_WORDS]
         picked = central(units, SUMMARY_UNITS, topic)
-        if picked:
-            return written(picked, asked.cites)
-        return asked.refusal or NO_PASSAGES
+        return written(picked, asked.cites) or asked.refuse(NO_PASSAGES)
 
 
 def _answer_part(part: Question, ranker: Ranker) -> _Answer:
@@ -204,7 +212,7 @@ def _join(answers: Sequence[_Answer], cites: bool) -> str:
     return "\n\n".join(paragraphs)
 
 
-def _refuse(answers: Sequence[_Answer]) -> str:
+def _find_nearest(answers: Sequence[_Answer]) -> str:
     """That nothing answers, with the nearest heading, which is no citation."""
     ranked = chain.from_iterable(one.ranked for one in answers)
     heading = next((one.unit.heading for one in ranked), "")

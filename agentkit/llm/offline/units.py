@@ -38,6 +38,7 @@ _WORD_SIGN = re.compile(r"\w")
 _LINE = re.compile(r"[^\n]+")
 _AMOUNT = re.compile(r"\d\s*(?:%|€|\$)")
 _DIGIT = re.compile(r"\d")
+_ROW = re.compile(r"(?s)(?!.*\n)(?:.*(?: \| |\t)|\|.*\|.*\|)")
 _CELL_BORDER = re.compile(r"\t|\|")
 _ENDS = (".", "!", "?", ":", ";", "|")
 """Signs behind which a bracket on the next line does not belong to the sentence."""
@@ -355,12 +356,7 @@ def _states(line: str, after: str) -> bool:
 
 
 def _is_row(raw: str) -> bool:
-    line = raw.strip()
-    if "\n" in line:
-        return False
-    if " | " in line or "\t" in line:
-        return True
-    return line.startswith("|") and line.count("|") > 2
+    return _ROW.match(raw.strip()) is not None
 
 
 def _split_cells(line: str) -> list[str]:

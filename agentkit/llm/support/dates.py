@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Literal
 
 _MONTHS = [
     "january january jan januar jänner janvier enero gennaio",
@@ -62,6 +63,8 @@ _CLOCK = re.compile(
     r"|\b(?P<h2>[01]?\d|2[0-4]):(?P<min2>[0-5]\d)\b",
     re.IGNORECASE,
 )
+_HOURS_OF_HALVES = {("a", 12): 0, **{("p", hour): hour + 12 for hour in range(12)}}
+"""Hours with `a.m.` or `p.m.` that have another number in a whole day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +77,29 @@ class Moment:
     year: int | None = None
     month: int | None = None
     day: int | None = None
-    weekday: int | None = None
-    minute: int | None = None
-    """Since midnight."""
     swapped: bool = False
     """Whether day and month may stand the other way round."""
+    recurring: tuple[Literal["weekday", "minute"], int] | None = None
+    """The day of the week, or the time of day in minutes since midnight."""
 
     def overlaps(self, other: Moment) -> bool:
         """Whether they share a part of the text."""
         return max(self.start, other.start) < min(self.end, other.end)
+
+    def is_day_of(self, other: Moment) -> bool:
+        """Whether month and day are the same, the day as far as it is told here."""
+        days = [(other.month, other.day)]
+        if self.swapped or other.swapped:
+            days.append((other.day, other.month))
+        if self.day is None:
+            return self.month in {month for month, _ in days}
+        return (self.month, self.day) in days
+
+    def is_year_of(self, other: Moment, years: AbstractSet[float]) -> bool:
+        """Whether the year is the same, or one of `years` where the other tells none."""
+        if self.year is None or self.year == other.year:
+            return True
+        return other.year is None and float(self.year) in years
 
 
 def moments(text: str) -> list[Moment]:
@@ -96,27 +113,10 @@ def moments(text: str) -> list[Moment]:
 
 def says(passage: Iterable[Moment], years: AbstractSet[float], wanted: Moment) -> bool:
     """Whether the passage tells this moment; a year may stand elsewhere in it, among `years`."""
-    if wanted.minute is not None:
-        return wanted.minute in {one.minute for one in passage}
-    if wanted.weekday is not None:
-        return wanted.weekday in {one.weekday for one in passage}
-    return any(_is_day_of(wanted, one) and _is_year_of(wanted, one, years) for one in passage)
-
-
-def _is_day_of(wanted: Moment, given: Moment) -> bool:
-    """Whether month and day are the same, the day as far as it is told."""
-    days = [(given.month, given.day)]
-    if wanted.swapped or given.swapped:
-        days.append((given.day, given.month))
-    if wanted.day is None:
-        return wanted.month in {month for month, _ in days}
-    return (wanted.month, wanted.day) in days
-
-
-def _is_year_of(wanted: Moment, given: Moment, years: AbstractSet[float]) -> bool:
-    if wanted.year is not None and given.year is None:
-        return float(wanted.year) in years
-    return wanted.year in (None, given.year)
+    if wanted.recurring is not None:
+        return wanted.recurring in {one.recurring for one in passage}
+    same_day = filter(wanted.is_day_of, passage)
+    return any(wanted.is_year_of(one, years) for one in same_day)
 
 
 def _find_all(text: str) -> Iterator[Moment]:
@@ -127,7 +127,8 @@ def _find_all(text: str) -> Iterator[Moment]:
     for found in _MONTH_ALONE.finditer(text):
         yield Moment(found["m"], *found.span(), month=MONTHS[found["m"].lower()])
     for found in _WEEKDAY.finditer(text):
-        yield Moment(found[0], *found.span(), weekday=WEEKDAYS[found["w"].lower()])
+        weekday = WEEKDAYS[found["w"].lower()]
+        yield Moment(found[0], *found.span(), recurring=("weekday", weekday))
 
 
 def _read_date(found: re.Match[str]) -> Moment:
@@ -152,10 +153,8 @@ def _read_month(text: str) -> int:
 
 
 def _read_clock(found: re.Match[str]) -> Moment:
-    hour, minute = int(found["h"] or found["h2"]), int(found["min"] or found["min2"] or 0)
-    half = (found["half"] or "").lower()
-    if half.startswith("p") and hour < 12:
-        hour += 12
-    elif half.startswith("a") and hour == 12:
-        hour = 0
-    return Moment(found[0], *found.span(), minute=hour * 60 + minute)
+    parts = found.groupdict("")
+    hour, minute = int(parts["h"] or parts["h2"]), int(parts["min"] or parts["min2"] or 0)
+    half = parts["half"][:1].lower()
+    hour = _HOURS_OF_HALVES.get((half, hour), hour)
+    return Moment(found[0], *found.span(), recurring=("minute", hour * 60 + minute))

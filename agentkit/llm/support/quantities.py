@@ -177,10 +177,9 @@ def _read_digits(text: str) -> Iterator[Quantity]:
             continue  # a code such as 573c
         sign = -1.0 if _is_negative(text, found) else 1.0
         values = tuple(sign * each for each in _read_values(found["digits"]))
-        raw = found["digits"] + (found["ordinal"] or "")
-        money = (found["money"] or "").lower()
-        unit = money if money in UNITS else ""
-        yield _measure(text, Quantity(raw, *found.span(), values, unit))
+        raw = text[found.start("digits") : found.end()]
+        money = found.groupdict("")["money"].lower()
+        yield _measure(text, Quantity(raw, *found.span(), values, money))
 
 
 def _is_glued(text: str, end: int) -> bool:
