@@ -89,18 +89,19 @@ def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Un
         return []
 
     listed = [unit for unit in units if unit.group == best.group and not unit.asks]
-    if [unit.shape for unit in listed].count("item") < 2:
+    shapes = [unit.shape for unit in listed]
+    if shapes.count("item") < 2:
         return []
     return listed[: LONGEST_LIST + 1]
 
 
 def _with_announced(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
     """A sentence that announces several things, with the sentences after it that tell them."""
-    is_short = best.shape == "sentence" and len(best.text) < _LONGEST_ANNOUNCEMENT
-    if not is_short or question.kind not in _WANTS_SEVERAL:
+    if question.kind not in _WANTS_SEVERAL:
         return [best]
     announced = _ANNOUNCES.search(best.text)
-    if announced is None:
+    is_short = best.shape == "sentence" and len(best.text) < _LONGEST_ANNOUNCEMENT
+    if announced is None or not is_short:
         return [best]
 
     count = _COUNTS.get(announced[1].lower(), 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import filterfalse
 from typing import Literal
 
 from agentkit.llm.offline.words import stem, stems, telling_words, words
@@ -175,10 +176,10 @@ def _read_question(text: str) -> Question:
 
 def _borrow(question: Question, before: str) -> Question:
     """With the stems of the question before where it leans on that."""
-    if not before or not _leans(question):
+    if not _leans(question):
         return question
-    borrowed = [one for one in _find_stems(before) if one not in question.stems]
-    return replace(question, borrowed=tuple(borrowed))
+    new = filterfalse(question.stems.__contains__, _find_stems(before))
+    return replace(question, borrowed=tuple(new))
 
 
 def _find_kind(text: str) -> Kind:
@@ -187,7 +188,11 @@ def _find_kind(text: str) -> Kind:
     first = _QUESTION_WORDS.search(lowered)
     if first and not _OPENS_YESNO.match(lowered):
         lowered = lowered[first.start() :]
-    return next((kind for kind, pattern in _KINDS if re.search(pattern, lowered)), "other")
+
+    for kind, pattern in _KINDS:
+        if re.search(pattern, lowered):
+            return kind
+    return "other"
 
 
 def _find_stems(text: str) -> tuple[str, ...]:

@@ -31,6 +31,8 @@ All six are fitted by `python -m tests.bench.fit_offline` to `tests/bench/offlin
 _DIGIT = re.compile(r"\d")
 _SHORTEST_BEGINNING = 5
 """Letters that two words have in common, at least, where they are forms of one."""
+_LONGEST_ENDING = 4
+"""Letters that one of them may have more than the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +125,18 @@ def _can_answer(unit: Unit, question: Question) -> bool:
     """Whether it can be quoted and says something new; what asks may lead to an answer."""
     if not _is_quotable(unit):
         return False
-    return unit.asks or not says_nothing_new(question, unit)
+    if unit.asks:
+        return True
+    return not says_nothing_new(question, unit)
 
 
 def _is_quotable(unit: Unit) -> bool:
     """A heading is when it states something: with a number, as in a date or a version."""
-    if unit.shape == "heading":
-        return len(unit.stems) > 2 and _DIGIT.search(unit.text) is not None
-    return unit.shape != "columns"
+    if unit.shape == "columns":
+        return False
+    if unit.shape != "heading":
+        return True
+    return len(unit.stems) > 2 and _DIGIT.search(unit.text) is not None
 
 
 def _has_form_of(stem: str, others: Collection[str]) -> bool:
@@ -142,5 +148,7 @@ def _has_form_of(stem: str, others: Collection[str]) -> bool:
 
 
 def _are_akin(one: str, other: str) -> bool:
+    if abs(len(one) - len(other)) > _LONGEST_ENDING:
+        return False
     begin = max(_SHORTEST_BEGINNING, (3 * min(len(one), len(other)) + 3) // 4)
-    return one[:begin] == other[:begin] and abs(len(one) - len(other)) <= 4
+    return one[:begin] == other[:begin]

@@ -21,7 +21,7 @@ _HEADING = re.compile(r"\s*#{1,6}\s+")
 _NARROW = 4
 _LONGEST_NAME = 100
 """Characters of a heading or the head of a column that go along with what stands below."""
-_BLANK_LINES = ("\n\n", "\n \n")
+_BLANK_LINE = re.compile(r"\n ?\n")
 _KEYED = re.compile(r"^[ \t]*\w[\w ()/&.-]{0,40}: \S", re.MULTILINE)
 _PLACE = re.compile(
     r"(?:p\. |page|line|row|slide|sheet|cell|chapter|record|paragraph|part|entr)[^,\d]*+\d[^,]*+\Z",
@@ -42,8 +42,8 @@ _ROW = re.compile(r"(?s)(?!.*\n)(?:.*(?: \| |\t)|\|.*\|.*\|)")
 _CELL_BORDER = re.compile(r"\t|\|")
 _ENDS = (".", "!", "?", ":", ";", "|")
 """Signs behind which a bracket on the next line does not belong to the sentence."""
-_ENDS_NO_HEADING = (*_ENDS, ",")
-_LONGEST_CAPITALS, _LONGEST_HEADING = 99, 70
+_TITLE = re.compile(r"[^\n]{1,70}(?<![.!?;,:|])")
+_LONGEST_CAPITALS = 99
 
 
 @dataclass(slots=True)
@@ -137,15 +137,19 @@ def cut(passages: Sequence[Passage]) -> list[Unit]:
     """All units of the passages in order, each sentence once even where passages overlap."""
     units: list[Unit] = []
     seen: set[str] = set()
+    for unit in _cut_all(passages):
+        key = " ".join(unit.text.lower().split())
+        if key not in seen or unit.shape in ("heading", "columns"):
+            seen.add(key)
+            unit.index = len(units)
+            units.append(unit)
+    return units
+
+
+def _cut_all(passages: Sequence[Passage]) -> Iterator[Unit]:
     lists = count()
     for rank, passage in enumerate(passages):
-        for unit in _Cutter(passage, rank, lists).run():
-            key = " ".join(unit.text.lower().split())
-            if key not in seen or unit.shape in ("heading", "columns"):
-                seen.add(key)
-                unit.index = len(units)
-                units.append(unit)
-    return units
+        yield from _Cutter(passage, rank, lists).run()
 
 
 @dataclass(slots=True)
@@ -198,7 +202,7 @@ class _Cutter:
                 yield row
 
     def _cut_text(self, piece: _Piece) -> Unit:
-        if any(blank in piece.before for blank in _BLANK_LINES):
+        if _BLANK_LINE.search(piece.before):
             self.columns = []
         if not piece.begins:
             return self._cut_sentence(piece)
@@ -334,13 +338,18 @@ def _is_heading(raw: str, after: str) -> bool:
     if _HEADING.match(raw):
         return True
     line = raw.strip()
-    if "\n" not in after or not line:
+    if "\n" not in after:
         return False
-    if line.isupper() and len(line) <= _LONGEST_CAPITALS:
-        return True
+    return _is_in_capitals(line) or _is_title(line, after)
 
-    is_long = "\n" in line or len(line) > _LONGEST_HEADING
-    if is_long or line.endswith(_ENDS_NO_HEADING) or _ITEM.match(raw):
+
+def _is_in_capitals(line: str) -> bool:
+    return line.isupper() and len(line) <= _LONGEST_CAPITALS
+
+
+def _is_title(line: str, after: str) -> bool:
+    """Whether a line begins like a heading, does not end like a sentence and states nothing."""
+    if _TITLE.fullmatch(line) is None or _ITEM.match(line):
         return False
     begins = line[0].isupper() or line[0].isdigit()
     return begins and not _states(line, after)

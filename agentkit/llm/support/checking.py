@@ -188,8 +188,8 @@ def _judge_markers(
     claim: Claim, passages: Mapping[int, tuple[str, str]], also: Sequence[Source]
 ) -> Iterator[_Judged]:
     """Each marker of a claim."""
-    numbers = [marker.number for marker in claim.markers if marker.number in passages]
-    sources = {number: read_passage(*passages[number]) for number in numbers}
+    cited = [marker.number for marker in claim.markers if marker.number in passages]
+    sources = {number: read_passage(*passages[number]) for number in cited}
     judgement = _judge(claim.text, list(sources.values()), also)
     for marker in claim.markers:
         yield _Judged(marker, claim.text, sources, judgement)
@@ -275,22 +275,28 @@ def _find_wrong_turn(claim: str, said: Source) -> Doubt | None:
 
 
 def _compare_negation(clause: str, units: Sequence[Unit]) -> Doubt | None:
+    """Whether a clause and the one of the passage that is nearest to it differ in a negation."""
     wanted = set(stems(clause))
     if len(wanted) < _LEAST_WORDS or _NEARLY_NEGATION.search(clause):
         return None
-    nearness = [_nearness(wanted, unit.stems) for unit in units]
-    near = max(nearness, default=0.0)
-    if near < _CLOSE:
-        return None
-    best = units[nearness.index(near)].text
+    best = _find_counterpart(wanted, units)
     if _NEARLY_NEGATION.search(best):
         return None
 
     mine, theirs = _NEGATION.search(clause), _NEGATION.search(best)
-    if mine and theirs:
-        return None
     told = mine or theirs
-    return Doubt("negation", told[0]) if told else None
+    if not best or told is None or (mine and theirs):
+        return None
+    return Doubt("negation", told[0])
+
+
+def _find_counterpart(wanted: Collection[str], units: Sequence[Unit]) -> str:
+    """The unit that has most in common with a clause; empty where none has enough."""
+    nearness = [_nearness(wanted, unit.stems) for unit in units]
+    near = max(nearness, default=0.0)
+    if near < _CLOSE:
+        return ""
+    return units[nearness.index(near)].text
 
 
 def _nearness(one: Collection[str], other: Collection[str]) -> float:

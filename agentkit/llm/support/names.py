@@ -84,10 +84,12 @@ def opening_name(text: str) -> str:
     first = _TOKEN.search(text)
     if first is None or not _VERB.match(text, first.end()):
         return ""
-    word = plain(first[0])
-    if len(word) < _SHORTEST or word.endswith("s"):
+    if not _may_be_name(first[0]):
         return ""
-    return first[0] if _may_be_name(first[0]) else ""
+
+    word = plain(first[0])
+    is_plural = len(word) < _SHORTEST or word.endswith("s")
+    return "" if is_plural else first[0]
 
 
 def stands_in(
@@ -95,12 +97,18 @@ def stands_in(
 ) -> bool:
     """Whether a name is in a passage, in whatever form: Germany as German, European Union as EU."""
     word = plain(name)
-    if word in words or stem(word) in stems or word.replace("-", "") in acronyms:
+    if word in words or stem(word) in stems:
         return True
+    if word.replace("-", "") in acronyms or _has_all_parts(word, words):
+        return True
+    similar = (other for other in words if other.startswith(word[:_SHORTEST]))
+    return any(_is_form_of(word, other) for other in similar)
+
+
+def _has_all_parts(word: str, words: AbstractSet[str]) -> bool:
+    """Whether each part of a word with hyphens or points is there."""
     parts = set(filter(None, re.split(r"[-.]", word)))
-    if parts and parts <= words:
-        return True
-    return any(_is_form_of(word, other) for other in words if other.startswith(word[:_SHORTEST]))
+    return bool(parts) and parts <= words
 
 
 def acronyms(text: str) -> set[str]:
@@ -174,13 +182,18 @@ def _find_neighbours(text: str, tokens: Sequence[re.Match[str]]) -> set[int]:
     """Places of words directly beside another one with a capital, as a first name and a surname."""
     found: set[int] = set()
     for place, (one, two) in enumerate(pairwise(tokens)):
-        both = _is_capital(one) and _is_capital(two)
-        if both and _GAP.fullmatch(text, one.end(), two.start()):
-            if not _is_common(two[0]):
-                found.add(place)
-            if not _is_common(one[0]):
-                found.add(place + 1)
+        if _are_neighbours(text, one, two):
+            # Beside a common word a word is no part of a name.
+            beside = {place: two[0], place + 1: one[0]}
+            found.update(at for at, other in beside.items() if not _is_common(other))
     return found
+
+
+def _are_neighbours(text: str, one: re.Match[str], two: re.Match[str]) -> bool:
+    """Whether both have a capital, and nothing or a word such as `von` stands between them."""
+    if not (_is_capital(one) and _is_capital(two)):
+        return False
+    return _GAP.fullmatch(text, one.end(), two.start()) is not None
 
 
 def _is_common(word: str) -> bool:

@@ -35,27 +35,20 @@ _ABOUT = re.compile(
     r"\s*(?:[€$£]|EUR|USD|GBP)?\s*\Z",
     re.IGNORECASE,
 )
-_PARTS_OF_TIME = {
-    re.compile(r"\bthree[- ]quarters of an hour\b|\bdreiviertelstunde\b", re.IGNORECASE): (
-        45.0,
-        "minutes",
-    ),
-    re.compile(r"\bquarter of an hour\b|\bquarter[- ]hour\b|\bviertelstunde\b", re.IGNORECASE): (
-        15.0,
-        "minutes",
-    ),
-    re.compile(r"\bhalf an hour\b|\bhalf[- ]hour\b|\bhalbe stunde\b", re.IGNORECASE): (
-        30.0,
-        "minutes",
-    ),
-    re.compile(r"\bhalf a year\b|\bhalbes jahr\b", re.IGNORECASE): (6.0, "months"),
+_SHARE = "%"
+_PARTS = {
+    re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE): quantity
+    for pattern, quantity in {
+        "three[- ]quarters of an hour|dreiviertelstunde": (45.0, "minutes"),
+        "quarter of an hour|quarter[- ]hour|viertelstunde": (15.0, "minutes"),
+        "half an hour|half[- ]hour|halbe stunde": (30.0, "minutes"),
+        "half a year|halbes jahr": (6.0, "months"),
+        "half|hälfte|moitié|mitad": (50.0, _SHARE),
+        "(?:a|one) quarter|viertel": (25.0, _SHARE),
+        "three[- ]quarters|dreiviertel": (75.0, _SHARE),
+    }.items()
 }
-_SHARES = {
-    re.compile(r"\b(?:half|hälfte|moitié|mitad)\b", re.IGNORECASE): 50.0,
-    re.compile(r"\b(?:a|one) quarter\b|\bviertel\b", re.IGNORECASE): 25.0,
-    re.compile(r"\bthree[- ]quarters\b|\bdreiviertel\b", re.IGNORECASE): 75.0,
-}
-"""Shares in words; a sentence that has one is not asked for it, as `half` has other meanings."""
+"""Parts in words; a sentence that has a share is not asked for it, as `half` has other meanings."""
 _FORMULA = re.compile(r"(?<![\w$\\])(\$\$?)(?=\S)([^$\n]*[^$\s\\])\1(?![\w$])")
 _TELLING_FIGURE = re.compile(r"[\\^]|^[\d.,]+$")
 _TELLING_LETTER = re.compile(r"[\\^_={]|^[A-Za-z]$")
@@ -228,12 +221,10 @@ def _is_counted(text: str, end: int, value: int) -> bool:
 
 def _read_parts(text: str) -> Iterator[Quantity]:
     """Parts of something in words, as half an hour."""
-    for pattern, (value, unit) in _PARTS_OF_TIME.items():
+    for pattern, (value, unit) in _PARTS.items():
         for found in pattern.finditer(text):
-            yield Quantity(found[0], *found.span(), (value,), unit)
-    for pattern, value in _SHARES.items():
-        for found in pattern.finditer(text):
-            yield Quantity(found[0], *found.span(), (value,), "%", needed=False)
+            needed = unit != _SHARE
+            yield Quantity(found[0], *found.span(), (value,), unit, needed=needed)
 
 
 def _measure(text: str, made: Quantity) -> Quantity:
@@ -262,9 +253,10 @@ def _find_unit(text: str, at: int) -> tuple[str, int]:
     found = _UNIT.match(text, at)
     if found is None:
         return "", at
-    known = (name for name in _spellings(found[1]) if name in UNITS)
-    unit = next(known, "")
-    return unit, found.end() if unit else at
+    for name in _spellings(found[1]):
+        if name in UNITS:
+            return name, found.end()
+    return "", at
 
 
 @cache

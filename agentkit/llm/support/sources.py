@@ -48,7 +48,9 @@ class Figures:
 
     def are_any(self) -> bool:
         """Whether there is one that a passage has to say."""
-        return bool(self.moments or self.codes) or any(one.needed for one in self.quantities)
+        if self.moments or self.codes:
+            return True
+        return any(one.needed for one in self.quantities)
 
 
 @dataclass(frozen=True, slots=True)
