@@ -280,14 +280,13 @@ def _compare_negation(clause: str, units: Sequence[Unit]) -> Doubt | None:
     if len(wanted) < _LEAST_WORDS or _NEARLY_NEGATION.search(clause):
         return None
     best = _find_counterpart(wanted, units)
-    if _NEARLY_NEGATION.search(best):
+    if not best or _NEARLY_NEGATION.search(best):
         return None
 
-    mine, theirs = _NEGATION.search(clause), _NEGATION.search(best)
-    told = mine or theirs
-    if not best or told is None or (mine and theirs):
+    negated = list(filter(None, map(_NEGATION.search, (clause, best))))
+    if len(negated) != 1:
         return None
-    return Doubt("negation", told[0])
+    return Doubt("negation", negated[0][0])
 
 
 def _find_counterpart(wanted: Collection[str], units: Sequence[Unit]) -> str:

@@ -88,8 +88,9 @@ def opening_name(text: str) -> str:
         return ""
 
     word = plain(first[0])
-    is_plural = len(word) < _SHORTEST or word.endswith("s")
-    return "" if is_plural else first[0]
+    if len(word) < _SHORTEST or word.endswith("s"):
+        return ""
+    return first[0]
 
 
 def stands_in(

@@ -20,6 +20,7 @@ _STRUCTURE = {"type", "enum", "items", "properties", "required", "additionalProp
 _PLAIN = _STRUCTURE | {"title", "description"}
 """What recorded calls have in their schemas."""
 _NAMES = {"integer": "number", **{name: name for name in ("number", "string", "boolean", "null")}}
+_BETWEEN = " | "
 _FRAME_START, _FRAME_END = "namespace functions {\n", "} // namespace functions"
 
 
@@ -95,18 +96,26 @@ def _write_type(schema: object, indent: int) -> str:
     if not isinstance(schema, Mapping):
         return "any"
     if values := schema.get("enum"):
-        return " | ".join(json.dumps(value, ensure_ascii=False, default=str) for value in values)
+        return _BETWEEN.join(map(_write_value, values))
     if options := schema.get("anyOf") or schema.get("oneOf"):
-        return " | ".join(_write_type(option, indent) for option in options)
+        return _BETWEEN.join(_write_type(option, indent) for option in options)
 
     kind = schema.get("type")
     if isinstance(kind, list):
-        return " | ".join(_NAMES.get(one, "any") for one in kind)
+        return _BETWEEN.join(map(_write_kind, kind))
     if kind == "array":
         return f"{_write_type(schema.get('items'), indent)}[]"
     if kind == "object":
         return _write_object(schema, indent)
+    return _write_kind(kind)
+
+
+def _write_kind(kind: object) -> str:
     return _NAMES.get(str(kind), "any")
+
+
+def _write_value(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _write_object(schema: Mapping[str, Any], indent: int) -> str:
