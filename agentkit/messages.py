@@ -351,7 +351,7 @@ def _stored_role(message: AnyMessage, role: str) -> str:
 def _stored_with_calls(
     message: AnyMessage, stored: Stored, role: str, speaker: str
 ) -> Stored | None:
-    """What is stored of a message that has more than words, or other things than words."""
+    """The stored form of a message that is not only text; None without content and calls."""
     _check_content(stored, message.get("role"), speaker)
     check_calls(speaker, stored)
     if "content" not in stored:

@@ -40,18 +40,18 @@ def chosen(question: Question, ranked: Sequence[Scored], units: Sequence[Unit]) 
     picked = whole(question, best, units)
     if picked == [best]:
         picked = _add_more(question, best, answering[1:_NEXT_BEST])
-    return _in_order(_completed(picked))
+    return _sort_for_reading(_add_context(picked))
 
 
 def whole(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
-    """The unit with its list, with what it announces, or what it leads to; else the unit alone."""
+    """The unit with its list or the sentences it introduces; for a question, what stands below."""
     if best.asks:
         return _find_answer_below(best, units)
     return _with_list(question, best, units) or _with_announced(question, best, units)
 
 
 def _find_headed_item(question: Question, answering: Sequence[Unit]) -> Unit | None:
-    """Where steps or several things are asked for: a list whose heading says what is asked."""
+    """For questions about steps or lists: the best item of a list about what is asked."""
     if question.kind not in _WANTS_ITEMS:
         return None
     headed = filter(partial(_is_headed, question), answering[:LONGEST_LIST])
@@ -59,7 +59,7 @@ def _find_headed_item(question: Question, answering: Sequence[Unit]) -> Unit | N
 
 
 def _is_headed(question: Question, unit: Unit) -> bool:
-    """Whether it is in a list whose heading, or what leads to it, has most words of a question."""
+    """Whether it is a list item whose heading or introduction has most words of the question."""
     if unit.shape != "item":
         return False
     headed = frozenset(stems(unit.heading))
@@ -69,20 +69,20 @@ def _is_headed(question: Question, unit: Unit) -> bool:
 
 
 def _find_answer_below(asking: Unit, units: Sequence[Unit]) -> list[Unit]:
-    """What follows a question that the document itself asks, up to the next one."""
+    """The units below a question that the document itself asks, up to the next question."""
     following = units[asking.index + 1 : asking.index + 1 + _AFTER_QUESTION]
     return list(takewhile(partial(_continues, asking), following))
 
 
 def _continues(asking: Unit, unit: Unit) -> bool:
-    """Whether a unit may belong to the answer of a question in the same passage."""
+    """Whether a unit can be part of the answer below a question in the same passage."""
     if unit.asks or unit.rank != asking.rank:
         return False
     return unit.shape not in ("heading", "columns")
 
 
 def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
-    """The whole list, when the best unit introduces it, or is in it and a list is asked for."""
+    """The whole list if the unit introduces it, or is one of its items and a list is asked for."""
     if not best.is_listed:
         return []
     if best.shape == "item" and question.kind not in _WANTS_LIST:
@@ -96,7 +96,7 @@ def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Un
 
 
 def _with_announced(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
-    """A sentence that announces several things, with the sentences after it that tell them."""
+    """The unit, followed by the sentences it announces, as in `There are two ways.`"""
     if question.kind not in _WANTS_SEVERAL:
         return [best]
     announced = _ANNOUNCES.search(best.text)
@@ -111,7 +111,7 @@ def _with_announced(question: Question, best: Unit, units: Sequence[Unit]) -> li
 
 
 def _add_more(question: Question, best: Unit, others: Sequence[Unit]) -> list[Unit]:
-    """For a question that wants several: the next that answer, too, and say something new."""
+    """The best unit, and for some kinds of questions the next ones that add something new."""
     picked, known = [best], set(best.stems)
     most = _SEVERAL.get(question.kind, 1)
     for unit in others:
@@ -124,8 +124,8 @@ def _add_more(question: Question, best: Unit, others: Sequence[Unit]) -> list[Un
     return picked
 
 
-def _completed(picked: Sequence[Unit]) -> list[Unit]:
-    """The units, each that leans on another behind that one."""
+def _add_context(picked: Sequence[Unit]) -> list[Unit]:
+    """The units, each preceded by the one that it refers back to."""
     made: list[Unit] = []
     for unit in picked:
         before = unit.leans_on
@@ -135,8 +135,8 @@ def _completed(picked: Sequence[Unit]) -> list[Unit]:
     return made
 
 
-def _in_order(picked: Sequence[Unit]) -> list[Unit]:
-    """Best passage first, inside a passage as it is written."""
+def _sort_for_reading(picked: Sequence[Unit]) -> list[Unit]:
+    """The passage of the best unit first; within a passage, in the order of the document."""
     markers = [unit.marker for unit in picked]
     return sorted(picked, key=lambda unit: (markers.index(unit.marker), unit.index))
 
@@ -161,7 +161,7 @@ def written(picked: Sequence[Unit], cites: bool = True, wanted: Collection[str] 
 
 
 def _lay_out(lines: Sequence[str]) -> str:
-    """Items of one list stand close together, all else is a paragraph of its own."""
+    """The lines as text: items of a list on successive lines, everything else in paragraphs."""
     blocks: list[str] = []
     for are_items, block in groupby(lines, _is_item):
         blocks.append(("\n" if are_items else "\n\n").join(block))

@@ -96,9 +96,9 @@ def fit(question: Question, unit: Unit) -> float:
 
 
 def says_nothing_new(question: Question, unit: Unit) -> bool:
-    """Whether it only repeats words of the question, or is hardly a statement at all.
+    """Whether it only repeats words of the question, or is too short to be a statement.
 
-    A whole sentence that has them all is one: it says that what is asked is so.
+    A whole sentence that has all of them is a statement: it confirms what is asked.
     """
     said = unit.said
     if unit.shape == "sentence":
@@ -127,7 +127,7 @@ def _fit_way(question: Question, unit: Unit) -> float:
 
 
 def _fit_form(question: Question, unit: Unit) -> float:
-    """Whether there is something of the form that does not stand in the question already."""
+    """1 if the unit has something of the expected form that the question lacks, else 0."""
     told = _EXPECTED[question.kind].finditer(unit.text)
     return float(any(not _stands_in(found[0], question) for found in told))
 
@@ -141,7 +141,7 @@ _FITS: dict[Kind, Callable[[Question, Unit], float]] = {
 
 
 def _defines(question: Question, unit: Unit) -> bool:
-    """Whether the unit begins with what is to be defined."""
+    """Whether the unit begins with the term that is to be defined."""
     begun = _DEFINING.match(unit.text)
     if begun is None:
         return False

@@ -57,7 +57,7 @@ class Asked:
     """Whether passages have numbers to cite."""
 
     def refuse(self, reason: str) -> str:
-        """What to reply when nothing answers, for this reason."""
+        """The reply when nothing answers: the words asked for in the prompt, else this reason."""
         return self.refusal or reason
 
 
@@ -86,7 +86,7 @@ def taken_apart(messages: Sequence[Mapping[str, Any]]) -> Asked:
 
 
 def _find_question(text: str) -> str:
-    """What stands behind `Question is:`, else the whole text."""
+    """The text after `Question is:`, or the whole text without such a label."""
     marked = _QUESTION.search(text)
     return marked[1].strip() if marked else text
 
@@ -102,7 +102,7 @@ def _find_unnumbered(question: str) -> list[Passage]:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What answers one question of a message."""
+    """The ranked units for one question of a message, and those picked as its answer."""
 
     question: Question
     ranked: Sequence[Scored]
@@ -182,7 +182,7 @@ class ExtractiveClient:
         answers = [_answer_part(part, ranker) for part in parts]
         if any(one.picked for one in answers):
             return _join(answers, asked.cites)
-        return asked.refuse(_find_nearest(answers))
+        return asked.refuse(_explain_refusal(answers))
 
     def _summary(self, asked: Asked, units: Sequence[Unit]) -> str:
         topic = [one for one in stems(asked.question) if one not in _SUMMARY_WORDS]
@@ -212,8 +212,8 @@ def _join(answers: Sequence[_Answer], cites: bool) -> str:
     return "\n\n".join(paragraphs)
 
 
-def _find_nearest(answers: Sequence[_Answer]) -> str:
-    """That nothing answers, with the nearest heading, which is no citation."""
+def _explain_refusal(answers: Sequence[_Answer]) -> str:
+    """A sentence that nothing answers, with the nearest heading; it cites nothing."""
     ranked = chain.from_iterable(one.ranked for one in answers)
     heading = next((one.unit.heading for one in ranked), "")
     if not heading or " | " in heading:

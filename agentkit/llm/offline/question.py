@@ -67,7 +67,7 @@ _FIGURE = (
     r"|size|limit|maximum|minimum|temperature|weight|height|speed|voltage|phone)\b"
 )
 _ASKS_FIGURE = rf"^(?:(?!{_FIGURE}).)*+{_FIGURE}[^?]*+\?"
-"""A question mark stands behind a word for a figure."""
+"""Matches a word for a figure with a question mark somewhere behind it."""
 _OPENS_LEANING = ("and ", "what about ", "how about ")
 _LEANING_MOST = 12
 """Words of a question that may point back to an earlier one."""
@@ -175,7 +175,7 @@ def _read_question(text: str) -> Question:
 
 
 def _borrow(question: Question, before: str) -> Question:
-    """With the stems of the question before where it leans on that."""
+    """The question, with the stems of the one before if it cannot be understood without it."""
     if not _leans(question):
         return question
     new = filterfalse(question.stems.__contains__, _find_stems(before))
@@ -183,7 +183,7 @@ def _borrow(question: Question, before: str) -> Question:
 
 
 def _find_kind(text: str) -> Kind:
-    """By the first question word, and what follows it."""
+    """The kind of answer, by the first question word and what follows it."""
     lowered = " ".join(text.lower().replace("’", "'").split())
     first = _QUESTION_WORDS.search(lowered)
     if first and not _OPENS_YESNO.match(lowered):

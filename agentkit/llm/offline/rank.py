@@ -78,7 +78,7 @@ class Ranker:
         return sorted(scored, key=lambda one: (-one.score, one.unit.index))
 
     def _find_wanted(self, question: Question) -> dict[str, float]:
-        """The words to look for; what is measured counts half, what is lent a quarter."""
+        """The stems to look for, weighted; measured ones count half, borrowed ones a quarter."""
         wanted: dict[str, float] = {}
         shares = ((1, question.stems), (1 / 2, question.measures), (1 / 4, question.borrowed))
         for share, stems in shares:
@@ -95,7 +95,7 @@ class Ranker:
         return had / sum(wanted.values())
 
     def _nearness(self, stem: str, unit: Unit, said: Collection[str]) -> float:
-        """How near a word is: in the unit 1, in its heading a half, in its passage a quarter."""
+        """1 for a word in the unit, 1/2 in its heading, 1/4 elsewhere in its passage, else 0."""
         if is_among(stem, said) or _has_form_of(stem, said):
             return 1.0
         if stem in unit.around:
@@ -107,7 +107,7 @@ class Ranker:
     def _measure_meanings(
         self, question: Question, wanted: Collection[str], found: Sequence[tuple[float, Unit]]
     ) -> Sequence[float]:
-        """How near each unit is to the question in meaning."""
+        """For each unit how close its meaning is to that of the question."""
         if not found:
             return []
         if self.similarity is None:
@@ -122,7 +122,7 @@ def _score(question: Question, unit: Unit, coverage: float, meaning: float) -> S
 
 
 def _can_answer(unit: Unit, question: Question) -> bool:
-    """Whether it can be quoted and says something new; what asks may lead to an answer."""
+    """Whether it can be quoted and adds to the question, or is a question with an answer below."""
     if not _is_quotable(unit):
         return False
     if unit.asks:
@@ -131,7 +131,7 @@ def _can_answer(unit: Unit, question: Question) -> bool:
 
 
 def _is_quotable(unit: Unit) -> bool:
-    """A heading is when it states something: with a number, as in a date or a version."""
+    """Whether it can be quoted; of headings only those that state a number, as in a date."""
     if unit.shape == "columns":
         return False
     if unit.shape != "heading":

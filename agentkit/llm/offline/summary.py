@@ -18,7 +18,7 @@ _DAMPING = 0.85
 _ALIKE = 0.5
 """Likeness from which on two units say the same."""
 _OPENING = 1.15
-"""What begins a paragraph counts so many times."""
+"""Factor for units that begin a paragraph."""
 _LEAST_STEMS, _MOST_CHARACTERS = 4, 500
 _STATEMENT_ENDS = (".", "!", ";", ")")
 
@@ -40,7 +40,7 @@ def central(units: Sequence[Unit], count: int, topic: Sequence[str] = ()) -> lis
 
 
 def _find_candidates(units: Sequence[Unit]) -> list[Unit]:
-    """The units that may be taken: those that speak for themselves, else all but headings."""
+    """The units that stand for themselves; without any, all units but headings."""
     speaking = list(filter(_speaks, units))
     if not speaking:
         speaking = [unit for unit in units if unit.shape != "heading"]
@@ -48,7 +48,7 @@ def _find_candidates(units: Sequence[Unit]) -> list[Unit]:
 
 
 def _speaks(unit: Unit) -> bool:
-    """Whether it is a whole statement that stands for itself."""
+    """Whether it is a whole statement that can be understood alone."""
     if unit.shape not in ("sentence", "item") or unit.leans:
         return False
     if len(unit.stems) < _LEAST_STEMS or len(unit.text) > _MOST_CHARACTERS:
@@ -66,7 +66,7 @@ def _weigh_place(unit: Unit) -> float:
 
 
 def _skip_repetitions(places: Iterable[int], likeness: list[list[float]]) -> Iterator[int]:
-    """The places whose units say something else than those before."""
+    """The places of units that are not too similar to one of the earlier places."""
     kept: list[int] = []
     for place in places:
         nearest = max(map(likeness[place].__getitem__, kept), default=0.0)

@@ -73,7 +73,7 @@ class Unit:
 
     @property
     def leans_on(self) -> Unit | None:
-        """The unit before where this one cannot be understood without it."""
+        """The unit before, if this one begins with a word such as `it` that refers to it."""
         return self.previous if _PRONOUN_LED.match(self.text) else None
 
     @property
@@ -189,7 +189,7 @@ class _Cutter:
         self.source = frozenset(stems(re.sub(r"[_./-]", " ", passage.source)))
         self.heading = ""
         self.around = self.source
-        self._go_below(_find_heading(passage.source))
+        self._set_heading(_find_heading(passage.source))
         self.columns = _find_columns(passage.source)
         self.previous: Unit | None = None
         self.group = -1
@@ -214,7 +214,7 @@ class _Cutter:
         return self._cut_item(piece.raw[sign.end() :], sign[0].strip())
 
     def _is_heading(self, piece: _Piece) -> bool:
-        """Whether it is a heading; one with a number stands apart from lists."""
+        """Whether it is a heading; a numbered line is one only outside of lists."""
         if _is_heading(piece.raw, piece.after):
             return True
         in_list = self.group >= 0 or piece.item_follows
@@ -222,12 +222,12 @@ class _Cutter:
 
     def _cut_heading(self, raw: str) -> Unit:
         title = _narrow(_drop_sign(_HEADING, raw)).strip("#*_ :")
-        self._go_below(title)
+        self._set_heading(title)
         self._leave_list()
         return self._make(title, "heading")
 
-    def _go_below(self, heading: str) -> None:
-        """What follows stands below this heading."""
+    def _set_heading(self, heading: str) -> None:
+        """Remember the heading of the units that follow."""
         self.heading = heading[:_LONGEST_NAME]
         self.around = self.source.union(stems(self.heading))
 
@@ -235,7 +235,7 @@ class _Cutter:
         self.previous, self.group = None, -1
 
     def _cut_row(self, cells: list[str]) -> Unit | None:
-        """A row with the names of its columns; None where the names themselves are repeated."""
+        """A row with the names of its columns, or the header itself; None for a repeated header."""
         self._leave_list()
         if cells == self.columns:
             return None
@@ -295,7 +295,7 @@ def _join_pairs(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def _narrow(raw: str) -> str:
-    """On one line; numbers in brackets would pass for our citations."""
+    """The text on one line; numbers in brackets, which look like citations, get parentheses."""
     return _BRACKETED.sub(r"(\1)", " ".join(raw.split()))
 
 
@@ -315,20 +315,20 @@ def _repair_spans(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int
 
 
 def _bracket_follows(text: str, end: int, start: int) -> bool:
-    """Whether a bracket opens on the line behind a sentence that has no sign at its end."""
+    """Whether the next line opens a bracket and the sentence has no punctuation at its end."""
     if text[start] != "(" or text[end - 1] in _ENDS:
         return False
     return text.count("\n", end, start) == 1
 
 
 def _is_keyed(raw: str) -> bool:
-    """Whether there are several lines, each of a name and its value."""
+    """Whether there are several lines, all of the form `name: value`."""
     lines = raw.count("\n") + 1
     return lines > 1 and len(_KEYED.findall(raw)) == lines
 
 
 def _drop_sign(sign: re.Pattern[str], raw: str) -> str:
-    """What follows the sign that it begins with."""
+    """The text without the sign at its beginning, if there is one."""
     found = sign.match(raw)
     return raw[found.end() :] if found else raw
 
@@ -356,7 +356,7 @@ def _is_title(line: str, after: str) -> bool:
 
 
 def _states(line: str, after: str) -> bool:
-    """Whether a short line says something by itself: a percentage, an amount, `name: value`."""
+    """Whether a short line is a statement: it has a percentage, an amount, or `name: value`."""
     if _AMOUNT.search(line):
         return True
     if ": " not in line:

@@ -60,7 +60,7 @@ def alike(one: str) -> frozenset[str]:
 
 
 def is_among(one: str, given: Collection[str]) -> bool:
-    """Whether the stem is there, or one that may stand for it."""
+    """Whether the stem or one of like meaning is among the given ones."""
     return one in given or not alike(one).isdisjoint(given)
 
 
@@ -76,7 +76,7 @@ def without_accents(text: str) -> str:
 
 @cache
 def _groups() -> dict[str, frozenset[str]]:
-    """For each stem of the lists all stems of its groups, itself included."""
+    """For each stem of the lists the stems of like meaning, itself included."""
     found: dict[str, frozenset[str]] = {}
     for group in _LISTS["alike"]:
         members = frozenset(map(stem, group.split()))

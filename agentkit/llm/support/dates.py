@@ -64,7 +64,7 @@ _CLOCK = re.compile(
     re.IGNORECASE,
 )
 _HOURS_OF_HALVES = {("a", 12): 0, **{("p", hour): hour + 12 for hour in range(12)}}
-"""Hours with `a.m.` or `p.m.` that have another number in a whole day."""
+"""Hours of the 24-hour clock for those with `a.m.` or `p.m.` that differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Moment:
         return max(self.start, other.start) < min(self.end, other.end)
 
     def is_day_of(self, other: Moment) -> bool:
-        """Whether month and day are the same, the day as far as it is told here."""
+        """Whether month and day are the same; without a day here, the month."""
         days = [(other.month, other.day)]
         if self.swapped or other.swapped:
             days.append((other.day, other.month))
@@ -96,7 +96,7 @@ class Moment:
         return (self.month, self.day) in days
 
     def is_year_of(self, other: Moment, years: AbstractSet[float]) -> bool:
-        """Whether the year is the same, or one of `years` where the other tells none."""
+        """Whether the year is the same, or one of `years` if the other has none."""
         if self.year is None or self.year == other.year:
             return True
         return other.year is None and float(self.year) in years
@@ -112,7 +112,7 @@ def moments(text: str) -> list[Moment]:
 
 
 def says(passage: Iterable[Moment], years: AbstractSet[float], wanted: Moment) -> bool:
-    """Whether the passage tells this moment; a year may stand elsewhere in it, among `years`."""
+    """Whether the passage has this moment; its year may be elsewhere in it, among `years`."""
     if wanted.recurring is not None:
         return wanted.recurring in {one.recurring for one in passage}
     same_day = filter(wanted.is_day_of, passage)

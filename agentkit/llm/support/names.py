@@ -58,7 +58,7 @@ def plain(word: str) -> str:
 
 
 def codes(text: str) -> list[tuple[int, int]]:
-    """Where codes stand, which are no numbers; what is a number with its unit is none."""
+    """The places of codes such as `S-2217`; a number with its unit, as `5km`, is not a code."""
     return [match.span() for match in _CODE.finditer(text) if _is_code(match[0])]
 
 
@@ -134,7 +134,7 @@ def spoken(text: str) -> Iterator[str]:
 
 
 def _is_code(text: str) -> bool:
-    """Whether it is neither a quarter of a year nor a number with its unit."""
+    """Whether it is a code, not a quarter such as `Q3` or a number with its unit."""
     if _QUARTER.fullmatch(text):
         return False
     glued = re.fullmatch(r"\d+([A-Za-z]+)", text)
@@ -149,7 +149,7 @@ def _is_form_of(word: str, other: str) -> bool:
 
 
 def _is_headline(tokens: Sequence[re.Match[str]]) -> bool:
-    """Whether so many words have a capital that it tells nothing."""
+    """Whether so many words have a capital that capitals show no names."""
     capitals = sum(_is_capital(token) for token in tokens)
     return len(tokens) >= _HEADLINE_WORDS and capitals > _HEADLINE * len(tokens)
 
@@ -163,7 +163,7 @@ def _is_acronym(word: str) -> bool:
 
 
 def _may_be_name(word: str) -> bool:
-    """Whether it has a capital, and is no word that may have one anyway."""
+    """Whether it has a capital and is not a word that often has one, such as a month."""
     if not word[0].isupper() or word.lower() in _CALENDAR:
         return False
     return plain(word) not in _NO_NAMES
@@ -180,7 +180,7 @@ def _follows_title(text: str, tokens: Sequence[re.Match[str]], place: int) -> bo
 
 
 def _find_neighbours(text: str, tokens: Sequence[re.Match[str]]) -> set[int]:
-    """Places of words directly beside another one with a capital, as a first name and a surname."""
+    """Places of words with a capital directly beside another one, as a first name and surname."""
     found: set[int] = set()
     for place, (one, two) in enumerate(pairwise(tokens)):
         if _are_neighbours(text, one, two):
@@ -191,7 +191,7 @@ def _find_neighbours(text: str, tokens: Sequence[re.Match[str]]) -> set[int]:
 
 
 def _are_neighbours(text: str, one: re.Match[str], two: re.Match[str]) -> bool:
-    """Whether both have a capital, and nothing or a word such as `von` stands between them."""
+    """Whether both have a capital, with nothing or a word such as `von` between them."""
     if not (_is_capital(one) and _is_capital(two)):
         return False
     return _GAP.fullmatch(text, one.end(), two.start()) is not None

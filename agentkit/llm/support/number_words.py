@@ -47,7 +47,7 @@ def in_words(text: str, language: str) -> Iterator[tuple[int, int, int]]:
 
 @cache
 def _find_words(language: str) -> tuple[re.Pattern[str], dict[str, int]]:
-    """The words for numbers of a language with their values; English where it is not known."""
+    """A pattern for the number words of a language, and their values; English by default."""
     values = _LANGUAGES.get(language, _name_english)()
     forms = sorted(values, key=len, reverse=True)
     if values.get("twenty"):
@@ -57,7 +57,7 @@ def _find_words(language: str) -> tuple[re.Pattern[str], dict[str, int]]:
 
 
 def _count_from(first: int, words: str, step: int = 1) -> dict[str, int]:
-    """Words with their values: the first word is `first` steps, each other one more."""
+    """Words with their values: `first` times `step`, then one step more for each word."""
     return {word: value * step for value, word in enumerate(words.split(), first)}
 
 

@@ -92,7 +92,7 @@ class Quantity:
 
     @property
     def decades(self) -> set[float]:
-        """The decades of what it may mean, counted from the birth of Christ."""
+        """The decades of its possible values: 198 for 1985."""
         return {value // 10 for value in self.values}
 
 
@@ -159,7 +159,7 @@ def _any_close(pairs: list[tuple[float, float]], tolerance: float) -> bool:
 
 
 def _count_digits(text: str) -> int:
-    """How many of its digits count: zeros at either end do not."""
+    """The number of significant digits: zeros at either end do not count."""
     return len(re.sub(r"\D", "", text).strip("0")) or 1
 
 
@@ -176,12 +176,12 @@ def _read_digits(text: str) -> Iterator[Quantity]:
 
 
 def _is_glued(text: str, end: int) -> bool:
-    """Whether letters follow that are no unit."""
+    """Whether letters follow that are not a unit."""
     return text[end : end + 1].isalpha() and not _find_unit(text, end)[0]
 
 
 def _is_negative(text: str, found: re.Match[str]) -> bool:
-    """Whether a minus stands before it that is no dash between two numbers."""
+    """Whether it has a minus sign, not a dash between two numbers."""
     if not found["sign"]:
         return False
     before = text[: found.start()].rstrip(" ")
@@ -189,7 +189,7 @@ def _is_negative(text: str, found: re.Match[str]) -> bool:
 
 
 def _read_values(digits: str) -> Iterator[float]:
-    """What digits may mean, whichever sign is the decimal one."""
+    """The possible values of digits, as a comma or point may be decimal or separate thousands."""
     plain = re.sub(_SPACE, "", digits)
     signs = re.findall("[.,]", plain)
     if len(set(signs)) == 2 and signs.count(signs[-1]) == 1:
@@ -212,7 +212,7 @@ def _read_words(text: str, language: str) -> Iterator[Quantity]:
 
 
 def _is_counted(text: str, end: int, value: int) -> bool:
-    """Whether it says how many steps or parts there are."""
+    """Whether a small number only counts things such as steps or parts."""
     counted = _WORD.match(text, end + 1)
     if value > _COUNTED_MOST or counted is None:
         return False
@@ -228,7 +228,7 @@ def _read_parts(text: str) -> Iterator[Quantity]:
 
 
 def _measure(text: str, made: Quantity) -> Quantity:
-    """With the scale and the unit that follow, and whether it is rounded."""
+    """The quantity with the scale and unit behind it, and whether it is said to be rounded."""
     values, end = made.values, made.end
     if scale := _SCALE.match(text, end):
         factor, end = SCALES[scale[1].lower()], scale.end()
@@ -249,7 +249,7 @@ def _measure(text: str, made: Quantity) -> Quantity:
 
 
 def _find_unit(text: str, at: int) -> tuple[str, int]:
-    """The known unit that stands there, and where it ends; empty, and the same place, without."""
+    """The known unit at this place and where it ends; an empty text and `at` without one."""
     found = _UNIT.match(text, at)
     if found is None:
         return "", at
@@ -261,12 +261,12 @@ def _find_unit(text: str, at: int) -> tuple[str, int]:
 
 @cache
 def _spellings(unit: str) -> tuple[str, ...]:
-    """As it stands, then in lower case: capitals tell a few units apart."""
+    """The unit as written, then in lower case: a few units differ only in capitals."""
     return unit, unit.lower().replace(" ", "")
 
 
 def _share_units(text: str, found: list[Quantity]) -> Iterator[Quantity]:
-    """In `2 to 8 °C` and `from 51 to 47 million` the unit and the scale are of both."""
+    """The quantities; in `2 to 8 °C` or `51 to 47 million` the first gets unit and scale, too."""
     for one, following in pairwise(found):
         joined = _BETWEEN.fullmatch(text, one.end, following.start)
         yield _share_unit(text, one, following) if joined and not one.is_year else one
@@ -274,7 +274,7 @@ def _share_units(text: str, found: list[Quantity]) -> Iterator[Quantity]:
 
 
 def _share_unit(text: str, one: Quantity, following: Quantity) -> Quantity:
-    """A quantity with the unit and the scale of the one behind it, where it has none itself."""
+    """The quantity with the unit and scale of the following one where it has none itself."""
     values, ratio = one.values, _find_scale(text, following)
     if ratio > 1 and _find_scale(text, one) == 1:
         values += tuple(each * ratio for each in values)

@@ -1,4 +1,4 @@
-"""A passage taken apart into what it says: figures, names, words, and its language."""
+"""A passage split into what claims are compared with: figures, names, words, its language."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Figures:
     quantities: list[Quantity]
 
     def are_any(self) -> bool:
-        """Whether there is one that a passage has to say."""
+        """Whether there is a figure that a passage has to confirm."""
         if self.moments or self.codes:
             return True
         return any(one.needed for one in self.quantities)
@@ -63,7 +63,7 @@ class Unit:
 
 @dataclass(slots=True)
 class Source:
-    """A passage taken apart, or several as one; what stands in it as figures, names and words."""
+    """The figures, names and words of a passage, or of several passages together."""
 
     language: str = ""
     languages: set[str] = field(default_factory=set)
@@ -75,7 +75,7 @@ class Source:
     moments: list[dates.Moment] = field(default_factory=list)
     quantities: list[Quantity] = field(default_factory=list)
     numbers: set[float] = field(default_factory=set)
-    """All that its numbers may mean."""
+    """All possible values of its numbers."""
     years: set[float] = field(default_factory=set)
     """The years of its dates."""
     sentences: list[Unit] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Source:
     """Its sentences and their clauses."""
 
     def add(self, other: Source) -> None:
-        """It says all that another passage says."""
+        """Take over everything that another passage has."""
         self.letters = f"{self.letters}\n{other.letters}"
         self.languages |= other.languages
         self.words |= other.words
@@ -97,20 +97,20 @@ class Source:
         self.units += other.units
 
     def says_word_for_word(self, claim: str) -> bool:
-        """Whether the claim stands in it, but for signs and capitals."""
+        """Whether it contains the claim, apart from punctuation and capitals."""
         letters = find_letters(claim)
         return bool(letters) and letters in self.letters
 
     def says_moment(self, wanted: dates.Moment) -> bool:
-        """Whether it tells this date or time."""
+        """Whether it contains this date or time."""
         return dates.says(self.moments, self.numbers, wanted)
 
     def says_code(self, wanted: str) -> bool:
-        """Whether it has this code, with or without hyphens."""
+        """Whether it contains this code, with or without hyphens."""
         return _bare(wanted) in self.codes
 
     def says_quantity(self, wanted: Quantity) -> bool:
-        """Whether it tells this number, perhaps as a part of a date; not each has to be told."""
+        """Whether it contains this number, or the year of a date; True if it need not."""
         if not wanted.needed or says_quantity(self.quantities, wanted):
             return True
         if wanted.is_decade:
@@ -118,13 +118,13 @@ class Source:
         return not self.years.isdisjoint(wanted.values)
 
     def says_name(self, wanted: str) -> bool:
-        """Whether it has this name, in whatever form."""
+        """Whether it contains this name in any form."""
         return names.stands_in(wanted, self.words, self.stems, self.acronyms)
 
 
 @lru_cache(maxsize=256)
 def read_figures(text: str, language: str) -> Figures:
-    """Dates first, then codes, then the numbers that are left."""
+    """The figures of a text: dates first, then codes, then the remaining numbers."""
     plain = without_signs(text)
     moments = dates.moments(plain)
     rest = _blank(plain, [(one.start, one.end) for one in moments])
@@ -144,7 +144,7 @@ def _bare(code: str) -> str:
 
 
 def read_computed(computed: Sequence[str]) -> list[Source]:
-    """What was computed as a source of figures alone; empty where nothing was."""
+    """The figures of computed results as a source; an empty list without any."""
     text = "\n".join(computed)[:READ_OF_PASSAGE]
     if not text:
         return []
@@ -153,7 +153,7 @@ def read_computed(computed: Sequence[str]) -> list[Source]:
 
 @lru_cache(maxsize=64)
 def read_passage(text: str, about: str) -> Source:
-    """A passage taken apart; of the line that says where it stands words and codes count, too."""
+    """A passage with `about`, its source line, of which the words and codes count, too."""
     text = text[:READ_OF_PASSAGE]
     language = language_of(text)
     whole = [text[start:end] for start, end in sentences(text)]
@@ -175,7 +175,7 @@ def read_passage(text: str, about: str) -> Source:
 
 
 def _make_source(figures: Figures) -> Source:
-    """A source that says these figures, and nothing else yet."""
+    """A source with these figures and nothing else yet."""
     values = chain.from_iterable(one.values for one in figures.quantities)
     years = (one.year for one in figures.moments if one.year is not None)
     return Source(
@@ -188,7 +188,7 @@ def _make_source(figures: Figures) -> Source:
 
 
 def join_sources(sources: Sequence[Source]) -> Source:
-    """Several passages as one."""
+    """Several passages as one source."""
     if len(sources) == 1:
         return sources[0]
     joined = Source()
@@ -203,7 +203,7 @@ def find_letters(text: str) -> str:
 
 
 def language_of(text: str) -> str:
-    """Name of the language in English; empty when the small words do not tell."""
+    """The English name of the language; empty when too few common words show it."""
     words = _WORD.findall(text.lower())
     counts = Counter({name: sum(map(small.__contains__, words)) for name, small in _SMALL.items()})
     (best, most), (_, second) = counts.most_common(2)

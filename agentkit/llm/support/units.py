@@ -13,7 +13,7 @@ class Unit(NamedTuple):
     factor: float
 
     def measure(self, values: Iterable[float]) -> list[float]:
-        """So many of this unit, in the base."""
+        """The values in the base unit of its kind."""
         return [value * self.factor for value in values]
 
 

@@ -108,7 +108,7 @@ class TokenCounter:
         return found
 
     def _extend(self, known: _Prompt, new: list[Mapping[str, Any]]) -> _Prompt:
-        """A known prompt with the messages behind it; one that is long is remembered."""
+        """A known prompt extended by further messages; long prompts are remembered."""
         counted = add_up(((known.tokens, known.is_estimate), *map(self._count, new)))
         system = known.system
         if system is None:
@@ -141,7 +141,7 @@ class TokenCounter:
         return add_up((defined, joined))
 
     def _remember(self, key: Hashable, count: Callable[[], Counted]) -> Counted:
-        """What was counted for this key, or is now."""
+        """The remembered result for this key; it is counted now if there is none."""
         found = self._young.get(key)
         if found is None:
             found = self._old.get(key) or count()
@@ -188,7 +188,7 @@ def counter_of(model: Model) -> TokenCounter:
 
 
 def _weak(count: TextCounter) -> TextCounter:
-    """The same without a hold on the object that it is a method of: counters live as long as it."""
+    """The counter without a reference to the object it is a method of."""
     if getattr(count, "__self__", None) is None:
         return count
     method = WeakMethod(count)
@@ -228,14 +228,14 @@ def _copy(value: object) -> Any:
 
 
 def _key(message: Mapping[str, object]) -> Hashable:
-    """What is in a message; its own items where they can be looked up as they are."""
+    """A hashable equal of a message; its own items where they are hashable and short."""
     if all(map(_is_short, message.values())):
         return tuple(message.items())
     return _freeze(dict(message))
 
 
 def _is_short(value: object) -> bool:
-    """Whether it is a text that is kept as it is, or nothing."""
+    """Whether it is a short text or None."""
     return value is None or (isinstance(value, str) and len(value) <= _LONG)
 
 
