@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from heapq import nlargest
-from itertools import chain, filterfalse, islice
+from itertools import chain, compress, filterfalse, islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentkit.llm.offline.words import is_among, stems
@@ -109,17 +110,115 @@ class _Judgement:
     doubt: Doubt | None = None
 
 
+class _Comparison:
+    """A claim with the passages that it cites, compared by figures, names and words."""
+
+    def __init__(self, claim: str, sources: Sequence[Source]) -> None:
+        self.claim = claim
+        self.sources = sources
+        self.said = join_sources(sources)
+
+    @cached_property
+    def language(self) -> str:
+        """The language of the claim, or of the passages where the claim does not show it."""
+        return language_of(self.claim) or self.sources[0].language
+
+    @cached_property
+    def stems(self) -> set[str]:
+        """The stems of the claim."""
+        return set(stems(self.claim))
+
+    @cached_property
+    def figures(self) -> Figures:
+        """The figures of the claim."""
+        return read_figures(self.claim, self.language)
+
+    def judge(self, also: Sequence[Source] = ()) -> _Judgement:
+        """What can be said without comparing by meaning; `also` has further known figures."""
+        if self.said.says_word_for_word(self.claim):
+            return _Judgement("supported")
+        if doubt := self.find_wrong_figure(also):
+            return _Judgement("doubtful", doubt)
+        if self.language and self.said.languages.isdisjoint(("", self.language)):
+            return _Judgement("unchecked")
+        if doubt := self.find_wrong_name() or self.find_wrong_turn():
+            return _Judgement("doubtful", doubt)
+        return _Judgement(self.judge_words())
+
+    def judge_words(self) -> Verdict | None:
+        """Whether the passages have most words of the claim; None if they have too few."""
+        if sum(map(str.isalpha, self.stems)) < 2:
+            return "supported" if self.figures.are_any() else "unchecked"
+        return "supported" if self.share_words() >= WORDS_ENOUGH else None
+
+    def share_words(self) -> float:
+        """The share of the claim's words that the passages have."""
+        return _share(self.stems, self.said.stems)
+
+    def find_wrong_figure(self, also: Sequence[Source] = ()) -> Doubt | None:
+        """The first date, code or number that no passage has."""
+        return next(self._find_wrong_figures(join_sources([*self.sources, *also])), None)
+
+    def _find_wrong_figures(self, said: Source) -> Iterator[Doubt]:
+        for moment in filterfalse(said.says_moment, self.figures.moments):
+            yield Doubt("date", moment.text)
+        for code in filterfalse(said.says_code, self.figures.codes):
+            yield Doubt("name", code)
+        for quantity in filterfalse(said.says_quantity, self.figures.quantities):
+            kind: DoubtKind = "date" if quantity.is_date else "number"
+            yield Doubt(kind, self.claim[quantity.start : quantity.end].strip())
+
+    def agrees_in_figures(self) -> bool:
+        """Whether the claim has figures, and the passages have all of them."""
+        return self.figures.are_any() and self.find_wrong_figure() is None
+
+    def find_wrong_name(self) -> Doubt | None:
+        """The first name that no passage has."""
+        names_inside = names.names(self.claim, self.language)
+        unknown = list(filterfalse(self.said.says_name, names_inside))
+        if unknown:
+            return Doubt("name", _join_names(self.claim, unknown))
+        return self.find_wrong_opening()
+
+    def find_wrong_opening(self) -> Doubt | None:
+        """The first word if it is a name, and all that no passage has; not for German nouns."""
+        first = names.opening_name(self.claim)
+        if not first or self.language == "german" or self.said.says_name(first):
+            return None
+        _, _, rest = self.claim.partition(first)
+        others = set(stems(rest))
+        if len(others) < _LEAST_WORDS or _share(others, self.said.stems) < _NEARLY_ALL:
+            return None
+        return Doubt("name", first)
+
+    def find_wrong_turn(self) -> Doubt | None:
+        """A negation in a clause or in the nearest one of the passages, but not in both."""
+        clauses = CLAUSES.split(self.claim)
+        doubts = (_compare_negation(clause, self.said.units) for clause in clauses)
+        return next(filter(None, doubts), None)
+
+    def find_nearest(self) -> list[str]:
+        """The sentences of each passage that have most words of the claim."""
+        found: list[Unit] = []
+        for source in self.sources:
+            found += nlargest(_NEAREST, source.sentences, key=self._share_with)
+        return [one.text for one in found]
+
+    def _share_with(self, unit: Unit) -> float:
+        return _share(self.stems, unit.stems)
+
+
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """One marker of an answer with the passages of its claim, and what was found."""
+    """One marker of an answer with the passages of its claim by number, and what was found."""
 
     marker: Marker
-    claim: str
     sources: Mapping[int, Source]
+    comparison: _Comparison
     judgement: _Judgement
 
     def to_checked(self) -> Checked:
-        """What is told of it before anything is compared by meaning."""
+        """The result before anything is compared by meaning."""
         number, at = self.marker.number, self.marker.at
         if number not in self.sources:
             return Checked(number, at, "missing")
@@ -127,27 +226,17 @@ class _Judged:
             return Checked(number, at, self.judgement.verdict or "supported")
         return Checked(number, at, "doubtful", **asdict(self.judgement.doubt))
 
-    def find_undecided(self) -> list[Source]:
-        """The passages that still have to be compared by meaning; none when it is clear.
+    def find_undecided(self) -> _Comparison | None:
+        """What has to be compared by meaning; None if the verdict is clear.
 
         Of several passages for one claim each has to say something of it.
         """
         own, verdict = self.sources.get(self.marker.number), self.judgement.verdict
         if own is None or verdict in ("unchecked", "doubtful"):
-            return []
-        left = list(self.sources.values()) if verdict is None else []
-        if len(self.sources) == 1 or _share(set(stems(self.claim)), own.stems) >= WORDS_FEW:
-            return left
-        return [own]
-
-
-@dataclass(frozen=True, slots=True)
-class _Open:
-    """A claim to be compared with passages by meaning, and its place among what is checked."""
-
-    claim: str
-    sources: Sequence[Source]
-    place: int = 0
+            return None
+        if len(self.sources) > 1 and _share(self.comparison.stems, own.stems) < WORDS_FEW:
+            return _Comparison(self.comparison.claim, [own])
+        return self.comparison if verdict is None else None
 
 
 def check(
@@ -167,9 +256,9 @@ def check(
         judged += _judge_markers(claim, passages, also)
 
     made = [one.to_checked() for one in judged]
-    left = list(islice(_find_open(judged), _COMPARED))
-    for one in _find_beside_the_point(left, embed):
-        made[one.place] = replace(made[one.place], verdict="doubtful", kind="passage")
+    left = dict(islice(_find_undecided(judged), _COMPARED))
+    for place in compress(left, _find_strays(list(left.values()), embed)):
+        made[place] = replace(made[place], verdict="doubtful", kind="passage")
     return made
 
 
@@ -177,9 +266,10 @@ def doubt_of(
     sentence: str, passage: str, embed: Embed | None = None, about: str = ""
 ) -> Doubt | None:
     """What one passage does not say of one sentence; None when nothing speaks against it."""
-    claim, source = bare(sentence[:READ_OF_PASSAGE]), read_passage(passage, about)
-    judgement = _judge(claim, [source])
-    if judgement.verdict is None and _find_beside_the_point([_Open(claim, [source])], embed):
+    claim = bare(sentence[:READ_OF_PASSAGE])
+    comparison = _Comparison(claim, [read_passage(passage, about)])
+    judgement = comparison.judge()
+    if judgement.verdict is None and any(_find_strays([comparison], embed)):
         return Doubt("passage")
     return judgement.doubt
 
@@ -190,72 +280,18 @@ def _judge_markers(
     """Each marker of a claim."""
     cited = [marker.number for marker in claim.markers if marker.number in passages]
     sources = {number: read_passage(*passages[number]) for number in cited}
-    judgement = _judge(claim.text, list(sources.values()), also)
+    comparison = _Comparison(claim.text, list(sources.values()))
+    judgement = comparison.judge(also) if sources else _Judgement("unchecked")
     for marker in claim.markers:
-        yield _Judged(marker, claim.text, sources, judgement)
+        yield _Judged(marker, sources, comparison, judgement)
 
 
-def _find_open(judged: Sequence[_Judged]) -> Iterator[_Open]:
-    """The markers of which words alone do not decide."""
+def _find_undecided(judged: Sequence[_Judged]) -> Iterator[tuple[int, _Comparison]]:
+    """The markers, by their place, of which words alone do not decide."""
     for place, one in enumerate(judged):
-        if left := one.find_undecided():
-            yield _Open(one.claim, left, place)
-
-
-def _judge(claim: str, sources: Sequence[Source], also: Sequence[Source] = ()) -> _Judgement:
-    """By figures, names and words; `also` has figures that no passage needs to say."""
-    if not sources:
-        return _Judgement("unchecked")
-    said = join_sources(sources)
-    if said.says_word_for_word(claim):
-        return _Judgement("supported")
-
-    language = language_of(claim) or sources[0].language
-    if doubt := _find_wrong_figure(claim, language, join_sources([*sources, *also])):
-        return _Judgement("doubtful", doubt)
-    if language and said.languages.isdisjoint(("", language)):
-        return _Judgement("unchecked")
-    if doubt := _find_wrong_name(claim, language, said) or _find_wrong_turn(claim, said):
-        return _Judgement("doubtful", doubt)
-    return _Judgement(_judge_words(claim, language, said))
-
-
-def _judge_words(claim: str, language: str, said: Source) -> Verdict | None:
-    """Whether the passages have most words of a claim, of which there have to be some."""
-    wanted = set(stems(claim))
-    if sum(map(str.isalpha, wanted)) < 2:
-        return "supported" if read_figures(claim, language).are_any() else "unchecked"
-    return "supported" if _share(wanted, said.stems) >= WORDS_ENOUGH else None
-
-
-def _find_wrong_figure(claim: str, language: str, said: Source) -> Doubt | None:
-    """The first date, code or number that is not told."""
-    return next(_find_wrong_figures(claim, read_figures(claim, language), said), None)
-
-
-def _find_wrong_figures(claim: str, figures: Figures, said: Source) -> Iterator[Doubt]:
-    for moment in filterfalse(said.says_moment, figures.moments):
-        yield Doubt("date", moment.text)
-    for code in filterfalse(said.says_code, figures.codes):
-        yield Doubt("name", code)
-    for quantity in filterfalse(said.says_quantity, figures.quantities):
-        kind: DoubtKind = "date" if quantity.is_date else "number"
-        yield Doubt(kind, claim[quantity.start : quantity.end].strip())
-
-
-def _find_wrong_name(claim: str, language: str, said: Source) -> Doubt | None:
-    """A name that is not told; in German, where each noun has a capital, none that opens."""
-    unknown = list(filterfalse(said.says_name, names.names(claim, language)))
-    if unknown:
-        return Doubt("name", _join_names(claim, unknown))
-    first = names.opening_name(claim)
-    if not first or language == "german" or said.says_name(first):
-        return None
-
-    rest = set(stems(claim[claim.index(first) + len(first) :]))
-    if len(rest) >= _LEAST_WORDS and _share(rest, said.stems) >= _NEARLY_ALL:
-        return Doubt("name", first)
-    return None
+        undecided = one.find_undecided()
+        if undecided is not None:
+            yield place, undecided
 
 
 def _join_names(claim: str, unknown: Sequence[str]) -> str:
@@ -266,12 +302,6 @@ def _join_names(claim: str, unknown: Sequence[str]) -> str:
             break
         whole = f"{whole} {name}"
     return whole
-
-
-def _find_wrong_turn(claim: str, said: Source) -> Doubt | None:
-    """Whether nearly the same clause is negated there and this one is not, or vice versa."""
-    doubts = (_compare_negation(clause, said.units) for clause in CLAUSES.split(claim))
-    return next(filter(None, doubts), None)
 
 
 def _compare_negation(clause: str, units: Sequence[Unit]) -> Doubt | None:
@@ -327,43 +357,22 @@ def _begin_alike(one: str, other: str) -> bool:
     return one[:least] == other[:least]
 
 
-def _find_beside_the_point(pairs: Sequence[_Open], embed: Embed | None) -> list[_Open]:
-    """The claims of which the passages speak of something else."""
-    if embed is None or not pairs:
-        nearness, limits = list(map(_compare_words, pairs)), _FEW_WORDS
+def _find_strays(compared: Sequence[_Comparison], embed: Embed | None) -> list[bool]:
+    """For each claim whether its passages speak of something else."""
+    if embed is None or not compared:
+        nearness, limits = [one.share_words() for one in compared], _FEW_WORDS
     else:
-        nearness, limits = _compare_meanings(pairs, embed), _FAR_MEANING
-    compared = zip(pairs, nearness, strict=True)
-    return [pair for pair, near in compared if near < limits[_agree(pair)]]
+        nearness, limits = _compare_meanings(compared, embed), _FAR_MEANING
+    pairs = zip(compared, nearness, strict=True)
+    return [near < limits[one.agrees_in_figures()] for one, near in pairs]
 
 
-def _compare_words(pair: _Open) -> float:
-    return _share(set(stems(pair.claim)), join_sources(pair.sources).stems)
-
-
-def _compare_meanings(pairs: Sequence[_Open], embed: Embed) -> list[float]:
+def _compare_meanings(compared: Sequence[_Comparison], embed: Embed) -> list[float]:
     """Cosine of each claim to the nearest sentences of its passages; all are embedded at once."""
-    compared = [[pair.claim, *_find_nearest(pair)] for pair in pairs]
-    texts = list(dict.fromkeys(chain.from_iterable(compared)))
-    rows = dict(zip(texts, embed(texts), strict=True))
+    texts = [[one.claim, *one.find_nearest()] for one in compared]
+    unique = list(dict.fromkeys(chain.from_iterable(texts)))
+    rows = dict(zip(unique, embed(unique), strict=True))
     return [
         max((float(rows[claim] @ rows[other]) for other in others), default=0.0)
-        for claim, *others in compared
+        for claim, *others in texts
     ]
-
-
-def _agree(pair: _Open) -> bool:
-    """Whether the claim has figures and the passages have them, too."""
-    said = join_sources(pair.sources)
-    language = language_of(pair.claim) or pair.sources[0].language
-    figures = read_figures(pair.claim, language)
-    return figures.are_any() and not any(_find_wrong_figures(pair.claim, figures, said))
-
-
-def _find_nearest(pair: _Open) -> list[str]:
-    """The sentences of each source that have most words of the claim."""
-    wanted = set(stems(pair.claim))
-    found: list[Unit] = []
-    for source in pair.sources:
-        found += nlargest(_NEAREST, source.sentences, key=lambda one: _share(wanted, one.stems))
-    return [one.text for one in found]
