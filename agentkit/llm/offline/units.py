@@ -82,6 +82,11 @@ class Unit:
         return self.leans_on is not None
 
     @property
+    def introduces(self) -> bool:
+        """Whether it is a sentence that announces a list."""
+        return self.shape == "sentence" and self.text.endswith(":")
+
+    @property
     def is_listed(self) -> bool:
         """Whether it belongs to a list."""
         return self.group >= 0
@@ -257,7 +262,7 @@ class _Cutter:
         before = self.previous
         if self.group < 0:
             self.group = next(self.lists)
-            if before is not None and before.shape == "sentence" and before.text.endswith(":"):
+            if before is not None and before.introduces:
                 before.group = self.group
 
         shown = _narrow(text)
@@ -270,13 +275,12 @@ class _Cutter:
 
     def _cut_sentence(self, piece: _Piece) -> Unit:
         unit = self._make(_narrow(piece.raw), "sentence")
+        unit.previous = self.previous
         if "\n\n" in piece.before:
             self.group = -1
             unit.previous = self.previous if _PRONOUN_LED.match(piece.raw) else None
-        else:
-            unit.previous = self.previous
-            if self.previous is not None and self.previous.shape == "item":
-                unit.group = self.group
+        elif self.previous is not None and self.previous.shape == "item":
+            unit.group = self.group
         self.previous = unit
         return unit
 

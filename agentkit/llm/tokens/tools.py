@@ -64,9 +64,13 @@ def _find_function(definition: Mapping[str, object]) -> Mapping[str, Any]:
     return inner if isinstance(inner, Mapping) else definition
 
 
+def _get_dict(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """What stands under this key; empty where nothing does."""
+    return schema.get(key) or {}
+
+
 def _find_properties(function: Mapping[str, Any]) -> Mapping[str, Any]:
-    parameters = function.get("parameters") or {}
-    return parameters.get("properties") or {}
+    return _get_dict(_get_dict(function, "parameters"), "properties")
 
 
 def _write_function(function: Mapping[str, Any]) -> Iterator[str]:
@@ -138,13 +142,13 @@ def _is_plain(function: Mapping[str, object]) -> bool:
     """Whether recorded calls cover all that is in the definition."""
     if "\n" in str(function.get("description") or ""):
         return False
-    return _is_plain_schema(function.get("parameters") or {})
+    return _is_plain_schema(_get_dict(function, "parameters"))
 
 
 def _is_plain_schema(schema: object) -> bool:
     if not isinstance(schema, Mapping) or not _PLAIN.issuperset(schema):
         return False
-    inner = list((schema.get("properties") or {}).values())
+    inner = list(_get_dict(schema, "properties").values())
     if "items" in schema:
         inner.append(schema["items"])
     return isinstance(schema.get("type", ""), str) and all(map(_is_plain_schema, inner))
