@@ -103,14 +103,22 @@ def image_tokens(part: Mapping[str, object], model: str) -> tuple[int, bool]:
     The size is read from a `data:` URL. A picture elsewhere is not fetched: it counts as a
     photograph of 6 megapixels.
     """
-    given = part.get("image_url")
-    image = given if isinstance(given, Mapping) else {"url": given, "detail": part.get("detail")}
-    url, detail = image.get("url"), image.get("detail")
-    size = image_size(url) if isinstance(url, str) else None
-
+    url, detail = _find_picture(part)
     rule, is_known = _find_rule(model)
-    is_sized = size is not None or (detail == "low" and isinstance(rule, Tiles))
-    return rule.tokens(size or _PHOTO, str(detail or "auto")), not (is_known and is_sized)
+    size = image_size(url) if isinstance(url, str) else None
+    tokens = rule.tokens(size or _PHOTO, str(detail or "auto"))
+    if size is None:
+        # Low pictures cost the same tiles whatever their size.
+        is_known = is_known and detail == "low" and isinstance(rule, Tiles)
+    return tokens, not is_known
+
+
+def _find_picture(part: Mapping[str, object]) -> tuple[object, object]:
+    """The address of a picture and its detail, in both forms of the API."""
+    given = part.get("image_url")
+    if isinstance(given, Mapping):
+        return given.get("url"), given.get("detail")
+    return given, part.get("detail")
 
 
 @cache
@@ -136,11 +144,11 @@ def image_size(url: str) -> Size | None:
 
 def _find_size(data: bytes) -> Size | None:
     """The size of a picture of a known form; None for one without any extent."""
-    read = next((read for opening, read in _READERS if data.startswith(opening)), None)
-    if read is None:
+    reader = next((read for opening, read in _READERS if opening.match(data)), None)
+    if reader is None:
         return None
     try:
-        size = read(data)
+        size = reader(data)
     except (struct.error, IndexError):
         return None
     return size if size and all(size) else None
@@ -169,28 +177,30 @@ def _read_jpeg(data: bytes) -> Size | None:
         at += 1 if marker == 0xFFFF else 2 + length
 
 
-def _read_webp(data: bytes) -> Size | None:
-    """The size, for which each of the three kinds has its own place."""
-    kind = data[8:16]
-    if kind == b"WEBPVP8 ":
-        width, height = struct.unpack_from("<HH", data, 26)
-        return width & 0x3FFF, height & 0x3FFF
-    if kind == b"WEBPVP8L":
-        (bits,) = struct.unpack_from("<I", data, 21)
-        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-    if kind == b"WEBPVP8X" and len(data) >= 30:
-        return int.from_bytes(data[24:27], "little") + 1, int.from_bytes(data[27:30], "little") + 1
-    return None
+def _read_lossy_webp(data: bytes) -> Size:
+    width, height = struct.unpack_from("<HH", data, 26)
+    return width & 0x3FFF, height & 0x3FFF
+
+
+def _read_lossless_webp(data: bytes) -> Size:
+    (bits,) = struct.unpack_from("<I", data, 21)
+    return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+
+
+def _read_extended_webp(data: bytes) -> Size:
+    width, width_above, height, height_above = struct.unpack_from("<HBHB", data, 24)
+    return (width_above << 16) + width + 1, (height_above << 16) + height + 1
 
 
 _NO_FRAMES = (0xFFC4, 0xFFC8, 0xFFCC)
 """Segments of a JPEG that are numbered like frames."""
-_READERS: list[tuple[bytes, Callable[[bytes], Size | None]]] = [
-    (b"\x89PNG\r\n\x1a\n", _read_png),
-    (b"GIF87a", _read_gif),
-    (b"GIF89a", _read_gif),
-    (b"\xff\xd8", _read_jpeg),
-    (b"RIFF", _read_webp),
+_READERS: list[tuple[re.Pattern[bytes], Callable[[bytes], Size | None]]] = [
+    (re.compile(rb"\x89PNG\r\n\x1a\n"), _read_png),
+    (re.compile(rb"GIF8[79]a"), _read_gif),
+    (re.compile(rb"\xff\xd8"), _read_jpeg),
+    (re.compile(rb"(?s)RIFF.{4}WEBPVP8 "), _read_lossy_webp),
+    (re.compile(rb"(?s)RIFF.{4}WEBPVP8L"), _read_lossless_webp),
+    (re.compile(rb"(?s)RIFF.{4}WEBPVP8X"), _read_extended_webp),
 ]
 """By what the file of a picture begins with."""
 
