@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from agentkit.errors import AgentkitError
@@ -27,21 +28,44 @@ def from_json(data: dict[str, Any]) -> Event:
     if not (isinstance(name, str) and name):
         raise AgentkitError(f"{name!r} is no kind of event; the value was not made by to_json.")
     kind = KINDS.get(name)
-    values = _known(kind, data) if kind else {}
-    if kind is None or not _needed(kind) <= set(values):
-        return Unknown(name, {key: value for key, value in data.items() if key != "kind"})
-    for field_name, inner in (("usage", Usage), ("thinking", Thinking), ("fallback", Fallback)):
+    if kind is None:
+        return _read_unknown(name, data)
+    values = _pick_fields(kind, data)
+    if not _find_needed(kind) <= values.keys():
+        return _read_unknown(name, data)
+
+    for field_name, read in _READERS.items():
         if isinstance(values.get(field_name), dict):
-            values[field_name] = inner(**_known(inner, values[field_name]))
-    if isinstance(values.get("end"), dict):
-        values["end"] = end_from_json(values["end"])
+            values[field_name] = read(values[field_name])
     return kind(**values)  # type: ignore[no-any-return]  # one of the union
 
 
-def _needed(kind: type[Any]) -> set[str]:
+def _read_unknown(name: str, data: dict[str, Any]) -> Unknown:
+    rest = {**data}
+    del rest["kind"]
+    return Unknown(name, rest)
+
+
+def _read_as(kind: type[Any]) -> Callable[[dict[str, Any]], object]:
+    return lambda data: kind(**_pick_fields(kind, data))
+
+
+_READERS = {
+    "usage": _read_as(Usage),
+    "thinking": _read_as(Thinking),
+    "fallback": _read_as(Fallback),
+    "end": end_from_json,
+}
+"""What reads the fields that hold more than a plain value."""
+
+
+def _find_needed(kind: type[Any]) -> set[str]:
+    """Names of the fields without a default."""
     fields = dataclasses.fields(kind)
     return {one.name for one in fields if one.default is one.default_factory}  # both are missing
 
 
-def _known(kind: type[Any], data: dict[str, Any]) -> dict[str, Any]:
-    return {item.name: data[item.name] for item in dataclasses.fields(kind) if item.name in data}
+def _pick_fields(kind: type[Any], data: dict[str, Any]) -> dict[str, Any]:
+    """What of the data is a field of this kind."""
+    names = [one.name for one in dataclasses.fields(kind)]
+    return {name: data[name] for name in names if name in data}

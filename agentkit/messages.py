@@ -98,6 +98,8 @@ THINKING_FIELDS = (THINKING, "reasoning", "thinking")
 _THOUGHTS = frozenset((*THINKING_FIELDS, "reasoning_details"))
 _RESULTS = ("tool", "function")
 _MAPPING = (dict, Mapping)  # nearly all are dicts, which is found out much faster
+_LIST = (list, tuple)
+_TEXT = (str, type(None))
 CALLS = ("tool_calls", "function_call")
 """The keys under which calls stand."""
 _KEPT = (
@@ -131,24 +133,28 @@ def message(role: Role, content: str, name: str = "") -> Message:
 
 def text_of(content: object) -> str:
     """The text of a content: text parts joined by line breaks, other parts as `<type>`."""
-    if content is None:
-        return ""
     if isinstance(content, str):
         return content
-    if not isinstance(content, list | tuple):
-        return str(content)
-    return "\n".join(map(_text_of_part, content))
+    if content is None:
+        return ""
+    if isinstance(content, _LIST):
+        return "\n".join(map(_text_of_part, content))
+    return str(content)
 
 
 def _text_of_part(part: AnyMessage) -> str:
-    kind = part.get("type")
-    return str(part.get("text", "")) if kind == "text" else f"<{part.get('type', '?')}>"
+    kind = part.get("type", "?")
+    if kind == "text":
+        return str(part.get("text", ""))
+    return f"<{kind}>"
 
 
 def content_of(message: AnyMessage) -> Any:
     """The content of a message; of one that is a function, what it gives for the `context`."""
     content = message.get("content")
-    return content(message.get("context") or {}) if callable(content) else content
+    if not callable(content):
+        return content
+    return content(message.get("context") or {})
 
 
 # Calls
@@ -167,27 +173,31 @@ def field_of(message: object, key: str) -> Any:
 
 
 def tool_calls_of(message: AnyMessage) -> list[ToolCall]:
-    """The calls of tools; what is none is left out."""
-    calls = message.get("tool_calls") or ()
-    return [cast(ToolCall, call) for call in calls if isinstance(call, _MAPPING)]
+    """The calls of tools; values that are no dicts are left out."""
+    given = message.get("tool_calls") or ()
+    return cast("list[ToolCall]", [call for call in given if isinstance(call, _MAPPING)])
 
 
 def function_call_of(message: AnyMessage) -> FunctionCall | None:
     """The only call, in the form that OpenAI had before tools."""
-    call = message.get("function_call")
-    return cast(FunctionCall, call) if isinstance(call, _MAPPING) else None
+    return _as_function(message.get("function_call"))
 
 
 def calls_of(message: AnyMessage) -> list[ToolCall]:
     """All calls of both forms, those of tools first."""
-    older = function_call_of(message)
-    return [*tool_calls_of(message), *([ToolCall(function=older)] if older else [])]
+    calls = tool_calls_of(message)
+    if older := function_call_of(message):
+        calls.append(ToolCall(function=older))
+    return calls
 
 
 def functions_of(message: AnyMessage) -> list[FunctionCall]:
-    """Name and arguments of every call."""
-    called = (call.get("function") for call in calls_of(message))
-    return [function if isinstance(function, Mapping) else {} for function in called]
+    """Name and arguments of every call; empty where a call has neither."""
+    return [_as_function(call.get("function")) or {} for call in calls_of(message)]
+
+
+def _as_function(value: object) -> FunctionCall | None:
+    return cast(FunctionCall, value) if isinstance(value, _MAPPING) else None
 
 
 def call_fields(message: object) -> Calls:
@@ -197,8 +207,12 @@ def call_fields(message: object) -> Calls:
 
 def as_calls(tools: Sequence[ToolCall], function: FunctionCall | None) -> Calls:
     """Calls as the keys of a message that hold them."""
-    made: Calls = {"tool_calls": list(tools)} if tools else {}
-    return {**made, "function_call": function} if function else made
+    made: Calls = {}
+    if tools:
+        made["tool_calls"] = list(tools)
+    if function:
+        made["function_call"] = function
+    return made
 
 
 def with_functions(message: AnyMessage, change: Callable[[FunctionCall], FunctionCall]) -> Stored:
@@ -206,20 +220,21 @@ def with_functions(message: AnyMessage, change: Callable[[FunctionCall], Functio
 
     Calls lose an `id` and a `type` of None.
     """
-    made = dict(message)
+    made = copied(message)
     if tools := made.get("tool_calls"):
-        made["tool_calls"] = [
-            {
-                key: value
-                for key, value in call.items()
-                if value is not None or key not in ("id", "type")
-            }
-            | {"function": change(call["function"])}
-            for call in tools
-        ]
+        made["tool_calls"] = [_with_function(call, change(call["function"])) for call in tools]
     if older := made.get("function_call"):
         made["function_call"] = change(older)
-    return cast(Stored, made)
+    return made
+
+
+def _with_function(call: ToolCall, function: FunctionCall) -> ToolCall:
+    made: ToolCall = {**call, "function": function}
+    if made.get("id", "") is None:
+        del made["id"]
+    if made.get("type", "") is None:
+        del made["type"]
+    return made
 
 
 # Results of calls
@@ -244,7 +259,9 @@ def responses_of(message: AnyMessage) -> list[ToolResponse]:
     """All results in a message: several, or the message itself where it is one."""
     if several := tool_responses_of(message):
         return several
-    return [cast(ToolResponse, message)] if is_result(message) else []
+    if is_result(message):
+        return [cast(ToolResponse, message)]
+    return []
 
 
 def joined_responses(responses: Sequence[ToolResponse]) -> Stored:
@@ -260,13 +277,20 @@ def with_responses(message: AnyMessage, responses: Sequence[ToolResponse]) -> St
 
 def with_contents(message: Stored, change: Callable[[object], object]) -> Stored:
     """The message with other contents of its results; a message without results stays as it is."""
+    is_one = is_result(message)
     if responses := tool_responses_of(message):
-        changed: list[ToolResponse] = [
-            {**each, "content": change(each.get("content"))} for each in responses
-        ]
-        joined = joined_responses(changed) if is_result(message) else Stored()
-        return {**with_responses(message, changed), **joined}
-    return {**message, "content": change(message.get("content"))} if is_result(message) else message
+        changed = [_with_content(each, change) for each in responses]
+        made = with_responses(message, changed)
+        if is_one:
+            made.update(joined_responses(changed))
+        return made
+    if is_one:
+        return {**message, "content": change(message.get("content"))}
+    return message
+
+
+def _with_content(response: ToolResponse, change: Callable[[object], object]) -> ToolResponse:
+    return {**response, "content": change(response.get("content"))}
 
 
 def interrupted(message: AnyMessage, said: str) -> list[ToolResponse]:
@@ -309,27 +333,42 @@ def stored_form(message: AnyMessage, role: str, speaker: str) -> Stored | None:
     """
     kept = {key: message[key] for key in _KEPT if message.get(key) is not None}
     stored: Stored = kept  # type: ignore[assignment]  # a `cast` is a call for each message
-    only_words = type(stored.get("content")) is str and len(stored) <= 1 + ("name" in stored)
-    if not only_words:
-        _check_content(stored, message.get("role"), speaker)
-        check_calls(speaker, stored)
+    if type(stored.get("content")) is str and len(stored) <= 1 + ("name" in stored):
+        stored["role"] = _stored_role(message, role)
+        stored.setdefault("name", speaker)
+        return stored
+    return _stored_with_calls(message, stored, role, speaker)
+
+
+def _stored_role(message: AnyMessage, role: str) -> str:
+    own: str = message.get("role", "")
+    if own in _RESULTS:
+        return own
+    kept: str = message.get("override_role", role)
+    return kept
+
+
+def _stored_with_calls(
+    message: AnyMessage, stored: Stored, role: str, speaker: str
+) -> Stored | None:
+    """The stored form of a message that is not only text; None without content and calls."""
+    _check_content(stored, message.get("role"), speaker)
+    check_calls(speaker, stored)
     if "content" not in stored:
-        if not any(key in stored for key in CALLS):
+        if stored.keys().isdisjoint(CALLS):
             return None
         stored["content"] = None
-    if is_result(message):
-        stored["role"] = message["role"]
-        if "tool_responses" in stored:
-            stored["tool_responses"] = [
-                {**each, "content": str(each.get("content", ""))}
-                for each in stored["tool_responses"]
-            ]
-    else:
-        stored["role"] = message.get("override_role", role)
-    if not only_words and has_calls(stored):
+
+    stored["role"] = _stored_role(message, role)
+    if "tool_responses" in stored and is_result(message):
+        responses = stored["tool_responses"]
+        stored["tool_responses"] = [
+            {**each, "content": str(each.get("content", ""))} for each in responses
+        ]
+    if has_calls(stored):
         stored["role"] = "assistant"
-    elif "name" not in stored:
-        stored["name"] = speaker
+    else:
+        stored.setdefault("name", speaker)
     return stored
 
 
@@ -337,15 +376,20 @@ def sendable_form(messages: Iterable[AnyMessage]) -> list[Message]:
     """The messages as the chat API takes them: every result one message, no keys of agents."""
     sent: list[Message] = []
     for message in messages:
-        responses = message.get("tool_responses") or []
-        sent += responses
-        # The content of a message of role tool only repeats the responses.
-        if not responses or message.get("role") != "tool":
-            known = {key: value for key, value in message.items() if key not in _UNSENT}
-            sent.append(cast(Message, known))
-            if message.get("role") == "function":
-                sent[-1]["content"] = str(message.get("content"))
+        if responses := message.get("tool_responses"):
+            sent += responses
+            # The content of a message of role tool only repeats the responses.
+            if message.get("role") == "tool":
+                continue
+        sent.append(_known_keys(message))
     return sent
+
+
+def _known_keys(message: AnyMessage) -> Message:
+    known = {key: value for key, value in message.items() if key not in _UNSENT}
+    if message.get("role") == "function":
+        known["content"] = str(message.get("content"))
+    return cast(Message, known)
 
 
 def without_thinking(message: _M) -> _M:
@@ -360,21 +404,16 @@ def says_same(one: AnyMessage, other: AnyMessage) -> bool:
     return all(one.get(key) == other.get(key) for key in ("content", *CALLS, "tool_responses"))
 
 
-# What can be none
+# Checks
 
 
 def check_calls(speaker: str, message: AnyMessage) -> None:
-    """Raise WrongType for calls, or results of them, that are none; `speaker` names who said it."""
-    for key in ("tool_calls", "tool_responses"):
-        values = () if message.get(key) is None else message[key]
-        _check_kind(speaker, key, values, list | tuple, "a list, each of it a dict")
-        for value in values:
-            _check_kind(speaker, f"each of {key}", value, Mapping, "a dict")
+    """Raise WrongType for calls or results that have another form; `speaker` names who said it."""
+    _check_dicts(speaker, message, "tool_calls")
+    _check_dicts(speaker, message, "tool_responses")
     for call in (message, *(message.get("tool_calls") or ())):
-        for key in ("function", "function_call"):
-            _check_kind(
-                speaker, key, call.get(key), Mapping | None, "a dict with name and arguments"
-            )
+        _check_function(speaker, call, "function")
+        _check_function(speaker, call, "function_call")
 
 
 def check_reply(who: str, message: AnyMessage) -> None:
@@ -382,41 +421,71 @@ def check_reply(who: str, message: AnyMessage) -> None:
 
     Its content is neither text nor parts, or a call has no name; `who` names the model.
     """
-    content, calls = message.get("content"), message.get("tool_calls") or []
-    if not (content is None or isinstance(content, str) or _are_dicts(content)):
+    content = message.get("content")
+    if not _is_text_or_parts(content):
         raise BadModelReply(
             f"{who} sent {content!r:.200} as its text; ask again, or choose another model."
         )
+    calls = message.get("tool_calls") or []
     if not _are_dicts(calls):
         raise BadModelReply(
             f"{who} sent {calls!r:.200} as its tool calls; ask again, or choose another model."
         )
+
     called = [call.get("function") for call in calls]
-    for function in called + ([message["function_call"]] if message.get("function_call") else []):
-        if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+    if older := message.get("function_call"):
+        called.append(older)
+    for function in called:
+        if not _has_name(function):
             raise BadModelReply(
                 f"{who} called a function without a name: {function!r:.200}; ask again."
             )
 
 
+def _has_name(function: object) -> bool:
+    return isinstance(function, _MAPPING) and isinstance(function.get("name"), str)
+
+
 def _check_content(stored: Stored, role: object, speaker: str) -> None:
     """Raise WrongType for what no model could be told; functions may return anything."""
     content = stored.get("content")
-    fits = content is None or isinstance(content, str) or callable(content) or _are_dicts(content)
-    if not fits and role not in _RESULTS:
+    can_be_told = _is_text_or_parts(content) or callable(content)
+    if not can_be_told and role not in _RESULTS:
         raise WrongType(
             f"{speaker}: the content of a message must be a text, a list of parts or a callable, "
             f"not {content!r:.80}."
         )
     context: object = stored.get("context", {})
-    if not isinstance(context, Mapping):
+    if not isinstance(context, _MAPPING):
         raise WrongType(f"{speaker}: the context of a message must be a dict, not {context!r:.80}.")
 
 
+def _is_text_or_parts(content: object) -> bool:
+    return isinstance(content, _TEXT) or _are_dicts(content)
+
+
 def _are_dicts(values: object) -> bool:
-    return isinstance(values, list | tuple) and all(isinstance(each, Mapping) for each in values)
+    return isinstance(values, _LIST) and all(isinstance(each, _MAPPING) for each in values)
 
 
-def _check_kind(speaker: str, key: str, value: object, kinds: Any, what: str) -> None:
-    if not isinstance(value, kinds):
-        raise WrongType(f"{speaker}: {key} must be {what}, not {value!r:.200}.")
+def _check_dicts(speaker: str, message: AnyMessage, key: str) -> None:
+    """The value of a key, where there is one, must be a list of dicts."""
+    values = message.get(key)
+    if values is None:
+        return
+    if not isinstance(values, _LIST):
+        raise WrongType(f"{speaker}: {key} must be a list, each of it a dict, not {values!r:.200}.")
+    for value in values:
+        _check_dict(speaker, f"each of {key}", value, "a dict")
+
+
+def _check_function(speaker: str, call: AnyMessage, key: str) -> None:
+    """The value of a key, where there is one, must be the dict of a function."""
+    function = call.get(key)
+    if function is not None:
+        _check_dict(speaker, key, function, "a dict with name and arguments")
+
+
+def _check_dict(speaker: str, what: str, value: object, form: str) -> None:
+    if not isinstance(value, _MAPPING):
+        raise WrongType(f"{speaker}: {what} must be {form}, not {value!r:.200}.")

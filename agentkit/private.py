@@ -71,17 +71,23 @@ def close_to_others(path: Path) -> None:
 
 def is_wide(path: Path) -> bool:
     """Whether others may do anything with a file or folder; links are neither."""
-    with suppress(OSError):
+    try:
         found = path.lstat()
-        single = stat.S_ISREG(found.st_mode) and found.st_nlink == 1
-        ours = single or stat.S_ISDIR(found.st_mode)
-        return ours and os.name == "posix" and bool(found.st_mode & OTHERS)
-    return False
+    except OSError:
+        return False
+    if os.name != "posix" or not found.st_mode & OTHERS:
+        return False
+    return stat.S_ISDIR(found.st_mode) or _is_single_file(found)
+
+
+def _is_single_file(found: os.stat_result) -> bool:
+    """Whether it is a file with one name."""
+    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
 
 
 def close_files(folder: Path) -> None:
     """Take from others what they may do with a folder and the files in it, which a library made."""
-    for path in [] if folder.is_symlink() else _entries(folder):
+    for path in _list_entries(folder):
         close_to_others(path)
     close_to_others(folder)
 
@@ -92,20 +98,14 @@ def take(folder: Path) -> None:
     In a place that is not ours alone, such as a home folder, only the latter.
     """
     with suppress(OSError):  # whoever uses the folder next is told
-        for path in _ours(folder.resolve()) if folder.is_dir() else ():
-            if _is_tree(path):
-                _close_tree(path)
-            else:
+        if folder.is_dir():
+            for path in _find_ours(folder.resolve()):
                 close_to_others(path)
 
 
 def open_to_others(folder: Path) -> list[Path]:
     """What others may still read or change of all that agentkit keeps in the data folder."""
-    found: list[Path] = []
-    for path in _ours(folder.resolve()):
-        inside = _below(path) if _is_tree(path) and is_wide(path) else ()
-        found += [one for one in (*inside, path) if is_wide(one)]
-    return found
+    return list(filter(is_wide, _find_ours(folder.resolve())))
 
 
 def keeps_modes(folder: Path) -> bool:
@@ -117,13 +117,17 @@ def keeps_modes(folder: Path) -> bool:
         return not is_wide(path)
 
 
-def _ours(folder: Path) -> Iterator[Path]:
-    """What agentkit keeps at the top of a data folder, then the folder itself if it is ours."""
+def _find_ours(folder: Path) -> Iterator[Path]:
+    """What agentkit keeps in a data folder, then the folder itself if it is ours.
+
+    What lies in a folder that is closed is left out, and what is in a folder comes before it.
+    """
     shared = _is_shared(folder)
-    for path in _entries(folder):
-        known = path.name in _FILES or _is_tree(path)
-        if known or not (shared or path.name in _SHIPPED):
-            yield path
+    kept = _is_known if shared else _is_not_shipped
+    for path in filter(kept, _list_entries(folder)):
+        if _is_tree(path):
+            yield from _find_below(path)
+        yield path
     if not shared:
         yield folder
 
@@ -133,33 +137,37 @@ def _is_shared(folder: Path) -> bool:
     places = [Path.cwd()]
     with suppress(RuntimeError):  # nobody's home
         places.append(Path.home())
-    above = {place for one in places for place in (one, *one.parents)}
-    return folder in above or bool(folder.stat().st_mode & stat.S_ISVTX)
+    if any(place.is_relative_to(folder) for place in places):
+        return True
+    return bool(folder.stat().st_mode & stat.S_ISVTX)
+
+
+def _is_known(path: Path) -> bool:
+    """Whether it has a name that only agentkit gives."""
+    return path.name in _FILES or _is_tree(path)
+
+
+def _is_not_shipped(path: Path) -> bool:
+    return path.name not in _SHIPPED
 
 
 def _is_tree(path: Path) -> bool:
     return path.name in _TREES or path.name.endswith(_TREE_ENDINGS)
 
 
-def _close_tree(folder: Path) -> None:
-    """Close all below a folder, then the folder: in one that is closed nothing is to be done."""
-    if is_wide(folder):
-        for path in _entries(folder):
-            _close_tree(path)
-        close_to_others(folder)
-
-
-def _below(folder: Path) -> Iterator[Path]:
+def _find_below(folder: Path) -> Iterator[Path]:
     """All below a folder, but for what lies in one that is closed: nobody else comes there."""
-    if not folder.is_symlink():
-        for path in _entries(folder):
-            if not path.is_dir() or is_wide(path):
-                yield from _below(path)
+    if is_wide(folder):
+        for path in _list_entries(folder):
+            yield from _find_below(path)
             yield path
 
 
-def _entries(folder: Path) -> list[Path]:
-    """What is in a folder, links not followed; nothing of what is none or cannot be listed."""
-    with suppress(OSError):
+def _list_entries(folder: Path) -> list[Path]:
+    """What is in a folder; empty for a link, for a file, and where it cannot be listed."""
+    if folder.is_symlink():
+        return []
+    try:
         return sorted(folder.iterdir())
-    return []
+    except OSError:
+        return []

@@ -28,6 +28,7 @@ EndKind = Literal[
     "other",  # as `told` says
 ]
 Unit = Literal["tokens", "dollars"]
+_NOT_GIVEN = (None, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +49,18 @@ class EndReason:
 
     def to_json(self) -> dict[str, Any]:
         """The fields that are given, as they travel with a message."""
-        given = {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
-        return {name: value for name, value in given.items() if value not in (None, "")}
+        fields = dataclasses.asdict(self).items()
+        return {name: value for name, value in fields if value not in _NOT_GIVEN}
 
 
 ANSWERED = EndReason("answered")
 NO_EVIDENCE = EndReason("no evidence")
 STOPPED = EndReason("stopped")
+_FIELDS = frozenset(one.name for one in dataclasses.fields(EndReason))
 
 
 def end_from_json(data: object) -> EndReason | None:
     """What `to_json` made; None for what this version cannot read."""
     if not isinstance(data, Mapping) or data.get("kind") not in get_args(EndKind):
         return None
-    names = [one.name for one in dataclasses.fields(EndReason)]
-    return EndReason(**{name: data[name] for name in names if name in data})
+    return EndReason(**{name: data[name] for name in _FIELDS & data.keys()})

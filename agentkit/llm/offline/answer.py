@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from functools import partial
+from itertools import groupby, takewhile
 
 from agentkit.llm.offline.question import Question
 from agentkit.llm.offline.rank import Scored
@@ -15,138 +17,165 @@ _ANNOUNCES = re.compile(
     r"\b(two|three|four|several|various|following|as follows)\b[^,;]*[.:]\Z", re.IGNORECASE
 )
 _COUNTS = {"two": 2, "three": 3, "four": 4}
+_LONGEST_ANNOUNCEMENT = 160
 _AFTER_QUESTION = 3
 _MOST_CHARACTERS = 900
+_NEXT_BEST = 8
+"""Units that are looked at for a question that wants several."""
+_LEAST_NEW = 3
+"""Words that a further unit has to add."""
+_WANTS_ITEMS = ("way", "list")
+_WANTS_LIST = (*_WANTS_ITEMS, "broad")
 _WANTS_SEVERAL = ("list", "way", "compare", "broad", "definition")
 _SEVERAL = {"reason": 2, "way": 3, "list": 2, "compare": 3, "broad": 3}
 
 
 def chosen(question: Question, ranked: Sequence[Scored], units: Sequence[Unit]) -> list[Unit]:
     """The units that answer, in the order in which they are to be read; empty when none does."""
-    if not ranked or ranked[0].score <= 0:
+    answering = [one.unit for one in ranked if one.score > 0]
+    if not answering:
         return []
-    best = (_listed_under(question, ranked) or ranked[0]).unit
+
+    best = _find_headed_item(question, answering) or answering[0]
     picked = whole(question, best, units)
     if picked == [best]:
-        picked = _with_more(question, ranked, picked)
-    return _in_order(_completed(picked))
+        picked = _add_more(question, best, answering[1:_NEXT_BEST])
+    return _sort_for_reading(_add_context(picked))
 
 
 def whole(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
-    """The unit with its list, with what it announces, or what it leads to; else the unit alone."""
+    """The unit with its list or the sentences it introduces; for a question, what stands below."""
     if best.asks:
-        return _led_to(best, units)
-    return _with_list(question, best, units) or _announced(question, best, units) or [best]
+        return _find_answer_below(best, units)
+    return _with_list(question, best, units) or _with_announced(question, best, units)
 
 
-def _listed_under(question: Question, ranked: Sequence[Scored]) -> Scored | None:
-    """Where steps or several things are asked for: a list whose heading says what is asked."""
-    if question.kind not in ("way", "list"):
+def _find_headed_item(question: Question, answering: Sequence[Unit]) -> Unit | None:
+    """For questions about steps or lists: the best item of a list about what is asked."""
+    if question.kind not in _WANTS_ITEMS:
         return None
-    for found in ranked[:LONGEST_LIST]:
-        unit = found.unit
-        headed = set(stems(unit.heading)) | (unit.previous.stems if unit.previous else set())
-        most = len(headed & set(question.stems)) * 2 > len(question.stems)
-        if unit.shape == "item" and found.score > 0 and most:
-            return found
-    return None
+    headed = filter(partial(_is_headed, question), answering[:LONGEST_LIST])
+    return next(headed, None)
 
 
-def _led_to(asking: Unit, units: Sequence[Unit]) -> list[Unit]:
-    """What follows a question that the document itself asks, up to the next one."""
-    led: list[Unit] = []
-    for unit in units[asking.index + 1 : asking.index + 1 + _AFTER_QUESTION]:
-        if unit.asks or unit.shape in ("heading", "columns") or unit.rank != asking.rank:
-            break
-        led.append(unit)
-    return led
+def _is_headed(question: Question, unit: Unit) -> bool:
+    """Whether it is a list item whose heading or introduction has most words of the question."""
+    if unit.shape != "item":
+        return False
+    headed = frozenset(stems(unit.heading))
+    if unit.previous is not None:
+        headed |= unit.previous.stems
+    return len(headed.intersection(question.stems)) * 2 > len(question.stems)
+
+
+def _find_answer_below(asking: Unit, units: Sequence[Unit]) -> list[Unit]:
+    """The units below a question that the document itself asks, up to the next question."""
+    following = units[asking.index + 1 : asking.index + 1 + _AFTER_QUESTION]
+    return list(takewhile(partial(_continues, asking), following))
+
+
+def _continues(asking: Unit, unit: Unit) -> bool:
+    """Whether a unit can be part of the answer below a question in the same passage."""
+    if unit.asks or unit.rank != asking.rank:
+        return False
+    return unit.shape not in ("heading", "columns")
 
 
 def _with_list(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
-    """The whole list, when the best unit introduces it, or is in it and a list is asked for."""
-    if best.group < 0 or (best.shape == "item" and question.kind not in ("list", "way", "broad")):
+    """The whole list if the unit introduces it, or is one of its items and a list is asked for."""
+    if not best.is_listed:
         return []
+    if best.shape == "item" and question.kind not in _WANTS_LIST:
+        return []
+
     listed = [unit for unit in units if unit.group == best.group and not unit.asks]
-    return listed[: LONGEST_LIST + 1] if sum(unit.shape == "item" for unit in listed) > 1 else []
-
-
-def _announced(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
-    """A sentence that announces several things, with the sentences after it that tell them."""
-    announced = _ANNOUNCES.search(best.text)
-    if announced is None or question.kind not in _WANTS_SEVERAL or best.shape != "sentence":
+    shapes = [unit.shape for unit in listed]
+    if shapes.count("item") < 2:
         return []
+    return listed[: LONGEST_LIST + 1]
+
+
+def _with_announced(question: Question, best: Unit, units: Sequence[Unit]) -> list[Unit]:
+    """The unit, followed by the sentences it announces, as in `There are two ways.`"""
+    if question.kind not in _WANTS_SEVERAL:
+        return [best]
+    announced = _ANNOUNCES.search(best.text)
+    is_short = best.shape == "sentence" and len(best.text) < _LONGEST_ANNOUNCEMENT
+    if announced is None or not is_short:
+        return [best]
+
     count = _COUNTS.get(announced[1].lower(), 2)
-    following = [
-        unit
-        for unit in units[best.index + 1 : best.index + 1 + count]
-        if unit.previous is not None and unit.rank == best.rank
-    ]
-    return [best, *following] if following and len(best.text) < 160 else []
+    following = units[best.index + 1 : best.index + 1 + count]
+    same_passage = [unit for unit in following if unit.rank == best.rank]
+    return [best, *(unit for unit in same_passage if unit.previous is not None)]
 
 
-def _with_more(question: Question, ranked: Sequence[Scored], picked: list[Unit]) -> list[Unit]:
-    """For a question that wants several: the next that answer, too, and say something new."""
+def _add_more(question: Question, best: Unit, others: Sequence[Unit]) -> list[Unit]:
+    """The best unit, and for some kinds of questions the next ones that add something new."""
+    picked, known = [best], set(best.stems)
     most = _SEVERAL.get(question.kind, 1)
-    for other in ranked[1:8]:
-        if len(picked) >= most or sum(len(unit.text) for unit in picked) > _MOST_CHARACTERS:
+    for unit in others:
+        length = sum(len(one.text) for one in picked)
+        if len(picked) >= most or length > _MOST_CHARACTERS:
             break
-        new = other.unit.stems - frozenset().union(*(unit.stems for unit in picked))
-        if other.score > 0 and not other.unit.asks and len(new) >= 3:
-            picked = [*picked, other.unit]
+        if not unit.asks and len(unit.stems - known) >= _LEAST_NEW:
+            picked.append(unit)
+            known |= unit.stems
     return picked
 
 
-def _completed(picked: Sequence[Unit]) -> list[Unit]:
-    """What leans on the unit before gets it."""
+def _add_context(picked: Sequence[Unit]) -> list[Unit]:
+    """The units, each preceded by the one that it refers back to."""
     made: list[Unit] = []
     for unit in picked:
-        before = unit.previous
-        if (
-            unit.leans
-            and before is not None
-            and before.marker == unit.marker
-            and before not in picked
-            and before not in made
-        ):
+        before = unit.leans_on
+        if before is not None and before not in [*picked, *made]:
             made.append(before)
         made.append(unit)
     return made
 
 
-def _in_order(picked: Sequence[Unit]) -> list[Unit]:
-    """Best passage first, inside a passage as it is written."""
-    places = {
-        marker: place for place, marker in reversed(list(enumerate(unit.marker for unit in picked)))
-    }
-    return sorted(picked, key=lambda unit: (places[unit.marker], unit.index))
+def _sort_for_reading(picked: Sequence[Unit]) -> list[Unit]:
+    """The passage of the best unit first; within a passage, in the order of the document."""
+    markers = [unit.marker for unit in picked]
+    return sorted(picked, key=lambda unit: (markers.index(unit.marker), unit.index))
 
 
 def written(picked: Sequence[Unit], cites: bool = True, wanted: Collection[str] = ()) -> str:
     """The units word for word, each with its citation; items of a list stand on lines of their
     own.
     """
+    several = len(picked) > 1
     lines: list[str] = []
     for unit in picked:
-        quoted = unit.focused(wanted)
-        text = f"{quoted} [{unit.marker}]" if cites else quoted
-        if unit.shape in ("item", "row") and len(picked) > 1:
-            lines.append(f"- {text}" if not _numbered(unit.text) else text)
-        elif lines and not lines[-1].startswith("- ") and not _numbered(lines[-1]):
+        text = unit.focused(wanted)
+        if cites:
+            text = f"{text} [{unit.marker}]"
+        if several and unit.shape in ("item", "row"):
+            lines.append(_as_item(text))
+        elif lines and not _is_item(lines[-1]):
             lines[-1] += f" {text}"
         else:
             lines.append(text)
-    joined = ""
-    for place, line in enumerate(lines):
-        if place:
-            joined += "\n" if _listed(line) and _listed(lines[place - 1]) else "\n\n"
-        joined += line
-    return joined
+    return _lay_out(lines)
 
 
-def _listed(line: str) -> bool:
-    return line.startswith("- ") or _numbered(line)
+def _lay_out(lines: Sequence[str]) -> str:
+    """The lines as text: items of a list on successive lines, everything else in paragraphs."""
+    blocks: list[str] = []
+    for are_items, block in groupby(lines, _is_item):
+        blocks.append(("\n" if are_items else "\n\n").join(block))
+    return "\n\n".join(blocks)
 
 
-def _numbered(text: str) -> bool:
+def _as_item(text: str) -> str:
+    return text if _is_numbered(text) else f"- {text}"
+
+
+def _is_item(line: str) -> bool:
+    return line.startswith("- ") or _is_numbered(line)
+
+
+def _is_numbered(text: str) -> bool:
     sign = text.split(" ", 1)[0]
-    return len(sign) > 1 and sign[-1] in ".)" and sign[:-1].isdigit()
+    return sign.endswith((".", ")")) and sign[:-1].isdigit()

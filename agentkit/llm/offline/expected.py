@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from agentkit.llm.offline.question import Kind, Question
 from agentkit.llm.offline.units import Unit
@@ -82,48 +83,71 @@ _DEFINING = re.compile(
 )
 
 
+_DIGIT = re.compile(r"\d")
+
+
 def fit(question: Question, unit: Unit) -> float:
     """Whether the unit holds the kind of thing that is asked for, beside what the question says.
 
     1: it does; 0: it does not; a half: in part, or the question does not tell what it wants.
     """
-    if question.kind == "list":
-        return 1.0 if unit.group >= 0 else 0.5 if _ENUMERATION.search(unit.text) else 0.0
-    if question.kind == "definition":
-        return 1.0 if _defines(question, unit) else 0.5
-    pattern = _EXPECTED.get(question.kind)
-    if pattern is None:
-        return 0.5
-    if _says_more(pattern, question, unit) or (question.kind == "way" and unit.group >= 0):
-        return 1.0
-    return 0.0
-
-
-def _says_more(pattern: re.Pattern[str], question: Question, unit: Unit) -> bool:
-    """Whether there is something of this form that does not stand in the question already."""
-    return any(not _said(found.group(), question) for found in pattern.finditer(unit.text))
-
-
-def _defines(question: Question, unit: Unit) -> bool:
-    """Whether the unit begins with what is to be defined."""
-    begun = _DEFINING.match(unit.text)
-    subject = set(stems(begun[1])) if begun else set()
-    return bool(subject) and subject <= set(question.stems) | set(question.borrowed)
-
-
-def _said(found: str, question: Question) -> bool:
-    return re.search(rf"(?<!\w){re.escape(found)}(?!\w)", question.text, _LOWER) is not None
+    measure = _FITS.get(question.kind)
+    return measure(question, unit) if measure else 0.5
 
 
 def says_nothing_new(question: Question, unit: Unit) -> bool:
-    """Whether it only repeats words of the question, or is hardly a statement at all.
+    """Whether it only repeats words of the question, or is too short to be a statement.
 
-    A whole sentence that has them all is one: it says that what is asked is so.
+    A whole sentence that has all of them is a statement: it confirms what is asked.
     """
-    known, said = set(question.stems) | set(question.borrowed), unit.said
-    if unit.shape == "sentence" and len(said) < 3:
-        return True
-    if unit.shape == "sentence" and unit.text.endswith(".") and known <= said:
+    said = unit.said
+    if unit.shape == "sentence":
+        if len(said) < 3:
+            return True
+        if unit.text.endswith(".") and question.known <= said:
+            return False
+
+    is_short = unit.shape == "row" or _DIGIT.search(unit.text)
+    least = 1 if is_short else 2
+    return len(said - question.known) < least
+
+
+def _fit_list(question: Question, unit: Unit) -> float:
+    if unit.is_listed:
+        return 1.0
+    return 0.5 if _ENUMERATION.search(unit.text) else 0.0
+
+
+def _fit_definition(question: Question, unit: Unit) -> float:
+    return 1.0 if _defines(question, unit) else 0.5
+
+
+def _fit_way(question: Question, unit: Unit) -> float:
+    return 1.0 if unit.is_listed else _fit_form(question, unit)
+
+
+def _fit_form(question: Question, unit: Unit) -> float:
+    """1 if the unit has something of the expected form that the question lacks, else 0."""
+    told = _EXPECTED[question.kind].finditer(unit.text)
+    return float(any(not _stands_in(found[0], question) for found in told))
+
+
+_FITS: dict[Kind, Callable[[Question, Unit], float]] = {
+    **dict.fromkeys(_EXPECTED, _fit_form),
+    "way": _fit_way,
+    "list": _fit_list,
+    "definition": _fit_definition,
+}
+
+
+def _defines(question: Question, unit: Unit) -> bool:
+    """Whether the unit begins with the term that is to be defined."""
+    begun = _DEFINING.match(unit.text)
+    if begun is None:
         return False
-    least = 1 if unit.shape == "row" or re.search(r"\d", unit.text) else 2
-    return len(said - known) < least
+    subject = frozenset(stems(begun[1]))
+    return bool(subject) and subject <= question.known
+
+
+def _stands_in(found: str, question: Question) -> bool:
+    return re.search(rf"(?<!\w){re.escape(found)}(?!\w)", question.text, _LOWER) is not None

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from agentkit.core import stopping
@@ -55,33 +56,57 @@ class Asked:
     cites: bool
     """Whether passages have numbers to cite."""
 
+    def refuse(self, reason: str) -> str:
+        """The reply when nothing answers: the words asked for in the prompt, else this reason."""
+        return self.refusal or reason
+
 
 def taken_apart(messages: Sequence[Mapping[str, Any]]) -> Asked:
     """Take a prompt apart; passages may stand in any message, or unnumbered behind `Context is:` in
     the last one.
     """
-    texts = [
-        (str(message.get("role", "")), text_of(message.get("content"))) for message in messages
-    ]
-    passages = [passage for _, text in texts for passage in parse_passages(text)]
-    asked = [without_passages(text).strip() for role, text in texts if role == "user"]
-    question = asked[-1] if asked else ""
-    instructions = [text for role, text in texts if role != "assistant"]
-    refusal = UPDATE_CONTEXT if any(UPDATE_CONTEXT in text for text in instructions) else ""
-    cites = bool(passages)
-    marked = _QUESTION.search(question)
-    if not passages:
-        passages = _unnumbered(question)
-    if marked:
-        question = marked[1].strip()
-    return Asked(question, asked[-2] if len(asked) > 1 else "", tuple(passages), refusal, cites)
+    passages: list[Passage] = []
+    asked, instructions = ["", ""], ""
+    for message in messages:
+        role, text = message.get("role"), text_of(message.get("content"))
+        passages += parse_passages(text)
+        if role == "user":
+            asked.append(without_passages(text).strip())
+        if role != "assistant":
+            instructions += f"{text}\n"
+
+    earlier, question = asked[-2:]
+    return Asked(
+        _find_question(question),
+        earlier,
+        tuple(passages or _find_unnumbered(question)),
+        refusal=UPDATE_CONTEXT if UPDATE_CONTEXT in instructions else "",
+        cites=bool(passages),
+    )
 
 
-def _unnumbered(question: str) -> list[Passage]:
+def _find_question(text: str) -> str:
+    """The text after `Question is:`, or the whole text without such a label."""
+    marked = _QUESTION.search(text)
+    return marked[1].strip() if marked else text
+
+
+def _find_unnumbered(question: str) -> list[Passage]:
     """The blocks behind `Context is:` as passages, numbered from 1."""
     context = _CONTEXT.search(question)
-    blocks = re.split(r"\n\s*\n", context[1]) if context else []
+    if context is None:
+        return []
+    blocks = re.split(r"\n\s*\n", context[1])
     return [Passage(number, "", block) for number, block in enumerate(blocks, 1) if block.strip()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The ranked units for one question of a message, and those picked as its answer."""
+
+    question: Question
+    ranked: Sequence[Scored]
+    picked: Sequence[Unit]
 
 
 NAME = "extractive"
@@ -102,6 +127,8 @@ NO_PASSAGES = (
     "There is nothing to quote from: no passage was found that fits this question. Ask in other"
     " words, add documents to the collection, or configure a language model in the settings."
 )
+
+NO_ANSWER = "The documents do not answer this question."
 
 
 class ExtractiveClient:
@@ -145,52 +172,53 @@ class ExtractiveClient:
         if questions.is_small_talk(asked.question):
             return INTRODUCTION
         if not asked.passages:
-            return asked.refusal or NO_PASSAGES
+            return asked.refuse(NO_PASSAGES)
         units = cut(asked.passages)
         if questions.asks_for_summary(asked.question):
             return self._summary(asked, units)
+
         ranker = Ranker(units, self._similarity)
         parts = questions.parse(asked.question, asked.earlier)
-        found = [
-            (part, ranked, chosen(part, ranked, units))
-            for part in parts
-            for ranked in [ranker.rank(part)]
-        ]
-        if not any(picked for _, _, picked in found):
-            return asked.refusal or _nothing([ranked for _, ranked, _ in found])
-        return _joined(found, asked.cites)
+        answers = [_answer_part(part, ranker) for part in parts]
+        if any(one.picked for one in answers):
+            return _join(answers, asked.cites)
+        return asked.refuse(_explain_refusal(answers))
 
     def _summary(self, asked: Asked, units: Sequence[Unit]) -> str:
         topic = [one for one in stems(asked.question) if one not in _SUMMARY_WORDS]
         picked = central(units, SUMMARY_UNITS, topic)
-        return written(picked, asked.cites) if picked else asked.refusal or NO_PASSAGES
+        return written(picked, asked.cites) or asked.refuse(NO_PASSAGES)
 
 
-def _joined(found: Sequence[tuple[Question, Sequence[Scored], Sequence[Unit]]], cites: bool) -> str:
+def _answer_part(part: Question, ranker: Ranker) -> _Answer:
+    ranked = ranker.rank(part)
+    return _Answer(part, ranked, chosen(part, ranked, ranker.units))
+
+
+def _join(answers: Sequence[_Answer], cites: bool) -> str:
     """One paragraph for each part; a part that nothing answers is named, and nothing is quoted
     twice.
     """
     said: set[int] = set()
     paragraphs: list[str] = []
-    for part, _, picked in found:
-        new = [unit for unit in picked if unit.index not in said]
+    for one in answers:
+        new = [unit for unit in one.picked if unit.index not in said]
         said.update(unit.index for unit in new)
         if new:
-            paragraphs.append(written(new, cites, (*part.stems, *part.borrowed)))
-        elif not picked:
-            paragraphs.append(f"The documents do not answer this part: {part.text.rstrip('?.! ')}.")
+            paragraphs.append(written(new, cites, one.question.known))
+        elif not one.picked:
+            part = one.question.text.rstrip("?.! ")
+            paragraphs.append(f"The documents do not answer this part: {part}.")
     return "\n\n".join(paragraphs)
 
 
-def _nothing(ranked: Sequence[Sequence[Scored]]) -> str:
-    """That nothing answers, with the nearest heading, which is no citation."""
-    near = next((some[0].unit for some in ranked if some), None)
-    where = (
-        f" The nearest part is “{near.heading}”."
-        if near is not None and near.heading and " | " not in near.heading
-        else ""
-    )
-    return f"The documents do not answer this question.{where}"
+def _explain_refusal(answers: Sequence[_Answer]) -> str:
+    """A sentence that nothing answers, with the nearest heading; it cites nothing."""
+    ranked = chain.from_iterable(one.ranked for one in answers)
+    heading = next((one.unit.heading for one in ranked), "")
+    if not heading or " | " in heading:
+        return NO_ANSWER
+    return f"{NO_ANSWER} The nearest part is “{heading}”."
 
 
 def _stream(text: str) -> None:

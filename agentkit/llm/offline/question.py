@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import filterfalse
 from typing import Literal
 
-from agentkit.llm.offline.words import STOP, stem, stems, words
+from agentkit.llm.offline.words import stem, stems, telling_words, words
 
 Kind = Literal[
     "person",
@@ -53,7 +54,7 @@ _MEASURE = re.compile(
     r"|quickly|frequently|tightly|well|accurate|expensive)\b",
     re.IGNORECASE,
 )
-_ASKED = re.compile(r"\b(?:who|whom|whose|what|when|where|why|how|which)\b")
+_QUESTION_WORDS = re.compile(r"\b(?:who|whom|whose|what|when|where|why|how|which)\b")
 _OPENS_YESNO = re.compile(
     r"(?:is|are|was|were|do|does|did|can|could|may|must|will|would|should|has|have|am)\b"
 )
@@ -61,10 +62,16 @@ _LEANING = frozenset(
     {"it", "its", "they", "them", "their", "theirs", "that", "this", "those", "these", "there"}
     | {"he", "him", "his", "she", "her", "hers", "one", "ones"}
 )
-_FIGURE = re.compile(
+_FIGURE = (
     r"\b(?:number|amount|price|cost|costs|fee|rate|percentage|percent|total|sum|budget|salary"
     r"|size|limit|maximum|minimum|temperature|weight|height|speed|voltage|phone)\b"
 )
+_ASKS_FIGURE = rf"^(?:(?!{_FIGURE}).)*+{_FIGURE}[^?]*+\?"
+"""Matches a word for a figure with a question mark somewhere behind it."""
+_OPENS_LEANING = ("and ", "what about ", "how about ")
+_LEANING_MOST = 12
+"""Words of a question that may point back to an earlier one."""
+_MOST_PARTS = 4
 _KINDS: tuple[tuple[Kind, str], ...] = (
     ("compare", r"\b(?:difference|differ|differs|compare[ds]?|comparison|versus|vs)\b"),
     ("reason", r"^why\b|\b(?:reasons?|causes?) (?:for|of|why)|\bhow come\b|\bwarum\b"),
@@ -73,7 +80,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         "number",
         r"\bhow (?:many|much|far|tall|fast|high|heavy|old|large|big|wide|deep|thick"
         r"|late|early|hot|cold)\b"
-        r"|\bwie ?viele?\b|\bcombien\b",
+        rf"|\bwie ?viele?\b|\bcombien\b|{_ASKS_FIGURE}",
     ),
     (
         "time",
@@ -126,13 +133,18 @@ class Question:
     measures: tuple[str, ...] = ()
     """Stems of what is to be measured, `heavy` of `how heavy`: an answer may have them or not."""
 
+    @property
+    def known(self) -> frozenset[str]:
+        """The stems to look for, lent ones included."""
+        return frozenset((*self.stems, *self.borrowed))
+
 
 def is_small_talk(text: str) -> bool:
     """A greeting, thanks, or a question about the assistant itself."""
-    return (
-        not text.strip(" .!?")
-        or _SMALL_TALK.fullmatch(" ".join(re.sub(r"[.!?,]+", " ", text).split())) is not None
-    )
+    if not text.strip(" .!?"):
+        return True
+    said = " ".join(re.sub(r"[.!?,]+", " ", text).split())
+    return _SMALL_TALK.fullmatch(said) is not None
 
 
 def asks_for_summary(text: str) -> bool:
@@ -142,61 +154,67 @@ def asks_for_summary(text: str) -> bool:
 
 def parse(text: str, earlier: str = "") -> list[Question]:
     """The questions of a message, at most four; one that leans on another borrows its words."""
-    pieces = [piece.strip() for piece in _PARTS.split(text.strip()) if piece and _content(piece)][
-        :4
-    ] or [text.strip()]
     questions: list[Question] = []
     before = earlier
-    for piece in pieces:
-        question = Question(piece, _kind(piece), _content(piece), (), _measures(piece))
-        if before and _leans(piece, question):
-            borrowed = tuple(one for one in _content(before) if one not in question.stems)
-            question = replace(question, borrowed=borrowed)
+    for part in _split(text.strip()):
+        question = _borrow(_read_question(part), before)
         questions.append(question)
-        before = f"{before} {piece}" if question.borrowed else piece
+        before = f"{before} {part}" if question.borrowed else part
     return questions
 
 
-def _kind(text: str) -> Kind:
-    """By the first question word, and what follows it."""
+def _split(text: str) -> list[str]:
+    """The questions of a text that say something; the text itself when none does."""
+    telling = filter(_find_stems, _PARTS.split(text))
+    return list(map(str.strip, telling))[:_MOST_PARTS] or [text]
+
+
+def _read_question(text: str) -> Question:
+    measures = tuple(stem(match[1].lower()) for match in _MEASURE.finditer(text))
+    return Question(text, _find_kind(text), _find_stems(text), measures=measures)
+
+
+def _borrow(question: Question, before: str) -> Question:
+    """The question, with the stems of the one before if it cannot be understood without it."""
+    if not _leans(question):
+        return question
+    new = filterfalse(question.stems.__contains__, _find_stems(before))
+    return replace(question, borrowed=tuple(new))
+
+
+def _find_kind(text: str) -> Kind:
+    """The kind of answer, by the first question word and what follows it."""
     lowered = " ".join(text.lower().replace("’", "'").split())
-    asked = _ASKED.search(lowered)
-    if asked and not _OPENS_YESNO.match(lowered):
-        lowered = lowered[asked.start() :]
+    first = _QUESTION_WORDS.search(lowered)
+    if first and not _OPENS_YESNO.match(lowered):
+        lowered = lowered[first.start() :]
+
     for kind, pattern in _KINDS:
-        if re.search(pattern, lowered) or (kind == "number" and _asks_figure(lowered)):
+        if re.search(pattern, lowered):
             return kind
     return "other"
 
 
-def _asks_figure(lowered: str) -> bool:
-    """Whether a question mark stands behind a word for a figure."""
-    found = _FIGURE.search(lowered)
-    return found is not None and "?" in lowered[found.end() :]
+def _find_stems(text: str) -> tuple[str, ...]:
+    """Stems of the words that carry meaning, each once; all words when none of them does.
 
-
-def _content(text: str) -> tuple[str, ...]:
-    """Stems of the words that carry meaning, each once; all words when none of them does. `How
-    large` asks for a number.
+    `How large` asks for a number.
     """
-    found = stems(_MEASURE.sub(" ", text)) or [word for word in words(text) if word not in STOP]
+    found = stems(_MEASURE.sub(" ", text)) or telling_words(text)
     return tuple(dict.fromkeys(found))
 
 
-def _measures(text: str) -> tuple[str, ...]:
-    """What is to be measured: `heavy` of `how heavy`."""
-    return tuple(stem(match[1].lower()) for match in _MEASURE.finditer(text))
-
-
-def _names(text: str) -> tuple[str, ...]:
-    """Stems of the words with a capital or a digit, save the first of the sentence."""
+def _has_name(text: str) -> bool:
+    """Whether a word has a capital or a digit, save the first of the sentence."""
     found = re.findall(r"(?<=[\s\"“(])[^\W_]*(?:[A-ZÄÖÜ]|\d)[\w.’'-]*", text)
-    return tuple(dict.fromkeys(one for word in found for one in stems(word)))
+    return any(map(stems, found))
 
 
-def _leans(text: str, question: Question) -> bool:
-    said = words(text)
-    opens = said[:1] == ["and"] or said[:2] in (["what", "about"], ["how", "about"])
-    return (
-        opens or bool(_LEANING & set(said[:12])) or (len(question.stems) < 2 and not _names(text))
-    )
+def _leans(question: Question) -> bool:
+    """Whether it cannot be understood without the question before."""
+    said = words(question.text)
+    if f"{' '.join(said)} ".startswith(_OPENS_LEANING):
+        return True
+    if not _LEANING.isdisjoint(said[:_LEANING_MOST]):
+        return True
+    return len(question.stems) < 2 and not _has_name(question.text)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from agentkit.llm.offline.expected import fit, says_nothing_new
 from agentkit.llm.offline.question import Question
 from agentkit.llm.offline.units import Unit
-from agentkit.llm.offline.words import alike
+from agentkit.llm.offline.words import is_among
 
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 
@@ -26,6 +27,12 @@ MEANING_OF_WORDS = 0.7
 
 All six are fitted by `python -m tests.bench.fit_offline` to `tests/bench/offline/questions.json`.
 """
+
+_DIGIT = re.compile(r"\d")
+_SHORTEST_BEGINNING = 5
+"""Letters that two words have in common, at least, where they are forms of one."""
+_LONGEST_ENDING = 4
+"""Letters that one of them may have more than the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,57 +51,63 @@ class Ranker:
     def __init__(self, units: Sequence[Unit], similarity: Similarity | None = None) -> None:
         self.units = units
         self.similarity = similarity
-        self._passages: dict[int, set[str]] = {}
+        self._passages: dict[int, set[str]] = defaultdict(set)
+        self._counts = Counter[str]()
         for unit in units:
-            self._passages.setdefault(unit.rank, set()).update(unit.stems | unit.around)
-        self._counts = Counter(one for unit in units for one in unit.stems | unit.around)
+            known = unit.stems | unit.around
+            self._passages[unit.rank] |= known
+            self._counts.update(known)
 
     def weight(self, stem: str) -> float:
         """How much a word says: rare ones much, absent ones most (inverse document frequency)."""
-        return math.log(1 + (len(self.units) + 1) / (self._counts.get(stem, 0) + 0.5))
+        return math.log(1 + (len(self.units) + 1) / (self._counts[stem] + 0.5))
 
     def rank(self, question: Question) -> list[Scored]:
         """The units that can be quoted, best first."""
-        wanted = self._wanted(question)
-        found = [
-            (self._coverage(wanted, unit), unit)
-            for unit in self.units
-            if _quotable(unit) and (unit.asks or not says_nothing_new(question, unit))
-        ]
-        found.sort(key=lambda one: (-one[0], one[1].index))
-        found = found[:MOST_COMPARED]
-        meanings = self._meanings(question, wanted, found)
+        wanted = self._find_wanted(question)
+        telling = [unit for unit in self.units if _can_answer(unit, question)]
+        covered = [(self._measure_coverage(wanted, unit), unit) for unit in telling]
+        covered.sort(key=lambda one: (-one[0], one[1].index))
+        compared = covered[:MOST_COMPARED]
+
+        meanings = self._measure_meanings(question, wanted, compared)
         scored = [
-            _scored(question, unit, coverage, meaning)
-            for (coverage, unit), meaning in zip(found, meanings, strict=True)
+            _score(question, unit, coverage, meaning)
+            for (coverage, unit), meaning in zip(compared, meanings, strict=True)
         ]
         return sorted(scored, key=lambda one: (-one.score, one.unit.index))
 
-    def _wanted(self, question: Question) -> dict[str, float]:
-        """The words to look for; what is measured counts half, what is lent a quarter."""
-        wanted = {one: self.weight(one) for one in question.stems}
-        for share, others in ((1 / 2, question.measures), (1 / 4, question.borrowed)):
-            for one in others:
+    def _find_wanted(self, question: Question) -> dict[str, float]:
+        """The stems to look for, weighted; measured ones count half, borrowed ones a quarter."""
+        wanted: dict[str, float] = {}
+        shares = ((1, question.stems), (1 / 2, question.measures), (1 / 4, question.borrowed))
+        for share, stems in shares:
+            for one in stems:
                 wanted.setdefault(one, share * self.weight(one))
         return wanted
 
-    def _coverage(self, wanted: Mapping[str, float], unit: Unit) -> float:
+    def _measure_coverage(self, wanted: Mapping[str, float], unit: Unit) -> float:
         """The share of the words, by how much they say, that the unit has."""
-        said, total = unit.said, sum(wanted.values())
-        had = sum(weight * self._has(one, unit, said) for one, weight in wanted.items())
-        return had / total if total else 0.0
+        if not wanted:
+            return 0.0
+        said = unit.said
+        had = sum(weight * self._nearness(one, unit, said) for one, weight in wanted.items())
+        return had / sum(wanted.values())
 
-    def _has(self, stem: str, unit: Unit, said: Collection[str]) -> float:
-        """How near a word is: in the unit 1, in its heading a half, in its passage a quarter."""
-        if stem in said or not alike(stem).isdisjoint(said) or _form_of(stem, said):
+    def _nearness(self, stem: str, unit: Unit, said: Collection[str]) -> float:
+        """1 for a word in the unit, 1/2 in its heading, 1/4 elsewhere in its passage, else 0."""
+        if is_among(stem, said) or _has_form_of(stem, said):
             return 1.0
         if stem in unit.around:
             return 1 / 2
-        return 1 / 4 if stem in self._passages[unit.rank] else 0.0
+        if stem in self._passages[unit.rank]:
+            return 1 / 4
+        return 0.0
 
-    def _meanings(
+    def _measure_meanings(
         self, question: Question, wanted: Collection[str], found: Sequence[tuple[float, Unit]]
     ) -> Sequence[float]:
+        """For each unit how close its meaning is to that of the question."""
         if not found:
             return []
         if self.similarity is None:
@@ -102,24 +115,40 @@ class Ranker:
         return self.similarity(question.text, [unit.in_context(wanted) for _, unit in found])
 
 
-def _scored(question: Question, unit: Unit, coverage: float, meaning: float) -> Scored:
+def _score(question: Question, unit: Unit, coverage: float, meaning: float) -> Scored:
     features = (coverage, max(0.0, float(meaning)), fit(question, unit), 1 / (1 + unit.rank))
-    score = BIAS + sum(weight * one for weight, one in zip(WEIGHTS, features, strict=True))
+    score = BIAS + sum(map(operator.mul, WEIGHTS, features))
     return Scored(unit, score, features)
 
 
-def _quotable(unit: Unit) -> bool:
-    """A heading is when it states something: with a number, as in a date or a version."""
-    return unit.shape != "columns" and (
-        unit.shape != "heading" or (len(unit.stems) > 2 and re.search(r"\d", unit.text) is not None)
-    )
+def _can_answer(unit: Unit, question: Question) -> bool:
+    """Whether it can be quoted and adds to the question, or is a question with an answer below."""
+    if not _is_quotable(unit):
+        return False
+    if unit.asks:
+        return True
+    return not says_nothing_new(question, unit)
 
 
-def _form_of(stem: str, others: Collection[str]) -> bool:
+def _is_quotable(unit: Unit) -> bool:
+    """Whether it can be quoted; of headings only those that state a number, as in a date."""
+    if unit.shape == "columns":
+        return False
+    if unit.shape != "heading":
+        return True
+    return len(unit.stems) > 2 and _DIGIT.search(unit.text) is not None
+
+
+def _has_form_of(stem: str, others: Collection[str]) -> bool:
     """Whether another form of the word is there: both begin alike for most of their length."""
-    return len(stem) >= 5 and any(_akin(stem, other) for other in others if len(other) >= 5)
+    if len(stem) < _SHORTEST_BEGINNING:
+        return False
+    beginning = stem[:_SHORTEST_BEGINNING]
+    return any(_are_akin(stem, other) for other in others if other.startswith(beginning))
 
 
-def _akin(one: str, other: str) -> bool:
-    begin = max(5, (3 * min(len(one), len(other)) + 3) // 4)
-    return one[:begin] == other[:begin] and abs(len(one) - len(other)) <= 4
+def _are_akin(one: str, other: str) -> bool:
+    if abs(len(one) - len(other)) > _LONGEST_ENDING:
+        return False
+    begin = max(_SHORTEST_BEGINNING, (3 * min(len(one), len(other)) + 3) // 4)
+    return one[:begin] == other[:begin]

@@ -5,80 +5,98 @@ documents.
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, combinations, islice
 
 from agentkit.llm.offline.units import Unit
 
 MOST_UNITS = 160
 _ROUNDS = 25
 _DAMPING = 0.85
+_ALIKE = 0.5
+"""Likeness from which on two units say the same."""
+_OPENING = 1.15
+"""Factor for units that begin a paragraph."""
+_LEAST_STEMS, _MOST_CHARACTERS = 4, 500
+_STATEMENT_ENDS = (".", "!", ";", ")")
 
 
 def central(units: Sequence[Unit], count: int, topic: Sequence[str] = ()) -> list[Unit]:
     """At most `count` units that together say most, in their own order; those about `topic` are
     favoured.
     """
-    candidates = _candidates(units)
+    candidates = _find_candidates(units)
     if not candidates:
         return []
-    likeness = _likeness(candidates)
-    scores = _walk(
-        likeness, [1.0 + 3.0 * len(set(topic) & (unit.stems | unit.around)) for unit in candidates]
-    )
-    weighted = [
-        score * (1.15 if unit.previous is None else 1.0)
-        for score, unit in zip(scores, candidates, strict=True)
-    ]
-    chosen: list[int] = []
-    for place in sorted(range(len(candidates)), key=lambda place: (-weighted[place], place)):
-        if len(chosen) < count and all(likeness[place][other] < 0.5 for other in chosen):
-            chosen.append(place)
-    return [candidates[place] for place in sorted(chosen)]
+
+    likeness = _measure_likeness(candidates)
+    scores = _walk(likeness, [1.0 + 3.0 * _count_stems(unit, topic) for unit in candidates])
+    weighted = list(map(operator.mul, scores, map(_weigh_place, candidates)))
+    best_first = sorted(range(len(candidates)), key=weighted.__getitem__, reverse=True)
+    chosen = sorted(islice(_skip_repetitions(best_first, likeness), count))
+    return [candidates[place] for place in chosen]
 
 
-def _candidates(units: Sequence[Unit]) -> list[Unit]:
-    """The units that may be taken: those that speak for themselves, else all but headings."""
-    speaking = [unit for unit in units if unit.shape in ("sentence", "item") and _speaks(unit)]
-    chosen = speaking or [unit for unit in units if unit.shape != "heading"]
-    return chosen[:MOST_UNITS]
+def _find_candidates(units: Sequence[Unit]) -> list[Unit]:
+    """The units that stand for themselves; without any, all units but headings."""
+    speaking = list(filter(_speaks, units))
+    if not speaking:
+        speaking = [unit for unit in units if unit.shape != "heading"]
+    return speaking[:MOST_UNITS]
 
 
 def _speaks(unit: Unit) -> bool:
-    """Whether it is a whole statement that stands for itself."""
-    return (
-        len(unit.stems) >= 4
-        and not unit.leans
-        and unit.text[-1] in ".!;)"
-        and len(unit.text) <= 500
-    )
+    """Whether it is a whole statement that can be understood alone."""
+    if unit.shape not in ("sentence", "item") or unit.leans:
+        return False
+    if len(unit.stems) < _LEAST_STEMS or len(unit.text) > _MOST_CHARACTERS:
+        return False
+    return unit.text.endswith(_STATEMENT_ENDS)
 
 
-def _likeness(units: Sequence[Unit]) -> list[list[float]]:
+def _count_stems(unit: Unit, topic: Sequence[str]) -> int:
+    """How many words of the topic the unit or its heading has."""
+    return len((unit.stems | unit.around).intersection(topic))
+
+
+def _weigh_place(unit: Unit) -> float:
+    return _OPENING if unit.previous is None else 1.0
+
+
+def _skip_repetitions(places: Iterable[int], likeness: list[list[float]]) -> Iterator[int]:
+    """The places of units that are not too similar to one of the earlier places."""
+    kept: list[int] = []
+    for place in places:
+        nearest = max(map(likeness[place].__getitem__, kept), default=0.0)
+        if nearest < _ALIKE:
+            kept.append(place)
+            yield place
+
+
+def _measure_likeness(units: Sequence[Unit]) -> list[list[float]]:
     """Cosine of the units' words, rare words counting more."""
-    counts = Counter(one for unit in units for one in unit.stems)
+    counts = Counter(chain.from_iterable(unit.stems for unit in units))
     weights = {one: math.log(1 + len(units) / count) ** 2 for one, count in counts.items()}
-    norms = [math.sqrt(sum(weights[one] for one in unit.stems)) for unit in units]
+    norms = [math.sqrt(sum(map(weights.__getitem__, unit.stems))) for unit in units]
     table = [[0.0] * len(units) for _ in units]
-    for row, unit in enumerate(units):
-        for column in range(row):
-            shared = sum(weights[one] for one in unit.stems & units[column].stems)
-            table[row][column] = table[column][row] = shared / (norms[row] * norms[column])
+    for column, row in combinations(range(len(units)), 2):
+        shared = sum(map(weights.__getitem__, units[row].stems & units[column].stems))
+        table[row][column] = table[column][row] = shared / (norms[row] * norms[column])
     return table
 
 
 def _walk(likeness: list[list[float]], start: list[float]) -> list[float]:
     """PageRank over the likeness, with `start` as where the walker begins anew."""
-    size = len(likeness)
     total = sum(start)
     begin = [value / total for value in start]
     sums = [sum(row) or 1.0 for row in likeness]
     scores = begin
     for _ in range(_ROUNDS):
-        flow = [score / weight for score, weight in zip(scores, sums, strict=True)]
+        flow = list(map(operator.truediv, scores, sums))
         scores = [
-            (1 - _DAMPING) * begin[row]
-            + _DAMPING * sum(map(lambda a, b: a * b, likeness[row], flow))
-            for row in range(size)
+            (1 - _DAMPING) * first + _DAMPING * sum(map(operator.mul, row, flow))
+            for first, row in zip(begin, likeness, strict=True)
         ]
     return scores

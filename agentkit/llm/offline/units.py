@@ -7,21 +7,21 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import dropwhile
+from itertools import count, dropwhile
 from typing import Literal
 
 from agentkit.core.text import sentences
 from agentkit.llm.offline.passages import Passage
-from agentkit.llm.offline.words import alike, stems
+from agentkit.llm.offline.words import alike, has_digit, stems
 
 Shape = Literal["sentence", "item", "row", "heading", "columns"]
 
 _ITEM = re.compile(r"\s*(?:[-*+•▪–●]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+(?=\S)")
 _HEADING = re.compile(r"\s*#{1,6}\s+")
-_UNDERLINE = re.compile(r"\s*+(?:[=~^\"*+#-]{3,}+|[-|:+= ]{3,}+)\s*+\Z")
 _NARROW = 4
 _LONGEST_NAME = 100
 """Characters of a heading or the head of a column that go along with what stands below."""
+_BLANK_LINE = re.compile(r"\n ?\n")
 _KEYED = re.compile(r"^[ \t]*\w[\w ()/&.-]{0,40}: \S", re.MULTILINE)
 _PLACE = re.compile(
     r"(?:p\. |page|line|row|slide|sheet|cell|chapter|record|paragraph|part|entr)[^,\d]*+\d[^,]*+\Z",
@@ -34,6 +34,16 @@ _PRONOUN_LED = re.compile(
     r"|the (?:former|latter|same))\b",
     re.IGNORECASE,
 )
+_WORD_SIGN = re.compile(r"\w")
+_LINE = re.compile(r"[^\n]+")
+_AMOUNT = re.compile(r"\d\s*(?:%|€|\$)")
+_DIGIT = re.compile(r"\d")
+_ROW = re.compile(r"(?s)(?!.*\n)(?:.*(?: \| |\t)|\|.*\|.*\|)")
+_CELL_BORDER = re.compile(r"\t|\|")
+_ENDS = (".", "!", "?", ":", ";", "|")
+"""Signs behind which a bracket on the next line does not belong to the sentence."""
+_TITLE = re.compile(r"[^\n]{1,70}(?<![.!?;,:|])")
+_LONGEST_CAPITALS = 99
 
 
 @dataclass(slots=True)
@@ -62,9 +72,24 @@ class Unit:
     """Column and cell of a table row."""
 
     @property
+    def leans_on(self) -> Unit | None:
+        """The unit before, if this one begins with a word such as `it` that refers to it."""
+        return self.previous if _PRONOUN_LED.match(self.text) else None
+
+    @property
     def leans(self) -> bool:
         """Whether it cannot be understood without the unit before."""
-        return self.previous is not None and _PRONOUN_LED.match(self.text) is not None
+        return self.leans_on is not None
+
+    @property
+    def introduces(self) -> bool:
+        """Whether it is a sentence that announces a list."""
+        return self.shape == "sentence" and self.text.endswith(":")
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether it belongs to a list."""
+        return self.group >= 0
 
     @property
     def said(self) -> frozenset[str]:
@@ -73,9 +98,10 @@ class Unit:
         """
         if self.shape == "item":
             return self.stems | self.around
-        if self.leans and self.previous is not None:
-            return self.stems | self.previous.stems
-        return self.stems
+        before = self.leans_on
+        if before is None:
+            return self.stems
+        return self.stems | before.stems
 
     @property
     def asks(self) -> bool:
@@ -90,10 +116,14 @@ class Unit:
         """
         if self.cells:
             return f"{self.heading}: {self.focused(wanted)}"
-        if self.leans and self.previous is not None:
-            return f"{self.previous.text} {self.text}"
-        adds = any(one in wanted and one not in self.stems for one in stems(self.heading))
-        return f"{self.heading}: {self.text}" if adds else self.text
+        before = self.leans_on
+        if before is not None:
+            return f"{before.text} {self.text}"
+
+        new = set(stems(self.heading)) - self.stems
+        if new.isdisjoint(wanted):
+            return self.text
+        return f"{self.heading}: {self.text}"
 
     def focused(self, wanted: Collection[str]) -> str:
         """A wide table row cut down to its first cell and those that are asked for; anything else
@@ -103,226 +133,262 @@ class Unit:
             return self.text
         near = set(wanted).union(*map(alike, wanted))
         asked = [pair for pair in self.cells[1:] if not near.isdisjoint(stems(": ".join(pair)))]
-        return _pairs([self.cells[0], *asked]) if asked else self.text
+        if not asked:
+            return self.text
+        return _join_pairs([self.cells[0], *asked])
 
 
 def cut(passages: Sequence[Passage]) -> list[Unit]:
     """All units of the passages in order, each sentence once even where passages overlap."""
     units: list[Unit] = []
     seen: set[str] = set()
-    for rank, passage in enumerate(passages):
-        for unit in _Cutter(passage, rank, len(units)).run():
-            key = " ".join(unit.text.lower().split())
-            if key in seen and unit.shape not in ("heading", "columns"):
-                continue
+    for unit in _cut_all(passages):
+        key = " ".join(unit.text.lower().split())
+        if key not in seen or unit.shape in ("heading", "columns"):
             seen.add(key)
             unit.index = len(units)
             units.append(unit)
     return units
 
 
+def _cut_all(passages: Sequence[Passage]) -> Iterator[Unit]:
+    lists = count()
+    for rank, passage in enumerate(passages):
+        yield from _Cutter(passage, rank, lists).run()
+
+
+@dataclass(slots=True)
+class _Piece:
+    """A part of a passage with words in it, and what stands around it."""
+
+    raw: str
+    begins: bool
+    """Whether it begins a line."""
+    before: str
+    """What stands between it and the piece before."""
+    after: str
+    """The white space behind it."""
+    item_follows: bool
+
+
+def _pieces(text: str) -> Iterator[_Piece]:
+    """The sentences and lines of a passage that have words."""
+    spans = _repair_spans(text, sentences(text))
+    following = [*(start for start, _ in spans[1:]), len(text)]
+    gap, read = "\n", 0
+    for (start, end), next_start in zip(spans, following, strict=True):
+        begins, gap = "\n" in gap, text[end:next_start]
+        if _WORD_SIGN.search(text, start, end):
+            item_follows = _ITEM.match(text, next_start) is not None
+            yield _Piece(text[start:end], begins, text[read:start], gap, item_follows)
+            read = end
+
+
 class _Cutter:
     """Walks through one passage and remembers headings, table headers and lists."""
 
-    def __init__(self, passage: Passage, rank: int, number: int) -> None:
+    def __init__(self, passage: Passage, rank: int, lists: Iterator[int]) -> None:
         self.passage = passage
         self.rank = rank
-        self.number = number
+        self.lists = lists
         self.source = frozenset(stems(re.sub(r"[_./-]", " ", passage.source)))
-        self.heading = _heading_of(passage.source)[:_LONGEST_NAME]
-        self.columns = _columns_of(passage.source)
-        self.around = self.source | frozenset(stems(self.heading))
+        self.heading = ""
+        self.around = self.source
+        self._set_heading(_find_heading(passage.source))
+        self.columns = _find_columns(passage.source)
         self.previous: Unit | None = None
-        self.previous_end = 0
         self.group = -1
-        self.groups = 0
-        self.item_follows = False
 
     def run(self) -> Iterator[Unit]:
-        text = self.passage.text
-        spans = _joined(text, sentences(text))
-        for place, (start, end) in enumerate(spans):
-            raw = text[start:end]
-            self.item_follows = (
-                place + 1 < len(spans) and _ITEM.match(text, spans[place + 1][0]) is not None
-            )
-            if _UNDERLINE.match(raw) or not re.search(r"\w", raw):
-                continue
-            following = spans[place + 1][0] if place + 1 < len(spans) else len(text)
-            begins = not place or "\n" in text[spans[place - 1][1] : start]
-            unit = self._unit(raw, begins, text[self.previous_end : start], text[end:following])
-            self.previous_end = end
-            if unit is not None:
-                yield unit
+        for piece in _pieces(self.passage.text):
+            if not _is_row(piece.raw):
+                yield self._cut_text(piece)
+            elif row := self._cut_row(_split_cells(piece.raw)):
+                yield row
 
-    def _unit(self, raw: str, begins: bool, before: str, after: str) -> Unit | None:
-        if "\n\n" in before or "\n \n" in before:
-            self.columns = [] if self.columns and not _is_row(raw) else self.columns
-        if _is_row(raw):
-            return self._row(raw)
-        if begins and (
-            _is_heading(raw, after)
-            or (
-                self.group < 0
-                and not self.item_follows
-                and _is_heading(_without(_ITEM, raw), after)
-            )
-        ):
-            return self._heading(_shown(_without(_HEADING, raw)).strip("#*_ :"))
-        if begins and (sign := _ITEM.match(raw)):
-            return self._item(raw[sign.end() :], raw[: sign.end()].strip())
-        return self._sentence(raw, before)
+    def _cut_text(self, piece: _Piece) -> Unit:
+        if _BLANK_LINE.search(piece.before):
+            self.columns = []
+        if not piece.begins:
+            return self._cut_sentence(piece)
+        if self._is_heading(piece):
+            return self._cut_heading(piece.raw)
+        sign = _ITEM.match(piece.raw)
+        if sign is None:
+            return self._cut_sentence(piece)
+        return self._cut_item(piece.raw[sign.end() :], sign[0].strip())
 
-    def _heading(self, title: str) -> Unit:
-        self.heading = title[:_LONGEST_NAME]
-        self.around = self.source | frozenset(stems(self.heading))
+    def _is_heading(self, piece: _Piece) -> bool:
+        """Whether it is a heading; a numbered line is one only outside of lists."""
+        if _is_heading(piece.raw, piece.after):
+            return True
+        in_list = self.group >= 0 or piece.item_follows
+        return not in_list and _is_heading(_drop_sign(_ITEM, piece.raw), piece.after)
+
+    def _cut_heading(self, raw: str) -> Unit:
+        title = _narrow(_drop_sign(_HEADING, raw)).strip("#*_ :")
+        self._set_heading(title)
+        self._leave_list()
+        return self._make(title, "heading")
+
+    def _set_heading(self, heading: str) -> None:
+        """Remember the heading of the units that follow."""
+        self.heading = heading[:_LONGEST_NAME]
+        self.around = self.source.union(stems(self.heading))
+
+    def _leave_list(self) -> None:
         self.previous, self.group = None, -1
-        return self._made(title, "heading")
 
-    def _row(self, raw: str) -> Unit | None:
-        cells = _cells(raw)
-        self.previous, self.group = None, -1
+    def _cut_row(self, cells: list[str]) -> Unit | None:
+        """A row with the names of its columns, or the header itself; None for a repeated header."""
+        self._leave_list()
         if cells == self.columns:
             return None
-        if not self.columns or len(cells) > len(self.columns):
-            if len(cells) == 2 and _has_value(cells):
-                return self._pair(cells)
-            self.columns = [cell[:_LONGEST_NAME] for cell in cells]
-            return self._made("; ".join(cell for cell in cells if cell), "columns")
-        pairs = [(column, cell) for column, cell in zip(self.columns, cells, strict=False) if cell]
-        unit = self._made(_pairs(pairs), "row")
+        if len(cells) <= len(self.columns):
+            return self._make_row(cells)
+        if len(cells) == 2 and has_digit(cells[1]):  # a name and its value, without a header
+            return self._make(": ".join(filter(None, cells)), "row")
+        self.columns = [cell[:_LONGEST_NAME] for cell in cells]
+        return self._make("; ".join(filter(None, cells)), "columns")
+
+    def _make_row(self, cells: list[str]) -> Unit:
+        named = zip(self.columns, cells, strict=False)
+        pairs = [(column, cell) for column, cell in named if cell]
+        unit = self._make(_join_pairs(pairs), "row")
         unit.cells = tuple(pairs)
         return unit
 
-    def _pair(self, cells: list[str]) -> Unit:
-        """Two columns without a header: a name and its value."""
-        return self._made(": ".join(cell for cell in cells if cell), "row")
-
-    def _item(self, text: str, sign: str) -> Unit:
+    def _cut_item(self, text: str, sign: str) -> Unit:
         before = self.previous
         if self.group < 0:
-            self.groups += 1
-            self.group = self.number * 1000 + self.groups
-            if before is not None and before.shape == "sentence" and before.text.endswith(":"):
+            self.group = next(self.lists)
+            if before is not None and before.introduces:
                 before.group = self.group
-        lead = f"{sign} " if sign[-1] in ".)" else ""
-        unit = self._made(lead + _shown(text), "item")
+
+        shown = _narrow(text)
+        if sign.endswith((".", ")")):
+            shown = f"{sign} {shown}"
+        unit = self._make(shown, "item")
         unit.group, unit.previous = self.group, before
         self.previous = unit
         return unit
 
-    def _sentence(self, raw: str, before: str) -> Unit:
-        apart = "\n\n" in before
-        inside_item = self.previous is not None and self.previous.shape == "item" and not apart
-        if apart:
+    def _cut_sentence(self, piece: _Piece) -> Unit:
+        unit = self._make(_narrow(piece.raw), "sentence")
+        unit.previous = self.previous
+        if "\n\n" in piece.before:
             self.group = -1
-        unit = self._made(_shown(raw), "sentence")
-        unit.previous = None if apart and not _PRONOUN_LED.match(raw) else self.previous
-        unit.group = self.group if inside_item else -1
+            unit.previous = self.previous if _PRONOUN_LED.match(piece.raw) else None
+        elif self.previous is not None and self.previous.shape == "item":
+            unit.group = self.group
         self.previous = unit
         return unit
 
-    def _made(self, text: str, shape: Shape) -> Unit:
-        own = frozenset(stems(text))
+    def _make(self, text: str, shape: Shape) -> Unit:
         around = self.around
         if self.previous is not None and _PRONOUN_LED.match(text):
             around = around | self.previous.stems
+        own = frozenset(stems(text))
         return Unit(
             text, self.passage.marker, self.rank, 0, shape, self.heading, stems=own, around=around
         )
 
 
-def _pairs(pairs: Sequence[tuple[str, str]]) -> str:
-    return "; ".join(f"{column}: {cell}" if column else cell for column, cell in pairs)
+def _join_pairs(pairs: Sequence[tuple[str, str]]) -> str:
+    return "; ".join(": ".join(pair) if pair[0] else pair[1] for pair in pairs)
 
 
-def _shown(raw: str) -> str:
-    """On one line; numbers in brackets would pass for our citations."""
+def _narrow(raw: str) -> str:
+    """The text on one line; numbers in brackets, which look like citations, get parentheses."""
     return _BRACKETED.sub(r"(\1)", " ".join(raw.split()))
 
 
-def _joined(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _repair_spans(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """A bracket on the next line belongs to the sentence before it; lines of names with values
     stand each for itself.
     """
     made: list[tuple[int, int]] = []
     for start, end in spans:
-        if (
-            made
-            and text[start] == "("
-            and text[made[-1][1] : start].count("\n") == 1
-            and text[made[-1][1] - 1] not in ".!?:;|"
-        ):
+        if made and _bracket_follows(text, made[-1][1], start):
             start = made.pop()[0]
-        raw = text[start:end]
-        if len(_KEYED.findall(raw)) > 1 and len(_KEYED.findall(raw)) == raw.count("\n") + 1:
-            made += [
-                (start + line.start(), start + line.end()) for line in re.finditer(r"[^\n]+", raw)
-            ]
+        if _is_keyed(text[start:end]):
+            made += [line.span() for line in _LINE.finditer(text, start, end)]
         else:
             made.append((start, end))
     return made
 
 
-def _without(sign: re.Pattern[str], raw: str) -> str:
-    """What follows the sign that it begins with."""
+def _bracket_follows(text: str, end: int, start: int) -> bool:
+    """Whether the next line opens a bracket and the sentence has no punctuation at its end."""
+    if text[start] != "(" or text[end - 1] in _ENDS:
+        return False
+    return text.count("\n", end, start) == 1
+
+
+def _is_keyed(raw: str) -> bool:
+    """Whether there are several lines, all of the form `name: value`."""
+    lines = raw.count("\n") + 1
+    return lines > 1 and len(_KEYED.findall(raw)) == lines
+
+
+def _drop_sign(sign: re.Pattern[str], raw: str) -> str:
+    """The text without the sign at its beginning, if there is one."""
     found = sign.match(raw)
     return raw[found.end() :] if found else raw
 
 
 def _is_heading(raw: str, after: str) -> bool:
     """A marked heading, or a short line on its own that does not end like a sentence."""
-    line = raw.strip()
-    if not line:
-        return False
-    if _HEADING.match(raw) or (line.isupper() and len(line) < 100 and "\n" in after):
+    if _HEADING.match(raw):
         return True
-    if "\n" in line or len(line) > 70 or line[-1] in ".!?;,:|" or _ITEM.match(raw):
+    line = raw.strip()
+    if "\n" not in after:
+        return False
+    return _is_in_capitals(line) or _is_title(line, after)
+
+
+def _is_in_capitals(line: str) -> bool:
+    return line.isupper() and len(line) <= _LONGEST_CAPITALS
+
+
+def _is_title(line: str, after: str) -> bool:
+    """Whether a line begins like a heading, does not end like a sentence and states nothing."""
+    if _TITLE.fullmatch(line) is None or _ITEM.match(line):
         return False
     begins = line[0].isupper() or line[0].isdigit()
-    return "\n" in after and begins and not _states(line, after)
+    return begins and not _states(line, after)
 
 
 def _states(line: str, after: str) -> bool:
-    """Whether a short line says something by itself: a percentage, an amount, `name: value`."""
-    if re.search(r"\d\s*(?:%|€|\$)", line):
+    """Whether a short line is a statement: it has a percentage, an amount, or `name: value`."""
+    if _AMOUNT.search(line):
         return True
-    return ": " in line and ("\n\n" not in after or re.search(r"\d", line) is not None)
+    if ": " not in line:
+        return False
+    return "\n\n" not in after or _DIGIT.search(line) is not None
 
 
 def _is_row(raw: str) -> bool:
-    line = raw.strip()
-    return "\n" not in line and (
-        " | " in line or "\t" in line or (line.startswith("|") and line.count("|") > 2)
-    )
+    return _ROW.match(raw.strip()) is not None
 
 
-def _cells(line: str) -> list[str]:
-    return (
-        [
-            _shown(cell)
-            for cell in re.split(r"\t|\|", line.strip().removeprefix("|").removesuffix("|"))
-        ]
-        if line.strip()
-        else []
-    )
+def _split_cells(line: str) -> list[str]:
+    bare = line.strip().removeprefix("|").removesuffix("|")
+    return list(map(_narrow, _CELL_BORDER.split(bare)))
 
 
-def _columns_of(source: str) -> list[str]:
+def _find_columns(source: str) -> list[str]:
     """The header row of a table that stands at the end of a source line; empty without one."""
-    if " | " not in source:
+    first, border, others = source.partition(" | ")
+    if not border:
         return []
-    first, _, others = source.partition(" | ")
-    return _cells(f"{re.split(r', |: ', first)[-1]} | {others}")
+    return _split_cells(f"{re.split(r', |: ', first)[-1]} | {others}")
 
 
-def _has_value(cells: Sequence[str]) -> bool:
-    return any(any(letter.isdigit() for letter in cell) for cell in cells[1:])
-
-
-def _heading_of(source: str) -> str:
+def _find_heading(source: str) -> str:
     """The heading in a source line, which stands after document and page; a table's header row is
     none.
     """
-    parts = list(dropwhile(_PLACE.match, source.split(", ")[1:]))
-    return "" if " | " in source else ", ".join(parts)
+    if " | " in source:
+        return ""
+    return ", ".join(dropwhile(_PLACE.match, source.split(", ")[1:]))

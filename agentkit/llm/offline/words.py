@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache, lru_cache
+from itertools import chain, filterfalse
 from pathlib import Path
 
 from agentkit.core.normal import normalized
 
 _WORD = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
 _LISTS = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
-_SUFFIXES: list[str] = " ".join(_LISTS["suffixes"]).split()
+_SUFFIXES = "|".join(" ".join(_LISTS["suffixes"]).split())
+_SUFFIX = re.compile(rf"(?s)(?<=...)(?:{_SUFFIXES})(?<!ss)\Z")
+_DOUBLED = re.compile(r"(?s)(?<=..)([^lsz])\1\Z")
+_SILENT = re.compile(r"(?s)(?<=...)[eiy]\Z")
 _IRREGULAR = dict(pair.split("=") for pair in " ".join(_LISTS["irregular"]).split())
 
 STOP = frozenset(" ".join(_LISTS["stop"]).split())
@@ -21,18 +26,18 @@ STOP = frozenset(" ".join(_LISTS["stop"]).split())
 
 def words(text: str) -> list[str]:
     """The words of a text in lower case, without accents."""
-    return _WORD.findall(_plain(text))
+    return _WORD.findall(without_accents(text.lower()))
+
+
+def telling_words(text: str) -> list[str]:
+    """The words of a text that carry meaning, in order."""
+    return list(_drop_stop_words(words(text)))
 
 
 def stems(text: str) -> list[str]:
     """Stems of the words that carry meaning, in order."""
-    return [
-        stem(part)
-        for word in words(text)
-        if word not in STOP
-        for part in _parts(word)
-        if part not in STOP
-    ]
+    parts = chain.from_iterable(map(_split_word, telling_words(text)))
+    return list(map(stem, _drop_stop_words(parts)))
 
 
 @lru_cache(maxsize=20_000)
@@ -40,40 +45,52 @@ def stem(word: str) -> str:
     """A word's stem: endings off, at least three letters left, numbers untouched."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
-    if any(letter.isdigit() for letter in word):
+    if has_digit(word):
         return word.replace(",", "")
-    word = word.removesuffix("'s").removesuffix("’s")
-    for suffix in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= 3 and not word.endswith("ss"):
-            word = word[: -len(suffix)]
-            break
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
-        word = word[:-1]
-    return word[:-1] if len(word) > 3 and word[-1] in "eiy" else word
+
+    owner = word.removesuffix("'s").removesuffix("’s")
+    single = _DOUBLED.sub(r"\1", _SUFFIX.sub("", owner))
+    return _SILENT.sub("", single)
 
 
 @cache
 def alike(one: str) -> frozenset[str]:
     """Stems that may stand for this one in an answer; empty for most."""
-    return frozenset(
-        other for group in _groups() if one in group for other in group if other != one
-    )
+    return _groups().get(one, frozenset()) - {one}
+
+
+def is_among(one: str, given: Collection[str]) -> bool:
+    """Whether the stem or one of like meaning is among the given ones."""
+    return one in given or not alike(one).isdisjoint(given)
+
+
+def has_digit(text: str) -> bool:
+    """Whether there is a digit in it."""
+    return any(map(str.isdigit, text))
+
+
+def without_accents(text: str) -> str:
+    """The letters of a text without their accents."""
+    return "".join(filterfalse(unicodedata.combining, normalized("NFKD", text)))
 
 
 @cache
-def _groups() -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(stem(word) for word in group.split()) for group in _LISTS["alike"])
+def _groups() -> dict[str, frozenset[str]]:
+    """For each stem of the lists the stems of like meaning, itself included."""
+    found: dict[str, frozenset[str]] = {}
+    for group in _LISTS["alike"]:
+        members = frozenset(map(stem, group.split()))
+        for one in members:
+            found[one] = members.union(found.get(one, ()))
+    return found
 
 
-def _parts(word: str) -> list[str]:
+def _drop_stop_words(given: Iterable[str]) -> Iterator[str]:
+    return filterfalse(STOP.__contains__, given)
+
+
+def _split_word(word: str) -> Iterable[str]:
     """A hyphenated word counts by its parts, a number with its signs stays whole."""
-    return (
-        [word]
-        if any(letter.isdigit() for letter in word)
-        else [part for part in re.split(r"[-.,]", word) if part]
-    )
-
-
-def _plain(text: str) -> str:
-    decomposed = normalized("NFKD", text.lower())
-    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    if has_digit(word):
+        return [word]
+    return filter(None, re.split(r"[-.,]", word))

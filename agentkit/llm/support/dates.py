@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Literal
 
 _MONTHS = [
     "january january jan januar jänner janvier enero gennaio",
@@ -61,6 +63,8 @@ _CLOCK = re.compile(
     r"|\b(?P<h2>[01]?\d|2[0-4]):(?P<min2>[0-5]\d)\b",
     re.IGNORECASE,
 )
+_HOURS_OF_HALVES = {("a", 12): 0, **{("p", hour): hour + 12 for hour in range(12)}}
+"""Hours of the 24-hour clock for those with `a.m.` or `p.m.` that differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,80 +77,84 @@ class Moment:
     year: int | None = None
     month: int | None = None
     day: int | None = None
-    weekday: int | None = None
-    minute: int | None = None
-    """Since midnight."""
     swapped: bool = False
     """Whether day and month may stand the other way round."""
+    recurring: tuple[Literal["weekday", "minute"], int] | None = None
+    """The day of the week, or the time of day in minutes since midnight."""
+
+    def overlaps(self, other: Moment) -> bool:
+        """Whether they share a part of the text."""
+        return max(self.start, other.start) < min(self.end, other.end)
+
+    def is_day_of(self, other: Moment) -> bool:
+        """Whether month and day are the same; without a day here, the month."""
+        days = [(other.month, other.day)]
+        if self.swapped or other.swapped:
+            days.append((other.day, other.month))
+        if self.day is None:
+            return self.month in {month for month, _ in days}
+        return (self.month, self.day) in days
+
+    def is_year_of(self, other: Moment, years: AbstractSet[float]) -> bool:
+        """Whether the year is the same, or one of `years` if the other has none."""
+        if self.year is None or self.year == other.year:
+            return True
+        return other.year is None and float(self.year) in years
 
 
 def moments(text: str) -> list[Moment]:
     """All dates, days of the week and times of day in a text; each part of the text counts once."""
     found: list[Moment] = []
-    taken: list[tuple[int, int]] = []
-    for one in _all(text):
-        if all(one.end <= start or one.start >= end for start, end in taken):
+    for one in _find_all(text):
+        if not any(map(one.overlaps, found)):
             found.append(one)
-            taken.append((one.start, one.end))
     return found
 
 
-def says(passage: Iterable[Moment], years: Iterable[float], wanted: Moment) -> bool:
-    """Whether the passage tells this moment; a year may stand elsewhere in it, among `years`."""
-    given = list(passage)
-    if wanted.minute is not None:
-        return any(one.minute == wanted.minute for one in given)
-    if wanted.weekday is not None:
-        return any(one.weekday == wanted.weekday for one in given)
-    numbers = set(years)
-    return any(_same(wanted, one, numbers) for one in given if one.month is not None)
+def says(passage: Iterable[Moment], years: AbstractSet[float], wanted: Moment) -> bool:
+    """Whether the passage has this moment; its year may be elsewhere in it, among `years`."""
+    if wanted.recurring is not None:
+        return wanted.recurring in {one.recurring for one in passage}
+    same_day = filter(wanted.is_day_of, passage)
+    return any(wanted.is_year_of(one, years) for one in same_day)
 
 
-def _same(wanted: Moment, one: Moment, numbers: set[float]) -> bool:
-    either = wanted.swapped or one.swapped
-    days = {(one.day, one.month)} | ({(one.month, one.day)} if either else set())
-    if wanted.day is None:
-        if wanted.month not in {month for _, month in days}:
-            return False
-    elif (wanted.day, wanted.month) not in days:
-        return False
-    return (
-        wanted.year is None
-        or one.year == wanted.year
-        or (one.year is None and float(wanted.year) in numbers)
+def _find_all(text: str) -> Iterator[Moment]:
+    """All moments of every form, the surest form first."""
+    for form in _FORMS:
+        yield from map(_read_date, form.finditer(text))
+    yield from map(_read_clock, _CLOCK.finditer(text))
+    for found in _MONTH_ALONE.finditer(text):
+        yield Moment(found["m"], *found.span(), month=MONTHS[found["m"].lower()])
+    for found in _WEEKDAY.finditer(text):
+        weekday = WEEKDAYS[found["w"].lower()]
+        yield Moment(found[0], *found.span(), recurring=("weekday", weekday))
+
+
+def _read_date(found: re.Match[str]) -> Moment:
+    parts = found.groupdict()
+    return Moment(
+        found[0],
+        *found.span(),
+        year=_read_number(parts.get("y")),
+        month=_read_month(parts["m"]),
+        day=_read_number(parts.get("d")),
+        swapped="/" in found[0],
     )
 
 
-def _all(text: str) -> Iterator[Moment]:
-    for form in _FORMS:
-        for found in form.finditer(text):
-            parts = found.groupdict()
-            month = MONTHS.get(parts["m"].lower()) or (
-                int(parts["m"]) if parts["m"].isdigit() else None
-            )
-            day, year = parts.get("d"), parts.get("y")
-            yield Moment(
-                found[0],
-                found.start(),
-                found.end(),
-                int(year) if year else None,
-                month,
-                int(day) if day else None,
-                swapped="/" in found[0],
-            )
-    for found in _CLOCK.finditer(text):
-        yield _clock(found)
-    for found in _MONTH_ALONE.finditer(text):
-        yield Moment(found["m"], found.start(), found.end(), month=MONTHS[found["m"].lower()])
-    for found in _WEEKDAY.finditer(text):
-        yield Moment(found[0], found.start(), found.end(), weekday=WEEKDAYS[found["w"].lower()])
+def _read_number(digits: str | None) -> int | None:
+    return int(digits) if digits else None
 
 
-def _clock(found: re.Match[str]) -> Moment:
-    hour, minute = int(found["h"] or found["h2"]), int(found["min"] or found["min2"] or 0)
-    half = (found["half"] or "").lower()
-    if half.startswith("p") and hour < 12:
-        hour += 12
-    elif half.startswith("a") and hour == 12:
-        hour = 0
-    return Moment(found[0], found.start(), found.end(), minute=hour * 60 + minute)
+def _read_month(text: str) -> int:
+    """Number of a month by its digits or its name; 0 for a name with letters of other scripts."""
+    return int(text) if text.isdigit() else MONTHS.get(text.lower(), 0)
+
+
+def _read_clock(found: re.Match[str]) -> Moment:
+    parts = found.groupdict("")
+    hour, minute = int(parts["h"] or parts["h2"]), int(parts["min"] or parts["min2"] or 0)
+    half = parts["half"][:1].lower()
+    hour = _HOURS_OF_HALVES.get((half, hour), hour)
+    return Moment(found[0], *found.span(), recurring=("minute", hour * 60 + minute))

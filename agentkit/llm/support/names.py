@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
-import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import combinations, pairwise
 
-from agentkit.core.normal import normalized
-from agentkit.llm.offline.words import STOP, stem
+from agentkit.llm.offline.words import STOP, stem, without_accents
 from agentkit.llm.support.dates import MONTHS, WEEKDAYS
+from agentkit.llm.support.units import UNITS
 
 _CODE = re.compile(
     r"\b(?:[A-Z][A-Za-z]*-\d[\w-]*|[A-Za-z]+\d[\w-]*|\d+[A-Za-z]+\d\w*|\d+(?:\.\d+){2,})(?![\w%])"
@@ -30,12 +32,12 @@ _OPENING_WORDS = (
     " alle jede jeder jedes nur auch ab ende anfang mitte après avant selon depuis según desde"
     " antes"
 )
-_TITLES = frozenset(_TITLE_WORDS.split())
-_NO_NAMES = frozenset(_OTHER_WORDS.split())
 _BEFORE_NAME = frozenset(_TITLES_BEFORE.split())
 _OPENERS = frozenset(_OPENING_WORDS.split())
 """Words that begin a sentence with a capital and are no part of the name behind them."""
-_NO_NAMES_AT_ALL = _TITLES | _NO_NAMES | _OPENERS
+_NO_NAMES = STOP.union(_OPENERS, _TITLE_WORDS.split(), _OTHER_WORDS.split())
+_CALENDAR = frozenset((*MONTHS, *WEEKDAYS))
+_COMMON = _OPENERS.union(MONTHS)
 _LABEL = re.compile(r"\A\W*(?:[\w’'/-]+ ?){1,5}(?:\([^()]*\))?\s?:\s")
 _VERB = re.compile(
     r" (?:is|are|was|were|has|had|have|will|would|can|could|may|might|must|shall|should|wrote|led"
@@ -44,42 +46,35 @@ _VERB = re.compile(
 )
 _HEADLINE = 0.6
 """Share of words with a capital from which capitals tell nothing."""
+_HEADLINE_WORDS = 4
+_SHORTEST = 4
+"""Letters of a name that opens a sentence, and of what the forms of a name have in common."""
 
 
 def plain(word: str) -> str:
     """Lower case, without accents and without the `'s` of English."""
-    decomposed = normalized("NFKD", word.lower().replace("ß", "ss"))
-    bare = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    bare = without_accents(word.lower().replace("ß", "ss"))
     return bare.removesuffix("'s").removesuffix("’s").strip("’'.-")
 
 
 def codes(text: str) -> list[tuple[int, int]]:
-    """Where codes stand, which are no numbers; what is a number with its unit is none."""
-    from agentkit.llm.support.units import UNITS
-
-    found = []
-    for match in _CODE.finditer(text):
-        glued = re.fullmatch(r"\d+([A-Za-z]+)", match[0])
-        if not _QUARTER.fullmatch(match[0]) and not (glued and glued[1].lower() in UNITS):
-            found.append(match.span())
-    return found
+    """The places of codes such as `S-2217`; a number with its unit, as `5km`, is not a code."""
+    return [match.span() for match in _CODE.finditer(text) if _is_code(match[0])]
 
 
 def names(text: str, language: str) -> list[str]:
     """Words that are names, in order: capitals within a sentence; in German only beside others."""
     text = _LABEL.sub("", text, count=1)
     tokens = list(_TOKEN.finditer(text))
-    capital = [_is_capital(token[0]) for token in tokens]
-    if not tokens or (len(tokens) > 3 and sum(capital) > _HEADLINE * len(tokens)):
+    if _is_headline(tokens):
         return []
+
+    beside = _find_neighbours(text, tokens)
+    stands_alone = _follows_title if language == "german" else _is_within_sentence
     found: list[str] = []
     for place, token in enumerate(tokens):
-        if not capital[place] or _is_no_name(token[0]):
-            continue
-        before = text[max(0, token.start() - _AROUND) : token.start()]
-        begins = place == 0 or _OPENS.search(before) is not None
-        alone = _titled(tokens, place) if language == "german" else not begins
-        if alone or _is_acronym(token[0]) or _beside(text, tokens, capital, place):
+        is_told = place in beside or _is_acronym(token[0]) or stands_alone(text, tokens, place)
+        if is_told and _may_be_name(token[0]):
             found.append(token[0])
     return found
 
@@ -87,91 +82,45 @@ def names(text: str, language: str) -> list[str]:
 def opening_name(text: str) -> str:
     """The first word when it may be a name, as in `Aspirin reduces fever`; else empty."""
     first = _TOKEN.search(text)
-    if (
-        first is None
-        or not _is_capital(first[0])
-        or _is_no_name(first[0])
-        or not _VERB.match(text, first.end())
-    ):
+    if first is None or not _VERB.match(text, first.end()):
         return ""
+    if not _may_be_name(first[0]):
+        return ""
+
     word = plain(first[0])
-    return "" if len(word) < 4 or word.endswith("s") else first[0]
+    if len(word) < _SHORTEST or word.endswith("s"):
+        return ""
+    return first[0]
 
 
 def stands_in(
-    name: str, words: Collection[str], stems: Collection[str], acronyms: Collection[str]
+    name: str, words: AbstractSet[str], stems: AbstractSet[str], acronyms: AbstractSet[str]
 ) -> bool:
     """Whether a name is in a passage, in whatever form: Germany as German, European Union as EU."""
     word = plain(name)
-    if word in words or stem(word) in stems or word.replace("-", "") in acronyms:
+    if word in words or stem(word) in stems:
         return True
-    parts = [part for part in re.split(r"[-.]", word) if part]
-    if len(parts) > 1 and all(part in words for part in parts):
+    if word.replace("-", "") in acronyms or _has_all_parts(word, words):
         return True
-    return any(_is_form_of(word, other) for other in words)
+    similar = (other for other in words if other.startswith(word[:_SHORTEST]))
+    return any(_is_form_of(word, other) for other in similar)
+
+
+def _has_all_parts(word: str, words: AbstractSet[str]) -> bool:
+    """Whether each part of a word with hyphens or points is there."""
+    parts = set(filter(None, re.split(r"[-.]", word)))
+    return bool(parts) and parts <= words
 
 
 def acronyms(text: str) -> set[str]:
     """First letters of neighbouring words with capitals, as `ncu` of Northgate Credit Union."""
     found: set[str] = set()
     for run in re.findall(r"[A-Z]\w+(?:(?: of| and| for| the)* [A-Z]\w+)+", text):
-        letters = "".join(word[0] for word in run.split() if word[0].isupper()).lower()
-        found |= {
-            letters[start:end]
-            for start in range(len(letters))
-            for end in range(start + 2, len(letters) + 1)
-        }
+        first_letters = "".join(word[0] for word in run.split())
+        letters = "".join(filter(str.isupper, first_letters)).lower()
+        spans = combinations(range(len(letters) + 1), 2)
+        found.update(letters[start:end] for start, end in spans if end - start > 1)
     return found
-
-
-def _is_form_of(word: str, other: str) -> bool:
-    """Whether two words begin alike for so long that they are forms of one."""
-    shorter = min(len(word), len(other))
-    alike = next((at for at in range(shorter) if word[at] != other[at]), shorter)
-    return alike >= 4 and alike >= shorter - 1 and alike >= 0.55 * max(len(word), len(other))
-
-
-def _is_capital(word: str) -> bool:
-    return word[0].isupper()
-
-
-def _is_acronym(word: str) -> bool:
-    return len(word) > 1 and word.isalpha() and word.isupper()
-
-
-def _is_no_name(word: str) -> bool:
-    bare = plain(word)
-    return (
-        bare in _NO_NAMES_AT_ALL
-        or word.lower() in MONTHS
-        or word.lower() in WEEKDAYS
-        or bare in STOP
-    )
-
-
-def _titled(tokens: list[re.Match[str]], place: int) -> bool:
-    return place > 0 and tokens[place - 1][0].lower() in _BEFORE_NAME
-
-
-def _beside(text: str, tokens: list[re.Match[str]], capital: list[bool], place: int) -> bool:
-    """Whether another such word stands directly beside it, as in a first name and a surname."""
-    return any(_pairs(text, tokens, capital, one, place) for one in (place - 1, place))
-
-
-def _pairs(
-    text: str, tokens: list[re.Match[str]], capital: list[bool], one: int, place: int
-) -> bool:
-    other = one if one != place else place + 1
-    if not (one >= 0 and one + 1 < len(tokens) and capital[one] and capital[one + 1]):
-        return False
-    first, second = tokens[one], tokens[one + 1]
-    return _GAP.fullmatch(text, first.end(), second.start()) is not None and not _is_common(
-        tokens[other][0]
-    )
-
-
-def _is_common(word: str) -> bool:
-    return plain(word) in STOP or word.lower() in MONTHS or word.lower() in _OPENERS
 
 
 def spoken(text: str) -> Iterator[str]:
@@ -179,4 +128,74 @@ def spoken(text: str) -> Iterator[str]:
     for token in _TOKEN.finditer(text):
         word = plain(token[0])
         yield word
-        yield from (part for part in re.split(r"[-.’']", word) if part and part != word)
+        parts = re.split(r"[-.’']", word)
+        if len(parts) > 1:
+            yield from filter(None, parts)
+
+
+def _is_code(text: str) -> bool:
+    """Whether it is a code, not a quarter such as `Q3` or a number with its unit."""
+    if _QUARTER.fullmatch(text):
+        return False
+    glued = re.fullmatch(r"\d+([A-Za-z]+)", text)
+    return glued is None or glued[1].lower() not in UNITS
+
+
+def _is_form_of(word: str, other: str) -> bool:
+    """Whether two words begin alike for so long that they are forms of one."""
+    shorter, longer = sorted((len(word), len(other)))
+    least = max(_SHORTEST, shorter - 1, math.ceil(0.55 * longer))
+    return word[:least] == other[:least]
+
+
+def _is_headline(tokens: Sequence[re.Match[str]]) -> bool:
+    """Whether so many words have a capital that capitals show no names."""
+    capitals = sum(_is_capital(token) for token in tokens)
+    return len(tokens) >= _HEADLINE_WORDS and capitals > _HEADLINE * len(tokens)
+
+
+def _is_capital(token: re.Match[str]) -> bool:
+    return token[0][0].isupper()
+
+
+def _is_acronym(word: str) -> bool:
+    return len(word) > 1 and word.isalpha() and word.isupper()
+
+
+def _may_be_name(word: str) -> bool:
+    """Whether it has a capital and is not a word that often has one, such as a month."""
+    if not word[0].isupper() or word.lower() in _CALENDAR:
+        return False
+    return plain(word) not in _NO_NAMES
+
+
+def _is_within_sentence(text: str, tokens: Sequence[re.Match[str]], place: int) -> bool:
+    start = tokens[place].start()
+    before = text[max(0, start - _AROUND) : start]
+    return place > 0 and _OPENS.search(before) is None
+
+
+def _follows_title(text: str, tokens: Sequence[re.Match[str]], place: int) -> bool:
+    return place > 0 and tokens[place - 1][0].lower() in _BEFORE_NAME
+
+
+def _find_neighbours(text: str, tokens: Sequence[re.Match[str]]) -> set[int]:
+    """Places of words with a capital directly beside another one, as a first name and surname."""
+    found: set[int] = set()
+    for place, (one, two) in enumerate(pairwise(tokens)):
+        if _are_neighbours(text, one, two):
+            # Beside a common word a word is no part of a name.
+            beside = {place: two[0], place + 1: one[0]}
+            found.update(at for at, other in beside.items() if not _is_common(other))
+    return found
+
+
+def _are_neighbours(text: str, one: re.Match[str], two: re.Match[str]) -> bool:
+    """Whether both have a capital, with nothing or a word such as `von` between them."""
+    if not (_is_capital(one) and _is_capital(two)):
+        return False
+    return _GAP.fullmatch(text, one.end(), two.start()) is not None
+
+
+def _is_common(word: str) -> bool:
+    return plain(word) in STOP or word.lower() in _COMMON

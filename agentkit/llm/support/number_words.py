@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import product
 
 _SCALE_WORDS = {
     1e2: "hundred hundert",
@@ -38,48 +39,56 @@ _SPANISH = "dos tres cuatro cinco seis siete ocho nueve diez once doce trece cat
 
 def in_words(text: str, language: str) -> Iterator[tuple[int, int, int]]:
     """Start, end and value of each number in words; of `two million` that is the two."""
-    pattern, values = _known(language)
+    pattern, values = _find_words(language)
     for found in pattern.finditer(text):
         parts = re.split(r"[- ]", found[0].lower())
-        yield found.start(), found.end(), sum(values[part] for part in parts)
+        yield *found.span(), sum(values[part] for part in parts)
 
 
 @cache
-def _known(language: str) -> tuple[re.Pattern[str], dict[str, int]]:
-    values = {"german": _german, "french": _french, "spanish": _spanish}.get(language, _english)()
-    words = "|".join(sorted(values, key=len, reverse=True))
-    tens, ones = "|".join(_TENS.split()), "|".join(_ONES.split()[:9])
-    joined = rf"(?:{tens})[- ](?:{ones})|" if values.get("twenty") else ""
-    return re.compile(rf"\b(?:{joined}{words})\b", re.IGNORECASE), values
+def _find_words(language: str) -> tuple[re.Pattern[str], dict[str, int]]:
+    """A pattern for the number words of a language, and their values; English by default."""
+    values = _LANGUAGES.get(language, _name_english)()
+    forms = sorted(values, key=len, reverse=True)
+    if values.get("twenty"):
+        tens, ones = "|".join(_TENS.split()), "|".join(_ONES.split()[:9])
+        forms.insert(0, rf"(?:{tens})[- ](?:{ones})")
+    return re.compile(rf"\b(?:{'|'.join(forms)})\b", re.IGNORECASE), values
 
 
-def _english() -> dict[str, int]:
-    values = {word: value for value, word in enumerate(_ONES.split(), 1)}
-    values |= {word: 10 * value for value, word in enumerate(_TENS.split(), 2)}
-    values |= {word: value for value, word in enumerate(_ORDINALS.split(), 1)}
+def _count_from(first: int, words: str, step: int = 1) -> dict[str, int]:
+    """Words with their values: `first` times `step`, then one step more for each word."""
+    return {word: value * step for value, word in enumerate(words.split(), first)}
+
+
+def _name_english() -> dict[str, int]:
+    values = _count_from(1, _ONES) | _count_from(2, _TENS, 10) | _count_from(1, _ORDINALS)
     return values | {"twice": 2, "dozen": 12, "a": 1, "an": 1}
 
 
-def _german() -> dict[str, int]:
-    ones = dict(enumerate(_GERMAN_ONES.split(), 1))
-    below = {word: value for value, word in ones.items() if value > 1} | {"eins": 1}
-    below |= {word: value for value, word in enumerate(_GERMAN_TEENS.split(), 10)}
-    for ten, word in enumerate(_GERMAN_TENS.split(), 2):
-        below |= {word: 10 * ten} | {
-            f"{one}und{word}": 10 * ten + value for value, one in ones.items()
-        }
-    ordinals = {
-        f"{word}{end}": value
-        for value, word in enumerate(_GERMAN_ORDINALS.split(), 3)
-        for end in ("e", "en", "er", "es", "em")
+def _name_german() -> dict[str, int]:
+    ones, tens = _count_from(1, _GERMAN_ONES), _count_from(2, _GERMAN_TENS, 10)
+    hundreds = {f"{one}hundert": 100 * value for one, value in ones.items()}
+    joined = {
+        f"{one}und{ten}": tens[ten] + ones[one]  # einundzwanzig
+        for ten, one in product(tens, ones)
     }
-    hundreds = {f"{one}hundert": 100 * value for value, one in ones.items()}
-    return below | ordinals | hundreds | {"zweimal": 2, "dreimal": 3}
+    ordinals = {
+        f"{word}{ending}": value
+        for word, value in _count_from(3, _GERMAN_ORDINALS).items()
+        for ending in ("e", "en", "er", "es", "em")
+    }
+    del ones["ein"]  # the article
+    values = ones | _count_from(10, _GERMAN_TEENS) | tens | joined | ordinals | hundreds
+    return values | {"eins": 1, "zweimal": 2, "dreimal": 3}
 
 
-def _french() -> dict[str, int]:
-    return {word: value for value, word in enumerate(_FRENCH.split(), 2)}
+def _name_french() -> dict[str, int]:
+    return _count_from(2, _FRENCH)
 
 
-def _spanish() -> dict[str, int]:
-    return {word: value for value, word in enumerate(_SPANISH.split(), 2)}
+def _name_spanish() -> dict[str, int]:
+    return _count_from(2, _SPANISH)
+
+
+_LANGUAGES = {"german": _name_german, "french": _name_french, "spanish": _name_spanish}

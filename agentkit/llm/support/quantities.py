@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain, pairwise, product
 
 from agentkit.llm.support.number_words import COUNTED, SCALES, in_words
 from agentkit.llm.support.units import UNITS
@@ -34,30 +35,29 @@ _ABOUT = re.compile(
     r"\s*(?:[€$£]|EUR|USD|GBP)?\s*\Z",
     re.IGNORECASE,
 )
-_PARTS_OF_TIME = {
-    re.compile(r"\bthree[- ]quarters of an hour\b|\bdreiviertelstunde\b", re.IGNORECASE): (
-        45.0,
-        "minutes",
-    ),
-    re.compile(r"\bquarter of an hour\b|\bquarter[- ]hour\b|\bviertelstunde\b", re.IGNORECASE): (
-        15.0,
-        "minutes",
-    ),
-    re.compile(r"\bhalf an hour\b|\bhalf[- ]hour\b|\bhalbe stunde\b", re.IGNORECASE): (
-        30.0,
-        "minutes",
-    ),
-    re.compile(r"\bhalf a year\b|\bhalbes jahr\b", re.IGNORECASE): (6.0, "months"),
+_SHARE = "%"
+_PARTS = {
+    re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE): quantity
+    for pattern, quantity in {
+        "three[- ]quarters of an hour|dreiviertelstunde": (45.0, "minutes"),
+        "quarter of an hour|quarter[- ]hour|viertelstunde": (15.0, "minutes"),
+        "half an hour|half[- ]hour|halbe stunde": (30.0, "minutes"),
+        "half a year|halbes jahr": (6.0, "months"),
+        "half|hälfte|moitié|mitad": (50.0, _SHARE),
+        "(?:a|one) quarter|viertel": (25.0, _SHARE),
+        "three[- ]quarters|dreiviertel": (75.0, _SHARE),
+    }.items()
 }
-_SHARES = {
-    re.compile(r"\b(?:half|hälfte|moitié|mitad)\b", re.IGNORECASE): 50.0,
-    re.compile(r"\b(?:a|one) quarter\b|\bviertel\b", re.IGNORECASE): 25.0,
-    re.compile(r"\bthree[- ]quarters\b|\bdreiviertel\b", re.IGNORECASE): 75.0,
-}
-"""Shares in words; a sentence that has one is not asked for it, as `half` has other meanings."""
+"""Parts in words; a sentence that has a share is not asked for it, as `half` has other meanings."""
 _FORMULA = re.compile(r"(?<![\w$\\])(\$\$?)(?=\S)([^$\n]*[^$\s\\])\1(?![\w$])")
+_TELLING_FIGURE = re.compile(r"[\\^]|^[\d.,]+$")
+_TELLING_LETTER = re.compile(r"[\\^_={]|^[A-Za-z]$")
 _INDEX = re.compile(r"[\^_](?:\{[^{}]*\}|[-−]?\w)")
-_CLOSE = 1e-6
+_CLOSE, _ROUGHLY = 1e-6, 0.1
+_BEFORE = 24  # characters before a number that tell whether it is rounded
+_COUNTED_MOST = 4
+_MILLION = 1e6
+_GROUPED = re.compile(r"\d{1,3}[.,]\d{3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +85,23 @@ class Quantity:
         """Whether it is written like `1980s`."""
         return self.text.endswith("0s")
 
+    @property
+    def is_date(self) -> bool:
+        """Whether it looks like a year or a decade."""
+        return self.is_year or self.is_decade
+
+    @property
+    def decades(self) -> set[float]:
+        """The decades of its possible values: 198 for 1985."""
+        return {value // 10 for value in self.values}
+
 
 def quantities(text: str, language: str) -> list[Quantity]:
     """All numbers of a text in their order."""
-    found = sorted(
-        [*_parts(text), *_digits(text), *_words(text, language)],
-        key=lambda one: (one.start, -one.end),
-    )
-    apart = [
-        one for place, one in enumerate(found) if place == 0 or one.start >= found[place - 1].end
-    ]
-    return list(_with_shared_units(text, apart))
+    read = chain(_read_parts(text), _read_digits(text), _read_words(text, language))
+    found = sorted(read, key=lambda one: (one.start, -one.end))
+    apart = [two for one, two in pairwise(found) if two.start >= one.end]
+    return list(_share_units(text, found[:1] + apart))
 
 
 def without_signs(text: str) -> str:
@@ -104,14 +110,19 @@ def without_signs(text: str) -> str:
     What only stands between two prices is no formula.
     """
 
-    def blank(found: re.Match[str]) -> str:
-        body, sign = found[2], " " * len(found[1])
-        telling = r"[\\^]|^[\d.,]+$" if body[0].isdigit() else r"[\\^_={]|^[A-Za-z]$"
-        if not re.search(telling, body):
-            return found[0]
-        return sign + _INDEX.sub(lambda index: " " * len(index[0]), body) + sign
+    return _FORMULA.sub(_blank_formula, text)
 
-    return _FORMULA.sub(blank, text)
+
+def _blank_formula(found: re.Match[str]) -> str:
+    body, sign = found[2], " " * len(found[1])
+    telling = _TELLING_FIGURE if body[0].isdigit() else _TELLING_LETTER
+    if not telling.search(body):
+        return found[0]
+    return sign + _INDEX.sub(_blank, body) + sign
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found[0])
 
 
 def says(passage: Iterable[Quantity], wanted: Quantity) -> bool:
@@ -120,140 +131,156 @@ def says(passage: Iterable[Quantity], wanted: Quantity) -> bool:
 
 
 def _same(wanted: Quantity, given: Quantity) -> bool:
-    if wanted.is_decade != given.is_decade and given.is_decade:
-        return False
     if wanted.is_decade:
-        return any(
-            int(one // 10) == int(two // 10) for one in wanted.values for two in given.values
-        )
-    if wanted.unit and given.unit:
-        mine, theirs = UNITS[wanted.unit], UNITS[given.unit]
-        if mine.kinds.isdisjoint(theirs.kinds):
-            return False
-        return _any_close(wanted, mine.factor, given, theirs.factor)
-    return _any_close(wanted, 1.0, given, 1.0)
+        return not wanted.decades.isdisjoint(given.decades)
+    if given.is_decade:
+        return False
+    if not wanted.unit or not given.unit:
+        return _is_near(wanted, given, list(product(wanted.values, given.values)))
+
+    mine, theirs = UNITS[wanted.unit], UNITS[given.unit]
+    if mine.kinds.isdisjoint(theirs.kinds):
+        return False
+    measured = product(mine.measure(wanted.values), theirs.measure(given.values))
+    return _is_near(wanted, given, list(measured))
 
 
-def _any_close(wanted: Quantity, factor: float, given: Quantity, other: float) -> bool:
-    pairs = [(one * factor, two * other) for one in wanted.values for two in given.values]
-    if any(math.isclose(one, two, rel_tol=_CLOSE) for one, two in pairs):
+def _is_near(wanted: Quantity, given: Quantity, pairs: list[tuple[float, float]]) -> bool:
+    """Whether two of their values are the same, or nearly so where the wanted one is rounded."""
+    if _any_close(pairs, _CLOSE):
         return True
-    coarser = _digits_that_count(wanted.text) < _digits_that_count(given.text)
-    return (
-        wanted.about and coarser and any(math.isclose(one, two, rel_tol=0.1) for one, two in pairs)
-    )
+    if not wanted.about or _count_digits(wanted.text) >= _count_digits(given.text):
+        return False
+    return _any_close(pairs, _ROUGHLY)
 
 
-def _digits_that_count(text: str) -> int:
+def _any_close(pairs: list[tuple[float, float]], tolerance: float) -> bool:
+    return any(math.isclose(*pair, rel_tol=tolerance) for pair in pairs)
+
+
+def _count_digits(text: str) -> int:
+    """The number of significant digits: zeros at either end do not count."""
     return len(re.sub(r"\D", "", text).strip("0")) or 1
 
 
-def _digits(text: str) -> Iterator[Quantity]:
+def _read_digits(text: str) -> Iterator[Quantity]:
+    """The numbers in digits."""
     for found in _NUMBER.finditer(text):
-        if text[found.end() : found.end() + 1].isalpha() and not _unit(text, found.end())[0]:
+        if _is_glued(text, found.end()):
             continue  # a code such as 573c
-        sign = (
-            -1.0 if found["sign"] and not text[: found.start()].rstrip(" ")[-1:].isdigit() else 1.0
-        )
-        raw = found["digits"] + (found["ordinal"] or "")
-        made = Quantity(
-            raw,
-            found.start(),
-            found.end(),
-            tuple(sign * each for each in _readings(found["digits"])),
-        )
-        money = (found["money"] or "").lower()
-        yield _measured(text, replace(made, unit=money) if money in UNITS else made)
+        sign = -1.0 if _is_negative(text, found) else 1.0
+        values = tuple(sign * each for each in _read_values(found["digits"]))
+        raw = text[found.start("digits") : found.end()]
+        money = found.groupdict("")["money"].lower()
+        yield _measure(text, Quantity(raw, *found.span(), values, money))
 
 
-def _readings(digits: str) -> Iterator[float]:
+def _is_glued(text: str, end: int) -> bool:
+    """Whether letters follow that are not a unit."""
+    return text[end : end + 1].isalpha() and not _find_unit(text, end)[0]
+
+
+def _is_negative(text: str, found: re.Match[str]) -> bool:
+    """Whether it has a minus sign, not a dash between two numbers."""
+    if not found["sign"]:
+        return False
+    before = text[: found.start()].rstrip(" ")
+    return not before[-1:].isdigit()
+
+
+def _read_values(digits: str) -> Iterator[float]:
+    """The possible values of digits, as a comma or point may be decimal or separate thousands."""
     plain = re.sub(_SPACE, "", digits)
-    if plain != digits and "," not in plain and "." not in plain:
-        yield float(plain)
-        return
-    signs = [sign for sign in plain if sign in ".,"]
-    if not signs:
-        yield float(plain)
-    elif len(set(signs)) == 2 and signs.count(signs[-1]) == 1:
+    signs = re.findall("[.,]", plain)
+    if len(set(signs)) == 2 and signs.count(signs[-1]) == 1:
         yield float(plain.replace(signs[0], "").replace(signs[-1], "."))
-    elif len(signs) > 1:
-        yield float(re.sub("[.,]", "", plain))
+    elif len(signs) == 1:
+        yield float(plain.replace(",", "."))
+        if _GROUPED.fullmatch(plain) and not plain.startswith(("0.", "0,")):
+            yield float(re.sub("[.,]", "", plain))
     else:
-        whole, _, rest = plain.partition(signs[0])
-        yield float(f"{whole}.{rest}")
-        if len(rest) == 3 and len(whole) <= 3 and whole != "0":
-            yield float(whole + rest)
+        yield float(re.sub("[.,]", "", plain))
 
 
-def _words(text: str, language: str) -> Iterator[Quantity]:
+def _read_words(text: str, language: str) -> Iterator[Quantity]:
+    """The numbers in words; small ones may be pronouns or counted by the sentence itself."""
     for start, end, value in in_words(text, language):
-        made = _measured(text, Quantity(text[start:end], start, end, (float(value),)))
-        counted = _WORD.match(text, end + 1)
-        loose = (
-            value == 1
-            or text[start:end].lower() == "second"
-            or (value <= 4 and counted is not None and counted[0].lower() in COUNTED)
-        )
-        yield replace(made, needed=not loose)
+        raw = text[start:end]
+        made = _measure(text, Quantity(raw, start, end, (float(value),)))
+        is_loose = value == 1 or raw.lower() == "second" or _is_counted(text, end, value)
+        yield replace(made, needed=not is_loose)
 
 
-def _parts(text: str) -> Iterator[Quantity]:
-    for pattern, (value, unit) in _PARTS_OF_TIME.items():
+def _is_counted(text: str, end: int, value: int) -> bool:
+    """Whether a small number only counts things such as steps or parts."""
+    counted = _WORD.match(text, end + 1)
+    if value > _COUNTED_MOST or counted is None:
+        return False
+    return counted[0].lower() in COUNTED
+
+
+def _read_parts(text: str) -> Iterator[Quantity]:
+    """Parts of something in words, as half an hour."""
+    for pattern, (value, unit) in _PARTS.items():
         for found in pattern.finditer(text):
-            yield Quantity(found[0], found.start(), found.end(), (value,), unit)
-    for pattern, value in _SHARES.items():
-        for found in pattern.finditer(text):
-            yield Quantity(found[0], found.start(), found.end(), (value,), "%", needed=False)
+            needed = unit != _SHARE
+            yield Quantity(found[0], *found.span(), (value,), unit, needed=needed)
 
 
-def _measured(text: str, made: Quantity) -> Quantity:
-    """With the scale and the unit that follow, and whether it is rounded."""
+def _measure(text: str, made: Quantity) -> Quantity:
+    """The quantity with the scale and unit behind it, and whether it is said to be rounded."""
     values, end = made.values, made.end
     if scale := _SCALE.match(text, end):
-        values, end = tuple(each * SCALES[scale[1].lower()] for each in values), scale.end()
-    unit, after = _unit(text, end)
+        factor, end = SCALES[scale[1].lower()], scale.end()
+        values = tuple(each * factor for each in values)
+
+    unit, after = _find_unit(text, end)
     if text[end:after] == "m":  # metres, or millions as in `1.2m`
-        values, unit, end = (*values, *(each * 1e6 for each in values)), "", after
-    about = _ABOUT.search(text[max(0, made.start - 24) : made.start]) is not None
+        values += tuple(each * _MILLION for each in values)
+        unit = ""
+    before = text[max(0, made.start - _BEFORE) : made.start]
     return replace(
-        made, values=values, end=after if unit else end, unit=unit or made.unit, about=about
+        made,
+        values=values,
+        end=after,
+        unit=unit or made.unit,
+        about=_ABOUT.search(before) is not None,
     )
 
 
-def _unit(text: str, at: int) -> tuple[str, int]:
-    """The known unit that stands there, and where it ends."""
+def _find_unit(text: str, at: int) -> tuple[str, int]:
+    """The known unit at this place and where it ends; an empty text and `at` without one."""
     found = _UNIT.match(text, at)
     if found is None:
         return "", at
-    return next(((name, found.end()) for name in _spellings(found[1]) if name in UNITS), ("", at))
+    for name in _spellings(found[1]):
+        if name in UNITS:
+            return name, found.end()
+    return "", at
 
 
 @cache
 def _spellings(unit: str) -> tuple[str, ...]:
-    """As it stands, then in lower case: capitals tell a few units apart."""
-    return (unit, unit.lower().replace(" ", "")) if unit else ()
+    """The unit as written, then in lower case: a few units differ only in capitals."""
+    return unit, unit.lower().replace(" ", "")
 
 
-def _with_shared_units(text: str, found: list[Quantity]) -> Iterator[Quantity]:
-    """In `2 to 8 °C` and `from 51 to 47 million` the unit and the scale are of both."""
-    for place, one in enumerate(found):
-        following = found[place + 1] if place + 1 < len(found) else None
-        if (
-            following is None
-            or one.is_year
-            or not _BETWEEN.fullmatch(text, one.end, following.start)
-        ):
-            yield one
-            continue
-        ratio = _scale_of(text, following)
-        more = (
-            tuple(each * ratio for each in one.values)
-            if ratio > 1 and _scale_of(text, one) == 1
-            else ()
-        )
-        yield replace(one, unit=one.unit or following.unit, values=(*one.values, *more))
+def _share_units(text: str, found: list[Quantity]) -> Iterator[Quantity]:
+    """The quantities; in `2 to 8 °C` or `51 to 47 million` the first gets unit and scale, too."""
+    for one, following in pairwise(found):
+        joined = _BETWEEN.fullmatch(text, one.end, following.start)
+        yield _share_unit(text, one, following) if joined and not one.is_year else one
+    yield from found[-1:]
 
 
-def _scale_of(text: str, one: Quantity) -> float:
+def _share_unit(text: str, one: Quantity, following: Quantity) -> Quantity:
+    """The quantity with the unit and scale of the following one where it has none itself."""
+    values, ratio = one.values, _find_scale(text, following)
+    if ratio > 1 and _find_scale(text, one) == 1:
+        values += tuple(each * ratio for each in values)
+    return replace(one, unit=one.unit or following.unit, values=values)
+
+
+def _find_scale(text: str, one: Quantity) -> float:
     found = _SCALE.match(text, one.start + len(one.text))
     return SCALES[found[1].lower()] if found else 1.0

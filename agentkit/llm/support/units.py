@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -10,6 +11,10 @@ class Unit(NamedTuple):
 
     kinds: frozenset[str]
     factor: float
+
+    def measure(self, values: Iterable[float]) -> list[float]:
+        """The values in the base unit of its kind."""
+        return [value * self.factor for value in values]
 
 
 _TABLE = [

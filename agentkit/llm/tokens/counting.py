@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary, WeakMethod
 
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.families import Family, TextCounter, family_of, register_token_counter
-from agentkit.llm.tokens.messages import Counted, message_tokens
+from agentkit.llm.tokens.messages import Counted, add_up, message_tokens
 from agentkit.llm.tokens.tools import definition_tokens, with_system_message
 from agentkit.messages import text_of
 
@@ -51,22 +51,19 @@ class TokenCounter:
     what is new in it.
 
     The first message may be another one each time. The result is the same as counting anew:
-        messages are compared by what is in
-    them, so that one that was changed in place is a new one. Those that moved are looked up: at
-    least the latest 8,192 are remembered, at most twice as many. Several threads may count at once.
-    `count_text` replaces the tokenizer.
+    messages are compared by what is in them, so that one that was changed in place is a new one.
+    Those that moved are looked up: at least the latest 8,192 are remembered, at most twice as many.
+    Several threads may count at once. `count_text` replaces the tokenizer.
     """
 
     def __init__(self, model: str, count_text: TextCounter | None = None) -> None:
         self.model = model
         family = family_of(model)
-        self._family = (
-            family
-            if count_text is None
-            else replace(family, own=count_text, text_is_known=True, chat_is_known=False)
-        )
-        self._is_estimate = not (self._family.text_is_known and self._family.chat_is_known)
-        self._nothing = _Prompt([], self._family.reply, self._is_estimate, None)
+        if count_text is not None:
+            family = replace(family, own=count_text, text_is_known=True, chat_is_known=False)
+        self._family = family
+        self._is_estimate = not (family.text_is_known and family.chat_is_known)
+        self._nothing = _Prompt([], family.reply, self._is_estimate, None)
         self._prompts: tuple[_Prompt, ...] = ()
         # Two generations: the young one becomes the old one when it is full, and what is used moves
         # to the young one.
@@ -79,7 +76,7 @@ class TokenCounter:
 
     def message(self, message: Mapping[str, Any]) -> Counted:
         """Tokens of one message, and whether that is an estimate."""
-        tokens, is_estimate = self._counted(message)
+        tokens, is_estimate = self._count(message)
         return tokens, is_estimate or self._is_estimate
 
     def prompt(
@@ -89,18 +86,19 @@ class TokenCounter:
         is an estimate.
         """
         asked = list(messages)
-        total, is_estimate = self._counted(asked[0]) if asked else (0, False)
-        system, rest = _system(asked[0]) if asked else None, asked[1:]
-        known = self._known(rest)
-        if len(rest) > len(known.messages):
-            known = self._grown(known, rest[len(known.messages) :])
-        total, is_estimate = total + known.tokens, is_estimate or known.is_estimate
-        if tools:
-            tokens, guessed = self._tools(tools, known.system if system is None else system)
-            total, is_estimate = total + tokens, is_estimate or guessed
-        return total, is_estimate
+        opening, rest = asked[:1], asked[1:]
+        counted = list(map(self._count, opening))
+        system = _find_system(opening)
 
-    def _known(self, rest: list[Mapping[str, Any]]) -> _Prompt:
+        known = self._find_known(rest)
+        if len(rest) > len(known.messages):
+            known = self._extend(known, rest[len(known.messages) :])
+        counted.append((known.tokens, known.is_estimate))
+        if tools:
+            counted.append(self._count_tools(tools, known.system if system is None else system))
+        return add_up(counted)
+
+    def _find_known(self, rest: list[Mapping[str, Any]]) -> _Prompt:
         """The longest of the last prompts that this one begins with."""
         found = self._nothing
         for prompt in self._prompts:
@@ -109,44 +107,41 @@ class TokenCounter:
                 found = prompt
         return found
 
-    def _grown(self, known: _Prompt, new: list[Mapping[str, Any]]) -> _Prompt:
-        tokens, is_estimate, system = known.tokens, known.is_estimate, known.system
-        for message in new:
-            counted, guessed = self._counted(message)
-            tokens += counted
-            is_estimate = is_estimate or guessed
-            system = _system(message) if system is None else system
+    def _extend(self, known: _Prompt, new: list[Mapping[str, Any]]) -> _Prompt:
+        """A known prompt extended by further messages; long prompts are remembered."""
+        counted = add_up(((known.tokens, known.is_estimate), *map(self._count, new)))
+        system = known.system
+        if system is None:
+            system = _find_system(new)
         if len(known.messages) + len(new) < _SHORT:
-            return _Prompt([], tokens, is_estimate, system)
-        grown = _Prompt(
-            known.messages + [_copied(message) for message in new], tokens, is_estimate, system
-        )
-        self._prompts = (
-            grown,
-            *[prompt for prompt in self._prompts if prompt is not known][: _PROMPTS - 1],
-        )
-        return grown
+            return _Prompt([], *counted, system)
 
-    def _counted(self, message: Mapping[str, object]) -> Counted:
+        extended = _Prompt(known.messages + list(map(_copy, new)), *counted, system)
+        others = [prompt for prompt in self._prompts if prompt is not known]
+        self._prompts = (extended, *others[: _PROMPTS - 1])
+        return extended
+
+    def _count(self, message: Mapping[str, object]) -> Counted:
         try:
             return self._young[tuple(message.items())]
         except (KeyError, TypeError):  # not seen lately, or with lists in it
-            return self._remembered(
+            return self._remember(
                 _key(message), lambda: message_tokens(message, self._family, self.model)
             )
 
-    def _tools(self, tools: Sequence[Mapping[str, object]], system: str | None) -> Counted:
-        tokens, is_estimate = self._remembered(
-            ("tools", _frozen(tools)), lambda: definition_tokens(tools, self._family)
+    def _count_tools(self, tools: Sequence[Mapping[str, object]], system: str | None) -> Counted:
+        defined = self._remember(
+            ("tools", _freeze(tools)), lambda: definition_tokens(tools, self._family)
         )
         if system is None:
-            return tokens, is_estimate
-        joined = self._remembered(
-            ("system", _frozen(system)), lambda: (with_system_message(system, self._family), False)
+            return defined
+        joined = self._remember(
+            ("system", _freeze(system)), lambda: (with_system_message(system, self._family), False)
         )
-        return tokens + joined[0], is_estimate
+        return add_up((defined, joined))
 
-    def _remembered(self, key: Hashable, count: Callable[[], Counted]) -> Counted:
+    def _remember(self, key: Hashable, count: Callable[[], Counted]) -> Counted:
+        """The remembered result for this key; it is counted now if there is none."""
         found = self._young.get(key)
         if found is None:
             found = self._old.get(key) or count()
@@ -193,7 +188,7 @@ def counter_of(model: Model) -> TokenCounter:
 
 
 def _weak(count: TextCounter) -> TextCounter:
-    """The same without a hold on the object that it is a method of: counters live as long as it."""
+    """The counter without a reference to the object it is a method of."""
     if getattr(count, "__self__", None) is None:
         return count
     method = WeakMethod(count)
@@ -215,39 +210,45 @@ def _shared(model: str, family: Family) -> TokenCounter:
     return TokenCounter(model, family.own)
 
 
-def _system(message: Mapping[str, object]) -> str | None:
-    return (
-        text_of(message.get("content")) if message.get("role") in ("system", "developer") else None
-    )
+def _find_system(messages: Iterable[Mapping[str, object]]) -> str | None:
+    """What the first system message says; None without one."""
+    for message in messages:
+        if message.get("role") in ("system", "developer"):
+            return text_of(message.get("content"))
+    return None
 
 
-def _copied(value: object) -> Any:
+def _copy(value: object) -> Any:
     """A copy that a change in place does not reach; texts are shared."""
     if isinstance(value, dict):
-        return {
-            key: inner if type(inner) is str else _copied(inner) for key, inner in value.items()
-        }
-    return [_copied(inner) for inner in value] if isinstance(value, list) else value
+        return {key: inner if type(inner) is str else _copy(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return list(map(_copy, value))
+    return value
 
 
 def _key(message: Mapping[str, object]) -> Hashable:
-    """What is in a message; its own items where they can be looked up as they are."""
-    if all(
-        value is None or (isinstance(value, str) and len(value) <= _LONG)
-        for value in message.values()
-    ):
+    """A hashable equal of a message; its own items where they are hashable and short."""
+    if all(map(_is_short, message.values())):
         return tuple(message.items())
-    return _frozen(dict(message))
+    return _freeze(dict(message))
 
 
-def _frozen(value: object) -> Hashable:
+def _is_short(value: object) -> bool:
+    """Whether it is a short text or None."""
+    return value is None or (isinstance(value, str) and len(value) <= _LONG)
+
+
+def _freeze(value: object) -> Hashable:
     """A hashable equal of JSON; `1`, `1.0` and `True`, which Python takes for equal, stay
     different.
     """
     if isinstance(value, str):
         return value if len(value) <= _LONG else (len(value), hash(value))
     if isinstance(value, dict):
-        return (dict, *[(key, _frozen(inner)) for key, inner in value.items()])
+        return (dict, *((key, _freeze(inner)) for key, inner in value.items()))
     if isinstance(value, list | tuple):
-        return (list, *[_frozen(inner) for inner in value])
-    return (type(value), value if value is None or isinstance(value, int | float) else repr(value))
+        return (list, *map(_freeze, value))
+    if value is None or isinstance(value, int | float):
+        return (type(value), value)
+    return (type(value), repr(value))

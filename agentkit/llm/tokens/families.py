@@ -7,18 +7,19 @@ import hashlib
 import json
 import lzma
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from agentkit.errors import ConfigError
 
 if TYPE_CHECKING:
     import tiktoken
 
+T = TypeVar("T")
 TextCounter = Callable[[str], int]
 """Tokens of a text."""
 
@@ -42,9 +43,16 @@ class Family:
     """The opening of the reply."""
     own: TextCounter | None = None
 
+    @property
+    def is_newer(self) -> bool:
+        """Whether it has the tokenizer that came with gpt-4o."""
+        return self.encoding == "o200k_base"
+
     def count(self, text: str) -> int:
         """Tokens of a text."""
-        return self.own(text) if self.own else sum(map(len, encoded(text, self.encoding)))
+        if self.own is not None:
+            return self.own(text)
+        return sum(map(len, encoded(text, self.encoding)))
 
 
 # The first pattern that fits the model's name decides. Sources: OpenAI's cookbook, "How to count
@@ -60,6 +68,7 @@ _FAMILIES = [
     (r"(gpt-|o)[5-9]", Family("o200k_base", False, False, reply=2)),
 ]
 _WINDOW, _NEARBY = 100_000, 1_000
+_BORDER = re.compile(r"(?<=[^\W_]) (?=[^\W_])")
 _UNKNOWN = Family("cl100k_base", False, False)
 
 
@@ -68,11 +77,16 @@ def family_of(model: str) -> Family:
     """The family of a model by its name; a maker before a slash and the mark of a fine-tuned model
     do not count.
     """
-    for pattern, counter in reversed(_own.items()):
-        if fnmatchcase(model.lower(), pattern):
-            return replace(_UNKNOWN, text_is_known=True, own=counter)
+    counter = find_by_name(model.lower(), reversed(_own.items()))
+    if counter is not None:
+        return replace(_UNKNOWN, text_is_known=True, own=counter)
     name = base_name(model)
     return next((family for pattern, family in _FAMILIES if re.match(pattern, name)), _UNKNOWN)
+
+
+def find_by_name(name: str, patterns: Iterable[tuple[str, T]]) -> T | None:
+    """The value of the first pattern that fits a name; None without one."""
+    return next((value for pattern, value in patterns if fnmatchcase(name, pattern)), None)
 
 
 def base_name(model: str) -> str:
@@ -106,15 +120,18 @@ def encoded(text: str, name: str) -> Iterator[list[int]]:
     """
     coder, start = encoding(name), 0
     while len(text) - start > _WINDOW:
-        border = start + _WINDOW
-        blanks = (at for at in range(border, border - _NEARBY, -1) if text[at] == " ")
-        end = next(
-            (at for at in blanks if text[at - 1].isalnum() and text[at + 1 : at + 2].isalnum()),
-            border,
-        )
+        end = _find_border(text, start + _WINDOW)
         yield coder.encode_ordinary(text[start:end])
         start = end
     yield coder.encode_ordinary(text[start:])
+
+
+def _find_border(text: str, most: int) -> int:
+    """The last place up to `most` where a blank stands between two words; else `most`."""
+    end = most
+    for blank in _BORDER.finditer(text, most - _NEARBY + 1, most + 2):
+        end = blank.start()
+    return end
 
 
 @cache
@@ -132,10 +149,8 @@ def encoding(name: str) -> tiktoken.Encoding:
         raise ConfigError(f"{path} cannot be read ({error}); install agentkit again.") from error
     if hashlib.sha256(data).hexdigest() != described["sha256"]:
         raise ConfigError(f"{path} is not the file it should be; install agentkit again.")
-    ranks = {
-        base64.b64decode(token): int(rank)
-        for token, rank in (line.split() for line in data.splitlines())
-    }
+    ranked = map(bytes.split, data.splitlines())
+    ranks = {base64.b64decode(token): int(rank) for token, rank in ranked}
     return tiktoken.Encoding(
         name, pat_str=described["pattern"], mergeable_ranks=ranks, special_tokens={}
     )

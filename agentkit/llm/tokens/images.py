@@ -9,9 +9,9 @@ import binascii
 import math
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from urllib.parse import unquote_to_bytes
 
 from agentkit.llm.tokens.families import base_name
@@ -36,8 +36,7 @@ class Tiles:
         """Tokens of a picture."""
         if detail == "low":
             return self.base
-        scale = min(1.0, 2048 / max(size))
-        scale = min(scale, 768 / min(size))
+        scale = min(1.0, 2048 / max(size), 768 / min(size))
         across, down = (math.ceil(max(1, round(side * scale)) / 512) for side in size)
         return self.base + self.tile * across * down
 
@@ -56,10 +55,9 @@ class Patches:
 
     def tokens(self, size: Size, detail: str) -> int:
         """Tokens of a picture; for `low`, whose size is not published, as many as for `high`."""
-        limits = {"auto": self.auto, "original": self.original or self.auto}.get(
-            detail
-        ) or self.high
-        return math.ceil(self.factor * _patches(size, *limits))
+        own = {"auto": self.auto, "original": self.original or self.auto}
+        limits = own.get(detail) or self.high
+        return math.ceil(self.factor * _count_patches(size, *limits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,18 +103,29 @@ def image_tokens(part: Mapping[str, object], model: str) -> tuple[int, bool]:
     The size is read from a `data:` URL. A picture elsewhere is not fetched: it counts as a
     photograph of 6 megapixels.
     """
-    given = part.get("image_url")
-    url, detail = (
-        (given.get("url"), given.get("detail"))
-        if isinstance(given, Mapping)
-        else (given, part.get("detail"))
-    )
-    rule, is_known = next(
-        (rule, known) for pattern, rule, known in _RULES if re.match(pattern, base_name(model))
-    )
+    url, detail = _find_picture(part)
+    rule, is_known = _find_rule(model)
     size = image_size(url) if isinstance(url, str) else None
-    is_sized = size is not None or (detail == "low" and isinstance(rule, Tiles))
-    return rule.tokens(size or _PHOTO, str(detail or "auto")), not (is_known and is_sized)
+    tokens = rule.tokens(size or _PHOTO, str(detail or "auto"))
+    if size is None:
+        # Low pictures cost the same tiles whatever their size.
+        is_known = is_known and detail == "low" and isinstance(rule, Tiles)
+    return tokens, not is_known
+
+
+def _find_picture(part: Mapping[str, object]) -> tuple[object, object]:
+    """The address of a picture and its detail, in both forms of the API."""
+    given = part.get("image_url")
+    if isinstance(given, Mapping):
+        return given.get("url"), given.get("detail")
+    return given, part.get("detail")
+
+
+@cache
+def _find_rule(model: str) -> tuple[Tiles | Patches | Area, bool]:
+    """How a model counts pictures, and whether that is confirmed."""
+    name = base_name(model)
+    return next((rule, known) for pattern, rule, known in _RULES if re.match(pattern, name))
 
 
 @lru_cache(maxsize=256)
@@ -126,35 +135,41 @@ def image_size(url: str) -> Size | None:
     if not comma or not head.startswith("data:"):
         return None
     if not head.endswith(";base64"):
-        return _size(unquote_to_bytes(body))
+        return _find_size(unquote_to_bytes(body))
     try:
-        return _size(base64.b64decode(body[:_HEAD])) or _size(base64.b64decode(body))
+        return _find_size(base64.b64decode(body[:_HEAD])) or _find_size(base64.b64decode(body))
     except binascii.Error:
         return None
 
 
-def _size(data: bytes) -> Size | None:
-    size = None
+def _find_size(data: bytes) -> Size | None:
+    """The size of a picture of a known form; None for one without any extent."""
+    reader = next((read for opening, read in _READERS if opening.match(data)), None)
+    if reader is None:
+        return None
     try:
-        if data.startswith(b"\x89PNG\r\n\x1a\n"):
-            size = struct.unpack_from(">II", data, 16)
-        elif data.startswith((b"GIF87a", b"GIF89a")):
-            size = struct.unpack_from("<HH", data, 6)
-        elif data.startswith(b"\xff\xd8"):
-            size = _jpeg(data)
-        elif data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-            size = _webp(data)
+        size = reader(data)
     except (struct.error, IndexError):
         return None
-    return (size[0], size[1]) if size and all(size) else None
+    return size if size and all(size) else None
 
 
-def _jpeg(data: bytes) -> Size | None:
+def _read_png(data: bytes) -> Size:
+    width, height = struct.unpack_from(">II", data, 16)
+    return width, height
+
+
+def _read_gif(data: bytes) -> Size:
+    width, height = struct.unpack_from("<HH", data, 6)
+    return width, height
+
+
+def _read_jpeg(data: bytes) -> Size | None:
     """The size in the frame header, behind any number of other segments."""
     at = 2
     while True:
         marker, length = struct.unpack_from(">HH", data, at)
-        if 0xFFC0 <= marker <= 0xFFCF and marker not in (0xFFC4, 0xFFC8, 0xFFCC):
+        if 0xFFC0 <= marker <= 0xFFCF and marker not in _NO_FRAMES:
             height, width = struct.unpack_from(">HH", data, at + 5)
             return width, height
         if marker < 0xFF00 or length < 2:
@@ -162,26 +177,46 @@ def _jpeg(data: bytes) -> Size | None:
         at += 1 if marker == 0xFFFF else 2 + length
 
 
-def _webp(data: bytes) -> Size | None:
-    kind = data[12:16]
-    if kind == b"VP8 ":
-        width, height = struct.unpack_from("<HH", data, 26)
-        return width & 0x3FFF, height & 0x3FFF
-    if kind == b"VP8L":
-        (bits,) = struct.unpack_from("<I", data, 21)
-        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-    if kind == b"VP8X" and len(data) >= 30:
-        return int.from_bytes(data[24:27], "little") + 1, int.from_bytes(data[27:30], "little") + 1
-    return None
+def _read_lossy_webp(data: bytes) -> Size:
+    width, height = struct.unpack_from("<HH", data, 26)
+    return width & 0x3FFF, height & 0x3FFF
 
 
-def _patches(size: Size, most: float, longest: float) -> int:
+def _read_lossless_webp(data: bytes) -> Size:
+    (bits,) = struct.unpack_from("<I", data, 21)
+    return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+
+
+def _read_extended_webp(data: bytes) -> Size:
+    width, width_above, height, height_above = struct.unpack_from("<HBHB", data, 24)
+    return (width_above << 16) + width + 1, (height_above << 16) + height + 1
+
+
+_NO_FRAMES = (0xFFC4, 0xFFC8, 0xFFCC)
+"""Segments of a JPEG that are numbered like frames."""
+_READERS: list[tuple[re.Pattern[bytes], Callable[[bytes], Size | None]]] = [
+    (re.compile(rb"\x89PNG\r\n\x1a\n"), _read_png),
+    (re.compile(rb"GIF8[79]a"), _read_gif),
+    (re.compile(rb"\xff\xd8"), _read_jpeg),
+    (re.compile(rb"(?s)RIFF.{4}WEBPVP8 "), _read_lossy_webp),
+    (re.compile(rb"(?s)RIFF.{4}WEBPVP8L"), _read_lossless_webp),
+    (re.compile(rb"(?s)RIFF.{4}WEBPVP8X"), _read_extended_webp),
+]
+"""By what the file of a picture begins with."""
+
+
+def _count_patches(size: Size, most: float, longest: float) -> int:
     """Patches that cover the picture once it is reduced, by the published steps."""
     scale = min(1.0, longest / max(size))
     width, height = (side * scale for side in size)
-    if math.ceil(width / 32) * math.ceil(height / 32) > most:
+    if _cover(width, height) > most:
         scale = math.sqrt(32 * 32 * most / (width * height))
         across, down = width * scale / 32, height * scale / 32
         scale *= min(max(1, math.floor(across)) / across, max(1, math.floor(down)) / down)
         width, height = (max(1, math.floor(side * scale + 1e-6)) for side in (width, height))
-    return min(int(min(most, 1e9)), math.ceil(width / 32) * math.ceil(height / 32))
+    return min(int(min(most, 1e9)), _cover(width, height))
+
+
+def _cover(width: float, height: float) -> int:
+    """Patches of 32 x 32 pixels that cover a picture."""
+    return math.ceil(width / 32) * math.ceil(height / 32)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from agentkit.llm.tokens.families import Family
 from agentkit.llm.tokens.images import image_tokens
@@ -21,6 +22,8 @@ Counted = tuple[int, bool]
 # Measured on top of a message: the address of one call, the frame of several and each of them, the
 # sender of a tool's result.
 _CALL, _CALLS, _EACH_CALL, _RESULT = 3, 6, 10, 2
+_FRAMES = {0: 0, 1: _CALL}
+_IMAGES = ("image_url", "input_image")
 _TEXTS = ("text", "input_text", "output_text", "refusal")
 
 
@@ -31,83 +34,93 @@ def message_tokens(message: AnyMessage, family: Family, model: str) -> Counted:
     A call of a tool counts the tool's name twice: the second time stands before the result, which
     does not know it.
     """
-    if responses := tool_responses_of(
-        message
-    ):  # AutoGen's one message for the results of several calls
-        counted = [
-            message_tokens({"role": "tool", "content": one.get("content")}, family, model)
-            for one in responses
-        ]
-        return sum(tokens for tokens, _ in counted), any(guessed for _, guessed in counted)
-    tokens, is_estimate = _content(message.get("content"), family, model)
-    calls, call_is_estimate = _calls(message, family)
-    return tokens + calls + _frame(message, family), is_estimate or call_is_estimate
+    if responses := tool_responses_of(message):
+        # AutoGen's one message for the results of several calls
+        results = ({"role": "tool", "content": one.get("content")} for one in responses)
+        return add_up(message_tokens(one, family, model) for one in results)
+    return add_up(
+        (
+            _count_content(message.get("content"), family, model),
+            _count_calls(message, family),
+            (_count_frame(message, family), False),
+        )
+    )
 
 
-def _frame(message: AnyMessage, family: Family) -> int:
+def add_up(counted: Iterable[Counted]) -> Counted:
+    """All tokens together; an estimate where one of them is."""
+    total, is_estimate = 0, False
+    for tokens, guessed in counted:
+        total += tokens
+        is_estimate = is_estimate or guessed
+    return total, is_estimate
+
+
+def _count_frame(message: AnyMessage, family: Family) -> int:
+    """Tokens of who says it."""
     role, name = message.get("role"), str(message.get("name") or "")
     if role == "tool":
         return family.per_message + family.role + _RESULT
     if role == "function":  # the name stands in the place of the role
         return family.per_message + family.count(name)
-    named = family.count(name) + family.per_name if name else 0
-    return family.per_message + family.role + named
+    if name:
+        return family.per_message + family.role + family.per_name + family.count(name)
+    return family.per_message + family.role
 
 
-def _content(content: object, family: Family, model: str) -> Counted:
-    if content is None or isinstance(content, str):
-        return family.count(content or ""), False
-    if not isinstance(content, list | tuple):
-        return family.count(str(content)), True
-    counted = [_part(part, family, model) for part in content]
-    return sum(tokens for tokens, _ in counted), any(guessed for _, guessed in counted)
+def _count_content(content: object, family: Family, model: str) -> Counted:
+    if isinstance(content, str):
+        return family.count(content), False
+    if content is None:
+        return family.count(""), False
+    if isinstance(content, list | tuple):
+        return add_up(_count_part(part, family, model) for part in content)
+    return family.count(str(content)), True
 
 
-def _part(part: object, family: Family, model: str) -> Counted:
+def _count_part(part: object, family: Family, model: str) -> Counted:
     if not isinstance(part, Mapping):
         return family.count(str(part)), True
     kind = part.get("type")
     if kind in _TEXTS:
-        return family.count(str(part.get("refusal" if kind == "refusal" else "text") or "")), False
-    if kind in ("image_url", "input_image"):
+        key = "refusal" if kind == "refusal" else "text"
+        return family.count(str(part.get(key) or "")), False
+    if kind in _IMAGES:
         return image_tokens(part, model)
-    return family.count(
-        f"<{kind}>"
-    ), True  # sounds and files: their tokens are not published by size
+    # Sounds and files: their tokens are not published by size.
+    return family.count(f"<{kind}>"), True
 
 
-def _calls(message: AnyMessage, family: Family) -> Counted:
-    made = [call.get("function") or {} for call in tool_calls_of(message)]
-    each = sum(
-        2 * family.count(_text(call.get("name"))) + family.count(_arguments(call, family))
-        for call in made
-    )
-    tokens = {0: 0, 1: _CALL}.get(len(made), _CALLS + _EACH_CALL * len(made)) + each
+def _count_calls(message: AnyMessage, family: Family) -> Counted:
+    """Tokens of the calls of a message; how several are framed is an estimate."""
+    calls = tool_calls_of(message)
+    tokens = _FRAMES.get(len(calls), _CALLS + _EACH_CALL * len(calls))
+    for call in calls:
+        function = call.get("function") or {}
+        tokens += 2 * _count_name(function, family) + _count_arguments(function, family)
     if old := function_call_of(message):
-        tokens += (
-            _CALL + family.count(_text(old.get("name"))) + family.count(_arguments(old, family))
-        )
-    return tokens, len(made) > 1
+        tokens += _CALL + _count_name(old, family) + _count_arguments(old, family)
+    return tokens, len(calls) > 1
 
 
-def _arguments(call: FunctionCall, family: Family) -> str:
+def _count_name(call: FunctionCall, family: Family) -> int:
+    return family.count(_write(call.get("name")))
+
+
+def _count_arguments(call: FunctionCall, family: Family) -> int:
     """The arguments as the model gets them: the newer models as JSON without blanks, the older ones
     as they are.
     """
-    text = _text(call.get("arguments"))
-    if family.encoding != "o200k_base":
-        return text
-    try:
-        return json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":"))
-    except (ValueError, RecursionError):
-        return text
+    text = _write(call.get("arguments"))
+    if family.is_newer:
+        with suppress(ValueError, RecursionError):
+            text = json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":"))
+    return family.count(text)
 
 
-def _text(value: object) -> str:
-    return (
-        value
-        if isinstance(value, str)
-        else ""
-        if value is None
-        else json.dumps(value, ensure_ascii=False, default=str)
-    )
+def _write(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from agentkit.llm.tokens.families import Family, family_of
@@ -15,25 +16,12 @@ DEFAULT_MODEL = "gpt-3.5-turbo-0613"
 
 _AROUND = 9  # measured: the frame of the namespace when no system message is there to hold it
 _WITH_SYSTEM = -4  # measured: the namespace joins the first system message, which gets a line break
-_PLAIN = frozenset(
-    {
-        "type",
-        "description",
-        "enum",
-        "items",
-        "properties",
-        "required",
-        "additionalProperties",
-        "title",
-    }
-)
-_NAMES = {
-    "integer": "number",
-    "number": "number",
-    "string": "string",
-    "boolean": "boolean",
-    "null": "null",
-}
+_STRUCTURE = {"type", "enum", "items", "properties", "required", "additionalProperties"}
+_PLAIN = _STRUCTURE | {"title", "description"}
+"""What recorded calls have in their schemas."""
+_NAMES = {"integer": "number", **{name: name for name in ("number", "string", "boolean", "null")}}
+_BETWEEN = " | "
+_FRAME_START, _FRAME_END = "namespace functions {\n", "} // namespace functions"
 
 
 def num_tokens_from_functions(
@@ -51,23 +39,16 @@ def definition_tokens(
     """Tokens of definitions in a prompt without a system message, and whether that is an estimate;
     0 for none.
     """
-    found = [_function(one) for one in definitions]
+    found = list(map(_find_function, definitions))
     if not found:
         return 0, False
-    text = "\n".join(
-        [
-            "namespace functions {",
-            "",
-            *(line for one in found for line in _lines(one)),
-            "} // namespace functions",
-        ]
-    )
-    # Measured with o200k_base: a first parameter without a description takes a token less than this
-    # text.
-    less = sum(_is_bare(one) for one in found) if family.encoding == "o200k_base" else 0
-    return family.count(text) + _AROUND - less, not (
-        family.chat_is_known and all(map(_is_plain, found))
-    )
+    lines = chain.from_iterable(map(_write_function, found))
+    tokens = family.count("\n".join((_FRAME_START, *lines, _FRAME_END))) + _AROUND
+    if family.is_newer:
+        # Measured: a first parameter without a description takes a token less than this text.
+        tokens -= sum(map(_is_bare, found))
+    is_known = family.chat_is_known and all(map(_is_plain, found))
+    return tokens, not is_known
 
 
 def with_system_message(content: str, family: Family) -> int:
@@ -77,76 +58,97 @@ def with_system_message(content: str, family: Family) -> int:
     return _WITH_SYSTEM + family.count(content + "\n") - family.count(content)
 
 
-def _function(definition: Mapping[str, object]) -> Mapping[str, Any]:
+def _find_function(definition: Mapping[str, object]) -> Mapping[str, Any]:
+    """The function that is defined, without the frame of a tool."""
     inner = definition.get("function")
     return inner if isinstance(inner, Mapping) else definition
 
 
-def _lines(function: Mapping[str, Any]) -> Iterator[str]:
+def _get_dict(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """What stands under this key; empty where nothing does."""
+    return schema.get(key) or {}
+
+
+def _find_properties(function: Mapping[str, Any]) -> Mapping[str, Any]:
+    return _get_dict(_get_dict(function, "parameters"), "properties")
+
+
+def _write_function(function: Mapping[str, Any]) -> Iterator[str]:
     if function.get("description"):
         yield f"// {inspect.cleandoc(str(function['description']))}"
-    parameters = function.get("parameters") or {}
-    if parameters.get("properties"):
-        yield from (
-            f"type {function.get('name', '')} = (_: {{",
-            *_properties(parameters, 0),
-            "}) => any;",
-            "",
-        )
+    name = function.get("name", "")
+    if _find_properties(function):
+        yield f"type {name} = (_: {{"
+        yield from _write_properties(function["parameters"], 0)
+        yield "}) => any;"
     else:
-        yield from (f"type {function.get('name', '')} = () => any;", "")
+        yield f"type {name} = () => any;"
+    yield ""
 
 
-def _properties(schema: Mapping[str, Any], indent: int) -> Iterator[str]:
+def _write_properties(schema: Mapping[str, Any], indent: int) -> Iterator[str]:
     required = schema.get("required") or ()
+    margin = " " * indent
     for name, inner in schema["properties"].items():
-        if isinstance(inner, Mapping) and inner.get("description"):
-            yield f"{' ' * indent}// {inner['description']}"
-        yield f"{' ' * indent}{name}{'' if name in required else '?'}: {_type(inner, indent)},"
+        if _is_described(inner):
+            yield f"{margin}// {inner['description']}"
+        optional = "" if name in required else "?"
+        yield f"{margin}{name}{optional}: {_write_type(inner, indent)},"
 
 
-def _type(schema: object, indent: int) -> str:
+def _write_type(schema: object, indent: int) -> str:
     if not isinstance(schema, Mapping):
         return "any"
-    if schema.get("enum"):
-        return " | ".join(
-            json.dumps(value, ensure_ascii=False, default=str) for value in schema["enum"]
-        )
-    options = schema.get("anyOf") or schema.get("oneOf")
-    if options:
-        return " | ".join(_type(option, indent) for option in options)
+    if values := schema.get("enum"):
+        return _BETWEEN.join(map(_write_value, values))
+    if options := schema.get("anyOf") or schema.get("oneOf"):
+        return _BETWEEN.join(_write_type(option, indent) for option in options)
+
     kind = schema.get("type")
     if isinstance(kind, list):
-        return " | ".join(_NAMES.get(one, "any") for one in kind)
+        return _BETWEEN.join(map(_write_kind, kind))
     if kind == "array":
-        return f"{_type(schema.get('items'), indent)}[]"
-    if kind == "object" and schema.get("properties"):
-        return "\n".join(["{", *_properties(schema, indent + 2), " " * indent + "}"])
-    return "object" if kind == "object" else _NAMES.get(str(kind), "any")
+        return f"{_write_type(schema.get('items'), indent)}[]"
+    if kind == "object":
+        return _write_object(schema, indent)
+    return _write_kind(kind)
+
+
+def _write_kind(kind: object) -> str:
+    return _NAMES.get(str(kind), "any")
+
+
+def _write_value(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _write_object(schema: Mapping[str, Any], indent: int) -> str:
+    if not schema.get("properties"):
+        return "object"
+    return "\n".join(("{", *_write_properties(schema, indent + 2), " " * indent + "}"))
+
+
+def _is_described(schema: object) -> bool:
+    return isinstance(schema, Mapping) and bool(schema.get("description"))
 
 
 def _is_bare(function: Mapping[str, Any]) -> bool:
-    properties = (function.get("parameters") or {}).get("properties") or {}
-    first = next(iter(properties.values()), None)
-    return first is not None and not (isinstance(first, Mapping) and first.get("description"))
+    """Whether the first parameter has no description."""
+    first = next(iter(_find_properties(function).values()), None)
+    return first is not None and not _is_described(first)
 
 
 def _is_plain(function: Mapping[str, object]) -> bool:
     """Whether recorded calls cover all that is in the definition."""
-    return "\n" not in str(function.get("description") or "") and _is_plain_schema(
-        function.get("parameters") or {}
-    )
+    if "\n" in str(function.get("description") or ""):
+        return False
+    return _is_plain_schema(_get_dict(function, "parameters"))
 
 
 def _is_plain_schema(schema: object) -> bool:
-    if (
-        not isinstance(schema, Mapping)
-        or not set(schema) <= _PLAIN
-        or not isinstance(schema.get("type", ""), str)
-    ):
+    if not isinstance(schema, Mapping) or not _PLAIN.issuperset(schema):
         return False
-    inner = [
-        *(schema.get("properties") or {}).values(),
-        *([schema["items"]] if "items" in schema else []),
-    ]
-    return all(map(_is_plain_schema, inner))
+    inner = list(_get_dict(schema, "properties").values())
+    if "items" in schema:
+        inner.append(schema["items"])
+    return isinstance(schema.get("type", ""), str) and all(map(_is_plain_schema, inner))

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
 from agentkit.errors import UnknownModel, WrongArgument
 from agentkit.llm.model import Model
 from agentkit.llm.tokens.counting import count_messages, count_text
-from agentkit.llm.tokens.families import TextCounter, base_name, encoded, encoding, family_of
+from agentkit.llm.tokens.families import (
+    TextCounter,
+    base_name,
+    encoded,
+    encoding,
+    family_of,
+    find_by_name,
+)
 from agentkit.llm.tokens.tools import DEFAULT_MODEL, num_tokens_from_functions
 
 __all__ = [
@@ -60,7 +66,7 @@ def count_token(input: str | list[Any] | Mapping[str, object], model: str = DEFA
     if isinstance(input, str):
         return count_text(input, model)[0]
     if isinstance(input, Mapping):
-        return count_messages([input], model)[0]
+        input = [input]
     if isinstance(input, list):
         return count_messages(input, model)[0]
     raise WrongArgument(
@@ -112,14 +118,7 @@ def register_context_window(model: str, tokens: int) -> None:
 
 def registered_window(model: str) -> int | None:
     """The window that `register_context_window` set for a model of this name; None without one."""
-    return next(
-        (
-            window
-            for pattern, window in reversed(_own.items())
-            if fnmatchcase(model.lower(), pattern)
-        ),
-        None,
-    )
+    return find_by_name(model.lower(), reversed(_own.items()))
 
 
 def how_to_set_window(model: str) -> str:
@@ -156,38 +155,35 @@ def truncated(text: str, tokens: int, model: str = DEFAULT_MODEL) -> str:
         return text
     for size in range(max(0, tokens), 0, -1):
         start = coder.decode_bytes(codes[:size]).decode(errors="ignore")
-        if (
-            family.count(start) <= tokens
-        ):  # a cut text may be split into more tokens than the whole one
+        # A cut text may be split into more tokens than the whole one.
+        if family.count(start) <= tokens:
             return start
     return ""
 
 
 def fitting(text: str, tokens: int, count: TextCounter) -> str:
     """The same by halving, for a counter that cannot show its tokens."""
-    low, high = 0, len(text)
     if count(text) <= tokens:
         return text
+    low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if count(text[:middle]) <= tokens else (low, middle - 1)
+        if count(text[:middle]) <= tokens:
+            low = middle
+        else:
+            high = middle - 1
     return text[:low]
 
 
 @cache
 def _listed_window(model: str) -> int | None:
-    corrected = next(
-        (window for pattern, window in _WINDOWS.items() if fnmatchcase(model, pattern)), None
-    )
+    corrected = find_by_name(model, _WINDOWS.items())
     if corrected is not None:
         return corrected
     from genai_prices import data_snapshot
 
     try:
-        return (
-            data_snapshot.get_snapshot()
-            .find_provider_model(model, None, None, None)[1]
-            .context_window
-        )
+        _, listed = data_snapshot.get_snapshot().find_provider_model(model, None, None, None)
     except LookupError:
         return None
+    return listed.context_window
