@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING
 
 from agentkit.documents import places
@@ -171,7 +171,9 @@ def diversify(
     import numpy as np
 
     relevance = np.asarray(scores, dtype=np.float64)
-    relevance = relevance / relevance.max() if len(relevance) and relevance.max() > 0 else relevance
+    highest = relevance.max(initial=0.0)
+    if highest > 0:
+        relevance = relevance / highest
     nearest = np.zeros(len(relevance))
     left = np.ones(len(relevance), dtype=bool)
     order: list[int] = []
@@ -220,16 +222,18 @@ def trim(passages: Sequence[Passage]) -> None:
     """Cut from passages what chunks repeat of the ones before them, where that is in another
     passage.
     """
-    before: Passage | None = None
-    for one in sorted(
-        passages, key=lambda passage: (passage.document_id, passage.start, passage.end)
-    ):
-        if before and before.document_id == one.document_id and one.start < before.end < one.end:
-            text = one.text[before.end - one.start :]
-            kept = text.lstrip()
-            if kept:
-                one.start, one.text = before.end + len(text) - len(kept), kept
-        before = one
+    in_order = sorted(passages, key=lambda one: (one.document_id, one.start, one.end))
+    for before, one in pairwise(in_order):
+        if before.document_id == one.document_id and one.start < before.end < one.end:
+            _cut_beginning(one, before.end)
+
+
+def _cut_beginning(passage: Passage, end: int) -> None:
+    """Cut what stands before this place of the document, unless only white space would be left."""
+    text = passage.text[end - passage.start :]
+    kept = text.lstrip()
+    if kept:
+        passage.start, passage.text = end + len(text) - len(kept), kept
 
 
 def _fit(one: Passage, other: Passage) -> bool:
