@@ -23,7 +23,7 @@ from agentkit.events import (
     TokenDelta,
 )
 from agentkit.ledger import requests
-from agentkit.ledger.requests import Lists, Told
+from agentkit.ledger.requests import LastLists, Lists
 
 _ENDS = {RunFinished: "finished", RunFailed: "failed", RunStopped: "stopped"}
 
@@ -71,7 +71,9 @@ def insert(
         written.lists.settle(told)
 
 
-def call_data(database: Database, run: RunKey, seq: int, event: ModelCalled, lists: Told) -> Row:
+def call_data(
+    database: Database, run: RunKey, seq: int, event: ModelCalled, lists: LastLists
+) -> Row:
     """What the row of a call holds: what was sent is kept by itself, and only told of here."""
     data = to_json(replace(event, messages=[], request={}))
     del data["messages"], data["request"]
@@ -96,7 +98,7 @@ def _known(database: Database, run: RunKey) -> set[int]:
 
 
 def _insert_events(
-    database: Database, run: RunKey, recorded: Sequence[Recorded], lists: Told
+    database: Database, run: RunKey, recorded: Sequence[Recorded], lists: LastLists
 ) -> None:
     """One statement for all, however many come at once."""
     values: list[object] = []

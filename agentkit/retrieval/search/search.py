@@ -279,10 +279,11 @@ class Search:
     def _read_rows(self, candidates: Sequence[Candidate]) -> list[tuple[Candidate, IndexRow]]:
         """The candidates that are still there, with what hits show of them."""
         with self._timings.of("passages"):
-            for part, found in group(candidates, lambda one: one.part).items():
-                unknown = [one.id for one in found if one.id not in self._rows]
-                known = part.index.passages(unknown)
-                self._rows |= {number: known.get(number) for number in unknown}
+            unknown = [one for one in candidates if one.id not in self._rows]
+            for part, found in group(unknown, lambda one: one.part).items():
+                ids = [one.id for one in found]
+                self._rows.update(dict.fromkeys(ids))  # None for those that are gone
+                self._rows.update(part.index.passages(ids))
 
             rows = [(one, self._rows[one.id]) for one in candidates]
             return [(one, row) for one, row in rows if row is not None]
