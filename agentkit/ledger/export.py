@@ -50,7 +50,9 @@ def table_csv(frame: pandas.DataFrame) -> str:
 
 
 def _harmless(cell: object) -> object:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+    if isinstance(cell, str) and cell.startswith(_FORMULA):
+        return f"'{cell}"
+    return cell
 
 
 def _harmless_sql(column: str) -> str:

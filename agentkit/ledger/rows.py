@@ -60,15 +60,15 @@ def insert(
 
     With `again`, those that are there already are passed over.
     """
-    told = written.lists.with_new()
+    lists = written.lists.with_new()
     with database.transaction():
-        known = _known(database, run) if again else set()
+        known = _stored_places(database, run) if again else set()
         new = [one for one in recorded if one.seq not in known]
-        _insert_events(database, run, new, told)
+        _insert_events(database, run, new, lists)
         for one in new:
             _insert_what_follows(database, run, one, written.begun)
     if not database.in_transaction:  # else what is around it may still fail
-        written.lists.settle(told)
+        written.lists.settle(lists)
 
 
 def call_data(
@@ -92,7 +92,7 @@ def insert_call(database: Database, owner: str, recorded: Recorded) -> None:
         _add_call(database, RunKey("", owner), recorded.event, _time(recorded))
 
 
-def _known(database: Database, run: RunKey) -> set[int]:
+def _stored_places(database: Database, run: RunKey) -> set[int]:
     found = database.rows("select seq from events where run_id = ?", [run.id])
     return {row["seq"] for row in found}
 
@@ -137,10 +137,7 @@ def _insert_what_follows(
         case ModelReplied() as replied:
             _add_call(database, run, replied, at)
             if replied.call_id in begun:  # the reply has all of its text
-                database.execute(
-                    "delete from streamed where run_id = ? and call_id = ?",
-                    [run.id, replied.call_id],
-                )
+                _remove_text(database, run, replied.call_id)
                 begun.discard(replied.call_id)
         case RunFinished() | RunFailed() | RunStopped() as end:
             _close_run(database, run, end, at)
@@ -188,6 +185,10 @@ def _add_text(database: Database, run: RunKey, seq: int, event: TokenDelta, at: 
             "text": event.text,
         },
     )
+
+
+def _remove_text(database: Database, run: RunKey, call_id: str) -> None:
+    database.execute("delete from streamed where run_id = ? and call_id = ?", [run.id, call_id])
 
 
 def _add_message(database: Database, run: RunKey, event: MessageSent, at: datetime) -> None:

@@ -43,9 +43,9 @@ def add_requests(database: Database) -> None:
     )
     lists = Lists()
     for row in calling:
-        told = lists.with_new()
-        _take_out(database, RunKey(row["run_id"], "", row["chat_id"]), told)
-        lists.settle(told)
+        view = lists.with_new()
+        _take_out(database, RunKey(row["run_id"], "", row["chat_id"]), view)
+        lists.settle(view)
 
 
 def _take_out(database: Database, run: RunKey, lists: LastLists) -> None:
