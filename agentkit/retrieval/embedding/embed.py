@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -232,6 +233,20 @@ def checked(vectors: np.ndarray, count: int, dimension: int, who: str) -> np.nda
             " model."
         )
     return vectors
+
+
+def embed_checked(
+    embedder: Embedder, texts: Sequence[str], dimension: int, tokens: int
+) -> np.ndarray:
+    """The vectors of the texts, which have so many tokens; raises ModelError, and a call that
+    failed is emitted then.
+    """
+    started = time.perf_counter()
+    try:
+        return checked(embedder.embed(texts), len(texts), dimension, embedder.name)
+    except ModelError as error:
+        emit_embedding(embedder, tokens, time.perf_counter() - started, error)
+        raise
 
 
 def _model_folder() -> Path:

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from agentkit.errors import ModelError
-from agentkit.retrieval.embedding.embed import Embedder, checked, emit_embedding
+from agentkit.retrieval.embedding.embed import Embedder, embed_checked, emit_embedding
 from agentkit.retrieval.index.indexes import CollectionIndex
 from agentkit.retrieval.search.fusion import fuse
 from agentkit.retrieval.types import IndexVersion, Mode
@@ -95,16 +94,11 @@ class Candidates:
         return sorted(self._found.values(), key=lambda one: (-one.score, one.id))
 
     def _embed(self, query: str, embedder: Embedder) -> np.ndarray:
-        started = time.perf_counter()
+        dimension = self._parts[0].version.dimension
         tokens = len(embedder.offsets(query)) + 2
-        try:
-            with self._timings.of("embed"):
-                vector: np.ndarray = checked(
-                    embedder.embed([query]), 1, self._parts[0].version.dimension, embedder.name
-                )[0]
-        except ModelError as error:
-            emit_embedding(embedder, tokens, time.perf_counter() - started, error)
-            raise
+        started = time.perf_counter()
+        with self._timings.of("embed"):
+            vector: np.ndarray = embed_checked(embedder, [query], dimension, tokens)[0]
         emit_embedding(embedder, tokens, time.perf_counter() - started)
         return vector
 
