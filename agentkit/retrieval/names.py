@@ -60,7 +60,10 @@ def _shown(character: str) -> str:
     if character in "\t\n\r":
         return " "
     steers = unicodedata.category(character) in _UNSHOWN or character in _MARKS
-    return "" if steers or unicodedata.bidirectional(character) in _TURNING else character
+    turns = unicodedata.bidirectional(character) in _TURNING
+    if steers or turns:
+        return ""
+    return character
 
 
 def storable(text: str) -> str:
@@ -71,12 +74,22 @@ def storable(text: str) -> str:
 def file_name(name: str, ending: str = "", *, default: str = "file") -> str:
     """A name for a file that every system can store, with this ending or else its own."""
     plain = _NOT_IN_FILES.sub("_", shown_name(name))
-    own = PurePosixPath(plain).suffix if not ending else ""
-    if len(own.encode()) > _LONGEST_FILE_NAME // 4:
-        own = ""
+    own = ""
+    if not ending:
+        own = _short_ending(plain)
     stem = plain.removesuffix(own).strip(" .").encode()[:_LONGEST_FILE_NAME]
     made = (stem.decode("utf-8", "ignore").strip(" .") or default) + own + ending
-    return f"_{made}" if _DEVICES.match(made) else made
+    if _DEVICES.match(made):
+        return f"_{made}"
+    return made
+
+
+def _short_ending(name: str) -> str:
+    """The ending of a name with its dot; empty when it is too long for one."""
+    ending = PurePosixPath(name).suffix
+    if len(ending.encode()) > _LONGEST_FILE_NAME // 4:
+        return ""
+    return ending
 
 
 def _checked(text: str, what: str, longest: int) -> str:
