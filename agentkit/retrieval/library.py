@@ -21,14 +21,14 @@ from agentkit.retrieval.embedding.embed import Embedder
 from agentkit.retrieval.embedding.embedders import Embedders
 from agentkit.retrieval.embedding.rerank import Rerankers
 from agentkit.retrieval.index.indexes import Indexes
-from agentkit.retrieval.ingest.gate import Gate
+from agentkit.retrieval.ingest.collection_lock import CollectionLock
 from agentkit.retrieval.ingest.ingest import GroupWriter, Ingest, chunk_tokens
 from agentkit.retrieval.ingest.rebuild import Readings
 from agentkit.retrieval.ingest.versions import Versions
 from agentkit.retrieval.names import checked_name, utf8
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.search.search import Search
-from agentkit.retrieval.store.finding import Match, find, find_passages
+from agentkit.retrieval.store.exact_search import Match, find, find_passages
 from agentkit.retrieval.store.originals import Originals
 from agentkit.retrieval.store.questions import Questions
 from agentkit.retrieval.store.sections import within_pages
@@ -67,11 +67,11 @@ class Library:
         self.originals = Originals(settings.data, settings.max_file_mb * 2**20)
         self.indexes = Indexes(self.store.chunk_table, settings.data / "indexes")
         self._turn = threading.Lock()
-        self._gate = Gate()
+        self._lock = CollectionLock()
         self._stages: dict[str, str] = {}
         limits = Limits.from_settings(settings)
         self.versions = Versions(
-            self.store, self.indexes, self.embedders, self.originals, limits, self._turn, self._gate
+            self.store, self.indexes, self.embedders, self.originals, limits, self._turn, self._lock
         )
         """How collections are cut and embedded, and what it might be instead."""
         self.questions = Questions(database)
@@ -201,11 +201,10 @@ class Library:
     ) -> list[StoredDocument]:
         """Documents with a text in the scope, by collection, oldest first; raises NotFound."""
         versions = [self._searched(owner, name)[0] for name in collections]
-        return [
-            document
-            for version in versions
-            for document in self.store.documents_within(version, scope)
-        ]
+        found: list[StoredDocument] = []
+        for version in versions:
+            found += self.store.documents_within(version, scope)
+        return found
 
     def reading(self, owner: str, document_id: str, scope: Scope | None = None) -> DocumentText:
         """The document's text with its sections; characters outside the scope's pages are blanks,
@@ -281,7 +280,7 @@ class Library:
 
         Raises ConfigError when the embedding model is not there or has changed.
         """
-        with self._gate.shared(collection.id):
+        with self._lock.shared(collection.id):
             version = self.store.version(collection.id)
             yield GroupWriter(
                 self.store, self.indexes, self.versions.embedders.of(version), version, self._turn
@@ -291,28 +290,27 @@ class Library:
         """Take documents in once more, from where they came or from the kept original; ids that are
         not there are passed over.
         """
-        documents = [
-            found for document_id in ids if (found := self.store.document(owner, document_id))
-        ]
-        names = {
-            collection.id: collection.name
-            for hidden in (False, True)
-            for collection in self.collections(owner, hidden)
-        }
+        found = [self.store.document(owner, document_id) for document_id in ids]
+        by_collection: dict[str, list[StoredDocument]] = {}
+        for document in filter(None, found):
+            by_collection.setdefault(document.collection_id, []).append(document)
+        collections = self.collections(owner) + self.collections(owner, hidden=True)
+        names = {collection.id: collection.name for collection in collections}
+
         done: list[DocumentDone] = []
-        for collection_id in dict.fromkeys(document.collection_id for document in documents):
-            sources = [
-                self._source(document)
-                for document in documents
-                if document.collection_id == collection_id
-            ]
+        for collection_id, documents in by_collection.items():
+            sources = [self._source(document) for document in documents]
             try:
                 done += self.ingest(owner, names[collection_id], sources)
             finally:
-                for source in sources:
-                    if source.path.parent == self.settings.data / "fetched":
-                        source.path.unlink(missing_ok=True)
+                self._remove_fetched(sources)
         return done
+
+    def _remove_fetched(self, sources: Sequence[Source]) -> None:
+        """Delete the files that were loaded from the web for these sources."""
+        for source in sources:
+            if source.path.parent == self.settings.data / "fetched":
+                source.path.unlink(missing_ok=True)
 
     def interrupt_orphans(self) -> int:
         """Mark documents that a dead process left unfinished; call once after opening. Gives how
@@ -359,12 +357,12 @@ class Library:
         if version_id:
             versions = [self._one_of(versions, self.versions.one(owner, version_id), names)]
         chosen = options or searched[0][1]
-        given = {
-            name: value for name, value in (("top_k", top_k), ("mode", mode)) if value is not None
-        }
+        if top_k is not None:
+            chosen = replace(chosen, top_k=top_k)
+        if mode is not None:
+            chosen = replace(chosen, mode=mode)
         parts = (self.store.chunk_table, self.indexes, self.versions.embedders, self.rerankers)
         search = Search(*parts, versions, scope or Scope(), falls_back)
-        chosen = replace(chosen, **given)  # type: ignore[arg-type]
         return search.run(utf8(query), chosen, ", ".join(names))
 
     def find(
@@ -464,11 +462,9 @@ class Library:
 
     def _no_collection(self, owner: str, name: str) -> NotFound:
         names = [collection.name for collection in self.collections(owner)]
-        there = (
-            f"there are: {', '.join(names)}."
-            if names
-            else "there are none yet. Take documents in first."
-        )
+        there = "there are none yet. Take documents in first."
+        if names:
+            there = f"there are: {', '.join(names)}."
         return NotFound(f"There is no collection {name!r}; {there}")
 
     def _free_name(self, owner: str, name: str) -> str:

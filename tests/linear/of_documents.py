@@ -15,7 +15,7 @@ from agentkit.retrieval.embedding.embed import FakeEmbedder
 from agentkit.retrieval.evaluation import question_files
 from agentkit.retrieval.index import languages, terms
 from agentkit.retrieval.search import passages as found_passages
-from agentkit.retrieval.store import finding
+from agentkit.retrieval.store import exact_search
 from agentkit.teams import ending, research, task
 from agentkit.teams.extraction import forms, labels, literal, quoting, team, values
 from agentkit.teams.extraction import question as table_question
@@ -228,8 +228,8 @@ EATERS = [
         ASIAN,
     ),
     Eater(
-        "retrieval.finding line",
-        lambda text: finding._line(text, len(text) // 2, len(text) // 2 + 1),
+        "retrieval.exact_search line",
+        lambda text: exact_search._line(text, len(text) // 2, len(text) // 2 + 1),
         ["\n", " "],
     ),
     Eater(

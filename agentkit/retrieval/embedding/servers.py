@@ -92,12 +92,10 @@ class ServerEmbedder:
         """Numbers in a vector; asks the server at first use."""
         began = time.perf_counter()
         with self._lock:
-            known, self._dimension = (
-                self._dimension,
-                self._dimension or len(self._answer([_WORD])[0]),
-            )
-        if not known:
-            emit_embedding(self, len(self.offsets(_WORD)) + 2, time.perf_counter() - began)
+            if self._dimension:
+                return self._dimension
+            self._dimension = len(self._answer([_WORD])[0])
+        emit_embedding(self, len(self.offsets(_WORD)) + 2, time.perf_counter() - began)
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
@@ -132,7 +130,8 @@ class ServerEmbedder:
         text = text[: self.max_tokens * _CHARS_PER_TOKEN]
         if len(text) > self.max_tokens:
             tokens = self.offsets(text)
-            text = text[: tokens[self.max_tokens - 1][1]] if len(tokens) > self.max_tokens else text
+            if len(tokens) > self.max_tokens:
+                text = text[: tokens[self.max_tokens - 1][1]]
         return text if text.strip() else " "
 
     def _answer(self, texts: Sequence[str]) -> list[list[float]]:
@@ -172,7 +171,7 @@ class ServerEmbedder:
             UnicodeDecodeError,
         ) as error:
             # Not chained: the original may quote the key.
-            raise self._mapped(error) from None
+            raise self._translate(error) from None
 
     def _sdk(self, http: httpx2.Client) -> openai.OpenAI:
         import openai
@@ -190,25 +189,26 @@ class ServerEmbedder:
 
     def _read(self, reply: object, wanted: int) -> list[list[float]]:
         data = getattr(reply, "data", None)
-        if not isinstance(data, list) or len(data) != wanted:
-            given = len(data) if isinstance(data, list) else 0
+        given = data if isinstance(data, list) else []
+        if len(given) != wanted:
             raise BadModelReply(
-                f"{self.name} gave {given:,} vectors for {wanted:,} texts; check that the model is"
-                " one for embeddings."
+                f"{self.name} gave {len(given):,} vectors for {wanted:,} texts; check that the"
+                " model is one for embeddings."
             )
-        found: dict[int, Any] = {}
-        for number, one in enumerate(data):  # the SDK passes on whatever comes
+        by_index: dict[int, Any] = {}
+        for number, one in enumerate(given):  # the SDK passes on whatever comes
             index = getattr(one, "index", None)
-            found[index if isinstance(index, int) else number] = getattr(one, "embedding", None)
-        if set(found) != set(range(wanted)) or not all(
-            isinstance(vector, list) and vector for vector in found.values()
-        ):
+            place = index if isinstance(index, int) else number
+            by_index[place] = getattr(one, "embedding", None)
+
+        vectors: list[Any] = [by_index.get(number) for number in range(wanted)]
+        if not all(isinstance(vector, list) and vector for vector in vectors):
             raise BadModelReply(
                 f"{self.name} answers, but not as OpenAI's embeddings API does; check the address."
             )
-        return [found[number] for number in range(wanted)]
+        return vectors
 
-    def _mapped(self, error: Exception) -> ModelError:
+    def _translate(self, error: Exception) -> ModelError:
         import openai
 
         if isinstance(error, openai.APITimeoutError):
@@ -217,21 +217,21 @@ class ServerEmbedder:
                 " again later."
             )
         if isinstance(error, openai.APIStatusError):
-            return self._refused(error)
+            return self._translate_status(error)
         if isinstance(error, openai.APIConnectionError):
             cause = error.__cause__ or error
             return ModelUnreachable(
-                f"{self.name} cannot be reached ({self._said(cause)}); check that it runs and that"
+                f"{self.name} cannot be reached ({self._quote(cause)}); check that it runs and that"
                 " the address is right."
             )
         return BadModelReply(
-            f"{self.name} sent an answer that cannot be read ({self._said(error)}); check the"
+            f"{self.name} sent an answer that cannot be read ({self._quote(error)}); check the"
             " address."
         )
 
-    def _refused(self, error: openai.APIStatusError) -> ModelError:
+    def _translate_status(self, error: openai.APIStatusError) -> ModelError:
         status = error.status_code
-        said = f"{status}: {self._said(error)}"
+        said = f"{status}: {self._quote(error)}"
         if status in (401, 403):
             return ModelAuthFailed(
                 f"{self.name} refuses the key ({said}); enter a valid one in the settings."
@@ -250,9 +250,11 @@ class ServerEmbedder:
             f"{self.name} rejects the request ({said}); check that the model is one for embeddings."
         )
 
-    def _said(self, error: BaseException) -> str:
+    def _quote(self, error: BaseException) -> str:
         text = " ".join((str(error) or type(error).__name__).split())[:300].rstrip(".")
-        return text.replace(self._key, "***") if len(self._key) >= 4 else text
+        if len(self._key) < 4:
+            return text
+        return text.replace(self._key, "***")
 
 
 def _array(vectors: Sequence[Sequence[float]], dimension: int) -> np.ndarray:

@@ -16,7 +16,7 @@ from agentkit.retrieval.embedding.embedders import Embedders
 from agentkit.retrieval.embedding.version_embedders import VersionEmbedders
 from agentkit.retrieval.index.indexes import Indexes
 from agentkit.retrieval.index.vector_index import IndexFigures
-from agentkit.retrieval.ingest.gate import Gate
+from agentkit.retrieval.ingest.collection_lock import CollectionLock
 from agentkit.retrieval.ingest.ingest import GroupWriter, chunk_tokens
 from agentkit.retrieval.ingest.rebuild import Readings, Rebuild
 from agentkit.retrieval.store.originals import Originals
@@ -51,7 +51,7 @@ class Versions:
         originals: Originals,
         limits: Limits,
         turn: threading.Lock,
-        gate: Gate,
+        lock: CollectionLock,
     ) -> None:
         self._store, self._indexes, self._embedders, self._originals = (
             store,
@@ -59,7 +59,7 @@ class Versions:
             embedders,
             originals,
         )
-        self._limits, self._turn, self._gate = limits, turn, gate
+        self._limits, self._turn, self._lock = limits, turn, lock
         self.embedders = VersionEmbedders(store.version_table, embedders)
         """The embedder of each version, as searches ask for it."""
 
@@ -138,7 +138,7 @@ class Versions:
         if version.active:
             return
         self._complete(version)
-        with self._gate.alone(version.collection_id):
+        with self._lock.alone(version.collection_id):
             self._complete(version)  # what was taken in since
             with self._store.database.transaction():
                 self.one(owner, version_id)
