@@ -258,9 +258,10 @@ class ServerReranker:
             raise self._bad(f"gave {len(scores):,} scores for {count:,} passages")
         if not all(map(math.isfinite, scores.values())):
             raise self._bad("gave a score that is no number")
-        if all(0 <= score <= 1 for score in scores.values()):
-            return [scores[number] for number in range(count)]
-        return [_sigmoid(scores[number]) for number in range(count)]
+        in_order = [scores[number] for number in range(count)]
+        if all(0 <= score <= 1 for score in in_order):
+            return in_order
+        return list(map(_sigmoid, in_order))
 
     def _bad(self, what: str) -> BadModelReply:
         return BadModelReply(
@@ -272,16 +273,18 @@ class ServerReranker:
 def _usage(reply: object) -> Usage | None:
     """What the server says it has read, if it does."""
     usage = reply.get("usage") if isinstance(reply, dict) else None
-    total = (
-        (usage.get("total_tokens") or usage.get("prompt_tokens"))
-        if isinstance(usage, dict)
-        else None
-    )
-    return Usage(input=total) if isinstance(total, int) and total > 0 else None
+    if not isinstance(usage, dict):
+        return None
+    total = usage.get("total_tokens") or usage.get("prompt_tokens")
+    if not isinstance(total, int) or total <= 0:
+        return None
+    return Usage(input=total)
 
 
 def _sigmoid(value: float) -> float:
-    return 1 / (1 + math.exp(-value)) if value > -700 else 0.0
+    if value <= -700:
+        return 0.0
+    return 1 / (1 + math.exp(-value))
 
 
 def _emit(

@@ -148,7 +148,7 @@ def groups(
             left = bundle.most_unpacked
             for number in range(file.num_row_groups):
                 stopping.check()
-                size = _unpacked(bundle, name, opened, file.metadata.row_group(number))
+                size = _unpacked_size(bundle, name, opened, file.metadata.row_group(number))
                 left -= size
                 if size > largest or left < 0:
                     raise bundle.refuse(
@@ -168,10 +168,14 @@ def _check_footer(
 ) -> None:
     """Raise ConfigError unless it is one of ours, and nothing in it would be read twice."""
     all_groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
-    columns = [group.column(n) for group in all_groups for n in range(group.num_columns)]
-    sizes = [column.total_compressed_size for column in columns]
-    ours = str(footer.created_by).startswith(_WRITER) and all(size >= 0 for size in sizes)
-    if not ours or any(group.num_rows > _MOST_ROWS for group in all_groups):
+    sizes: list[int] = []
+    for group in all_groups:
+        columns = map(group.column, range(group.num_columns))
+        sizes += [column.total_compressed_size for column in columns]
+
+    largest = max((group.num_rows for group in all_groups), default=0)
+    ours = str(footer.created_by).startswith(_WRITER)
+    if not ours or min(sizes, default=0) < 0 or largest > _MOST_ROWS:
         raise bundle.refuse(f"{name} was written by another program.")
     if sum(sizes) > bundle.size(name):
         raise bundle.refuse(f"the columns in {name} overlap.")
@@ -179,7 +183,7 @@ def _check_footer(
         raise bundle.refuse("it does not have the documents and chunks that it says it has.")
 
 
-def _unpacked(
+def _unpacked_size(
     bundle: Bundle, name: str, opened: BinaryIO, group: pyarrow.parquet.RowGroupMetaData
 ) -> int:
     """Bytes that a group of rows has in memory, by what stands in its pages."""

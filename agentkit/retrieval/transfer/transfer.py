@@ -123,9 +123,8 @@ class Transfer:
                     ids = {old: new_id() for old in checked.lengths}
                     self._add_documents(opened, version, ids, content.documents)
                     self._add_chunks(opened, version, ids, content.chunks)
-                self._keep_originals(
-                    opened, added
-                )  # one of them may have been deleted with its last document meanwhile
+                # One of them may have been deleted with its last document meanwhile.
+                self._keep_originals(opened, added)
             except BaseException:
                 self._originals.remove(self._store.unused(added))
                 raise
@@ -295,8 +294,11 @@ def _source(source: str) -> str:
 def _content(opened: Bundle) -> _Content:
     """What the manifest says; raises ConfigError for impossible values."""
     try:
+        manifest = opened.manifest
         collection, version, counts = (
-            opened.manifest[part] for part in ("collection", "version", "counts")
+            manifest["collection"],
+            manifest["version"],
+            manifest["counts"],
         )
         name, embedder = collection["name"], version["embedder"]
         sizes = [
@@ -311,15 +313,10 @@ def _content(opened: Bundle) -> _Content:
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise opened.refuse(f"its manifest is not as it should be ({error}).") from error
     dimension, max_tokens, overlap, documents, chunks = sizes
-    possible = all(type(size) is int for size in sizes) and all(
-        isinstance(one, str) for one in (name, embedder)
-    )
-    if not (
-        possible
-        and 0 < dimension <= _LARGEST_DIMENSION
-        and 0 <= overlap < max_tokens < 2**31
-        and min(sizes) >= 0
-    ):
+    are_of_their_types = set(map(type, sizes)) == {int} and set(map(type, (name, embedder))) == {
+        str
+    }
+    if not are_of_their_types or not _are_possible(dimension, max_tokens, overlap, min(sizes)):
         raise opened.refuse(
             f"its manifest says impossible sizes ({version.get('dimension')} numbers in a vector,"
             " for example)."
@@ -328,6 +325,10 @@ def _content(opened: Bundle) -> _Content:
         raise opened.refuse("its manifest has an impossible probe of the embedding model.")
     made = IndexVersion("", "", embedder, dimension, max_tokens, overlap)
     return _Content(name, options, made, probe, documents, chunks)
+
+
+def _are_possible(dimension: int, max_tokens: int, overlap: int, least: int) -> bool:
+    return 0 < dimension <= _LARGEST_DIMENSION and 0 <= overlap < max_tokens < 2**31 and least >= 0
 
 
 _SIZES = """select d.id, coalesce(k.chunks, 0) as chunks, coalesce(strlen(t.text), 0) as size

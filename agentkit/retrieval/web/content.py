@@ -29,17 +29,17 @@ def unpacked(blocks: Iterable[bytes], packing: str, most: int) -> Iterator[bytes
     All members of gzip are read, and deflate is understood as it is sent: in zlib's frame or bare.
     Raises NotWhole, TooLarge, UnknownPacking, and what the blocks raise.
     """
-    kinds = [one.strip() for one in packing.lower().split(",")]
-    packed = [kind for kind in kinds if kind not in _PLAIN]
-    if not packed:
-        yield from _limit(blocks, most)
-        return
-    if len(packed) > 1 or packed[0] not in _UNPACKERS:
-        raise UnknownPacking(packing)
-
-    # Packing adds little to what cannot be made smaller, and parts that hold nothing must end.
-    received = _limit(blocks, most + most // 256 + 4_096)
-    yield from _limit(_UNPACKERS[packed[0]](received), most)
+    kinds = map(str.strip, packing.lower().split(","))
+    match [kind for kind in kinds if kind not in _PLAIN]:
+        case []:
+            yield from _limit(blocks, most)
+        case [kind] if kind in _UNPACKERS:
+            # Packing adds little to what cannot be made smaller, and parts that hold nothing must
+            # end.
+            received = _limit(blocks, most + most // 256 + 4_096)
+            yield from _limit(_UNPACKERS[kind](received), most)
+        case _:
+            raise UnknownPacking(packing)
 
 
 def _limit(blocks: Iterable[bytes], most: int) -> Iterator[bytes]:
@@ -68,7 +68,8 @@ def _inflate(blocks: Iterator[bytes]) -> Iterator[bytes]:
     packed = source.read(_BLOCK)
     if not packed:
         return
-    unpacker = zlib.decompressobj(zlib.MAX_WBITS if _in_zlib_frame(packed) else -zlib.MAX_WBITS)
+    bits = zlib.MAX_WBITS if _in_zlib_frame(packed) else -zlib.MAX_WBITS
+    unpacker = zlib.decompressobj(bits)
     try:
         while packed and not unpacker.eof:
             yield unpacker.decompress(packed, _BLOCK)

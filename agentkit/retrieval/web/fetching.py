@@ -91,7 +91,7 @@ def source_at(url: str, settings: Settings) -> Source:
     Raises FetchFailed for what is no web address, StoreError when the data folder cannot be
     written, and Stopped.
     """
-    _checked(url.strip())
+    _parse(url.strip())
     try:
         return fetch(url, settings)
     except FetchFailed as error:
@@ -101,10 +101,12 @@ def source_at(url: str, settings: Settings) -> Source:
 def _follow(url: str, settings: Settings, line: Line) -> Source:
     address = url
     for _ in range(_REDIRECTS + 1):
-        parts = _checked(address)
-        target = _quoted((parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
+        parts = _parse(address)
+        target = parts.path or "/"
+        if parts.query:
+            target += f"?{parts.query}"
         stopping.check()
-        with line.get(parts, target, _HEADERS, _proxy(parts, settings)) as reply:
+        with line.get(parts, _quote(target), _HEADERS, _proxy(parts, settings)) as reply:
             if reply.status in _MOVED and reply.headers.get("location"):
                 address = urljoin(address, reply.headers["location"])
                 continue
@@ -117,7 +119,7 @@ def _follow(url: str, settings: Settings, line: Line) -> Source:
     raise FetchFailed(f"{url} redirects more than {_REDIRECTS} times; give the final address.")
 
 
-def _checked(address: str) -> SplitResult:
+def _parse(address: str) -> SplitResult:
     try:
         address.encode()
         parts = urlsplit(address)
@@ -156,7 +158,7 @@ def _proxy(parts: SplitResult, settings: Settings) -> str:
     return proxy
 
 
-def _quoted(target: str) -> str:
+def _quote(target: str) -> str:
     """The target with everything percent-encoded that may not stand in a request line."""
     return re.sub(
         r"[^!-~]",
@@ -226,11 +228,21 @@ def _name(parts: SplitResult, media_type: str) -> str:
     """A name that says where it is from, with the extension of its type or else of its address."""
     path = PurePosixPath(unquote(parts.path))
     stem = path.name or parts.hostname or "page"
-    extension = _EXTENSIONS.get(media_type) or mimetypes.guess_extension(media_type) or ""
-    named, html = path.suffix.lower(), (".html", ".htm")
-    if named in SUPPORTED and (extension != ".html" or named in html):
-        extension = ""
-    if not path.name and not extension:
-        extension = ".html"
     name = re.sub(r"[^\w. -]+", "_", stem)[-100:].strip(". ") or "page"
-    return name if extension and name.lower().endswith(extension) else name + extension
+    extension = _extension(path, media_type)
+    if extension and name.lower().endswith(extension):
+        return name
+    return name + extension
+
+
+def _extension(path: PurePosixPath, media_type: str) -> str:
+    """What the type adds to the name in the address; empty where that has an extension that
+    fits.
+    """
+    extension = _EXTENSIONS.get(media_type) or mimetypes.guess_extension(media_type) or ""
+    if not path.name:
+        return extension or ".html"
+    named = path.suffix.lower()
+    if extension == ".html" and named not in (".html", ".htm"):
+        return extension
+    return "" if named in SUPPORTED else extension
