@@ -147,8 +147,7 @@ def _add_frame_and_tools(
     """
     tools = {name: request[name] for name in _TOOLS if request.get(name)}
     around = {name: None if name in tools else value for name, value in request.items()}
-    frame = _add_part(around, parts) if around else None
-    return frame, _add_part(tools, parts) if tools else None
+    return _add_optional(around, parts), _add_optional(tools, parts)
 
 
 def of_run(database: Database, run_id: str) -> dict[int, Request]:
@@ -192,6 +191,11 @@ def _add_part(value: Mapping[str, Any], parts: dict[str, str]) -> str:
     key = _hash(body)
     parts[key] = body
     return key
+
+
+def _add_optional(value: Mapping[str, Any], parts: dict[str, str]) -> str | None:
+    """The same; None for an empty one, which is not kept."""
+    return _add_part(value, parts) if value else None
 
 
 def _shorten(hashes: Sequence[str], base: Sequence[str]) -> list[Item]:

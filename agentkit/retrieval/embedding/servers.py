@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from itertools import count
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -137,22 +136,25 @@ class ServerEmbedder:
     def _answer(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector for each text, in their order; what may pass is tried again."""
         hurry = _in_a_hurry.get()
-        waits = [_FIRST_WAIT_S * 2**number for number in range(1 if hurry else _TRIES - 1)]
-        longest = _FIRST_WAIT_S if hurry else _LONGEST_WAIT_S
-        for attempt in count(1):
-            stopping.check()
+        tries, longest = (2, _FIRST_WAIT_S) if hurry else (_TRIES, _LONGEST_WAIT_S)
+        for attempt in range(1, tries):
             began = time.perf_counter()
             try:
-                return self._read(self._ask(texts), len(texts))
+                return self._try(texts)
             except (RateLimited, ModelUnreachable, ModelTimedOut) as error:
                 asked = error.retry_after_s or 0.0
-                if not waits or asked > longest or (hurry and isinstance(error, ModelTimedOut)):
+                takes_too_long = hurry and isinstance(error, ModelTimedOut)
+                if asked > longest or takes_too_long:
                     raise
-                wait = max(waits.pop(0), asked)
+                wait = max(_FIRST_WAIT_S * 2 ** (attempt - 1), asked)
                 seconds = time.perf_counter() - began
                 emit_embedding(self, 0, seconds, error, attempt=attempt, retry_in_s=wait)
                 stopping.current().wait(wait)
-        raise AssertionError("unreachable: the last attempt returns or raises")
+        return self._try(texts)
+
+    def _try(self, texts: Sequence[str]) -> list[list[float]]:
+        stopping.check()
+        return self._read(self._ask(texts), len(texts))
 
     def _ask(self, texts: Sequence[str]) -> Any:
         import httpx2

@@ -123,7 +123,7 @@ class LexicalIndex:
 
         searcher = self._searcher
         clauses = [self._clause(choices) for choices in self._analyse(query, searcher)]
-        if not clauses or not k or (allowed is not None and not len(allowed)):
+        if not clauses or not k:
             return [], []
         words = tantivy.Query.boolean_query([(tantivy.Occur.Should, clause) for clause in clauses])
         if allowed is not None:
@@ -164,12 +164,12 @@ class LexicalIndex:
 
     def _documents(self, rows: Sequence[IndexRow]) -> Iterable[Any]:
         """Tantivy's documents of chunks that are of one document of ours."""
-        # Title and heading count twice, as fields of more weight do in BM25F (Robertson, Zaragoza
-        # and Taylor 2004).
-        heads = [f"{row['document']} {row['title']} {row['heading']}" for row in rows]
-        texts = [
-            normal(f"{head} {head} {row['text']}") for head, row in zip(heads, rows, strict=True)
-        ]
+        texts: list[str] = []
+        for row in rows:
+            # Title and heading count twice, as fields of more weight do in BM25F (Robertson,
+            # Zaragoza and Taylor 2004).
+            head = f"{row['document']} {row['title']} {row['heading']}"
+            texts.append(normal(f"{head} {head} {row['text']}"))
         words = [spaced(text) for text in texts]
         for row, text, plain, spoken in zip(rows, texts, words, languages_of(words), strict=True):
             yield self._document(row["id"], text, plain, spoken or "english")

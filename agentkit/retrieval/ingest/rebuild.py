@@ -117,18 +117,17 @@ class Rebuild:
         group: list[Ready] = []
         for document in documents:
             stopping.check()
-            ready = self._ready(readings, document)
-            if ready:
-                group.append(ready)
-            pieces = sum(len(one.pieces) for one in group)
-            characters = sum(len(one.text) for one in group)
-            if pieces >= GROUP_PIECES or len(group) >= GROUP_DOCUMENTS or characters >= ROOM:
+            ready = self._prepare(readings, document)
+            if ready is None:
+                continue
+            group.append(ready)
+            if _is_full(group):
                 yield group
                 group = []
         if group:
             yield group
 
-    def _ready(self, readings: Readings, document: StoredDocument) -> Ready | None:
+    def _prepare(self, readings: Readings, document: StoredDocument) -> Ready | None:
         began = time.perf_counter()
         bus.emit(DocumentProgress(document.id, document.name, "split"))
         try:
@@ -139,3 +138,9 @@ class Rebuild:
             return None
         pieces = split(read, self._embedder, self._version.max_tokens, self._version.overlap)
         return Ready(document, read.text, pieces, time.perf_counter() - began)
+
+
+def _is_full(group: Sequence[Ready]) -> bool:
+    pieces = sum(len(one.pieces) for one in group)
+    characters = sum(len(one.text) for one in group)
+    return pieces >= GROUP_PIECES or len(group) >= GROUP_DOCUMENTS or characters >= ROOM

@@ -85,7 +85,7 @@ class Search:
             rerankers,
         )
         self._searched, self._scope = index_versions, scope
-        self._rows: dict[int, IndexRow | None] = {}
+        self._rows: dict[int, IndexRow] = {}
         self._timings = Timings()
         self._left_out = Counter(weak=0, duplicate=0)
 
@@ -156,9 +156,9 @@ class Search:
         ]
 
     def _find_embedder(self, parts: Sequence[Part]) -> Embedder:
-        """The one embedder of these parts, after it was asked for every one of them."""
-        embedders = [self._embedders.of(part.version) for part in parts]
-        return embedders[0]
+        """The one embedder of these parts, after it was compared with each of their versions."""
+        embedder, *_ = [self._embedders.of(part.version) for part in parts]
+        return embedder
 
     def _find_passages(
         self, sources: Sequence[Candidates], query: str, options: SearchOptions
@@ -273,20 +273,15 @@ class Search:
         """Whether the passage has the text of its best chunk, which a deleted document takes
         away.
         """
-        row = self._rows[passage.best.id]
-        return row is not None and row["text"] in passage.text
+        return self._rows[passage.best.id]["text"] in passage.text
 
     def _read_rows(self, candidates: Sequence[Candidate]) -> list[tuple[Candidate, IndexRow]]:
         """The candidates that are still there, with what hits show of them."""
         with self._timings.of("passages"):
             unknown = [one for one in candidates if one.id not in self._rows]
             for part, found in group(unknown, lambda one: one.part).items():
-                ids = [one.id for one in found]
-                self._rows.update(dict.fromkeys(ids))  # None for those that are gone
-                self._rows.update(part.index.passages(ids))
-
-            rows = [(one, self._rows[one.id]) for one in candidates]
-            return [(one, row) for one, row in rows if row is not None]
+                self._rows |= part.index.passages([one.id for one in found])
+            return [(one, self._rows[one.id]) for one in candidates if one.id in self._rows]
 
 
 def _rank_candidates(

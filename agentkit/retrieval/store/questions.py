@@ -32,7 +32,7 @@ class Question:
     def __post_init__(self) -> None:
         if not self.text.strip():
             raise ConfigError("A question is empty; type what is asked.")
-        if not self.expected or not all(name.strip() for name in self.expected):
+        if not self.expected or not all(map(str.strip, self.expected)):
             raise ConfigError(
                 f"The question {self.text[:80]!r} has no expected document; name at least one that"
                 " answers it."

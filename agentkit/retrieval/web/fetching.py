@@ -138,7 +138,7 @@ def _parse(address: str) -> SplitResult:
 def _proxy(parts: SplitResult, settings: Settings) -> str:
     """The proxy that the environment asks for; empty for none. Raises FetchFailed."""
     named = urllib.request.getproxies()
-    proxy = named.get(parts.scheme) or named.get("all") or ""
+    proxy = named.get(parts.scheme) or named.get("all", "")
     host = parts.netloc.rpartition("@")[2]
     if not proxy or urllib.request.proxy_bypass(host):
         return ""

@@ -11,6 +11,7 @@ import socket
 import ssl
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -78,12 +79,11 @@ class Line(httpcore2.NetworkBackend):
         self, parts: SplitResult, target: str, headers: Mapping[str, str], proxy: str = ""
     ) -> Iterator[Reply]:
         """Ask for the target, straight or through the proxy. Raises FetchFailed, or one of LOST."""
-        host = (parts.hostname or "").encode("ascii" if ":" in (parts.hostname or "") else "idna")
+        host, named = _encode_host(parts)
         url = httpcore2.URL(
             scheme=parts.scheme.encode(), host=host, port=parts.port, target=target.encode()
         )
-        named = b"[%b]" % host if b":" in host else host
-        sent = [(b"Host", named + (b":%d" % parts.port if parts.port else b""))]
+        sent = [(b"Host", named)]
         sent += [(name.encode(), value.encode()) for name, value in headers.items()]
         limits = dict.fromkeys(("connect", "read", "write"), self._timeout_s)
         extensions = {"timeout": limits, "sni_hostname": host.decode().rstrip(".")}
@@ -91,10 +91,7 @@ class Line(httpcore2.NetworkBackend):
             self._pool(parts.scheme == "https", proxy) as pool,
             pool.stream("GET", url, headers=sent, extensions=extensions) as response,
         ):
-            known: dict[str, list[str]] = {}
-            for name, value in response.headers:
-                known.setdefault(name.decode().lower(), []).append(_text(value))
-            joined = {name: ", ".join(values) for name, values in known.items()}
+            joined = _join_headers(response.headers)
             reason = _text(response.extensions.get("reason_phrase", b""))[:_LONGEST_REASON]
             yield Reply(response.status, reason, joined, response.iter_stream())
 
@@ -218,6 +215,27 @@ class _Stream(httpcore2.NetworkStream):
         )
         self._line.hold(wrapped)
         return _Stream(self._line, wrapped)
+
+
+def _encode_host(parts: SplitResult) -> tuple[bytes, bytes]:
+    """The host that is connected to, and as the Host header has it: with brackets and port."""
+    hostname = parts.hostname or ""
+    if ":" in hostname:
+        host = hostname.encode("ascii")
+        named = b"[%b]" % host
+    else:
+        host = named = hostname.encode("idna")
+    if parts.port:
+        named += b":%d" % parts.port
+    return host, named
+
+
+def _join_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """The headers by their names in small letters, those of one name joined."""
+    known: dict[str, list[str]] = defaultdict(list)
+    for name, value in headers:
+        known[name.decode().lower()].append(_text(value))
+    return {name: ", ".join(values) for name, values in known.items()}
 
 
 def _shut(used: socket.socket) -> None:
