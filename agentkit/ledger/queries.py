@@ -139,18 +139,18 @@ def grouped(
     """One row per day (in `timezone`, an IANA name), model, agent, chat or run: the key, its title,
     and the sums.
     """
-    return ledger.database.frame(*_grouped(calls, by, timezone))
+    return ledger.database.frame(*_group_statement(calls, by, timezone))
 
 
 def groups(
     ledger: Ledger, calls: CallFilter, by: Group, timezone: str = "UTC"
 ) -> list[GroupTotals]:
     """The same, one by one."""
-    rows = ledger.database.rows(*_grouped(calls, by, timezone))
+    rows = ledger.database.rows(*_group_statement(calls, by, timezone))
     return [GroupTotals(row.pop("key"), row.pop("title"), Totals(**row)) for row in rows]
 
 
-def _grouped(calls: CallFilter, by: Group, timezone: str) -> tuple[str, list[Any]]:
+def _group_statement(calls: CallFilter, by: Group, timezone: str) -> tuple[str, list[Any]]:
     where, values = calls.where()
     key, title = _KEYS[by]
     _check_zone(timezone)
@@ -242,7 +242,7 @@ def events(
     rows = ledger.database.rows(
         "select seq, happened_at, kind, data from events where run_id = ? order by seq", [run_id]
     )
-    recorded = [_recorded(row) for row in rows]
+    recorded = [_read_recorded(row) for row in rows]
     if not with_requests:
         return recorded
 
@@ -250,7 +250,7 @@ def events(
     return [_add_request(one, sent.get(one.seq)) for one in recorded]
 
 
-def _recorded(row: Row) -> Recorded:
+def _read_recorded(row: Row) -> Recorded:
     """The event that the row holds."""
     event = from_json({"kind": row["kind"], **json.loads(row["data"])})
     return Recorded(row["seq"], row["happened_at"].replace(tzinfo=UTC).timestamp(), event)

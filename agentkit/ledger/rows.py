@@ -62,7 +62,7 @@ def insert(
     """
     lists = written.lists.with_new()
     with database.transaction():
-        known = _stored_places(database, run) if again else set()
+        known = _read_stored(database, run) if again else set()
         new = [one for one in recorded if one.seq not in known]
         _insert_events(database, run, new, lists)
         for one in new:
@@ -92,7 +92,7 @@ def insert_call(database: Database, owner: str, recorded: Recorded) -> None:
         _add_call(database, RunKey("", owner), recorded.event, _time(recorded))
 
 
-def _stored_places(database: Database, run: RunKey) -> set[int]:
+def _read_stored(database: Database, run: RunKey) -> set[int]:
     found = database.rows("select seq from events where run_id = ?", [run.id])
     return {row["seq"] for row in found}
 
@@ -206,7 +206,7 @@ def _add_message(database: Database, run: RunKey, event: MessageSent, at: dateti
             "status": event.status,
             "extra": json.dumps(event.extra, ensure_ascii=False),
             "created_at": at,
-            "thinking": _thinking(event.thinking),
+            "thinking": _dump_thinking(event.thinking),
         },
     )
     database.execute(
@@ -215,7 +215,7 @@ def _add_message(database: Database, run: RunKey, event: MessageSent, at: dateti
     )
 
 
-def _thinking(thinking: Thinking | None) -> str | None:
+def _dump_thinking(thinking: Thinking | None) -> str | None:
     return json.dumps(asdict(thinking), ensure_ascii=False) if thinking else None
 
 

@@ -206,11 +206,11 @@ EATERS = [
     Eater(
         "retrieval.terms",
         lambda text: (
-            terms.spaced(terms.normal(text)),
+            terms.drop_unspaced(terms.normalise(text)),
             languages.language(text),
             sum(1 for _ in terms.pairs(text)),
             sum(1 for _ in terms.parts(text.split())),
-            terms.asked_pairs(terms.normal(text)),
+            terms.query_pairs(terms.normalise(text)),
         ),
         ASIAN,
         worst=["\u0301\u0327", "は", "ー", "カ"],
@@ -251,7 +251,7 @@ EATERS = [
     ),
     Eater(
         "retrieval.questions cell",
-        lambda text: question_files.question_of(text, question_files._parted(text)),
+        lambda text: question_files.question_of(text, question_files._split(text)),
         ["|", "\\", "=", "1", "=9", "a"],
     ),
     Eater(

@@ -22,7 +22,7 @@ from agentkit.errors import (
     ModelUnreachable,
     RateLimited,
 )
-from agentkit.retrieval.embedding.embed import MiniLMEmbedder, checked, emit_embedding
+from agentkit.retrieval.embedding.embed import MiniLMEmbedder, check_vectors, emit_embedding
 
 if TYPE_CHECKING:
     import httpx2
@@ -40,7 +40,7 @@ _in_a_hurry: ContextVar[bool] = ContextVar("agentkit_embedding_in_a_hurry", defa
 
 
 @contextmanager
-def hurried() -> Iterator[None]:
+def hurry_servers() -> Iterator[None]:
     """While the block runs, servers are asked once more at most, and soon: somebody waits, and
     there is another way.
     """
@@ -105,8 +105,8 @@ class ServerEmbedder:
         parts = [np.empty((0, dimension), dtype=np.float32)]
         for start in range(0, len(texts), _BATCH):
             batch = [self._cut(text) for text in texts[start : start + _BATCH]]
-            vectors = checked(
-                _array(self._answer(batch), dimension), len(batch), dimension, self.name
+            vectors = check_vectors(
+                _to_array(self._answer(batch), dimension), len(batch), dimension, self.name
             )
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
             if not lengths.all():
@@ -246,7 +246,7 @@ class ServerEmbedder:
         if status == 429 or status >= 500 or status in (408, 409):
             kind = RateLimited if status == 429 else ModelUnreachable
             found = kind(f"{self.name} cannot answer for now ({said}); try again later.")
-            found.retry_after_s = _retry_after_s(error)
+            found.retry_after_s = _read_retry_after_s(error)
             return found
         return ModelError(
             f"{self.name} rejects the request ({said}); check that the model is one for embeddings."
@@ -259,7 +259,7 @@ class ServerEmbedder:
         return text.replace(self._key, "***")
 
 
-def _array(vectors: Sequence[Sequence[float]], dimension: int) -> np.ndarray:
+def _to_array(vectors: Sequence[Sequence[float]], dimension: int) -> np.ndarray:
     """The vectors as float64; where their lengths differ, an array that has not the shape to
     expect.
     """
@@ -272,7 +272,7 @@ def _array(vectors: Sequence[Sequence[float]], dimension: int) -> np.ndarray:
         return np.full((len(vectors), dimension), np.nan)
 
 
-def _retry_after_s(error: openai.APIStatusError) -> float:
+def _read_retry_after_s(error: openai.APIStatusError) -> float:
     """Seconds of the Retry-After header; 0 where it is missing or a date."""
     try:
         return max(0.0, float(error.response.headers.get("retry-after", "")))

@@ -66,11 +66,11 @@ class Dataset:
         """The documents that have text: objects with `_id`, `text` and perhaps `title`; raises
         ConfigError.
         """
-        return (line for line in self._objects(_CORPUS) if line["text"].strip())
+        return (line for line in self._read_objects(_CORPUS) if line["text"].strip())
 
     def queries(self) -> dict[str, str]:
         """The questions by id; raises ConfigError."""
-        return {line["_id"]: line["text"] for line in self._objects(_QUERIES)}
+        return {line["_id"]: line["text"] for line in self._read_objects(_QUERIES)}
 
     def judgements(self) -> Judgements:
         """By id of a question: the grade of each document that people judged; raises
@@ -78,7 +78,7 @@ class Dataset:
         """
         file = next(filter(self._files.has, _JUDGEMENTS), _JUDGEMENTS[0])
         found: Judgements = {}
-        for number, line in self._lines(file):
+        for number, line in self._read_lines(file):
             fields = line.split("\t")
             has_grade = fields[-1].lstrip("-").isdigit()
             if number == 1 and not has_grade:  # the names of the columns
@@ -97,7 +97,7 @@ class Dataset:
         """The questions that a document answers, with those documents by id; raises ConfigError
         when there are none.
         """
-        found = list(self._answered_queries())
+        found = list(self._find_answered())
         if not found:
             raise ConfigError(
                 f"{self.path} has no query with a relevant document; qrels.tsv must name ids of"
@@ -106,7 +106,7 @@ class Dataset:
         self._check_corpus(found)
         return found
 
-    def _answered_queries(self) -> Iterator[Question]:
+    def _find_answered(self) -> Iterator[Question]:
         queries = self.queries()
         for query, judged in self.judgements().items():
             text = queries.get(query, "")
@@ -126,8 +126,8 @@ class Dataset:
                 f" ids of {_CORPUS}."
             )
 
-    def _objects(self, file: str) -> Iterator[dict[str, Any]]:
-        for number, line in self._lines(file):
+    def _read_objects(self, file: str) -> Iterator[dict[str, Any]]:
+        for number, line in self._read_lines(file):
             try:
                 value = _read_entry(line)
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -137,7 +137,7 @@ class Dataset:
                 ) from error
             yield value
 
-    def _lines(self, file: str) -> Iterator[tuple[int, str]]:
+    def _read_lines(self, file: str) -> Iterator[tuple[int, str]]:
         """The lines that are not empty, with their numbers from 1."""
         number = 0
         try:
@@ -245,7 +245,7 @@ def load(library: Library, owner: str, path: Path, name: str) -> QuestionSet:
 
     known: set[str] = set()
     if name in {one.name for one in library.collections(owner)}:
-        known = _loaded_before(library, owner, name)
+        known = _find_loaded(library, owner, name)
     else:
         library.create_collection(owner, name)
     missing = (line for line in dataset.corpus() if line["_id"] not in known)
@@ -253,7 +253,7 @@ def load(library: Library, owner: str, path: Path, name: str) -> QuestionSet:
     return library.questions.create(owner, name, name, questions)
 
 
-def _loaded_before(library: Library, owner: str, name: str) -> set[str]:
+def _find_loaded(library: Library, owner: str, name: str) -> set[str]:
     """Names of the documents that a load which was stopped has taken in; raises ConfigError for a
     collection that no load has made.
     """

@@ -68,13 +68,13 @@ def evaluate_modes(
         try:
             library.create_collection(_OWNER, _COLLECTION)
             count = take_in(library, _OWNER, _COLLECTION, dataset.corpus())
-            return {mode: _evaluation(library, mode, questions, count) for mode in modes}
+            return {mode: _evaluate_mode(library, mode, questions, count) for mode in modes}
         finally:
             library.close()
             database.close()
 
 
-def _evaluation(
+def _evaluate_mode(
     library: Library, mode: Mode, questions: Sequence[Question], documents: int
 ) -> Evaluation:
     figures, _ = trial(library, _OWNER, _COLLECTION, questions, SearchOptions(mode=mode))
@@ -110,7 +110,11 @@ def trial(
     count = len(questions)
     means = {name: value / count for name, value in sums.items()}
     seconds = [one.seconds for one in results]
-    times = {"mean_s": fmean(seconds), "p50_s": _share(seconds, 50), "p95_s": _share(seconds, 95)}
+    times = {
+        "mean_s": fmean(seconds),
+        "p50_s": _percentile(seconds, 50),
+        "p95_s": _percentile(seconds, 95),
+    }
     hit_rate = sum(one.hit for one in results) / count
     return {**means, "hit_rate": hit_rate, **times, "questions": count}, tuple(results)
 
@@ -129,13 +133,13 @@ def scores(ranking: Sequence[str], relevant: Mapping[str, int]) -> dict[str, flo
     }
     reciprocal_ranks = (1 / place for place, gain in enumerate(gains[:10], start=1) if gain > 0)
     return {
-        "ndcg_10": _discounted(gains[:10]) / _discounted(grades[:10]),
+        "ndcg_10": _discount_gains(gains[:10]) / _discount_gains(grades[:10]),
         **recalls,
         "mrr_10": next(reciprocal_ranks, 0.0),
     }
 
 
-def _discounted(gains: Iterable[int]) -> float:
+def _discount_gains(gains: Iterable[int]) -> float:
     return sum(gain / math.log2(place + 1) for place, gain in enumerate(gains, start=1))
 
 
@@ -160,11 +164,11 @@ class _Trial:
         deep = given
         if options.top_k < DEPTH:
             deep = self._retrieve(question.text, replace(options, top_k=DEPTH), is_shown=False)
-        ranking = _documents(deep)
+        ranking = _list_documents(deep)
         figures = scores(ranking, question.expected)
         places = {name: place for place, name in enumerate(ranking, start=1)}
         ranks = {name: places.get(name) for name in question.expected}
-        hit = any(name in question.expected for name in _documents(given))
+        hit = any(name in question.expected for name in _list_documents(given))
         return QuestionResult(question.text, ranks, figures["ndcg_10"], hit, seconds), figures
 
     def _retrieve(self, text: str, options: SearchOptions, *, is_shown: bool = True) -> list[Hit]:
@@ -193,7 +197,7 @@ class _Trial:
         return contextvars.Context().run(retrieve)
 
 
-def _documents(hits: Sequence[Hit]) -> list[str]:
+def _list_documents(hits: Sequence[Hit]) -> list[str]:
     """Names of the documents of the hits, each once, the best first."""
     names: list[str] = []
     for hit in hits:
@@ -201,7 +205,7 @@ def _documents(hits: Sequence[Hit]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _share(values: Sequence[float], percent: int) -> float:
+def _percentile(values: Sequence[float], percent: int) -> float:
     """The value that so many percent of the values do not exceed."""
     if len(values) == 1:
         return values[0]

@@ -39,9 +39,9 @@ def read_questions(name: str, data: bytes) -> list[Question]:
             f"{name} is no UTF-8 text (byte {error.start:,}); save it as CSV in UTF-8."
         ) from error
     if name.lower().endswith((".jsonl", ".json", ".ndjson")):
-        found = list(_from_json_lines(name, text))
+        found = list(_read_json_lines(name, text))
     else:
-        found = list(_from_csv(name, text))
+        found = list(_read_csv(name, text))
     if not found:
         raise ConfigError(
             f"{name} has no questions; give one a line, with the documents that answer it."
@@ -55,8 +55,8 @@ def to_csv(questions: Iterable[Question]) -> str:
     writer = csv.writer(table, lineterminator="\r\n")
     writer.writerow(_HEADER)
     for one in questions:
-        names = "|".join(_escaped(entry) for entry in entries(one))
-        writer.writerow([_harmless(one.text), _harmless(names)])
+        names = "|".join(_escape(entry) for entry in entries(one))
+        writer.writerow([_escape_formula(one.text), _escape_formula(names)])
     return table.getvalue()
 
 
@@ -110,7 +110,7 @@ def sample_questions(data: str) -> list[Question]:
     ]
 
 
-def _from_csv(name: str, text: str) -> Iterator[Question]:
+def _read_csv(name: str, text: str) -> Iterator[Question]:
     first = text.lstrip().partition("\n")[0].lower()
     delimiter = ";" if re.match(r'"?question"?;', first) else ","
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -119,16 +119,16 @@ def _from_csv(name: str, text: str) -> Iterator[Question]:
         header = next(rows, None)
         if header is None:
             return
-        columns = _columns(name, header)
+        columns = _find_columns(name, header)
         for row in rows:
-            yield _from_row(f"{name} line {reader.line_num:,}", row, columns)
+            yield _read_row(f"{name} line {reader.line_num:,}", row, columns)
     except csv.Error as error:
         raise ConfigError(
             f"{name} line {reader.line_num:,} is no CSV ({error}); save it as CSV in UTF-8."
         ) from error
 
 
-def _columns(name: str, row: Sequence[str]) -> tuple[int, int]:
+def _find_columns(name: str, row: Sequence[str]) -> tuple[int, int]:
     names = [cell.strip().lower() for cell in row]
     try:
         return names.index(_HEADER[0]), names.index(_HEADER[1])
@@ -139,18 +139,18 @@ def _columns(name: str, row: Sequence[str]) -> tuple[int, int]:
         ) from None
 
 
-def _from_row(where: str, row: Sequence[str], columns: tuple[int, int]) -> Question:
+def _read_row(where: str, row: Sequence[str], columns: tuple[int, int]) -> Question:
     if len(row) <= max(columns):
         raise ConfigError(
             f"{where} has {len(row):,} cells; it must have a question and its expected documents."
         )
-    text, names = (_plain(row[column]) for column in columns)
-    with _located(where):
+    text, names = (_unescape_formula(row[column]) for column in columns)
+    with _locate_errors(where):
         return question_of(text, _split(names))
 
 
 @contextmanager
-def _located(where: str) -> Iterator[None]:
+def _locate_errors(where: str) -> Iterator[None]:
     """Say in a ConfigError of the block where in the file it is."""
     try:
         yield
@@ -158,13 +158,13 @@ def _located(where: str) -> Iterator[None]:
         raise ConfigError(f"{where}: {error}") from error
 
 
-def _from_json_lines(name: str, text: str) -> Iterator[Question]:
+def _read_json_lines(name: str, text: str) -> Iterator[Question]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            yield _from_object(f"{name} line {number:,}", line)
+            yield _read_object(f"{name} line {number:,}", line)
 
 
-def _from_object(where: str, line: str) -> Question:
+def _read_object(where: str, line: str) -> Question:
     try:
         value: Any = json.loads(line)
         text, expected = value["question"], _with_grades(value["expected"])
@@ -178,7 +178,7 @@ def _from_object(where: str, line: str) -> Question:
             f"{where} has question {text!r:.80}, expected {expected!r:.80}; give a text, and names"
             " or names with grades."
         )
-    with _located(where):
+    with _locate_errors(where):
         return Question(text, expected)
 
 
@@ -191,7 +191,7 @@ def _with_grades(expected: object) -> object:
     return expected
 
 
-def _escaped(entry: str) -> str:
+def _escape(entry: str) -> str:
     return re.sub(r"([\\|])", r"\\\1", entry)
 
 
@@ -201,11 +201,11 @@ def _split(text: str) -> list[str]:
     return [re.sub(r"\\([\\|])", r"\1", part).strip() for part in parts]
 
 
-def _harmless(text: str) -> str:
+def _escape_formula(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-def _plain(text: str) -> str:
+def _unescape_formula(text: str) -> str:
     """The text that `_harmless` was given."""
     if text.startswith("'") and _FORMULA.match(text):
         return text[1:]

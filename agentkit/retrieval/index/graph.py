@@ -95,7 +95,7 @@ def load_graph(path: str, dimension: int, metric: Metric) -> Graph:
     return Graph(dimension, metric, index)
 
 
-def mapped_vectors(file: Path, dimension: int) -> tuple[np.ndarray, np.ndarray]:
+def map_vectors(file: Path, dimension: int) -> tuple[np.ndarray, np.ndarray]:
     """Ids (n) of the nodes of a saved graph, and their vectors (n, dimension), mapped from the
     file.
 

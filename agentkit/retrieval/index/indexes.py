@@ -58,7 +58,7 @@ class VersionChanges:
         """Ids (n), rising, and vectors (n, dimension) of the first `limit` added after one change
         and until another.
         """
-        return self.chunks.vectors_added(self.version, after, until, limit)
+        return self.chunks.read_added_vectors(self.version, after, until, limit)
 
     def stored(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """Ids (n) and vectors (n, dimension) of those of the ids that are there."""
@@ -245,7 +245,7 @@ class CollectionIndex:
             )
 
     def _write_words(self, known: int, until: int) -> None:
-        while rows := self._chunks.texts_added(self.version, known, until, _SLICE):
+        while rows := self._chunks.read_added_rows(self.version, known, until, _SLICE):
             self._words.add(rows)
             known = rows[-1]["id"]
         self._words.commit(until)

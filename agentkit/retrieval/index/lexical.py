@@ -21,11 +21,11 @@ from agentkit import private
 from agentkit.retrieval.index.languages import STEMMED, language, languages_of
 from agentkit.retrieval.index.terms import (
     analyzer,
-    asked_pairs,
-    normal,
+    drop_unspaced,
+    normalise,
     pairs,
     parts,
-    spaced,
+    query_pairs,
     stems,
 )
 from agentkit.retrieval.store.chunk_table import IndexRow
@@ -169,8 +169,8 @@ class LexicalIndex:
             # Title and heading count twice, as fields of more weight do in BM25F (Robertson,
             # Zaragoza and Taylor 2004).
             head = f"{row['document']} {row['title']} {row['heading']}"
-            texts.append(normal(f"{head} {head} {row['text']}"))
-        words = [spaced(text) for text in texts]
+            texts.append(normalise(f"{head} {head} {row['text']}"))
+        words = [drop_unspaced(text) for text in texts]
         for row, text, plain, spoken in zip(rows, texts, words, languages_of(words), strict=True):
             yield self._document(row["id"], text, plain, spoken or "english")
 
@@ -245,8 +245,8 @@ class LexicalIndex:
         """For each word of the query the terms that it may match, and for each pair of characters
         that one.
         """
-        text = normal(query[:_MOST_CHARACTERS])
-        words = list(dict.fromkeys(analyzer().analyze(spaced(text))))[:_MOST_WORDS]
+        text = normalise(query[:_MOST_CHARACTERS])
+        words = list(dict.fromkeys(analyzer().analyze(drop_unspaced(text))))[:_MOST_WORDS]
         spoken = self._guess_language(text, words)
         content = analyzer(spoken or "english", stop=True)
         words = [word for word in words if content.analyze(word)] or words
@@ -254,7 +254,7 @@ class LexicalIndex:
         # looking for words.
         compounds = "german" in self._languages and spoken in ("", "german")
         found = [self._choices(word, compounds) for word in words]
-        found += [[("stems", pair)] for pair in asked_pairs(text)[:_MOST_WORDS]]
+        found += [[("stems", pair)] for pair in query_pairs(text)[:_MOST_WORDS]]
         return list(filter(None, found))
 
     def _guess_language(self, text: str, words: Sequence[str]) -> str:

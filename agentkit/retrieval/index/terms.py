@@ -117,14 +117,14 @@ hiragana.
 _PARTICLE = max(map(len, _PARTICLES))
 
 
-def normal(text: str) -> str:
+def normalise(text: str) -> str:
     """The text in the form that is analysed."""
     if text.isascii():
         return text
     return _LONG_MARK.sub("", normalized("NFKC", text))
 
 
-def spaced(text: str) -> str:
+def drop_unspaced(text: str) -> str:
     """Normal text without what is written without spaces, so that a sentence of it does not count
     as one word.
     """
@@ -145,7 +145,7 @@ def pairs(text: str) -> Iterator[str]:
         yield from run
 
 
-def asked_pairs(query: str) -> list[str]:
+def query_pairs(query: str) -> list[str]:
     """The pairs to look for: within one script, without particles and question words unless there
     is nothing else.
     """
@@ -201,20 +201,19 @@ def _couples(run: str) -> Iterator[str]:
 
 def _content(query: str) -> Iterator[str]:
     for run in _SCRIPTS.findall(query):
-        found = _without_particles(run)
+        found = _strip_particles(run)
         # A single kana that is left is the ending of a verb.
         if len(found) > 1 or not "\u3041" <= run[0] <= "\u309f":
             yield found
 
 
-def _without_particles(run: str) -> str:
+def _strip_particles(run: str) -> str:
     """The run up to where nothing but particles follows; a regular expression would try all ways to
     part what follows.
     """
     ends = {len(run)}
     for place in reversed(range(len(run))):
-        longest = min(place + _PARTICLE, len(run))
-        following = {run[place:end] for end in ends.intersection(range(place + 1, longest + 1))}
-        if not following.isdisjoint(_PARTICLES):
+        sizes = range(1, _PARTICLE + 1)
+        if any(place + size in ends and run[place : place + size] in _PARTICLES for size in sizes):
             ends.add(place)
     return run[: min(ends)]

@@ -21,7 +21,7 @@ from agentkit.core import bus, stopping
 from agentkit.documents import Limits
 from agentkit.errors import AgentkitError, ConfigError, NotFound, Stopped, StoreError
 from agentkit.events import DocumentDone, DocumentProgress, Stage
-from agentkit.retrieval.embedding.embed import Embedder, embed_checked, emit_embedding
+from agentkit.retrieval.embedding.embed import Embedder, embed_and_check, emit_embedding
 from agentkit.retrieval.index.indexes import Indexes
 from agentkit.retrieval.ingest.intake import Intake, Ready
 from agentkit.retrieval.store.originals import Originals
@@ -80,23 +80,23 @@ class GroupWriter:
         """Finish these documents. Raises Stopped between two slices of work, and nothing of the
         group is stored then.
         """
-        with _taking_turns(self._turn):
+        with _take_turn(self._turn):
             started = time.perf_counter()
             shared = self._find_shared(group)
             new = [ready for ready in group if ready.document.id not in shared]
             vectors = shared | self._embed(new)
 
-            self._progress(group, "commit")
-            spent = shares(group, time.perf_counter() - started, shared)
+            self._report_stage(group, "commit")
+            spent = share_seconds(group, time.perf_counter() - started, shared)
             finished: list[Finished] = []
             for ready in group:
                 known = ready.document.id
-                document = _completed(ready, spent[known])
+                document = _complete(ready, spent[known])
                 rows = vectors[known]
                 finished.append(Finished(document, ready.text, ready.pieces, rows, ready.sections))
             stored = self._store_group(finished)
 
-            self._progress(group, "index")
+            self._report_stage(group, "index")
             self._indexes.of(self.version)
         _return_freed_memory()
         return [
@@ -134,20 +134,20 @@ class GroupWriter:
         import numpy as np
 
         started = time.perf_counter()
-        texts, tokens, owners = self._texts(group)
+        texts, tokens, owners = self._prepare_texts(group)
         vectors = np.empty((len(texts), self.embedder.dimension), dtype=np.float32)
         done: Counter[str] = Counter()
-        self._embedding(group, done)
+        self._report_embedding(group, done)
 
         order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
         for start in range(0, len(texts), _SLICE):
             stopping.check()
             places = order[start : start + _SLICE]
             some = [texts[place] for place in places]
-            vectors[places] = embed_checked(self.embedder, some, self.version.dimension, tokens)
+            vectors[places] = embed_and_check(self.embedder, some, self.version.dimension, tokens)
             of_some = [owners[place] for place in places]
             done.update(ready.document.id for ready in of_some)
-            self._embedding(_each_once(of_some), done)
+            self._report_embedding(_unique_by_id(of_some), done)
         if texts:
             emit_embedding(self.embedder, tokens, time.perf_counter() - started)
 
@@ -156,19 +156,19 @@ class GroupWriter:
         ids = [ready.document.id for ready in group]
         return dict(zip(ids, rows, strict=True))
 
-    def _embedding(self, group: Iterable[Ready], done: Mapping[str, int]) -> None:
+    def _report_embedding(self, group: Iterable[Ready], done: Mapping[str, int]) -> None:
         for ready in group:
             document, total = ready.document, len(ready.pieces)
             there = done.get(document.id, 0)
             bus.emit(DocumentProgress(document.id, document.name, "embed", there, total))
 
-    def _texts(self, group: Sequence[Ready]) -> tuple[list[str], int, list[Ready]]:
+    def _prepare_texts(self, group: Sequence[Ready]) -> tuple[list[str], int, list[Ready]]:
         """What is embedded for each piece, how many tokens that is, and for each its document."""
         texts: list[str] = []
         owners: list[Ready] = []
         tokens = 0
         for ready in group:
-            prefix_of = cache(partial(_prefix, self.embedder, ready.document.title))
+            prefix_of = cache(partial(_make_prefix, self.embedder, ready.document.title))
             for piece in ready.pieces:
                 prefix, length = prefix_of(piece.heading)
                 if piece.text.startswith(prefix.strip()):  # it stands there already
@@ -178,7 +178,7 @@ class GroupWriter:
                 owners.append(ready)
         return texts, tokens, owners
 
-    def _progress(self, group: Sequence[Ready], stage: Stage) -> None:
+    def _report_stage(self, group: Sequence[Ready], stage: Stage) -> None:
         for ready in group:
             bus.emit(DocumentProgress(ready.document.id, ready.document.name, stage))
 
@@ -295,7 +295,7 @@ def _is_full(group: Sequence[Ready], pace: _Pace, started: float) -> bool:
 
 
 @contextmanager
-def _taking_turns(turn: threading.Lock) -> Iterator[None]:
+def _take_turn(turn: threading.Lock) -> Iterator[None]:
     while not turn.acquire(timeout=0.1):
         stopping.check()
     try:
@@ -304,7 +304,7 @@ def _taking_turns(turn: threading.Lock) -> Iterator[None]:
         turn.release()
 
 
-def _prefix(embedder: Embedder, title: str, heading: str) -> tuple[str, int]:
+def _make_prefix(embedder: Embedder, title: str, heading: str) -> tuple[str, int]:
     """Title and heading as they are embedded before a chunk, and their tokens."""
     if not heading:
         text = title
@@ -318,11 +318,13 @@ def _prefix(embedder: Embedder, title: str, heading: str) -> tuple[str, int]:
     return text[: offsets[-1][1]] + "\n", len(offsets)
 
 
-def _each_once(owners: Iterable[Ready]) -> Iterable[Ready]:
+def _unique_by_id(owners: Iterable[Ready]) -> Iterable[Ready]:
     return {ready.document.id: ready for ready in owners}.values()
 
 
-def shares(group: Sequence[Ready], seconds: float, unembedded: Iterable[str]) -> dict[str, float]:
+def share_seconds(
+    group: Sequence[Ready], seconds: float, unembedded: Iterable[str]
+) -> dict[str, float]:
     """Of the seconds that embedding a group took, those of each document, by its pieces."""
     pieces = {ready.document.id: len(ready.pieces) for ready in group}
     pieces |= dict.fromkeys(unembedded, 0)
@@ -330,7 +332,7 @@ def shares(group: Sequence[Ready], seconds: float, unembedded: Iterable[str]) ->
     return {document_id: each * number for document_id, number in pieces.items()}
 
 
-def _completed(ready: Ready, embedding_s: float) -> StoredDocument:
+def _complete(ready: Ready, embedding_s: float) -> StoredDocument:
     return replace(
         ready.document,
         status="indexed",

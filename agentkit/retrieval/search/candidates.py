@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from agentkit.retrieval.embedding.embed import Embedder, embed_checked, emit_embedding
+from agentkit.retrieval.embedding.embed import Embedder, embed_and_check, emit_embedding
 from agentkit.retrieval.index.indexes import CollectionIndex
 from agentkit.retrieval.search.fusion import fuse
 from agentkit.retrieval.types import IndexVersion, Mode
@@ -98,7 +98,7 @@ class Candidates:
         tokens = len(embedder.offsets(query)) + 2
         started = time.perf_counter()
         with self._timings.of("embed"):
-            vector: np.ndarray = embed_checked(embedder, [query], dimension, tokens)[0]
+            vector: np.ndarray = embed_and_check(embedder, [query], dimension, tokens)[0]
         emit_embedding(embedder, tokens, time.perf_counter() - started)
         return vector
 
@@ -110,7 +110,7 @@ class Candidates:
                 ids, scores = part.index.nearest(vector, depth, part.allowed)
                 for number, score in zip(ids, scores, strict=True):
                     ranking.append((score, Candidate(number, part)))
-            return _best(ranking, self._parts, depth)
+            return _take_best(ranking, self._parts, depth)
 
     def _rank_by_words(self, depth: int) -> Ranking:
         """Candidates with the share of the highest score that is possible in their index, so that
@@ -119,14 +119,14 @@ class Candidates:
         with self._timings.of("lexical"):
             ranking: Ranking = []
             for part in self._parts:
-                ids, scores = _matching(part, self._query, depth)
+                ids, scores = _match_words(part, self._query, depth)
                 if not ids:
                     continue
                 ceiling = part.index.ceiling(self._query) or 1.0
                 for number, score in zip(ids, scores, strict=True):
                     share = min(1.0, score / ceiling)
                     ranking.append((share, Candidate(number, part, {"lexical": score})))
-            return _best(ranking, self._parts, depth)
+            return _take_best(ranking, self._parts, depth)
 
     def _note_meaning(self, ranking: Ranking) -> None:
         for rank, (score, one) in enumerate(ranking, start=1):
@@ -186,7 +186,7 @@ def vectors_of(candidates: Sequence[Candidate]) -> tuple[list[int], np.ndarray]:
     return ids, np.concatenate(vectors)
 
 
-def _matching(part: Part, query: str, depth: int) -> tuple[list[int], list[float]]:
+def _match_words(part: Part, query: str, depth: int) -> tuple[list[int], list[float]]:
     """Ids and BM25 scores of the best chunks that are allowed."""
     if part.allowed is None:
         return part.index.matching(query, depth)
@@ -211,7 +211,7 @@ def _rows_among(allowed: np.ndarray, ids: Sequence[int]) -> list[int]:
     return rows
 
 
-def _best(ranking: Ranking, parts: Sequence[Part], depth: int) -> Ranking:
+def _take_best(ranking: Ranking, parts: Sequence[Part], depth: int) -> Ranking:
     """The first `depth`; what comes from one index is in order already."""
     if len(parts) == 1:
         return ranking

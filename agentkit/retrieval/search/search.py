@@ -22,7 +22,7 @@ from agentkit.errors import ModelError, ModelUnreachable, RateLimited
 from agentkit.events import Fallback, Retrieved
 from agentkit.retrieval.embedding.embed import Embedder
 from agentkit.retrieval.embedding.rerank import Rerankers
-from agentkit.retrieval.embedding.servers import hurried
+from agentkit.retrieval.embedding.servers import hurry_servers
 from agentkit.retrieval.embedding.version_embedders import VersionEmbedders
 from agentkit.retrieval.index.indexes import Indexes
 from agentkit.retrieval.options import SearchOptions
@@ -117,7 +117,7 @@ class Search:
         from.
         """
         try:
-            with hurried() if self._falls_back else nullcontext():
+            with hurry_servers() if self._falls_back else nullcontext():
                 return self._open_sources(query, options), options, None
         except _OutOfReach as error:
             if not self._falls_back:
@@ -190,7 +190,7 @@ class Search:
         reranker = self._rerankers.of(options.reranker)
         read = self._read_rows(ranked[: max(options.rerank_depth, options.top_k)])
         with self._timings.of("rerank"):
-            scores = reranker.scores(query, [_with_heading(row) for _, row in read])
+            scores = reranker.scores(query, [_add_heading(row) for _, row in read])
         stopping.check()
 
         for (one, _), score in zip(read, scores, strict=True):
@@ -339,7 +339,7 @@ def _read_texts(database: Database, passages: Sequence[Passage]) -> list[str]:
     return [found.get(number, "") for number in range(len(passages))]
 
 
-def _with_heading(row: IndexRow) -> str:
+def _add_heading(row: IndexRow) -> str:
     """The chunk as a reranker reads it: a heading often says what it is about."""
     text = row["text"]
     heading = str(row["heading"]).rpartition(" > ")[2]

@@ -13,9 +13,9 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 from agentkit.core import stopping
 from agentkit.documents import Limits
 from agentkit.errors import ConfigError
-from agentkit.retrieval.names import MOST_TAGS, checked_tag
+from agentkit.retrieval.names import MOST_TAGS, check_tag
 from agentkit.retrieval.transfer.bundle import CHUNKS, DOCUMENTS, Bundle, Sink
-from agentkit.retrieval.transfer.parquet_checks import OddPage, can_be_looked_at, pages
+from agentkit.retrieval.transfer.parquet_checks import OddPage, is_readable, pages
 
 if TYPE_CHECKING:
     import pyarrow
@@ -142,7 +142,7 @@ def groups(
             file = pyarrow.parquet.ParquetFile(opened)
             if not file.schema_arrow.equals(schema(name)):
                 raise bundle.refuse(f"{name} has other columns than it should.")
-            if not can_be_looked_at(opened):
+            if not is_readable(opened):
                 raise bundle.refuse(f"the footer of {name} is damaged.")
             _check_footer(bundle, name, file.metadata, rows)
             left = bundle.most_unpacked
@@ -350,7 +350,7 @@ def _wrong_in(row: Mapping[str, Any], length: int | None) -> str:
 
 def _is_tag(tag: str) -> bool:
     try:
-        return tag == checked_tag(tag)
+        return tag == check_tag(tag)
     except ConfigError:
         return False
 

@@ -24,7 +24,7 @@ from agentkit.documents import Limits
 from agentkit.errors import ConfigError, NotFound, StoreError
 from agentkit.messages import new_id
 from agentkit.retrieval.index.indexes import Indexes
-from agentkit.retrieval.names import checked_name, shown_name
+from agentkit.retrieval.names import check_name, shown_name
 from agentkit.retrieval.options import SearchOptions
 from agentkit.retrieval.store.chunk_table import marks
 from agentkit.retrieval.store.originals import Originals
@@ -77,11 +77,11 @@ class Transfer:
         Stopped, and StoreError when the file cannot be written; what was at `path` stays as it was
         then.
         """
-        found, version, options = self._found(owner, collection)
+        found, version, options = self._look_up(owner, collection)
         with bundle.writing(path) as writer:
             documents, chunks, contents = self._write_tables(writer, version, path.parent)
             self._write_originals(writer, contents)
-            if self._found(owner, collection)[1].id != version.id:
+            if self._look_up(owner, collection)[1].id != version.id:
                 raise StoreError(
                     f"Another index version took over in {collection!r} while it was exported;"
                     " export it once more."
@@ -110,7 +110,7 @@ class Transfer:
         not be here: words are found without it.
         """
         with bundle.reading(path, called) as opened:
-            content = _content(opened)
+            content = _read_content(opened)
             wanted = self._free_name(owner, name or content.name)
             checked = Checked(
                 opened, content.version.dimension, content.documents, content.chunks, self._limits
@@ -129,11 +129,11 @@ class Transfer:
                 self._originals.remove(self._store.unused(added))
                 raise
         self._indexes.of(version).settle()
-        return self._found(owner, wanted)[0]
+        return self._look_up(owner, wanted)[0]
 
     # Writing
 
-    def _found(self, owner: str, name: str) -> tuple[Collection, IndexVersion, SearchOptions]:
+    def _look_up(self, owner: str, name: str) -> tuple[Collection, IndexVersion, SearchOptions]:
         found, searched = self._store.collection(owner, name), self._store.searched(owner, name)
         if found is None or searched is None:
             raise NotFound(f"There is no collection {name!r}; it may have been renamed or deleted.")
@@ -202,7 +202,7 @@ class Transfer:
     # Reading
 
     def _free_name(self, owner: str, name: str) -> str:
-        name = checked_name(name, "collection")
+        name = check_name(name, "collection")
         if self._store.collection(owner, name) is not None:
             raise ConfigError(
                 f"There is a collection {name!r} already; give another name for the imported one."
@@ -234,7 +234,7 @@ class Transfer:
 
     def _add_collection(self, owner: str, name: str, content: _Content) -> IndexVersion:
         self._store.add_collection(owner, name, False, content.version)
-        found, version, _ = self._found(owner, name)
+        found, version, _ = self._look_up(owner, name)
         self._store.set_options(found.id, content.options)
         if content.probe:
             self._store.version_table.keep_probe(version, content.probe)
@@ -291,7 +291,7 @@ def _source(source: str) -> str:
     return IMPORTED + source if Path(source).is_absolute() else source
 
 
-def _content(opened: Bundle) -> _Content:
+def _read_content(opened: Bundle) -> _Content:
     """What the manifest says; raises ConfigError for impossible values."""
     try:
         manifest = opened.manifest

@@ -23,7 +23,7 @@ class UnknownPacking(Exception):
     """The content is packed in a way that was not asked for; the text is its name."""
 
 
-def unpacked(blocks: Iterable[bytes], packing: str, most: int) -> Iterator[bytes]:
+def unpack(blocks: Iterable[bytes], packing: str, most: int) -> Iterator[bytes]:
     """The content of a body with this Content-Encoding, at most so many bytes of it, in blocks.
 
     All members of gzip are read, and deflate is understood as it is sent: in zlib's frame or bare.

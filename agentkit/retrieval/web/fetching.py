@@ -26,7 +26,7 @@ from agentkit.documents import SUPPORTED
 from agentkit.errors import FetchFailed, StoreError
 from agentkit.messages import new_id
 from agentkit.retrieval.types import Source
-from agentkit.retrieval.web.content import NotWhole, TooLarge, UnknownPacking, unpacked
+from agentkit.retrieval.web.content import NotWhole, TooLarge, UnknownPacking, unpack
 from agentkit.settings import Settings
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def fetch(url: str, settings: Settings) -> Source:
         if isinstance(error, FetchFailed):
             raise
         raise FetchFailed(
-            f"{url} could not be fetched ({_why(error)}); check the address and the network."
+            f"{url} could not be fetched ({_explain(error)}); check the address and the network."
         ) from error
     finally:
         timer.cancel()
@@ -106,7 +106,7 @@ def _follow(url: str, settings: Settings, line: Line) -> Source:
         if parts.query:
             target += f"?{parts.query}"
         stopping.check()
-        with line.get(parts, _quote(target), _HEADERS, _proxy(parts, settings)) as reply:
+        with line.get(parts, _quote(target), _HEADERS, _find_proxy(parts, settings)) as reply:
             if reply.status in _MOVED and reply.headers.get("location"):
                 address = urljoin(address, reply.headers["location"])
                 continue
@@ -135,7 +135,7 @@ def _parse(address: str) -> SplitResult:
     return parts
 
 
-def _proxy(parts: SplitResult, settings: Settings) -> str:
+def _find_proxy(parts: SplitResult, settings: Settings) -> str:
     """The proxy that the environment asks for; empty for none. Raises FetchFailed."""
     named = urllib.request.getproxies()
     proxy = named.get(parts.scheme) or named.get("all", "")
@@ -168,13 +168,13 @@ def _quote(target: str) -> str:
 
 
 def _save(reply: Reply, parts: SplitResult, url: str, settings: Settings, line: Line) -> Source:
-    name = _name(parts, _media_type(reply))
+    name = _choose_name(parts, _read_media_type(reply))
     ending = PurePosixPath(name).suffix.lower()
     path = settings.data / "fetched" / (new_id() + (ending if ending in SUPPORTED else ""))
     try:
         private.make_folder(path.parent)
         with open(path, "wb", opener=private.opener) as written:
-            written.writelines(_body(reply, url, settings.max_file_mb, line))
+            written.writelines(_read_body(reply, url, settings.max_file_mb, line))
     except BaseException as error:
         with suppress(OSError):
             path.unlink()
@@ -187,7 +187,7 @@ def _save(reply: Reply, parts: SplitResult, url: str, settings: Settings, line: 
     return Source(name, path, url)
 
 
-def _body(reply: Reply, url: str, max_mb: int, line: Line) -> Iterator[bytes]:
+def _read_body(reply: Reply, url: str, max_mb: int, line: Line) -> Iterator[bytes]:
     """The content in blocks, unpacked; raises FetchFailed unless it is whole and not too large."""
     from agentkit.retrieval.web.line import LOST
 
@@ -195,7 +195,7 @@ def _body(reply: Reply, url: str, max_mb: int, line: Line) -> Iterator[bytes]:
     try:
         if int(reply.headers.get("content-length", 0)) > most:
             raise TooLarge
-        for block in unpacked(reply.body, reply.headers.get("content-encoding", ""), most):
+        for block in unpack(reply.body, reply.headers.get("content-encoding", ""), most):
             stopping.check()
             yield block
         line.check()
@@ -211,31 +211,31 @@ def _body(reply: Reply, url: str, max_mb: int, line: Line) -> Iterator[bytes]:
         ) from error
     except (NotWhole, *LOST) as error:
         raise FetchFailed(
-            f"{url} did not arrive whole ({_why(error)}); nothing was taken in. Try again."
+            f"{url} did not arrive whole ({_explain(error)}); nothing was taken in. Try again."
         ) from error
 
 
-def _why(error: BaseException) -> str:
+def _explain(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def _media_type(reply: Reply) -> str:
+def _read_media_type(reply: Reply) -> str:
     named = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
     return named if named.count("/") == 1 else "text/plain"
 
 
-def _name(parts: SplitResult, media_type: str) -> str:
+def _choose_name(parts: SplitResult, media_type: str) -> str:
     """A name that says where it is from, with the extension of its type or else of its address."""
     path = PurePosixPath(unquote(parts.path))
     stem = path.name or parts.hostname or "page"
     name = re.sub(r"[^\w. -]+", "_", stem)[-100:].strip(". ") or "page"
-    extension = _extension(path, media_type)
+    extension = _choose_extension(path, media_type)
     if extension and name.lower().endswith(extension):
         return name
     return name + extension
 
 
-def _extension(path: PurePosixPath, media_type: str) -> str:
+def _choose_extension(path: PurePosixPath, media_type: str) -> str:
     """What the type adds to the name in the address; empty where that has an extension that
     fits.
     """

@@ -120,13 +120,13 @@ class Line(httpcore2.NetworkBackend):
         failed: OSError | None = None
         for number, address in enumerate(addresses):
             try:
-                return _Stream(self, self._connected(address, len(addresses) - number))
+                return _Stream(self, self._connect(address, len(addresses) - number))
             except OSError as error:
                 self.check()
                 failed = error
         raise failed or OSError(f"the host {host!r} has no address")
 
-    def _connected(self, address: Address, tries: int) -> socket.socket:
+    def _connect(self, address: Address, tries: int) -> socket.socket:
         """Connect to the address, within its share of the time that is left for so many tries."""
         left_s = max(_SHORTEST_TRY_S, self._deadline - time.monotonic())
         timeout_s = left_s if tries == 1 else min(left_s / tries, _LONGEST_TRY_S)
@@ -144,7 +144,7 @@ class Line(httpcore2.NetworkBackend):
 
     def _addresses(self, host: str, port: int) -> Sequence[Address]:
         """All addresses of the host, best first; raises FetchFailed unless all are allowed."""
-        found = self._looked_up(host, port)
+        found = self._look_up(host, port)
         if isinstance(found, Exception):
             raise FetchFailed(
                 f"The host {host!r} is not known ({found}); check the address and the network."
@@ -157,7 +157,7 @@ class Line(httpcore2.NetworkBackend):
                 )
         return found
 
-    def _looked_up(self, host: str, port: int) -> Sequence[Address] | Exception:
+    def _look_up(self, host: str, port: int) -> Sequence[Address] | Exception:
         """What is known of the host, or why nothing is; raises OSError when it was ended meanwhile.
 
         A resolver cannot be interrupted, and may wait for longer than the fetch.

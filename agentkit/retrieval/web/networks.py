@@ -66,7 +66,7 @@ def is_public(address: str) -> bool:
     found = ip_address(address.partition("%")[0])
     if isinstance(found, IPv4Address):
         return not _is_in(found, _SPECIAL_IPV4)
-    inside = _inside(found)
+    inside = _find_ipv4(found)
     if inside is not None:
         return is_public(str(inside))
     return found in _GIVEN_OUT_IPV6 and not _is_in(found, _SPECIAL_IPV6)
@@ -78,7 +78,7 @@ def _is_in(
     return any(address in network for network in networks)
 
 
-def _inside(address: IPv6Address) -> IPv4Address | None:
+def _find_ipv4(address: IPv6Address) -> IPv4Address | None:
     """The IPv4 address that the IPv6 address leads to."""
     if address in _NAT64:
         return IPv4Address(int(address) & 0xFFFFFFFF)
